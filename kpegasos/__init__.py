@@ -1,0 +1,34 @@
+"""kpegasos: Pegasos support vector machines, kernel and linear, with a certified duality gap."""
+
+from kpegasos.ascent import sdca
+from kpegasos.gram import CachedRows, Precomputed, Streamed, make_rows
+from kpegasos.history import History, Record
+from kpegasos.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, make_kernel
+from kpegasos.linear import LinearRows, linear_rows
+from kpegasos.objective import Problem, make_problem
+from kpegasos.solver import Result, pegasos
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "RBF",
+    "CachedRows",
+    "History",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "LinearRows",
+    "Polynomial",
+    "Precomputed",
+    "Problem",
+    "Record",
+    "Result",
+    "Sigmoid",
+    "Streamed",
+    "linear_rows",
+    "make_kernel",
+    "make_problem",
+    "make_rows",
+    "pegasos",
+    "sdca",
+]

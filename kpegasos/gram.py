@@ -1,0 +1,599 @@
+"""Where kernel rows come from: all kept, kept while they fit, or not kept.
+
+Every source lets a loop run over an index stream and supplies the kernel rows it needs, in blocks
+of one matrix product each. Because the stream is known ahead, a block holds the missing row together with the
+rows that upcoming violators will need; that changes the cost, never the algorithm. The model is the
+same for every source, cache size and block size, up to the rounding of the products.
+
+- `Precomputed`: the whole Gram matrix;
+- `CachedRows`: rows when first needed, the least recently used given up beyond a byte budget;
+- `Streamed`: nothing kept; a block of draws is scored against the support and corrected inside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from kpegasos.averaging import Combination
+from kpegasos.kernels import Kernel, make_kernel
+from kpegasos.loops import (
+    BATCH_OFFSET,
+    CLOCK,
+    NEED_ROW,
+    RESCALE,
+    SCALE,
+    SQUARED_NORM,
+    STEPS,
+    Examples,
+    KernelRows,
+    LoopState,
+    Rule,
+)
+
+#: Rows of one block at the most, and the fewest that a cache must have room for.
+BLOCK_ROWS = 256
+FEWEST_ROWS = 16
+#: Up to this many examples `cache="auto"` computes the whole matrix at once.
+_SMALL = 2000
+_MEBIBYTE = 1 << 20
+
+
+class Method(NamedTuple):
+    """A loop and its forecast: which examples it would update if it stood where it stands."""
+
+    loop: Callable[..., tuple[int, int]]
+    forecast: Callable[[LoopState, np.ndarray, Examples, Rule], np.ndarray]
+
+
+def fold_scale(state: LoopState) -> None:
+    """Fold the scale into the state: the same iterate and averages, with scale 1 and clock 0."""
+    scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
+    for plain, stamped in ((state.alpha, state.stamps), (state.base, state.base_stamped)):
+        if stamped.size:
+            stamped -= clock * plain
+        plain *= scale
+    state.scalars[SQUARED_NORM] *= scale * scale
+    state.scalars[SCALE] = 1.0
+    state.scalars[CLOCK] = 0.0
+
+
+class _Provider:
+    """Blocks of the kernel matrix of one data set, in the dtype of its rows."""
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.kernel = kernel
+        self.shared_norms = hasattr(kernel, "_map")
+        if getattr(kernel, "translation_invariant", False) and not sparse.issparse(X):
+            # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
+            X = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        self.X = X
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.diagonal = kernel.diag(X)
+            finite = np.isfinite(self.diagonal).all()
+            if self.shared_norms:
+                from sklearn.utils.extmath import row_norms
+
+                self.squared_norms = row_norms(X, squared=True)
+                finite &= bool(np.isfinite(self.squared_norms).all())
+        largest = np.finfo(X.dtype).max
+        if not finite or np.abs(self.diagonal).max() > largest:
+            raise ValueError(
+                f"X must be small enough that {type(kernel).__name__} values fit in {X.dtype}, "
+                f"got values up to {abs(X).max():.3g}; scale the features"
+            )
+
+    def block(self, left: Any, right: Any, out: np.ndarray | None = None) -> np.ndarray:
+        A, B = self.X[left], self.X[right]
+        if self.shared_norms:
+            norms = (self.squared_norms[left], self.squared_norms[right])
+            return self.kernel.block(  # type: ignore[call-arg]
+                A, B, squared_norms=norms, out=out
+            )
+        values = self.kernel.block(A, B)
+        if out is not None:
+            out[...] = values
+            return out
+        return values
+
+
+class KernelSource:
+    """What the solver asks of every source of kernel rows.
+
+    Attributes
+    ----------
+    n_samples : int
+    base_size : int
+        Length of the maintained margins; 0 where none are held.
+    evaluations : int
+        Kernel values computed while training.
+    positive_definite : bool
+    """
+
+    base_size: int = 0
+
+    def __init__(self, n_samples: int, offset: float, positive_definite: bool) -> None:
+        self.n_samples = n_samples
+        self.offset = float(offset)
+        self.positive_definite = positive_definite
+        self.evaluations = 0
+
+    def advance(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        """Run the loop over ``draws[:stop]``; what lies behind is for look-ahead only."""
+        raise NotImplementedError
+
+    def evaluate(
+        self,
+        combinations: list[Combination],
+        state: LoopState,
+        prefixes: list[tuple[np.ndarray, np.ndarray] | None],
+        examples: Examples,
+    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        """Coefficients, margins and squared norm of each iterate."""
+        coefs = [
+            c.apply(state.alpha, state.stamps, p and p[0])
+            for c, p in zip(combinations, prefixes, strict=True)
+        ]
+        if self.base_size:
+            margins = [
+                c.apply(state.base, state.base_stamped, p and p[1])
+                for c, p in zip(combinations, prefixes, strict=True)
+            ]
+        else:
+            columns = np.stack([coef * examples.signed for coef in coefs], axis=1)
+            margins = list(self.product(columns).T)
+        return [
+            (coef, margin, float((coef * examples.signed) @ margin))
+            for coef, margin in zip(coefs, margins, strict=True)
+        ]
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + offset) @ columns``, float64 of shape (n_samples, n_columns)."""
+        raise NotImplementedError
+
+    def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + offset`` of each example."""
+        raise NotImplementedError
+
+
+class Precomputed(KernelSource):
+    """Rows of a whole Gram matrix.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_samples, n_samples)
+        C-contiguous float32 or float64, only read.
+    intercept_scaling : float, default=0.0
+        Size B of the constant feature; the kernel becomes ``K + B²``.
+    """
+
+    def __init__(self, gram: np.ndarray, *, intercept_scaling: float = 0.0) -> None:
+        super().__init__(gram.shape[0], intercept_scaling**2, True)
+        self.base_size = self.n_samples
+        self.gram = np.ascontiguousarray(gram)
+        self._rows = KernelRows(
+            self.gram,
+            np.arange(self.n_samples),
+            np.zeros(self.n_samples, dtype=np.int64),
+            self.squared_norms(),
+            self.offset,
+        )
+
+    @classmethod
+    def from_kernel(
+        cls, kernel: Kernel, X: Any, *, intercept_scaling: float = 0.0
+    ) -> Precomputed:
+        """Compute the matrix of a kernel over the rows of X, a block at a time."""
+        provider = _Provider(kernel, X)
+        n_samples = X.shape[0]
+        gram = np.empty((n_samples, n_samples), dtype=X.dtype)
+        height = max(FEWEST_ROWS, (64 * _MEBIBYTE) // max(1, gram.itemsize * n_samples))
+        everything = slice(0, n_samples)
+        for top in range(0, n_samples, height):
+            part = slice(top, min(n_samples, top + height))
+            provider.block(part, everything, out=gram[part])
+        source = cls(gram, intercept_scaling=intercept_scaling)
+        source.positive_definite = kernel.positive_definite
+        source.evaluations = n_samples * n_samples
+        return source
+
+    def advance(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        position, status = 0, RESCALE
+        while status == RESCALE:
+            status, position = method.loop(
+                state, self._rows, draws, position, stop, examples, rule
+            )
+            if status == RESCALE:
+                fold_scale(state)
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        return np.asarray(self.gram @ columns + self.offset * columns.sum(axis=0), dtype=np.float64)
+
+    def squared_norms(self) -> np.ndarray:
+        return self.gram.diagonal().astype(np.float64) + self.offset
+
+
+class CachedRows(KernelSource):
+    """Rows computed in blocks when first needed and kept within a budget of bytes.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    cache_mb : float, default=1024
+        MiB for the rows kept and the block in work together.
+    intercept_scaling : float, default=0.0
+    block_rows : int, default=256
+        Rows of one block at the most.
+
+    Raises
+    ------
+    ValueError
+        If the budget has no room for one small block of rows.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        *,
+        cache_mb: float = 1024.0,
+        intercept_scaling: float = 0.0,
+        block_rows: int = BLOCK_ROWS,
+    ) -> None:
+        super().__init__(X.shape[0], intercept_scaling**2, kernel.positive_definite)
+        self.base_size = self.n_samples
+        kept, block = cache_capacity(self.n_samples, X.dtype, cache_mb, sparse.issparse(X))
+        if kept < min(FEWEST_ROWS, self.n_samples):
+            needed = cache_mb_needed(self.n_samples, X.dtype, sparse.issparse(X))
+            raise ValueError(
+                f"cache_mb must be at least {needed:.3g} to hold one block of rows of "
+                f"{self.n_samples} kernel values, got {cache_mb:g} instead; use cache='streamed' "
+                f"to keep none"
+            )
+        self.block_rows = max(1, min(block, block_rows))
+        self._provider = _Provider(kernel, X)
+        self._rows = KernelRows(
+            np.empty((kept, self.n_samples), dtype=X.dtype),
+            np.full(self.n_samples, -1, dtype=np.int64),
+            np.zeros(kept, dtype=np.int64),
+            self.squared_norms(),
+            self.offset,
+        )
+        self._owner = np.full(kept, -1, dtype=np.int64)
+        self._filled = 0
+
+    def advance(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        position = 0
+        while True:
+            status, position = method.loop(
+                state, self._rows, draws, position, stop, examples, rule
+            )
+            if status == NEED_ROW:
+                self._fetch(method, state, draws[position:], examples, rule)
+            elif status == RESCALE:
+                fold_scale(state)
+            else:
+                return
+
+    def _fetch(
+        self,
+        method: Method,
+        state: LoopState,
+        upcoming: np.ndarray,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        """Compute the missing row, and those that the violators ahead will miss."""
+        offset = int(state.counters[BATCH_OFFSET])
+        needed = upcoming[offset]
+        done = int(state.counters[STEPS]) * rule.batch_size
+        # Early on the margins change quickly against t, and a far forecast is mostly wrong.
+        window = upcoming[offset : offset + rule.batch_size + max(32, done // 4)]
+        window = window[self._rows.slots[window] < 0]
+        wanted = window[method.forecast(state, window, examples, rule)]
+        unique, first = np.unique(np.concatenate(([needed], wanted)), return_index=True)
+        block = unique[np.argsort(first)][: self.block_rows]
+        slots = self._room_for(block.size)
+        contiguous = slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1)
+        values = self._rows.values
+        everything = slice(0, self.n_samples)
+        if contiguous:
+            self._provider.block(block, everything, out=values[slots[0] : slots[-1] + 1])
+        else:
+            values[slots] = self._provider.block(block, everything)
+        self.evaluations += block.size * self.n_samples
+        self._rows.slots[block] = slots
+        self._owner[slots] = block
+        self._rows.ticks[slots] = -1 - state.counters[STEPS]
+
+    def _room_for(self, n_rows: int) -> np.ndarray:
+        """Slots for new rows: empty ones, then those of the least recently used rows."""
+        empty = min(n_rows, self._owner.size - self._filled)
+        slots = np.arange(self._filled, self._filled + empty)
+        self._filled += empty
+        if empty < n_rows:
+            age = self._rows.ticks.copy()
+            age[age < 0] = -1 - age[age < 0]
+            age[slots] = np.iinfo(np.int64).max
+            oldest = np.argpartition(age, n_rows - empty - 1)[: n_rows - empty]
+            evicted = np.sort(oldest)
+            self._rows.slots[self._owner[evicted]] = -1
+            slots = np.concatenate((slots, evicted))
+        return slots
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        return _streamed_product(self._provider, columns, self.offset, self.block_rows)
+
+    def squared_norms(self) -> np.ndarray:
+        return self._provider.diagonal + self.offset
+
+
+class Streamed(KernelSource):
+    """Nothing kept: memory grows with (block × support), not with n_samples.
+
+    A block of upcoming draws is scored against the support so far by one product, and corrected in
+    order by the kernel values inside the block while its violators are applied.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    cache_mb : float, default=1024
+        MiB for the block in work.
+    intercept_scaling : float, default=0.0
+    block_rows : int, default=256
+        Draws of one block.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        *,
+        cache_mb: float = 1024.0,
+        intercept_scaling: float = 0.0,
+        block_rows: int = BLOCK_ROWS,
+    ) -> None:
+        super().__init__(X.shape[0], intercept_scaling**2, kernel.positive_definite)
+        self._provider = _Provider(kernel, X)
+        cost = X.dtype.itemsize * (4 if sparse.issparse(X) else 2)
+        side = math.isqrt(int(cache_mb * _MEBIBYTE / cost))
+        if side < min(FEWEST_ROWS, self.n_samples):
+            raise ValueError(
+                f"cache_mb must be at least {FEWEST_ROWS**2 * cost / _MEBIBYTE:.3g} to hold one "
+                f"block of kernel values, got {cache_mb:g} instead"
+            )
+        self.block_rows = max(1, min(block_rows, side))
+        self._width = max(self.block_rows, int(cache_mb * _MEBIBYTE / cost) // self.block_rows)
+
+    def advance(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        k = rule.batch_size
+        length = max(k, self.block_rows // k * k)
+        position = 0
+        while position < stop:
+            end = min(stop, position + length)
+            position += self._advance_block(method, state, draws[position:end], examples, rule)
+
+    def _advance_block(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        examples: Examples,
+        rule: Rule,
+    ) -> int:
+        members, local_draws = np.unique(draws, return_inverse=True)
+        support = np.flatnonzero(state.alpha)
+        coef = (state.alpha * examples.signed)[support]
+        margins = np.full(members.size, self.offset * coef.sum())
+        for left in range(0, support.size, self._width):
+            part = slice(left, left + self._width)
+            margins += self._provider.block(members, support[part]) @ coef[part]
+        values = np.ascontiguousarray(self._provider.block(members, members))
+        self.evaluations += members.size * (support.size + members.size)
+        rows = KernelRows(
+            values,
+            np.arange(members.size),
+            np.full(members.size, -1, dtype=np.int64),
+            self.squared_norms()[members],
+            self.offset,
+        )
+        local = state._replace(
+            alpha=state.alpha[members],
+            stamps=state.stamps[members],
+            base=margins,
+            base_stamped=np.empty(0),
+        )
+        local_examples = Examples(examples.label[members], examples.signed[members])
+        status, done = method.loop(
+            local, rows, local_draws.astype(np.int64), 0, draws.size, local_examples, rule
+        )
+        state.alpha[members] = local.alpha
+        state.stamps[members] = local.stamps
+        if status == RESCALE:
+            fold_scale(state)
+        return done
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        return _streamed_product(self._provider, columns, self.offset, self.block_rows, self._width)
+
+    def squared_norms(self) -> np.ndarray:
+        return self._provider.diagonal + self.offset
+
+
+def _streamed_product(
+    provider: _Provider, columns: np.ndarray, offset: float, height: int, width: int | None = None
+) -> np.ndarray:
+    n_samples = columns.shape[0]
+    support = np.flatnonzero(columns.any(axis=1))
+    result = np.tile(offset * columns.sum(axis=0), (n_samples, 1))
+    width = width or max(1, support.size)
+    for left in range(0, support.size, width):
+        part = support[left : left + width]
+        for top in range(0, n_samples, height):
+            rows = slice(top, min(n_samples, top + height))
+            result[rows] += provider.block(rows, part) @ columns[part]
+    return result
+
+
+def _row_bytes(n_samples: int, dtype: np.dtype, is_sparse: bool) -> tuple[int, int]:
+    """Bytes of a kept row, and of a row in work (sparse products need their own format too)."""
+    row = n_samples * np.dtype(dtype).itemsize
+    return row, row + (n_samples * (np.dtype(dtype).itemsize + 8) if is_sparse else 0)
+
+
+def cache_capacity(
+    n_samples: int, dtype: np.dtype, cache_mb: float, is_sparse: bool = False
+) -> tuple[int, int]:
+    """Rows that a budget keeps, and rows of one block in work beside them."""
+    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
+    budget = int(cache_mb * _MEBIBYTE)
+    if budget >= n_samples * kept_bytes + min(n_samples, BLOCK_ROWS) * work_bytes:
+        return n_samples, min(n_samples, BLOCK_ROWS)
+    # At most a fifth for the block in work.
+    block = max(1, min(BLOCK_ROWS, budget // (5 * work_bytes)))
+    return (budget - block * work_bytes) // kept_bytes, block
+
+
+def cache_mb_needed(n_samples: int, dtype: np.dtype, is_sparse: bool = False) -> float:
+    """Smallest ``cache_mb`` that `CachedRows` accepts."""
+    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
+    return (min(FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / _MEBIBYTE
+
+
+CACHES = ("auto", "precomputed", "cached", "streamed")
+
+
+def make_rows(
+    X: Any,
+    kernel: Any = "rbf",
+    *,
+    cache: str = "auto",
+    cache_mb: float = 1024.0,
+    intercept_scaling: float = 0.0,
+    **parameters: Any,
+) -> KernelSource:
+    """Pick and build a source of kernel rows.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features), float32 or float64
+        Examples; the Gram matrix itself with ``kernel="precomputed"``.
+    kernel : str, callable or Kernel, default="rbf"
+    cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
+        ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit, else
+        none.
+    cache_mb : float, default=1024
+        MiB that kernel values may take.
+    intercept_scaling : float, default=0.0
+        Size B of the constant feature; the kernel becomes ``K + B²``.
+    **parameters : float
+        ``gamma``, ``degree``, ``coef0`` of a named kernel.
+
+    Returns
+    -------
+    Precomputed, CachedRows or Streamed
+    """
+    if cache not in CACHES:
+        raise ValueError(f"cache must be one of {CACHES}, got {cache!r} instead")
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return Precomputed(check_gram(X), intercept_scaling=intercept_scaling)
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(X)
+    elif not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)):
+        X = np.asarray(X, dtype=np.float64)
+    kernel = make_kernel(kernel, **parameters)
+    n_samples = X.shape[0]
+    gram_mb = n_samples * n_samples * X.dtype.itemsize / _MEBIBYTE
+    if cache == "auto":
+        kept, _ = cache_capacity(n_samples, X.dtype, cache_mb, sparse.issparse(X))
+        if n_samples <= _SMALL and gram_mb <= cache_mb:
+            cache = "precomputed"
+        elif kept >= min(n_samples, 4 * BLOCK_ROWS):
+            cache = "cached"
+        else:
+            cache = "streamed"
+    if cache == "precomputed":
+        if gram_mb > cache_mb:
+            raise ValueError(
+                f"cache_mb must be at least {gram_mb:.3g} for the whole matrix of {n_samples} "
+                f"examples (cache='precomputed'), got {cache_mb:g} instead"
+            )
+        return Precomputed.from_kernel(kernel, X, intercept_scaling=intercept_scaling)
+    source = CachedRows if cache == "cached" else Streamed
+    return source(kernel, X, cache_mb=cache_mb, intercept_scaling=intercept_scaling)
+
+
+def check_gram(gram: Any) -> np.ndarray:
+    """Check that a kernel matrix is square and symmetric (to rounding).
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    gram = np.asarray(gram)
+    if gram.dtype not in (np.float32, np.float64):
+        gram = gram.astype(np.float64)
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' expects X to be a square kernel matrix, got shape {gram.shape}"
+        )
+    scale = float(np.abs(gram).max(initial=0.0))
+    tolerance = 100 * float(np.finfo(gram.dtype).eps) * scale
+    for top in range(0, gram.shape[0], 512):
+        difference = np.abs(gram[top : top + 512] - gram[:, top : top + 512].T)
+        if difference.max(initial=0.0) > tolerance:
+            raise ValueError(
+                f"kernel='precomputed' expects X to be a symmetric kernel matrix, "
+                f"got entries that differ by {difference.max():.3g} from their mirror images"
+            )
+    return gram
+
+
+__all__ = [
+    "CachedRows",
+    "KernelSource",
+    "Method",
+    "Precomputed",
+    "Streamed",
+    "check_gram",
+    "make_rows",
+]

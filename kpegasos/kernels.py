@@ -1,0 +1,277 @@
+"""Kernel functions, evaluated a block at a time.
+
+A kernel is any object with ``block(A, B) -> (n_a, n_b)`` and ``diag(A) -> (n_a,)``. The built-in
+ones are small frozen dataclasses. Those that depend on inner products alone share one matrix
+product (BLAS, or scipy for sparse rows) followed by an in-place map from ``<a, b>``, ``‖a‖²``, ``‖b‖²`` to
+the kernel value; a new one of that sort needs only its map. Where rows are kept and when they are
+computed is the business of `kpegasos.gram`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import laplacian_kernel
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+#: Bytes of a block that are mapped at a time, so that its passes run in the processor's cache.
+_TILE_BYTES = 1 << 19
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """What rows and estimators ask of a kernel."""
+
+    #: Whether the kernel is positive semi-definite, so that duality gaps are certificates.
+    positive_definite: bool
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Kernel values of shape (n_a, n_b)."""
+        ...
+
+    def diag(self, A: Any) -> np.ndarray:
+        """``k(a, a)`` of each row, float64 of shape (n_a,)."""
+        ...
+
+
+class _InnerProductKernel:
+    """A kernel that is a function of ``<a, b>``, ``‖a‖²`` and ``‖b‖²``."""
+
+    positive_definite: ClassVar[bool] = True
+    #: Whether adding a constant to all rows changes nothing.
+    translation_invariant: ClassVar[bool] = False
+
+    def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
+        """Turn inner products into kernel values in place; ``norms_a`` is a column."""
+        raise NotImplementedError
+
+    def block(
+        self,
+        A: Any,
+        B: Any,
+        *,
+        squared_norms: tuple[np.ndarray, np.ndarray] | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Kernel values of all rows of A against all rows of B.
+
+        Parameters
+        ----------
+        A, B : ndarray or CSR matrix of shape (n_a, n_features), (n_b, n_features)
+        squared_norms : pair of ndarray, default=None
+            ``‖a‖²`` and ``‖b‖²`` where the caller has them.
+        out : C-contiguous ndarray of shape (n_a, n_b), default=None
+            Where to write (dense rows only need no other memory).
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b), in the dtype of the rows
+        """
+        if sparse.issparse(A) or sparse.issparse(B):
+            products = safe_sparse_dot(A, B.T, dense_output=True)
+            if out is not None:
+                out[...] = products
+                products = out
+        else:
+            products = np.matmul(A, B.T, out=out)
+        if squared_norms is None:
+            squared_norms = (row_norms(A, squared=True), row_norms(B, squared=True))
+        norms_a = squared_norms[0].astype(products.dtype, copy=False)[:, None]
+        norms_b = squared_norms[1].astype(products.dtype, copy=False)
+        height = max(1, _TILE_BYTES // max(1, products.itemsize * products.shape[1]))
+        for top in range(0, products.shape[0], height):
+            tile = slice(top, top + height)
+            self._map(products[tile], norms_a[tile], norms_b)
+        return products
+
+
+@dataclass(frozen=True)
+class Linear(_InnerProductKernel):
+    """``<a, b>``."""
+
+    def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
+        pass
+
+    def diag(self, A: Any) -> np.ndarray:
+        """``‖a‖²`` of each row, float64 of shape (n_a,)."""
+        return row_norms(A, squared=True).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Polynomial(_InnerProductKernel):
+    """``(gamma <a, b> + coef0)^degree``."""
+
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
+        products *= self.gamma
+        products += self.coef0
+        if float(self.degree).is_integer() and 0 <= self.degree <= 64:
+            # Powers by multiplication: exact on integers, and far cheaper than pow.
+            base = products.copy()
+            products[...] = 1
+            for bit in bin(int(self.degree))[2:]:
+                products *= products
+                if bit == "1":
+                    products *= base
+        else:
+            np.power(products, self.degree, out=products)
+
+    def diag(self, A: Any) -> np.ndarray:
+        """``(gamma ‖a‖² + coef0)^degree`` of each row, float64 of shape (n_a,)."""
+        values = row_norms(A, squared=True).astype(np.float64)[:, None]
+        self._map(values, values, values)
+        return values[:, 0]
+
+
+@dataclass(frozen=True)
+class RBF(_InnerProductKernel):
+    """``exp(-gamma ‖a − b‖²)``."""
+
+    gamma: float = 1.0
+    translation_invariant: ClassVar[bool] = True
+
+    def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
+        products *= -2.0
+        products += norms_a
+        products += norms_b
+        np.maximum(products, 0.0, out=products)
+        products *= -self.gamma
+        np.exp(products, out=products)
+
+    def diag(self, A: Any) -> np.ndarray:
+        """Ones, float64 of shape (n_a,)."""
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class Sigmoid(_InnerProductKernel):
+    """``tanh(gamma <a, b> + coef0)``: not positive semi-definite, so no gap is certified."""
+
+    gamma: float = 1.0
+    coef0: float = 0.0
+    positive_definite: ClassVar[bool] = False
+
+    def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
+        products *= self.gamma
+        products += self.coef0
+        np.tanh(products, out=products)
+
+    def diag(self, A: Any) -> np.ndarray:
+        """``tanh(gamma ‖a‖² + coef0)`` of each row, float64 of shape (n_a,)."""
+        return np.tanh(self.gamma * row_norms(A, squared=True).astype(np.float64) + self.coef0)
+
+
+@dataclass(frozen=True)
+class Laplacian:
+    """``exp(-gamma ‖a − b‖₁)``."""
+
+    gamma: float = 1.0
+    positive_definite: ClassVar[bool] = True
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
+        return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
+
+    def diag(self, A: Any) -> np.ndarray:
+        """Ones, float64 of shape (n_a,)."""
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class CallableKernel:
+    """A user's function ``f(A, B) -> (n_a, n_b)``, checked at every block."""
+
+    function: Callable[[Any, Any], Any]
+    positive_definite: ClassVar[bool] = True
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Values of the function.
+
+        Raises
+        ------
+        ValueError
+            If they have the wrong shape or are not finite.
+        """
+        values = np.asarray(self.function(A, B))
+        expected = (A.shape[0], B.shape[0])
+        if values.shape != expected:
+            raise ValueError(
+                f"kernel must return an array of shape {expected} for inputs with "
+                f"{expected[0]} and {expected[1]} rows, got shape {values.shape} instead"
+            )
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"kernel must return real numbers, got dtype {values.dtype} instead")
+        values = values.astype(A.dtype, copy=False)
+        if not np.isfinite(values).all():
+            raise ValueError("kernel must return finite values, got NaN or infinity instead")
+        return values
+
+    def diag(self, A: Any) -> np.ndarray:
+        """``f(a, a)`` of each row, float64 of shape (n_a,)."""
+        values = np.empty(A.shape[0])
+        for top in range(0, values.size, 32):
+            rows = A[top : top + 32]
+            values[top : top + 32] = np.diagonal(self.block(rows, rows))
+        return values
+
+
+#: Names that estimators accept, and the parameters each kernel takes.
+KERNELS: dict[str, type] = {
+    "linear": Linear,
+    "poly": Polynomial,
+    "rbf": RBF,
+    "sigmoid": Sigmoid,
+    "laplacian": Laplacian,
+}
+
+
+def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
+    """Kernel object from a name, a callable or a kernel object.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        A name of `KERNELS`, a function ``f(A, B) -> (n_a, n_b)``, or a kernel object, returned as it is.
+    **parameters : float
+        ``gamma``, ``degree``, ``coef0``; those that the named kernel does not have are ignored.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    """
+    if isinstance(kernel, str):
+        if kernel not in KERNELS:
+            raise ValueError(
+                f"kernel must be one of {sorted(KERNELS)}, 'precomputed', a callable or a kernel "
+                f"object, got {kernel!r} instead"
+            )
+        accepted = KERNELS[kernel].__dataclass_fields__  # type: ignore[attr-defined]
+        made: Kernel = KERNELS[kernel](**{k: v for k, v in parameters.items() if k in accepted})
+        return made
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return CallableKernel(kernel)
+    raise ValueError(f"kernel must be a name, a callable or a kernel object, got {kernel!r} instead")
+
+
+def scale_gamma(gamma: str | float, X: Any) -> float:
+    """Resolve ``gamma="scale"`` to ``1 / (n_features · X.var())`` and ``"auto"`` to ``1 / n_features``, as SVC."""
+    if isinstance(gamma, str):
+        if gamma == "auto":
+            return 1.0 / X.shape[1]
+        if sparse.issparse(X):
+            mean = float(X.mean())
+            variance = float(X.multiply(X).mean()) - mean * mean
+        else:
+            variance = float(X.var(dtype=np.float64))
+        return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+    return float(gamma)

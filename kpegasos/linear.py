@@ -1,0 +1,158 @@
+"""Rows for the linear solver: the primal vector is kept, so no kernel value is ever needed.
+
+A `LinearRows` serves the same solver as the sources of `kpegasos.gram`; what changes is that the
+state's ``base`` is the vector itself, a step costs O(non-zeros of the row), and margins are
+computed when asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kpegasos.averaging import Combination
+from kpegasos.gram import Method, fold_scale
+from kpegasos.loops import RESCALE, CsrRows, DenseRows, Examples, LoopState, Rule
+
+#: Bytes of rows that are gathered at a time when margins are computed.
+_GATHER_BYTES = 1 << 24
+
+
+class LinearRows:
+    """Rows of a dense or CSR matrix.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
+        Only read; never copied.
+    members : ndarray of shape (n_samples,), int64, default=None
+        Rows that are the examples of this problem; all if None.
+    intercept_scaling : float, default=0.0
+        Size B of the constant feature.
+    """
+
+    positive_definite = True
+    evaluations = 0
+
+    def __init__(
+        self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
+    ) -> None:
+        self.X = X
+        self._whole = members is None
+        self.members = np.arange(X.shape[0]) if members is None else members
+        self.n_samples = self.members.size
+        self.base_size = X.shape[1] + 1
+        self.offset = float(intercept_scaling)
+        self._rows = self._make_rows(np.zeros(0))
+
+    def _make_rows(self, squared_norms: np.ndarray) -> DenseRows | CsrRows:
+        if sparse.issparse(self.X):
+            return CsrRows(
+                self.X.data,
+                self.X.indices,
+                self.X.indptr,
+                self.members,
+                squared_norms,
+                self.offset,
+            )
+        return DenseRows(np.asarray(self.X), self.members, squared_norms, self.offset)
+
+    def require_norms(self) -> None:
+        """Have ``‖x‖²`` at hand, which projection and dual ascent need."""
+        if self._rows.squared_norms.size == 0:
+            self._rows = self._make_rows(self.squared_norms())
+
+    def advance(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        """Run the loop over ``draws[:stop]``."""
+        position, status = 0, RESCALE
+        while status == RESCALE:
+            status, position = method.loop(
+                state, self._rows, draws, position, stop, examples, rule
+            )
+            if status == RESCALE:
+                fold_scale(state)
+
+    def evaluate(
+        self,
+        combinations: list[Combination],
+        state: LoopState,
+        prefixes: list[tuple[np.ndarray, np.ndarray] | None],
+        examples: Examples,
+    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        """Coefficients, margins and squared norm of each iterate."""
+        vectors = [
+            c.apply(state.base, state.base_stamped, p and p[1])
+            for c, p in zip(combinations, prefixes, strict=True)
+        ]
+        margins = self.margins(np.stack(vectors, axis=1))
+        return [
+            (c.apply(state.alpha, state.stamps, p and p[0]), margins[:, j], float(w @ w))
+            for j, (c, p, w) in enumerate(zip(combinations, prefixes, vectors, strict=True))
+        ]
+
+    def _blocks(self) -> list[tuple[slice, Any]]:
+        width = max(1, self.X.shape[1] * self.X.dtype.itemsize)
+        height = max(1, _GATHER_BYTES // width)
+        if sparse.issparse(self.X):
+            height = self.n_samples if self._whole else 1 << 16
+        tops = range(0, self.n_samples, height)
+        return [(slice(top, min(self.n_samples, top + height)), top) for top in tops]
+
+    def _part(self, rows: slice) -> Any:
+        return self.X[rows] if self._whole else self.X[self.members[rows]]
+
+    def margins(self, vectors: np.ndarray) -> np.ndarray:
+        """``<w, (x, B)>`` of every example, float64 of shape (n_samples, n_vectors).
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_features + 1, n_vectors)
+        """
+        result = np.empty((self.n_samples, vectors.shape[1]))
+        for rows, _ in self._blocks():
+            result[rows] = self._part(rows) @ vectors[:-1]
+        result += self.offset * vectors[-1]
+        return result
+
+    def squared_norms(self) -> np.ndarray:
+        """``‖(x, B)‖²`` of each example."""
+        result = np.empty(self.n_samples)
+        for rows, _ in self._blocks():
+            part = self._part(rows)
+            if sparse.issparse(part):
+                result[rows] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+            else:
+                result[rows] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+        return result + self.offset**2
+
+
+def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> LinearRows:
+    """Rows for the linear solver.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        float32 and float64 rows are used as they are; anything else becomes float64.
+    intercept_scaling : float, default=0.0
+        Size B of the constant feature; 0 for none.
+    """
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    return LinearRows(X, intercept_scaling=intercept_scaling)

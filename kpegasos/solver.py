@@ -1,0 +1,553 @@
+"""The driver of Pegasos: segments of a compiled loop, and what happens between them.
+
+A `Run` advances the loop to a checkpoint, evaluates objective and certificate there, and says
+whether to go on; deadlines, Ctrl-C, progress and resumption live here and not in the loop. It
+works on any rows: the kernel sources of `kpegasos.gram` or the `LinearRows` of `kpegasos.linear`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kpegasos.averaging import AVERAGES, Combination, combination, is_harmonic, suffix_start
+from kpegasos.gram import KernelSource, Method
+from kpegasos.history import History, Record
+from kpegasos.linear import LinearRows
+from kpegasos.loops import (
+    BATCH_OFFSET,
+    CLOCK,
+    ROW_HITS,
+    SCALE,
+    STEPS,
+    UNTESTED,
+    Examples,
+    LoopState,
+    Rule,
+    primal_steps,
+)
+from kpegasos.objective import Problem, dual_bound, primal
+from kpegasos.sampling import IndexStream
+from kpegasos.stopping import Stopper, interruptible
+
+Rows = KernelSource | LinearRows
+
+#: Seconds that one slice of the loop should take, so that Ctrl-C and deadlines are heard.
+_SLICE_SECONDS = 0.05
+_FIRST_SLICE = 1024
+
+
+def _violators(
+    state: LoopState, examples_at: np.ndarray, examples: Examples, rule: Rule
+) -> np.ndarray:
+    """Which examples would violate the margin at the current step."""
+    steps = state.counters[STEPS]
+    if steps == 0:
+        return np.ones(examples_at.size, dtype=bool)
+    margins = examples.label[examples_at] * state.base[examples_at] * state.scalars[SCALE]
+    return np.asarray(margins < rule.lam * rule.batch_size * steps)
+
+
+PRIMAL = Method(primal_steps, _violators)
+
+
+class Options(NamedTuple):
+    """How Pegasos runs; checked by `check_options`."""
+
+    batch_size: int = 1
+    sampling: str = "permutation"
+    projection: bool = False
+    average: str | None = "weighted"
+
+
+@dataclass
+class State:
+    """Everything a run needs to go on: loop state, stream, certificate so far."""
+
+    loop: LoopState
+    seed: int
+    key: tuple[int, ...]
+    options: Options
+    lam: float
+    best_dual: float = 0.0
+    seconds: float = 0.0
+    anchors: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> int:
+        """Steps done."""
+        return int(self.loop.counters[STEPS])
+
+
+class Evaluation(NamedTuple):
+    """An iterate at a checkpoint."""
+
+    coef: np.ndarray
+    margins: np.ndarray
+    squared_norm: float
+    objective: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trained binary model and its certificate.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (n_samples,), float64
+        How often each example was drawn while violating, times the product of the projections since
+        (integers without projection); ``w_{T+1} = Σ alpha_j ω_j y_j φ(x_j) / (lam k T)``. The dual
+        variables β in the case of `sdca`.
+    coef : ndarray of shape (n_samples,)
+        Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.
+    w : ndarray of shape (n_features,) or None
+        Primal vector, from `LinearRows` only.
+    intercept : float
+        Part of the constant feature.
+    margins : ndarray of shape (n_samples,)
+        ``f(x_i)`` of the training examples.
+    objective, dual_bound, gap, relative_gap : float
+        ``P(w)``, a lower bound on its minimum, and what lies between; NaN where the kernel is not positive
+        semi-definite.
+    n_iter : int
+        Steps done, all calls together.
+    status : {"completed", "tolerance", "max_time", "interrupted"}
+        Why it stopped.
+    history : History
+    state : State
+        What `pegasos` continues from.
+    """
+
+    alpha: np.ndarray
+    coef: np.ndarray
+    w: np.ndarray | None
+    intercept: float
+    margins: np.ndarray
+    objective: float
+    dual_bound: float
+    gap: float
+    relative_gap: float
+    n_iter: int
+    status: str
+    history: History
+    state: State | None = None
+
+
+def check_options(options: Options, n_samples: int) -> None:
+    """Raise a ValueError for options that no run can follow."""
+    k = options.batch_size
+    if not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"batch_size must be a positive integer, got {k!r} instead")
+    if k > n_samples:
+        raise ValueError(
+            f"batch_size must be at most the number of examples, {n_samples}, got {k} instead"
+        )
+    if options.average not in AVERAGES:
+        raise ValueError(f"average must be one of {AVERAGES}, got {options.average!r} instead")
+
+
+def total_steps(
+    n_iter: int | None, epochs: float | None, n_samples: int, batch_size: int
+) -> int:
+    """Steps of a run: ``n_iter`` when given, else whole mini-batches that cover ``epochs``."""
+    if n_iter is not None:
+        if not isinstance(n_iter, Integral) or n_iter < 1:
+            raise ValueError(f"n_iter must be a positive integer, got {n_iter!r} instead")
+        return int(n_iter)
+    if epochs is None or not (math.isfinite(epochs) and epochs > 0):
+        raise ValueError(f"epochs must be a positive number, got {epochs!r} instead")
+    return max(1, math.ceil(epochs * n_samples / batch_size))
+
+
+def checkpoints(
+    trace: str | Sequence[int] | None, first: int, last: int, n_samples: int, batch_size: int
+) -> list[int]:
+    """Steps in ``(first, last]`` at which a run is recorded; ``last`` always among them.
+
+    Parameters
+    ----------
+    trace : {"epoch", "log"}, sequence of int, or None
+    first, last : int
+    n_samples, batch_size : int
+        They make the epochs.
+    """
+    if trace is None:
+        return [last]
+    if isinstance(trace, str):
+        if trace == "epoch":
+            n_epochs = math.ceil(last * batch_size / n_samples)
+            points = {math.ceil(e * n_samples / batch_size) for e in range(1, n_epochs + 1)}
+        elif trace == "log":
+            # Ten checkpoints a decade.
+            n_points = math.ceil(10 * math.log10(max(last, 1))) + 1
+            points = {round(10 ** (j / 10)) for j in range(n_points + 1)}
+        else:
+            raise ValueError(
+                f"trace must be 'epoch', 'log', a sequence of iterations or None, got {trace!r} "
+                f"instead"
+            )
+    else:
+        points = {int(t) for t in trace}
+        if any(t < 1 for t in points):
+            raise ValueError(f"trace must list iterations from 1 on, got {min(points)} instead")
+    return sorted({t for t in points if first < t <= last} | {last})
+
+
+def new_state(
+    rows: Rows, options: Options, lam: float, seed: int, key: tuple[int, ...] = ()
+) -> State:
+    """State of a run that has not begun: ``w = 0``."""
+    stamped = rows.base_size if options.average is not None else 0
+    loop = LoopState(
+        alpha=np.zeros(rows.n_samples),
+        stamps=np.zeros(rows.n_samples),
+        base=np.zeros(rows.base_size),
+        base_stamped=np.zeros(stamped),
+        scalars=np.array([1.0, 0.0, 0.0]),
+        counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
+        violating=np.zeros(options.batch_size, dtype=bool),
+    )
+    return State(loop, seed, key, options, lam)
+
+
+class Run:
+    """A run of Pegasos that can be advanced, looked at and stopped at any step.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : KernelSource or LinearRows
+    state : State
+        From `new_state`, or of an earlier run to go on from; modified in place.
+    points : list of int
+        Steps at which to record, increasing; the run ends at the last.
+    keep : bool, default=True
+        Whether to evaluate at every checkpoint or at the last alone.
+    """
+
+    def __init__(
+        self, problem: Problem, rows: Rows, state: State, points: list[int], *, keep: bool = True
+    ) -> None:
+        self.problem = problem
+        self.rows = rows
+        self.state = state
+        self.points = points
+        self.keep = keep
+        self.history = History()
+        self.status = "running"
+        options = state.options
+        self._examples = problem.examples
+        self._rule = Rule(
+            float(problem.lam),
+            int(options.batch_size),
+            bool(options.projection),
+            is_harmonic(options.average),
+        )
+        self._stream = IndexStream(problem.y.size, options.sampling, state.seed, state.key)
+        self._slice = _FIRST_SLICE
+        self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
+        if isinstance(rows, LinearRows) and options.projection:
+            rows.require_norms()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has come to its end, whatever the reason."""
+        return self.status != "running"
+
+    def advance(self, stopper: Stopper, tol: float | None = None) -> None:
+        """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
+
+        At least one slice is done before the stopper is heard, so that a run always has a model.
+        """
+        point = next(p for p in self.points if p > self.state.steps)
+        reason = self._advance_to(point, stopper)
+        last = point == self.points[-1] or reason is not None
+        if self.keep or last:
+            self._record()
+        if reason is not None:
+            self.status = reason
+        elif tol is not None and self.history.records[-1].relative_gap <= tol:
+            self.status = "tolerance"
+        elif last:
+            self.status = "completed"
+
+    def _advance_to(self, point: int, stopper: Stopper) -> str | None:
+        state, k = self.state, self._rule.batch_size
+        suffix = state.options.average == "suffix"
+        while state.steps < point:
+            steps = state.steps
+            target = min(point, steps + max(1, self._slice // k))
+            if suffix:
+                # Stop where a sum has to be set aside: at every power of two.
+                target = min(target, 1 << steps.bit_length())
+            begin = time.perf_counter()
+            draws = self._stream.take(steps * k, target * k + self._look_ahead(steps * k))
+            self.rows.advance(
+                PRIMAL, state.loop, draws, (target - steps) * k, self._examples, self._rule
+            )
+            elapsed = time.perf_counter() - begin
+            state.seconds += elapsed
+            if suffix and target & (target - 1) == 0:
+                self._set_aside(target)
+            if elapsed < _SLICE_SECONDS:
+                self._slice *= 2
+            elif elapsed > 2 * _SLICE_SECONDS:
+                self._slice = max(32, self._slice // 2)
+            reason = stopper.reason()
+            if reason is not None:
+                return reason
+        return None
+
+    def _look_ahead(self, done: int) -> int:
+        if isinstance(self.rows, LinearRows) or self.rows.base_size == 0:
+            return 0
+        return min(done // 4 + 32, 2 * self.problem.y.size)
+
+    def _set_aside(self, steps: int) -> None:
+        """Keep the sums up to a power of two; only the last two can be asked for."""
+        loop = self.state.loop
+        clock = loop.scalars[CLOCK]
+        base = clock * loop.base - loop.base_stamped if loop.base.size else np.empty(0)
+        anchors = self.state.anchors
+        anchors[steps] = (clock * loop.alpha - loop.stamps, base)
+        for old in [s for s in anchors if s < steps // 2]:
+            del anchors[old]
+
+    def _combinations(self) -> tuple[Combination, Combination]:
+        state = self.state
+        scalars = state.loop.scalars
+        parts = (state.steps, scalars[SCALE], scalars[CLOCK], self.problem.lam)
+        k = state.options.batch_size
+        return (
+            combination(None, *parts, batch_size=k),
+            combination(state.options.average, *parts, batch_size=k),
+        )
+
+    def _prefix(self) -> tuple[np.ndarray, np.ndarray] | None:
+        if self.state.options.average != "suffix":
+            return None
+        return self.state.anchors.get(suffix_start(self.state.steps))
+
+    def evaluate(self) -> tuple[Evaluation, Evaluation]:
+        """The last iterate and the returned one, as they stand; also raises the dual bound."""
+        if self._evaluated is not None and self._evaluated[0] == self.state.steps:
+            return self._evaluated[1:]
+        last, average = self._combinations()
+        averaged = self.state.options.average is not None
+        iterates = self.rows.evaluate(
+            [last, average] if averaged else [last],
+            self.state.loop,
+            [None, self._prefix()] if averaged else [None],
+            self._examples,
+        )
+        evaluations = []
+        for coef, margins, squared_norm in iterates:
+            if self.rows.positive_definite:
+                bound = dual_bound(coef, squared_norm, self.problem)
+                self.state.best_dual = max(self.state.best_dual, bound)
+            objective = primal(margins, squared_norm, self.problem)
+            evaluations.append(Evaluation(coef, margins, squared_norm, objective))
+        self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
+        return self._evaluated[1:]
+
+    def _certificate(self, objective: float) -> tuple[float, float, float]:
+        """Dual bound, gap and relative gap of an objective value."""
+        if not self.rows.positive_definite:
+            return math.nan, math.nan, math.nan
+        bound = self.state.best_dual
+        gap = max(0.0, objective - bound)
+        return bound, gap, gap / objective if objective > 0 else 0.0
+
+    def _record(self) -> None:
+        last, returned = self.evaluate()
+        state = self.state
+        bound, gap, relative_gap = self._certificate(returned.objective)
+        self.history.append(
+            Record(
+                iteration=state.steps,
+                epoch=state.steps * state.options.batch_size / self.problem.y.size,
+                seconds=state.seconds,
+                objective_last=last.objective,
+                objective_average=returned.objective,
+                dual_bound=bound,
+                gap=gap,
+                relative_gap=relative_gap,
+                support_size=int(np.count_nonzero(state.loop.alpha)),
+                kernel_evaluations=self.rows.evaluations,
+                cache_hits=int(state.loop.counters[ROW_HITS]),
+            )
+        )
+
+    def result(self) -> Result:
+        """The model as it stands."""
+        _, returned = self.evaluate()
+        loop = self.state.loop
+        coef = returned.coef * self._examples.signed
+        w, intercept = None, self.rows.offset * float(coef.sum())
+        if isinstance(self.rows, LinearRows):
+            prefix = self._prefix()
+            vector = self._combinations()[1].apply(
+                loop.base, loop.base_stamped, prefix and prefix[1]
+            )
+            w, intercept = vector[:-1], self.rows.offset * float(vector[-1])
+        bound, gap, relative_gap = self._certificate(returned.objective)
+        return Result(
+            alpha=loop.scalars[SCALE] * loop.alpha,
+            coef=coef,
+            w=w,
+            intercept=intercept,
+            margins=returned.margins,
+            objective=returned.objective,
+            dual_bound=bound,
+            gap=gap,
+            relative_gap=relative_gap,
+            n_iter=self.state.steps,
+            status=self.status,
+            history=self.history,
+            state=self.state,
+        )
+
+
+def make_run(
+    problem: Problem,
+    rows: Rows,
+    options: Options,
+    *,
+    n_iter: int | None,
+    epochs: float | None,
+    trace: str | Sequence[int] | None,
+    tol: float | None,
+    seed: int,
+    key: tuple[int, ...] = (),
+    state: State | None = None,
+) -> Run:
+    """Check everything and set up a run, new or continued from ``state``.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, what was expected and what came.
+    """
+    if rows.n_samples != problem.y.size:
+        raise ValueError(
+            f"rows must belong to the {problem.y.size} examples of the problem, "
+            f"got {rows.n_samples} instead"
+        )
+    check_options(options, rows.n_samples)
+    if tol is not None and not rows.positive_definite:
+        raise ValueError(
+            "tol needs a positive semi-definite kernel, since no duality gap is certified without one"
+        )
+    if state is None:
+        state = new_state(rows, options, problem.lam, seed, key)
+    elif (
+        state.options != options
+        or state.lam != problem.lam
+        or state.loop.alpha.size != problem.y.size
+        or state.loop.base.size != rows.base_size
+    ):
+        raise ValueError(
+            "state must come from a run with the same examples, lam, batch_size, sampling, "
+            "projection, average and kind of rows"
+        )
+    first = state.steps
+    last = first + total_steps(n_iter, epochs, problem.y.size, options.batch_size)
+    keep = trace is not None or tol is not None
+    if tol is not None and trace is None:
+        trace = "epoch"
+    points = checkpoints(trace, first, last, problem.y.size, options.batch_size)
+    return Run(problem, rows, state, points, keep=keep)
+
+
+def pegasos(
+    problem: Problem,
+    rows: Rows,
+    *,
+    n_iter: int | None = None,
+    epochs: float | None = 20,
+    batch_size: int = 1,
+    sampling: str = "permutation",
+    projection: bool = False,
+    average: str | None = "weighted",
+    tol: float | None = None,
+    max_time: float | None = None,
+    trace: str | Sequence[int] | None = "epoch",
+    random_state: int | np.random.RandomState | None = None,
+    state: State | None = None,
+    monitor: Callable[[Run], bool | None] | None = None,
+) -> Result:
+    """Train a binary model with Pegasos (ICML 2007, Fig. 1; MPB 2011, Figs. 1-3).
+
+    Parameters
+    ----------
+    problem : Problem
+        From `make_problem`.
+    rows : KernelSource or LinearRows
+        From `make_rows` (kernel) or `linear_rows` (primal vector).
+    n_iter : int, default=None
+        Steps T; wins over ``epochs``.
+    epochs : float, default=20
+        Draws per example.
+    batch_size : int, default=1
+        Examples k of one step.
+    sampling : {"permutation", "uniform"}, default="permutation"
+        A fresh permutation each epoch, or independent draws as in the papers.
+    projection : bool, default=False
+        Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+    average : {"weighted", "suffix", "uniform"} or None, default="weighted"
+        Which iterate is returned; see `kpegasos.averaging`.
+    tol : float, default=None
+        Stop at a checkpoint where the certified relative gap is at most this.
+    max_time : float, default=None
+        Seconds after which the model reached so far is returned.
+    trace : {"epoch", "log"}, sequence of int or None, default="epoch"
+        Checkpoints; None evaluates at the end only.
+    random_state : int, RandomState or None, default=None
+        Makes the index stream.
+    state : State, default=None
+        ``result.state`` of an earlier call, to go on with the same sequence of iterates. The state
+        is modified.
+    monitor : callable, default=None
+        Called with the `Run` at each checkpoint; a true return value stops it.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kpegasos import make_problem, make_rows, pegasos
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> y = np.array([-1, -1, 1, 1])
+    >>> rows = make_rows(X, "rbf", gamma=2.0)
+    >>> result = pegasos(make_problem(y, lam=0.01), rows, epochs=100, random_state=0)
+    >>> np.sign(result.margins)
+    array([-1., -1.,  1.,  1.])
+    """
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    options = Options(batch_size, sampling, projection, average)
+    run = make_run(
+        problem,
+        rows,
+        options,
+        n_iter=n_iter,
+        epochs=epochs,
+        trace=trace,
+        tol=tol,
+        seed=seed,
+        state=state,
+    )
+    with interruptible(Stopper(max_time)) as stopper:
+        while not run.finished:
+            run.advance(stopper, tol)
+            if monitor is not None and monitor(run) and not run.finished:
+                run.status = "stopped"
+    return run.result()
