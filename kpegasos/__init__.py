@@ -1,6 +1,7 @@
 """kpegasos: Pegasos support vector machines, kernel and linear, with a certified duality gap."""
 
 from kpegasos.ascent import sdca
+from kpegasos.estimators import LinearPegasosSVC, PegasosSVC
 from kpegasos.gram import CachedRows, Precomputed, Streamed, make_rows
 from kpegasos.history import History, Record
 from kpegasos.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, make_kernel
@@ -17,7 +18,9 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "LinearPegasosSVC",
     "LinearRows",
+    "PegasosSVC",
     "Polynomial",
     "Precomputed",
     "Problem",

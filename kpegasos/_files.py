@@ -6,8 +6,8 @@ import gzip
 import hashlib
 import os
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +15,6 @@ import pooch  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-
-@dataclass(frozen=True)
-class ImageSet:
-    """Four idx files: the checksums (SHA-256) are of the content, as gzip headers vary."""
-
-    folder: str
-    mirrors: tuple[str, ...]
-    sha256: dict[str, str]
-    target_names: tuple[str, ...]
 
 
 class _DownloadBar:
@@ -85,47 +75,50 @@ def _missing(folder: str, name: str, failures: list[str] | None = None) -> FileN
 
 
 def require(folder: str, name: str) -> Path:
+    """Return the path of a file of a set, or raise the error which says where to put it."""
     path = _find(folder, name)
     if path is None:
         raise _missing(folder, name)
     return path
 
 
-def _verified(path: Path, expected: str) -> bytes:
-    """Uncompress a file and check its content."""
+def _verified(path: Path, sha256: str) -> bytes:
     try:
         content = gzip.decompress(path.read_bytes())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file: {error}") from error
     got = hashlib.sha256(content).hexdigest()
-    if got != expected:
-        raise ValueError(f"content of {path} has SHA-256 {got}, expected {expected}")
+    if got != sha256:
+        raise ValueError(f"content of {path}: expected SHA-256 {sha256}, got {got}")
     return content
 
 
-def verified_content(source: ImageSet, name: str) -> bytes:
-    """Return the uncompressed bytes of one file of a set, downloaded if it has to be."""
-    path = _find(source.folder, name)
+def verified_content(folder: str, name: str, sha256: str, mirrors: Sequence[str]) -> bytes:
+    """Return the uncompressed bytes of a .gz file of a set, downloaded if it is nowhere.
+
+    The checksum is of the content, because gzip headers differ from one archive to the next.
+    """
+    path = _find(folder, name)
     if path is not None:
-        return _verified(path, source.sha256[name])
-    path = _folders(source.folder)[-1] / name
+        return _verified(path, sha256)
+    path = _folders(folder)[-1] / name
     failures = []
     logger = pooch.get_logger()
     level = logger.level
-    logger.setLevel("WARNING")  # it would advise to state the hash, which we check ourselves
+    logger.setLevel("WARNING")  # it would advise us to state a checksum of the .gz file
     try:
-        for mirror in source.mirrors:
+        for mirror in mirrors:
             try:
                 with _DownloadBar(name) as bar:
                     pooch.retrieve(mirror + name, None, name, path.parent, progressbar=bar)
-                return _verified(path, source.sha256[name])
-            except (OSError, ValueError) as error:  # network trouble is an OSError in requests
+                return _verified(path, sha256)
+            except (OSError, ValueError) as error:  # errors of requests are OSErrors
                 with suppress(OSError):
                     path.unlink()
                 failures.append(f"{mirror}: {error}")
     finally:
         logger.setLevel(level)
-    raise _missing(source.folder, name, failures)
+    raise _missing(folder, name, failures)
 
 
 def parse_idx(content: bytes) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """Stochastic dual coordinate ascent: the reference optimum for suboptimality plots.
 
-Not Pegasos: it maximises the dual exactly in one coordinate at a time (Hsieh et al. 2008; MPB 2011 calls it
-SDCA) and converges linearly, on the same rows and judged by the same certificate.
+Not Pegasos: it maximises the dual exactly in one coordinate at a time (Hsieh et al. 2008; MPB 2011
+calls it SDCA) and converges linearly, on the same rows and judged by the same certificate.
 """
 
 from __future__ import annotations

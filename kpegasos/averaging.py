@@ -1,10 +1,10 @@
 """Averages of all iterates from counts and stamps, in closed form.
 
 After t steps the iterate is ``w_{t+1} = scale_t q_t / (lam k t)``, where ``q_t`` sums the
-increments of the violations so far. Hence for weights ``c_s`` the sum ``Σ_{s≤t} c_s scale_s q_s`` counts
-an increment made at step r once for each later clock tick, ``clock_t − clock_{r−1}``, with
-``clock_t = Σ_{s≤t} c_s scale_s``. Keeping the stamped sum ``σ = Σ increment · clock_{r−1}`` beside the
-plain one gives the whole sum as ``clock_t · α − σ``: O(1) more work a violation, exact, and any
+increments of the violations so far. Hence for weights ``c_s`` the sum ``Σ_{s≤t} c_s scale_s q_s``
+counts an increment made at step r once for each later clock tick, ``clock_t − clock_{r−1}``, with
+``clock_t = Σ_{s≤t} c_s scale_s``. Keeping the stamped sum ``σ = Σ increment · clock_{r−1}`` beside
+the plain one gives the whole sum as ``clock_t · α − σ``: O(1) more work a violation, exact, and any
 linear image of the pair (counts, margins, primal vectors) obeys the same formula.
 
 - ``"weighted"``: ``2/(t(t+1)) Σ s·w_{s+1}`` (Lacoste-Julien, Schmidt, Bach 2012), ``c_s = 1``;

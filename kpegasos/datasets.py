@@ -16,6 +16,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file, make_circles, make_moons
 from sklearn.utils import check_random_state
 
-from kpegasos._files import ImageSet, parse_idx, require, verified_content
+from kpegasos._files import parse_idx, require, verified_content
 
 __all__ = [
     "Dataset",
@@ -213,68 +214,69 @@ class Dataset(NamedTuple):
     target_names: tuple[str, ...]
 
 
-_FASHION_MNIST = ImageSet(
+@dataclass(frozen=True)
+class _ImageSet:
+    """Where the idx files of a set come from, and the SHA-256 of what is in each of them."""
+
+    folder: str
+    mirrors: tuple[str, ...]
+    train_images: str
+    train_labels: str
+    test_images: str
+    test_labels: str
+    target_names: tuple[str, ...]
+
+    def load(self, scale: bool) -> Dataset:
+        def read(name: str, sha256: str) -> NDArray[np.uint8]:
+            return parse_idx(verified_content(self.folder, name, sha256, self.mirrors))
+
+        def images(name: str, sha256: str) -> NDArray[np.float32]:
+            pixels = read(name, sha256)
+            X = pixels.reshape(len(pixels), -1).astype(np.float32)
+            return np.divide(X, 255, out=X) if scale else X
+
+        return Dataset(
+            images("train-images-idx3-ubyte.gz", self.train_images),
+            read("train-labels-idx1-ubyte.gz", self.train_labels).astype(np.int64),
+            images("t10k-images-idx3-ubyte.gz", self.test_images),
+            read("t10k-labels-idx1-ubyte.gz", self.test_labels).astype(np.int64),
+            self.target_names,
+        )
+
+
+_FASHION_MNIST = _ImageSet(
     folder="fashion-mnist",
     mirrors=(
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
         "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
     ),
-    sha256={
-        "train-images-idx3-ubyte.gz": (
-            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"
-        ),
-        "train-labels-idx1-ubyte.gz": (
-            "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"
-        ),
-        "t10k-images-idx3-ubyte.gz": (
-            "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"
-        ),
-        "t10k-labels-idx1-ubyte.gz": (
-            "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"
-        ),
-    },
-    target_names=tuple(
-        "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot".split(",")
+    train_images="c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+    train_labels="bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    test_images="5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+    test_labels="0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    target_names=(
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
     ),
 )
 
-_MNIST = ImageSet(
+_MNIST = _ImageSet(
     folder="mnist",
     mirrors=("https://ossci-datasets.s3.amazonaws.com/mnist/",),
-    sha256={
-        "train-images-idx3-ubyte.gz": (
-            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"
-        ),
-        "train-labels-idx1-ubyte.gz": (
-            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"
-        ),
-        "t10k-images-idx3-ubyte.gz": (
-            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"
-        ),
-        "t10k-labels-idx1-ubyte.gz": (
-            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"
-        ),
-    },
+    train_images="ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    train_labels="65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    test_images="0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    test_labels="ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
     target_names=tuple("0123456789"),
 )
-
-
-def _load_images(source: ImageSet, scale: bool) -> Dataset:
-    def images(name: str) -> NDArray[np.float32]:
-        pixels = parse_idx(verified_content(source, name))
-        X = pixels.reshape(len(pixels), -1).astype(np.float32)
-        return np.divide(X, 255, out=X) if scale else X
-
-    def labels(name: str) -> NDArray[np.int64]:
-        return parse_idx(verified_content(source, name)).astype(np.int64)
-
-    return Dataset(
-        images("train-images-idx3-ubyte.gz"),
-        labels("train-labels-idx1-ubyte.gz"),
-        images("t10k-images-idx3-ubyte.gz"),
-        labels("t10k-labels-idx1-ubyte.gz"),
-        source.target_names,
-    )
 
 
 def load_fashion_mnist(*, scale: bool = True) -> Dataset:
@@ -290,7 +292,7 @@ def load_fashion_mnist(*, scale: bool = True) -> Dataset:
     Dataset
         Dense, labels 0 to 9; downloaded on first use (30 MB) if no file is at hand.
     """
-    return _load_images(_FASHION_MNIST, scale)
+    return _FASHION_MNIST.load(scale)
 
 
 def load_mnist(*, scale: bool = True) -> Dataset:
@@ -306,7 +308,7 @@ def load_mnist(*, scale: bool = True) -> Dataset:
     Dataset
         Dense, labels 0 to 9; downloaded on first use (11 MB) if no file is at hand.
     """
-    return _load_images(_MNIST, scale)
+    return _MNIST.load(scale)
 
 
 def load_usps() -> Dataset:

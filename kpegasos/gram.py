@@ -1,9 +1,10 @@
 """Where kernel rows come from: all kept, kept while they fit, or not kept.
 
 Every source lets a loop run over an index stream and supplies the kernel rows it needs, in blocks
-of one matrix product each. Because the stream is known ahead, a block holds the missing row together with the
-rows that upcoming violators will need; that changes the cost, never the algorithm. The model is the
-same for every source, cache size and block size, up to the rounding of the products.
+of one matrix product each. Because the stream is known ahead, a block holds the missing row
+together with the rows that upcoming violators will need; that changes the cost, never the
+algorithm. The model is the same for every source, cache size and block size, up to the rounding of
+the products.
 
 - `Precomputed`: the whole Gram matrix;
 - `CachedRows`: rows when first needed, the least recently used given up beyond a byte budget;
@@ -192,9 +193,7 @@ class Precomputed(KernelSource):
         )
 
     @classmethod
-    def from_kernel(
-        cls, kernel: Kernel, X: Any, *, intercept_scaling: float = 0.0
-    ) -> Precomputed:
+    def from_kernel(cls, kernel: Kernel, X: Any, *, intercept_scaling: float = 0.0) -> Precomputed:
         """Compute the matrix of a kernel over the rows of X, a block at a time."""
         provider = _Provider(kernel, X)
         n_samples = X.shape[0]
@@ -218,18 +217,19 @@ class Precomputed(KernelSource):
         examples: Examples,
         rule: Rule,
     ) -> None:
+        """Run the loop over ``draws[:stop]``."""
         position, status = 0, RESCALE
         while status == RESCALE:
-            status, position = method.loop(
-                state, self._rows, draws, position, stop, examples, rule
-            )
+            status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
             if status == RESCALE:
                 fold_scale(state)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + offset) @ columns``."""
         return np.asarray(self.gram @ columns + self.offset * columns.sum(axis=0), dtype=np.float64)
 
     def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + offset`` of each example."""
         return self.gram.diagonal().astype(np.float64) + self.offset
 
 
@@ -292,11 +292,10 @@ class CachedRows(KernelSource):
         examples: Examples,
         rule: Rule,
     ) -> None:
+        """Run the loop over ``draws[:stop]``."""
         position = 0
         while True:
-            status, position = method.loop(
-                state, self._rows, draws, position, stop, examples, rule
-            )
+            status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
             if status == NEED_ROW:
                 self._fetch(method, state, draws[position:], examples, rule)
             elif status == RESCALE:
@@ -351,9 +350,11 @@ class CachedRows(KernelSource):
         return slots
 
     def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + offset) @ columns``."""
         return _streamed_product(self._provider, columns, self.offset, self.block_rows)
 
     def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + offset`` of each example."""
         return self._provider.diagonal + self.offset
 
 
@@ -404,6 +405,7 @@ class Streamed(KernelSource):
         examples: Examples,
         rule: Rule,
     ) -> None:
+        """Run the loop over ``draws[:stop]``."""
         k = rule.batch_size
         length = max(k, self.block_rows // k * k)
         position = 0
@@ -452,9 +454,11 @@ class Streamed(KernelSource):
         return done
 
     def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + offset) @ columns``."""
         return _streamed_product(self._provider, columns, self.offset, self.block_rows, self._width)
 
     def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + offset`` of each example."""
         return self._provider.diagonal + self.offset
 
 
@@ -470,6 +474,42 @@ def _streamed_product(
         for top in range(0, n_samples, height):
             rows = slice(top, min(n_samples, top + height))
             result[rows] += provider.block(rows, part) @ columns[part]
+    return result
+
+
+def kernel_decision(
+    kernel: Kernel, X: Any, support_vectors: Any, coefs: np.ndarray, *, block_mb: float = 64.0
+) -> np.ndarray:
+    """``K(X, support vectors) @ coefs.T`` in blocks of bounded memory, one matrix product each.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    support_vectors : ndarray or CSR matrix of shape (n_support_vectors, n_features)
+    coefs : ndarray of shape (n_outputs, n_support_vectors)
+    block_mb : float, default=64
+        MiB of kernel values at a time.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs), float64
+    """
+    result = np.zeros((X.shape[0], coefs.shape[0]))
+    n_support = support_vectors.shape[0]
+    if n_support == 0:
+        return result
+    shift = None
+    if getattr(kernel, "translation_invariant", False) and not sparse.issparse(X):
+        shift = support_vectors.mean(axis=0, dtype=np.float64).astype(support_vectors.dtype)
+        support_vectors = support_vectors - shift
+    columns = np.ascontiguousarray(coefs.T.astype(support_vectors.dtype, copy=False))
+    height = max(1, int(block_mb * _MEBIBYTE) // (n_support * support_vectors.dtype.itemsize))
+    for top in range(0, X.shape[0], height):
+        part = X[top : top + height]
+        if shift is not None:
+            part = part - shift
+        result[top : top + height] = kernel.block(part, support_vectors) @ columns
     return result
 
 
@@ -518,8 +558,8 @@ def make_rows(
         Examples; the Gram matrix itself with ``kernel="precomputed"``.
     kernel : str, callable or Kernel, default="rbf"
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
-        ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit, else
-        none.
+        ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
+        else none.
     cache_mb : float, default=1024
         MiB that kernel values may take.
     intercept_scaling : float, default=0.0

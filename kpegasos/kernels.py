@@ -2,9 +2,9 @@
 
 A kernel is any object with ``block(A, B) -> (n_a, n_b)`` and ``diag(A) -> (n_a,)``. The built-in
 ones are small frozen dataclasses. Those that depend on inner products alone share one matrix
-product (BLAS, or scipy for sparse rows) followed by an in-place map from ``<a, b>``, ``‖a‖²``, ``‖b‖²`` to
-the kernel value; a new one of that sort needs only its map. Where rows are kept and when they are
-computed is the business of `kpegasos.gram`.
+product (BLAS, or scipy for sparse rows) followed by an in-place map from ``<a, b>``, ``‖a‖²``,
+``‖b‖²`` to the kernel value; a new one of that sort needs only its map. Where rows are kept and
+when they are computed is the business of `kpegasos.gram`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Kernel(Protocol):
     """What rows and estimators ask of a kernel."""
 
     #: Whether the kernel is positive semi-definite, so that duality gaps are certificates.
-    positive_definite: bool
+    positive_definite: ClassVar[bool]
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b)."""
@@ -238,7 +238,8 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
     Parameters
     ----------
     kernel : str, callable or Kernel
-        A name of `KERNELS`, a function ``f(A, B) -> (n_a, n_b)``, or a kernel object, returned as it is.
+        A name of `KERNELS`, a function ``f(A, B) -> (n_a, n_b)``, or a kernel object, returned as
+        it is.
     **parameters : float
         ``gamma``, ``degree``, ``coef0``; those that the named kernel does not have are ignored.
 
@@ -260,11 +261,13 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
         return kernel
     if callable(kernel):
         return CallableKernel(kernel)
-    raise ValueError(f"kernel must be a name, a callable or a kernel object, got {kernel!r} instead")
+    raise ValueError(
+        f"kernel must be a name, a callable or a kernel object, got {kernel!r} instead"
+    )
 
 
 def scale_gamma(gamma: str | float, X: Any) -> float:
-    """Resolve ``gamma="scale"`` to ``1 / (n_features · X.var())`` and ``"auto"`` to ``1 / n_features``, as SVC."""
+    """Resolve ``"scale"`` to ``1 / (n_features · X.var())``, ``"auto"`` to ``1 / n_features``."""
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / X.shape[1]

@@ -76,9 +76,7 @@ class LinearRows:
         """Run the loop over ``draws[:stop]``."""
         position, status = 0, RESCALE
         while status == RESCALE:
-            status, position = method.loop(
-                state, self._rows, draws, position, stop, examples, rule
-            )
+            status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
             if status == RESCALE:
                 fold_scale(state)
 

@@ -9,17 +9,17 @@ Three kinds of rows exist, told apart by their type when a loop is compiled:
 - `KernelRows`: the state's ``base`` holds ``<q, φ(x_i)>`` for every example,
 - `DenseRows` and `CsrRows`: the state's ``base`` holds the vector ``q`` itself.
 
-Here ``q`` is the unscaled iterate: after t steps ``w = scale · q / (lam · k · t)`` with mini-batches
-of size k, so a step without projection is ``q ← q + Σ ω y φ(x)`` over the violators and nothing
-needs to be shrunk (MPB 2011, Fig. 1, multiplied through by ``lam · k · t``). With the projection,
-``scale`` is the running product of the projection factors.
+Here ``q`` is the unscaled iterate: after t steps ``w = scale · q / (lam · k · t)`` with
+mini-batches of size k, so a step without projection is ``q ← q + Σ ω y φ(x)`` over the violators
+and nothing needs to be shrunk (MPB 2011, Fig. 1, multiplied through by ``lam · k · t``). With the
+projection, ``scale`` is the running product of the projection factors.
 
 Averages come from a second, *stamped* sum: a violation at step t adds ``increment`` to ``alpha``
 and ``increment · clock`` to ``stamps``, where the clock is the running sum of ``scale`` (or of
 ``scale / t``); `kpegasos.averaging` turns the pair into any average of the iterates.
 
-All arrays of a `LoopState` are modified in place. All real state is float64, whatever the rows' dtype;
-counts are integers held exactly.
+All arrays of a `LoopState` are modified in place. All real state is float64, whatever the rows'
+dtype; counts are integers held exactly.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ SCALE, CLOCK, SQUARED_NORM = 0, 1, 2
 STEPS, BATCH_OFFSET, ROW_USES, ROW_HITS = 0, 1, 2, 3
 #: `BATCH_OFFSET` of a batch whose margins have not been tested yet.
 UNTESTED = -1
-#: Below this scale the driver folds the scale into the state: long before anything underflows, since
-#: ``clock_t − clock_r`` of late steps cancels when the scale has fallen far since the clock began.
+#: Below this scale the driver folds the scale into the state: long before anything underflows,
+#: since ``clock_t − clock_r`` of late steps cancels when the scale has fallen far since the clock
+#: began.
 SMALLEST_SCALE = 2.0**-10
 
 # Sums may be reordered and fused; nothing may assume that values are finite.
-_FAST = {"reassoc", "contract"}
+_FAST: Any = {"reassoc", "contract"}
 
 
 class LoopState(NamedTuple):
@@ -93,8 +94,8 @@ class Rule(NamedTuple):
 class KernelRows(NamedTuple):
     """Kernel rows at hand: ``values[slots[i]]`` is the row of example i, if ``slots[i] >= 0``.
 
-    ``offset`` is added to every kernel value (the constant feature). ``ticks[slot]`` is the step at which
-    the row was last used, or ``-1 - step`` of its arrival while it is unused.
+    ``offset`` is added to every kernel value (the constant feature). ``ticks[slot]`` is the step
+    at which the row was last used, or ``-1 - step`` of its arrival while it is unused.
     """
 
     values: np.ndarray
@@ -229,7 +230,7 @@ def _(rows, state, i, step, stamped_step):  # type: ignore[no-untyped-def]
 
 # The compiled loops pick the implementation by the type of the rows, once, at compile time; called
 # as plain Python (NUMBA_DISABLE_JIT=1), singledispatch makes the same choice.
-_JIT = {"fastmath": _FAST, "nogil": True}
+_JIT: Any = {"fastmath": _FAST, "nogil": True}
 
 
 @overload(_inner, jit_options=_JIT)
@@ -278,8 +279,8 @@ def primal_steps(
     Returns
     -------
     status : int
-        `DONE`; `NEED_ROW`: the row of ``draws[next + counters[BATCH_OFFSET]]`` is missing, nothing is
-        lost; `RESCALE`: the scale has become small, fold it in and call again.
+        `DONE`; `NEED_ROW`: the row of ``draws[next + counters[BATCH_OFFSET]]`` is missing, nothing
+        is lost; `RESCALE`: the scale has become small, fold it in and call again.
     next : int
         Index of the draw at which the next (or the unfinished) batch begins.
     """
@@ -352,9 +353,9 @@ def dual_steps(
     """Stochastic dual coordinate ascent on ``draws[start:stop]`` (Hsieh et al. 2008).
 
     ``state.alpha`` holds the dual variables β in [0, 1] and ``state.base`` belongs to
-    ``q = Σ β_j ω_j y_j φ(x_j)``, so that ``w = q / (lam · n_samples)``. Each step maximises the dual
-    exactly in one coordinate. Arguments and status codes are those of `primal_steps`; the batch
-    size is one and stamps are not kept.
+    ``q = Σ β_j ω_j y_j φ(x_j)``, so that ``w = q / (lam · n_samples)``. Each step maximises the
+    dual exactly in one coordinate. Arguments and status codes are those of `primal_steps`; the
+    batch size is one and stamps are not kept.
     """
     to_margin = 1.0 / (rule.lam * examples.label.size)
     status = DONE

@@ -9,7 +9,8 @@ For any ``β ∈ [0, 1]^m`` with ``w_β = (1/(lam m)) Σ β_i ω_i y_i φ(x_i)``
     D(β) = (1/m) Σ ω_i β_i − lam/2 ‖w_β‖²  ≤  min P,
 
 so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
-``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled into the box.
+``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
+into the box.
 """
 
 from __future__ import annotations

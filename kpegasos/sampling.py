@@ -30,9 +30,7 @@ class IndexStream:
         Tells apart streams with the same seed (one per pair of classes).
     """
 
-    def __init__(
-        self, n_samples: int, sampling: str, seed: int, key: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, n_samples: int, sampling: str, seed: int, key: Sequence[int] = ()) -> None:
         if sampling not in ("permutation", "uniform"):
             raise ValueError(
                 f"sampling must be 'permutation' or 'uniform', got {sampling!r} instead"

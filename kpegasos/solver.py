@@ -22,7 +22,6 @@ from kpegasos.gram import KernelSource, Method
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
 from kpegasos.loops import (
-    BATCH_OFFSET,
     CLOCK,
     ROW_HITS,
     SCALE,
@@ -114,8 +113,8 @@ class Result:
     margins : ndarray of shape (n_samples,)
         ``f(x_i)`` of the training examples.
     objective, dual_bound, gap, relative_gap : float
-        ``P(w)``, a lower bound on its minimum, and what lies between; NaN where the kernel is not positive
-        semi-definite.
+        ``P(w)``, a lower bound on its minimum, and what lies between; NaN where the kernel is not
+        positive semi-definite.
     n_iter : int
         Steps done, all calls together.
     status : {"completed", "tolerance", "max_time", "interrupted"}
@@ -153,9 +152,7 @@ def check_options(options: Options, n_samples: int) -> None:
         raise ValueError(f"average must be one of {AVERAGES}, got {options.average!r} instead")
 
 
-def total_steps(
-    n_iter: int | None, epochs: float | None, n_samples: int, batch_size: int
-) -> int:
+def total_steps(n_iter: int | None, epochs: float | None, n_samples: int, batch_size: int) -> int:
     """Steps of a run: ``n_iter`` when given, else whole mini-batches that cover ``epochs``."""
     if n_iter is not None:
         if not isinstance(n_iter, Integral) or n_iter < 1:
@@ -217,6 +214,34 @@ def new_state(
     return State(loop, seed, key, options, lam)
 
 
+def _combination(state: State, average: str | None) -> Combination:
+    scalars = state.loop.scalars
+    return combination(
+        average,
+        state.steps,
+        scalars[SCALE],
+        scalars[CLOCK],
+        state.lam,
+        state.options.batch_size,
+    )
+
+
+def _prefix(state: State, average: str | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Sums over counts and over ``base`` up to the step where the suffix begins."""
+    if average != "suffix":
+        return None
+    return state.anchors.get(suffix_start(state.steps))
+
+
+def returned_vector(state: State) -> np.ndarray:
+    """Primal vector of the chosen average, intercept coordinate last; linear rows only."""
+    average = state.options.average
+    prefix = _prefix(state, average)
+    return _combination(state, average).apply(
+        state.loop.base, state.loop.base_stamped, prefix and prefix[1]
+    )
+
+
 class Run:
     """A run of Pegasos that can be advanced, looked at and stopped at any step.
 
@@ -230,10 +255,19 @@ class Run:
         Steps at which to record, increasing; the run ends at the last.
     keep : bool, default=True
         Whether to evaluate at every checkpoint or at the last alone.
+    stream : IndexStream, default=None
+        Where the draws come from; made from the state's seed if None.
     """
 
     def __init__(
-        self, problem: Problem, rows: Rows, state: State, points: list[int], *, keep: bool = True
+        self,
+        problem: Problem,
+        rows: Rows,
+        state: State,
+        points: list[int],
+        *,
+        keep: bool = True,
+        stream: IndexStream | None = None,
     ) -> None:
         self.problem = problem
         self.rows = rows
@@ -250,7 +284,12 @@ class Run:
             bool(options.projection),
             is_harmonic(options.average),
         )
-        self._stream = IndexStream(problem.y.size, options.sampling, state.seed, state.key)
+        self.first = state.steps
+        # A stream that was handed in begins with this run.
+        self._origin = 0 if stream is None else self.first
+        self._stream = stream or IndexStream(
+            problem.y.size, options.sampling, state.seed, state.key
+        )
         self._slice = _FIRST_SLICE
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
         if isinstance(rows, LinearRows) and options.projection:
@@ -267,7 +306,7 @@ class Run:
         At least one slice is done before the stopper is heard, so that a run always has a model.
         """
         point = next(p for p in self.points if p > self.state.steps)
-        reason = self._advance_to(point, stopper)
+        reason = self.advance_to(point, stopper)
         last = point == self.points[-1] or reason is not None
         if self.keep or last:
             self._record()
@@ -278,7 +317,8 @@ class Run:
         elif last:
             self.status = "completed"
 
-    def _advance_to(self, point: int, stopper: Stopper) -> str | None:
+    def advance_to(self, point: int, stopper: Stopper) -> str | None:
+        """Take steps up to ``point``; returns the stopper's reason if it came first."""
         state, k = self.state, self._rule.batch_size
         suffix = state.options.average == "suffix"
         while state.steps < point:
@@ -288,7 +328,10 @@ class Run:
                 # Stop where a sum has to be set aside: at every power of two.
                 target = min(target, 1 << steps.bit_length())
             begin = time.perf_counter()
-            draws = self._stream.take(steps * k, target * k + self._look_ahead(steps * k))
+            draws = self._stream.take(
+                (steps - self._origin) * k,
+                (target - self._origin) * k + self._look_ahead(steps * k),
+            )
             self.rows.advance(
                 PRIMAL, state.loop, draws, (target - steps) * k, self._examples, self._rule
             )
@@ -320,31 +363,22 @@ class Run:
         for old in [s for s in anchors if s < steps // 2]:
             del anchors[old]
 
-    def _combinations(self) -> tuple[Combination, Combination]:
-        state = self.state
-        scalars = state.loop.scalars
-        parts = (state.steps, scalars[SCALE], scalars[CLOCK], self.problem.lam)
-        k = state.options.batch_size
-        return (
-            combination(None, *parts, batch_size=k),
-            combination(state.options.average, *parts, batch_size=k),
-        )
-
-    def _prefix(self) -> tuple[np.ndarray, np.ndarray] | None:
-        if self.state.options.average != "suffix":
-            return None
-        return self.state.anchors.get(suffix_start(self.state.steps))
+    def stop(self) -> None:
+        """End an unfinished run where it stands."""
+        if not self.finished:
+            self.status = "stopped"
 
     def evaluate(self) -> tuple[Evaluation, Evaluation]:
         """The last iterate and the returned one, as they stand; also raises the dual bound."""
         if self._evaluated is not None and self._evaluated[0] == self.state.steps:
             return self._evaluated[1:]
-        last, average = self._combinations()
-        averaged = self.state.options.average is not None
+        averages = (
+            [None] if self.state.options.average is None else [None, self.state.options.average]
+        )
         iterates = self.rows.evaluate(
-            [last, average] if averaged else [last],
+            [_combination(self.state, average) for average in averages],
             self.state.loop,
-            [None, self._prefix()] if averaged else [None],
+            [_prefix(self.state, average) for average in averages],
             self._examples,
         )
         evaluations = []
@@ -392,10 +426,7 @@ class Run:
         coef = returned.coef * self._examples.signed
         w, intercept = None, self.rows.offset * float(coef.sum())
         if isinstance(self.rows, LinearRows):
-            prefix = self._prefix()
-            vector = self._combinations()[1].apply(
-                loop.base, loop.base_stamped, prefix and prefix[1]
-            )
+            vector = returned_vector(self.state)
             w, intercept = vector[:-1], self.rows.offset * float(vector[-1])
         bound, gap, relative_gap = self._certificate(returned.objective)
         return Result(
@@ -443,7 +474,7 @@ def make_run(
     check_options(options, rows.n_samples)
     if tol is not None and not rows.positive_definite:
         raise ValueError(
-            "tol needs a positive semi-definite kernel, since no duality gap is certified without one"
+            "tol needs a positive semi-definite kernel: without one no duality gap is certified"
         )
     if state is None:
         state = new_state(rows, options, problem.lam, seed, key)
@@ -548,6 +579,6 @@ def pegasos(
     with interruptible(Stopper(max_time)) as stopper:
         while not run.finished:
             run.advance(stopper, tol)
-            if monitor is not None and monitor(run) and not run.finished:
-                run.status = "stopped"
+            if monitor is not None and monitor(run):
+                run.stop()
     return run.result()

@@ -1,0 +1,341 @@
+"""What the kernel and the linear estimator share: validation, one-vs-one fits, callbacks, votes.
+
+Both solve, for each pair of classes,
+
+    min_w  lam/2 ‖w‖² + (1/Σc) Σ c_i max(0, 1 − y_i f(x_i)),    f(x) = <w, φ(x)>,
+
+with ``lam = 1 / (C · Σc)`` unless ``lam`` is given, and ``φ`` extended by a constant feature when
+``fit_intercept`` is on, so that the intercept is regularised like every other weight.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from kpegasos import multiclass
+from kpegasos.multiclass import Pair
+from kpegasos.progress import progress_bar
+from kpegasos.solver import Options, Result, Rows, Run, State, make_run
+from kpegasos.stopping import Stopper, interruptible
+
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+_STOPPED = {
+    "interrupted": "stopped by Ctrl-C",
+    "max_time": "stopped by max_time",
+    "completed": "did not reach tol",
+}
+
+
+class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """What kernel and linear estimators share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [POSITIVE],
+        "lam": [POSITIVE, None],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [POSITIVE],
+        "epochs": [POSITIVE],
+        "n_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "sampling": [StrOptions({"permutation", "uniform"})],
+        "projection": ["boolean"],
+        "average": [StrOptions({"weighted", "suffix", "uniform"}), None],
+        "tol": [POSITIVE, None],
+        "max_time": [POSITIVE, None],
+        "trace": [StrOptions({"epoch", "log"}), "array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+        "verbose": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    _states: list[State | None] | None
+
+    # --- what the two kinds differ in ---
+
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
+        """Return ``rows(pair, n_at_once)``."""
+        raise NotImplementedError
+
+    def _model_attributes(
+        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
+    ) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _decide(self, X: Any) -> np.ndarray:
+        """Decisions of all pairs, of shape (n_samples, n_pairs)."""
+        raise NotImplementedError
+
+    # --- fit ---
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BasePegasos:
+        """Train on the examples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            float32 and float64 are used as they are. With ``kernel="precomputed"``, the square
+            kernel matrix.
+        y : array-like of shape (n_samples,)
+            Two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights c of the examples.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Naming the parameter, what was expected and what came.
+        """
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        given = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        X = self._validate(X, reset=not self._continues())
+        labels, weight, classes = self._targets(X, y, sample_weight)
+        pairs = multiclass.make_pairs(labels, classes.size, weight, self.lam, self.C)
+        states = self._earlier_states(X, classes, pairs)
+        rows_of = self._prepare(X, pairs)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        options = Options(self.batch_size, self.sampling, self.projection, self.average)
+        callbacks = bool(getattr(self, "_skl_callbacks", []))
+        trace = "epoch" if callbacks and self.trace is None else self.trace
+
+        for pair in pairs:
+            if self.batch_size > pair.members.size:
+                raise ValueError(
+                    f"batch_size must be at most the number of examples of each pair of classes, "
+                    f"{pair.members.size} for classes {classes[list(pair.classes)].tolist()}, "
+                    f"got {self.batch_size} instead"
+                )
+
+        def run_of(pair: Pair, n_at_once: int) -> Run:
+            return make_run(
+                pair.problem,
+                rows_of(pair, n_at_once),
+                options,
+                n_iter=self.n_iter,
+                epochs=self.epochs,
+                trace=trace,
+                tol=self.tol,
+                seed=seed,
+                key=(pair.number,),
+                state=states[pair.number],
+            )
+
+        def attributes(results: list[Result]) -> dict[str, Any]:
+            return self._attributes(X, labels, classes, pairs, results)
+
+        name = type(self).__name__
+        with (
+            interruptible(Stopper(self.max_time)) as stopper,
+            progress_bar(self.verbose, name, len(pairs)) as update,
+        ):
+            if callbacks:
+                results = self._fit_in_step(pairs, run_of, stopper, update, attributes, given)
+            else:
+                self._init_callback_context()
+                results = multiclass.train_one_by_one(
+                    pairs, run_of, stopper, self.tol, self.n_jobs, update
+                )
+        for attribute, value in attributes(results).items():
+            setattr(self, attribute, value)
+        self._states = [result.state for result in results] if self.warm_start else None
+        self._warn_of_early_end(results)
+        return self
+
+    def _fit_in_step(
+        self,
+        pairs: list[Pair],
+        run_of: Callable[[Pair, int], Run],
+        stopper: Stopper,
+        update: Callable[[int, Run], None],
+        attributes: Callable[[list[Result]], dict[str, Any]],
+        given: dict[str, Any],
+    ) -> list[Result]:
+        """Train with callbacks: a whole model exists after each round of checkpoints."""
+        runs = [run_of(pair, len(pairs)) for pair in pairs]
+        context = self._init_callback_context(max_subtasks=max(len(run.points) for run in runs))
+        context.call_on_fit_task_begin(**given)
+        while not all(run.finished for run in runs):
+            checkpoint = context.subcontext(task_name="checkpoint")
+            checkpoint.call_on_fit_task_begin(**given)
+            multiclass.advance_in_step(runs, stopper, self.tol, update)
+            stop = checkpoint.call_on_fit_task_end(
+                **given, reconstruction_attributes=lambda: attributes([r.result() for r in runs])
+            )
+            if stop:
+                for run in runs:
+                    run.stop()
+        context.call_on_fit_task_end(**given)
+        return [run.result() for run in runs]
+
+    def _continues(self) -> bool:
+        return self.warm_start and getattr(self, "_states", None) is not None
+
+    def _earlier_states(self, X: Any, classes: np.ndarray, pairs: list[Pair]) -> list[State | None]:
+        if not self._continues():
+            return [None] * len(pairs)
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"y must have the classes of the earlier fit, {self.classes_.tolist()}, with "
+                f"warm_start=True, got {classes.tolist()} instead"
+            )
+        return self._states or []
+
+    def _targets(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Class numbers, weights (class weights included) and classes."""
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if weight.min() < 0:
+            raise ValueError(
+                f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"
+            )
+        if not weight.any():
+            raise ValueError("sample_weight must have a positive entry, got zeros only instead")
+        present = np.unique(labels[weight > 0])
+        if present.size < 2:
+            raise ValueError(
+                f"y must have at least two classes (with positive weight), got "
+                f"{present.size} class: {classes[present].tolist()}"
+            )
+        if present.size < classes.size:
+            # Classes of weight zero are as good as absent.
+            classes = classes[present]
+            kept = np.isin(labels, present)
+            labels = np.where(kept, np.searchsorted(present, labels), 0)
+        class_weight = compute_class_weight(
+            self.class_weight,
+            classes=classes,
+            y=classes[labels[weight > 0]],
+            sample_weight=weight[weight > 0] if self.class_weight == "balanced" else None,
+        )
+        if class_weight.min() <= 0:
+            raise ValueError(f"class_weight must be positive, got {class_weight.min():g} instead")
+        return labels, weight * class_weight[labels], classes
+
+    def _attributes(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        classes: np.ndarray,
+        pairs: list[Pair],
+        results: list[Result],
+    ) -> dict[str, Any]:
+        """Fitted attributes of the model as it stands."""
+        alpha = np.zeros((len(pairs), labels.size))
+        for pair, result in zip(pairs, results, strict=True):
+            alpha[pair.number, pair.members] = result.alpha
+        if not self.projection:
+            alpha = alpha.astype(np.int64)
+        binary = classes.size == 2
+
+        def per_pair(values: list[Any]) -> Any:
+            return values[0] if binary else np.array(values)
+
+        return {
+            "classes_": classes,
+            "alpha_": alpha[0] if binary else alpha,
+            "lam_": per_pair([pair.problem.lam for pair in pairs]),
+            "n_iter_": per_pair([result.n_iter for result in results]),
+            "objective_": per_pair([result.objective for result in results]),
+            "duality_gap_": per_pair([result.gap for result in results]),
+            "relative_gap_": per_pair([result.relative_gap for result in results]),
+            "history_": results[0].history if binary else [r.history for r in results],
+            "intercept_": np.array([result.intercept for result in results]),
+            **self._model_attributes(X, labels, pairs, results),
+        }
+
+    def _warn_of_early_end(self, results: list[Result]) -> None:
+        for status in ("interrupted", "max_time", "completed"):
+            if status == "completed" and self.tol is None:
+                continue
+            found = [result for result in results if result.status == status]
+            if found:
+                worst = max(found, key=lambda result: result.relative_gap)
+                of = f" ({len(found)} of {len(results)} pairs)" if len(results) > 1 else ""
+                warnings.warn(
+                    f"{type(self).__name__} {_STOPPED[status]} after {worst.n_iter} iterations{of} "
+                    f"with a certified relative gap of {worst.relative_gap:.3g}; "
+                    f"the model reached so far is returned.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+
+    # --- predict ---
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            For two classes, positive for ``classes_[1]``. For more, by
+            ``decision_function_shape``: ``"ovr"`` is the votes made continuous, ``"ovo"`` is one
+            column a pair, positive for the first.
+        """
+        check_is_fitted(self)
+        decisions = self._decide(self._validate(X, reset=False))
+        if self.classes_.size == 2:
+            return decisions[:, 0]
+        if self.decision_function_shape == "ovo":
+            return decisions
+        return multiclass.one_vs_rest(decisions, self.classes_.size)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each example, of shape (n_samples,).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+        """
+        check_is_fitted(self)
+        decisions = self._decide(self._validate(X, reset=False))
+        n_classes = self.classes_.size
+        if n_classes == 2:
+            chosen = (decisions[:, 0] > 0).astype(np.intp)
+        elif self.break_ties:
+            chosen = multiclass.one_vs_rest(decisions, n_classes).argmax(axis=1)
+        else:
+            chosen = multiclass.vote(decisions, n_classes)
+        predicted: np.ndarray = self.classes_[chosen]
+        return predicted
+
+    @property
+    def _offset(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,509 @@
+"""The estimators: scikit-learn classifiers over the solver, thin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from kpegasos import multiclass
+from kpegasos.base import POSITIVE, BasePegasos
+from kpegasos.gram import check_gram, kernel_decision, make_rows
+from kpegasos.kernels import KERNELS, make_kernel, scale_gamma
+from kpegasos.linear import LinearRows
+from kpegasos.multiclass import Pair
+from kpegasos.solver import Options, Result, Rows
+from kpegasos.streaming import Stream, advance_stream, new_stream
+
+
+class PegasosSVC(BasePegasos):
+    """Kernel support vector classifier trained by Pegasos.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse regularisation in SVC's terms: ``lam = 1 / (C · Σ weights)`` of each pair.
+    lam : float, default=None
+        The papers' λ; wins over ``C``.
+    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
+object, default="rbf"
+        A callable is ``f(A, B) -> (n_a, n_b)`` and must be positive semi-definite for the gap to
+        be a certificate; the sigmoid kernel is not, and has none (NaN).
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        ``1 / (n_features · X.var())``, ``1 / n_features`` or a positive number.
+    coef0 : float, default=0.0
+        Of the polynomial and sigmoid kernels.
+    fit_intercept : bool, default=True
+        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
+    intercept_scaling : float, default=1.0
+        Size of the constant feature: the larger, the less the intercept is regularised.
+    epochs : float, default=20
+        Draws per example. With ``warm_start`` they come on top of the earlier ones.
+    n_iter : int, default=None
+        Steps T of each pair; wins over ``epochs``.
+    batch_size : int, default=1
+        Examples k of one step.
+    sampling : {"permutation", "uniform"}, default="permutation"
+        A fresh permutation each epoch, or independent draws.
+    projection : bool, default=False
+        Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+    average : {"weighted", "suffix", "uniform"} or None, default="weighted"
+        Which average of the iterates is the model; None is the papers' last iterate.
+    tol : float, default=None
+        Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
+    max_time : float, default=None
+        Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
+    trace : {"epoch", "log"}, sequence of int or None, default="epoch"
+        Checkpoints of ``history_``.
+    cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
+        Whether all kernel rows are computed at first, kept when first needed, or not kept. The
+        model is the same.
+    cache_mb : float, default=1024
+        MiB that kernel values may take, all threads together.
+    class_weight : dict, "balanced" or None, default=None
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    break_ties : bool, default=False
+        Break ties of the vote by the decisions instead of by the order of the classes.
+    n_jobs : int, default=None
+        Threads that train pairs of classes.
+    warm_start : bool, default=False
+        Whether another ``fit`` on the same data goes on with the same sequence of iterates.
+    verbose : bool, default=False
+        Progress bar with the certified gap.
+    random_state : int, RandomState or None, default=None
+        Makes the order of the examples.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    alpha_ : ndarray of shape (n_samples,) or (n_pairs, n_samples)
+        How often each example was drawn while violating the margin; int64 without projection.
+    support_ : ndarray of shape (n_support_vectors,)
+        Indices of the support vectors, grouped by class.
+    support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
+        Empty with ``kernel="precomputed"``.
+    n_support_ : ndarray of shape (n_classes,)
+    dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
+        Signed coefficients in SVC's layout.
+    intercept_ : ndarray of shape (n_pairs,)
+    coef_ : ndarray of shape (n_pairs, n_features)
+        With ``kernel="linear"`` only.
+    objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
+        Primal objective, its certified distance to the optimum, and that divided by the objective.
+    history_ : History or list of History
+    n_iter_ : int or ndarray of shape (n_pairs,)
+    lam_ : float or ndarray of shape (n_pairs,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LinearPegasosSVC : The same for the linear kernel, through the primal vector.
+
+    References
+    ----------
+    Shalev-Shwartz, Singer, Srebro: Pegasos (ICML 2007); with Cotter: Mathematical Programming
+    127:3-30 (2011), Fig. 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kpegasos import PegasosSVC
+    >>> X, y = make_moons(300, noise=0.15, random_state=0)
+    >>> clf = PegasosSVC(gamma=2.0, C=10.0, random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.97
+    True
+    >>> clf.relative_gap_ < 0.1
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BasePegasos._parameter_constraints,
+        "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, HasMethods(["block", "diag"])],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "cache": [StrOptions({"auto", "precomputed", "cached", "streamed"})],
+        "cache_mb": [POSITIVE],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        lam: float | None = None,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        epochs: float = 20,
+        n_iter: int | None = None,
+        batch_size: int = 1,
+        sampling: str = "permutation",
+        projection: bool = False,
+        average: str | None = "weighted",
+        tol: float | None = None,
+        max_time: float | None = None,
+        trace: Any = "epoch",
+        cache: str = "auto",
+        cache_mb: float = 1024.0,
+        class_weight: Any = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.epochs = epochs
+        self.n_iter = n_iter
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.projection = projection
+        self.average = average
+        self.tol = tol
+        self.max_time = max_time
+        self.trace = trace
+        self.cache = cache
+        self.cache_mb = cache_mb
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=False if self._is_precomputed() else "csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            reset=reset,
+        )
+        return X if sparse.issparse(X) else np.asarray(X)
+
+    def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
+        if self._is_precomputed():
+            self._kernel = None
+            X = check_gram(X)
+        else:
+            gamma = scale_gamma(self.gamma, X)
+            self._kernel = make_kernel(
+                self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
+            )
+        kernel = self._kernel
+
+        def rows(pair: Pair, n_at_once: int) -> Rows:
+            whole = pair.members.size == X.shape[0]
+            if kernel is None:
+                part = X if whole else X[np.ix_(pair.members, pair.members)]
+            else:
+                part = X if whole else X[pair.members]
+            return make_rows(
+                part,
+                "precomputed" if kernel is None else kernel,
+                cache=self.cache,
+                cache_mb=self.cache_mb / n_at_once,
+                intercept_scaling=self._offset,
+            )
+
+        return rows
+
+    def _model_attributes(
+        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
+    ) -> dict[str, Any]:
+        n_classes = max(pair.classes[1] for pair in pairs) + 1
+        chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
+        vectors = np.empty((0, 0), dtype=X.dtype) if self._kernel is None else X[chosen.support]
+        return {
+            "support_": chosen.support,
+            "support_vectors_": vectors,
+            "n_support_": chosen.n_support,
+            "dual_coef_": chosen.dual_coef,
+        }
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Primal weights of each pair, of shape (n_pairs, n_features); linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available with kernel='linear'")
+        check_is_fitted(self)
+        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
+
+    def _decide(self, X: Any) -> np.ndarray:
+        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        if self._kernel is None:
+            return X[:, self.support_] @ coefs.T + self.intercept_
+        return kernel_decision(self._kernel, X, self.support_vectors_, coefs) + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags
+
+
+class LinearPegasosSVC(BasePegasos):
+    """Linear support vector classifier trained by Pegasos through the primal vector.
+
+    A step costs O(non-zeros of the row). The model is that of ``PegasosSVC(kernel="linear")`` for
+    the same ``random_state``.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse regularisation: ``lam = 1 / (C · Σ weights)`` of each pair.
+    lam : float, default=None
+        The papers' λ; wins over ``C``.
+    fit_intercept : bool, default=True
+        Add a constant feature; False is the papers' problem.
+    intercept_scaling : float, default=1.0
+        Size of the constant feature: the larger, the less the intercept is regularised.
+    epochs : float, default=20
+        Draws per example.
+    n_iter : int, default=None
+        Steps T of each pair; wins over ``epochs``. May be less than one epoch.
+    batch_size : int, default=1
+        Examples k of one step.
+    sampling : {"permutation", "uniform"}, default="permutation"
+        A fresh permutation each epoch, or independent draws.
+    projection : bool, default=False
+        Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+    average : {"weighted", "suffix", "uniform"} or None, default="weighted"
+        Which average of the iterates is the model; None is the papers' last iterate.
+    tol : float, default=None
+        Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
+    max_time : float, default=None
+        Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
+    trace : {"epoch", "log"}, sequence of int or None, default="epoch"
+        Checkpoints of ``history_``; each costs one pass over the data.
+    class_weight : dict, "balanced" or None, default=None
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    break_ties : bool, default=False
+        Break ties of the vote by the decisions instead of by the order of the classes.
+    n_jobs : int, default=None
+        Threads that train pairs of classes.
+    warm_start : bool, default=False
+        Whether another ``fit`` on the same data goes on with the same sequence of iterates.
+    verbose : bool, default=False
+        Progress bar with the certified gap.
+    random_state : int, RandomState or None, default=None
+        Makes the order of the examples.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_pairs, n_features)
+    intercept_ : ndarray of shape (n_pairs,)
+    alpha_ : ndarray of shape (n_samples,) or (n_pairs, n_samples)
+        How often each example was drawn while violating the margin; int64 without projection.
+    support_ : ndarray of shape (n_support_vectors,)
+        Indices of the examples with a coefficient, grouped by class.
+    n_support_ : ndarray of shape (n_classes,)
+    dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
+        Signed coefficients in SVC's layout.
+    objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
+        Primal objective, its certified distance to the optimum, and that divided by the objective.
+    history_ : History or list of History
+    n_iter_ : int or ndarray of shape (n_pairs,)
+    lam_ : float or ndarray of shape (n_pairs,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    References
+    ----------
+    Shalev-Shwartz, Singer, Srebro: Pegasos (ICML 2007), Fig. 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from kpegasos import LinearPegasosSVC
+    >>> X, y = make_blobs(200, centers=3, random_state=0)
+    >>> LinearPegasosSVC(random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    _streams: list[Stream] | None
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        lam: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        epochs: float = 20,
+        n_iter: int | None = None,
+        batch_size: int = 1,
+        sampling: str = "permutation",
+        projection: bool = False,
+        average: str | None = "weighted",
+        tol: float | None = None,
+        max_time: float | None = None,
+        trace: Any = "epoch",
+        class_weight: Any = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.epochs = epochs
+        self.n_iter = n_iter
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.projection = projection
+        self.average = average
+        self.tol = tol
+        self.max_time = max_time
+        self.trace = trace
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=reset
+        )
+        if not sparse.issparse(X):
+            return np.asarray(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
+    def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
+        self._streams = None
+
+        def rows(pair: Pair, n_at_once: int) -> Rows:
+            whole = pair.members.size == X.shape[0]
+            return LinearRows(
+                X, members=None if whole else pair.members, intercept_scaling=self._offset
+            )
+
+        return rows
+
+    def _model_attributes(
+        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
+    ) -> dict[str, Any]:
+        n_classes = max(pair.classes[1] for pair in pairs) + 1
+        chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
+        return {
+            "support_": chosen.support,
+            "n_support_": chosen.n_support,
+            "dual_coef_": chosen.dual_coef,
+            "coef_": np.array([result.w for result in results]),
+        }
+
+    def _decide(self, X: Any) -> np.ndarray:
+        return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True)) + self.intercept_
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> LinearPegasosSVC:
+        """Make one pass over a chunk of a stream, going on where the last call stopped.
+
+        The sequence of iterates is that of one run over all chunks, each in a fresh random order.
+        Certificate and counts need all examples and are not kept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_chunk, n_features)
+        y : array-like of shape (n_chunk,)
+        classes : array-like of shape (n_classes,), default=None
+            All classes that will ever come; needed at the first call only.
+        sample_weight : array-like of shape (n_chunk,), default=None
+            Weights of the losses, taken as they are: not normalised, since the rest of the stream
+            is unknown.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on.
+        """
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
+                "frequencies of a stream are not known ahead"
+            )
+        streams: list[Stream] | None = getattr(self, "_streams", None)
+        X = self._validate(X, reset=streams is None)
+        if streams is None:
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit")
+            self.classes_ = np.unique(classes)
+            if self.classes_.size < 2:
+                raise ValueError(
+                    f"classes must hold at least two classes, got {self.classes_.size} class"
+                )
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            n_pairs = self.classes_.size * (self.classes_.size - 1) // 2
+            options = Options(self.batch_size, self.sampling, self.projection, self.average)
+            streams = [new_stream(X.shape[1], options, seed, number) for number in range(n_pairs)]
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, "
+                f"got {np.unique(classes).tolist()} instead"
+            )
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"y must have classes among {self.classes_.tolist()}, got {unknown.tolist()} too"
+            )
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if self.class_weight is not None:
+            weight = weight * np.array([self.class_weight.get(label, 1.0) for label in y])
+        labels = np.searchsorted(self.classes_, y)
+        for pair in multiclass.make_pairs(
+            labels, self.classes_.size, weight, self.lam, self.C, normalise=False
+        ):
+            if pair.members.size:
+                rows = LinearRows(X, members=pair.members, intercept_scaling=self._offset)
+                advance_stream(streams[pair.number], pair.problem, rows)
+        self._streams = streams
+        vectors = np.array([stream.vector() for stream in streams])
+        self.coef_ = vectors[:, :-1]
+        self.intercept_ = self._offset * vectors[:, -1]
+        steps = [stream.state.steps for stream in streams]
+        self.n_iter_ = steps[0] if len(steps) == 1 else np.array(steps)
+        return self

@@ -1,0 +1,91 @@
+"""Pegasos over a stream of chunks: one pass over each, the iterate carried on.
+
+Only the primal vector and its stamped twin survive a chunk, so memory does not grow with the
+stream; counts, and the certificate made from them, would need every example and are given up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kpegasos.linear import LinearRows
+from kpegasos.loops import UNTESTED, LoopState
+from kpegasos.objective import Problem
+from kpegasos.sampling import IndexStream
+from kpegasos.solver import Options, Run, State, returned_vector
+from kpegasos.stopping import Stopper
+
+
+@dataclass
+class Stream:
+    """A run over chunks.
+
+    Attributes
+    ----------
+    state : State
+        Its counts belong to the current chunk only.
+    n_chunks : int
+        Chunks seen.
+    """
+
+    state: State
+    n_chunks: int = 0
+
+    def vector(self) -> np.ndarray:
+        """Primal vector so far, intercept coordinate last; zeros before the first chunk."""
+        if self.state.steps == 0:
+            return np.zeros_like(self.state.loop.base)
+        return returned_vector(self.state)
+
+
+def new_stream(n_features: int, options: Options, seed: int, number: int) -> Stream:
+    """Stream that has not begun.
+
+    Parameters
+    ----------
+    n_features : int
+    options : Options
+    seed : int
+    number : int
+        Of the pair; tells its draws apart.
+    """
+    size = n_features + 1
+    loop = LoopState(
+        alpha=np.zeros(0),
+        stamps=np.zeros(0),
+        base=np.zeros(size),
+        base_stamped=np.zeros(size if options.average is not None else 0),
+        scalars=np.array([1.0, 0.0, 0.0]),
+        counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
+        violating=np.zeros(options.batch_size, dtype=bool),
+    )
+    return Stream(State(loop, seed, (number,), options, lam=math.nan))
+
+
+def advance_stream(stream: Stream, problem: Problem, rows: LinearRows) -> None:
+    """Make one pass over a chunk, in whole mini-batches.
+
+    Parameters
+    ----------
+    stream : Stream
+        Modified.
+    problem : Problem
+        Labels and weights of the chunk. Its ``lam`` counts at the first chunk only.
+    rows : LinearRows
+        Of the chunk.
+    """
+    state = stream.state
+    if math.isnan(state.lam):
+        state.lam = problem.lam
+    n_samples, k = problem.y.size, state.options.batch_size
+    state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
+    draws = IndexStream(
+        n_samples, state.options.sampling, state.seed, (*state.key, stream.n_chunks)
+    )
+    end = state.steps + math.ceil(n_samples / k)
+    run = Run(problem._replace(lam=state.lam), rows, state, [end], stream=draws)
+    run.advance_to(end, Stopper())
+    stream.n_chunks += 1
