@@ -12,13 +12,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kpegasos.averaging import Combination
-from kpegasos.gram import Method
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
 from kpegasos.loops import ROW_HITS, STEPS, Examples, LoopState, Rule, dual_steps
 from kpegasos.objective import Problem, dual_bound, primal
 from kpegasos.sampling import IndexStream
-from kpegasos.solver import Options, Result, Rows, new_state
+from kpegasos.solver import Result, Rows
+from kpegasos.state import Method, Options, new_state
 from kpegasos.stopping import Stopper, interruptible
 
 
@@ -73,7 +73,7 @@ def sdca(
         raise ValueError("rows must have a positive semi-definite kernel for dual ascent")
     n_samples = problem.y.size
     examples = problem.examples
-    state = new_state(rows, Options(average=None), problem.lam, 0)
+    state = new_state(rows.n_samples, rows.base_size, Options(average=None), problem.lam, 0)
     loop = state.loop
     rule = Rule(float(problem.lam), 1, False, False)
     if isinstance(rows, LinearRows):

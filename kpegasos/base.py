@@ -27,7 +27,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from kpegasos import multiclass
 from kpegasos.multiclass import Pair
 from kpegasos.progress import progress_bar
-from kpegasos.solver import Options, Result, Rows, Run, State, make_run
+from kpegasos.solver import Result, Rows, Run, make_run
+from kpegasos.state import Options, State
 from kpegasos.stopping import Stopper, interruptible
 
 POSITIVE = Interval(Real, 0, None, closed="neither")

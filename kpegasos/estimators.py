@@ -16,11 +16,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from kpegasos import multiclass
 from kpegasos.base import POSITIVE, BasePegasos
-from kpegasos.gram import check_gram, kernel_decision, make_rows
+from kpegasos.blocks import kernel_decision
+from kpegasos.gram import check_gram, make_rows
 from kpegasos.kernels import KERNELS, make_kernel, scale_gamma
 from kpegasos.linear import LinearRows
 from kpegasos.multiclass import Pair
-from kpegasos.solver import Options, Result, Rows
+from kpegasos.solver import Result, Rows
+from kpegasos.state import Options
 from kpegasos.streaming import Stream, advance_stream, new_stream
 
 

@@ -14,92 +14,31 @@ the products.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos.averaging import Combination
+from kpegasos.blocks import MEBIBYTE, KernelBlocks, streamed_product
 from kpegasos.kernels import Kernel, make_kernel
 from kpegasos.loops import (
     BATCH_OFFSET,
-    CLOCK,
     NEED_ROW,
     RESCALE,
-    SCALE,
-    SQUARED_NORM,
     STEPS,
     Examples,
     KernelRows,
     LoopState,
     Rule,
 )
+from kpegasos.state import Method, fold_scale
 
 #: Rows of one block at the most, and the fewest that a cache must have room for.
 BLOCK_ROWS = 256
 FEWEST_ROWS = 16
 #: Up to this many examples `cache="auto"` computes the whole matrix at once.
 _SMALL = 2000
-_MEBIBYTE = 1 << 20
-
-
-class Method(NamedTuple):
-    """A loop and its forecast: which examples it would update if it stood where it stands."""
-
-    loop: Callable[..., tuple[int, int]]
-    forecast: Callable[[LoopState, np.ndarray, Examples, Rule], np.ndarray]
-
-
-def fold_scale(state: LoopState) -> None:
-    """Fold the scale into the state: the same iterate and averages, with scale 1 and clock 0."""
-    scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
-    for plain, stamped in ((state.alpha, state.stamps), (state.base, state.base_stamped)):
-        if stamped.size:
-            stamped -= clock * plain
-        plain *= scale
-    state.scalars[SQUARED_NORM] *= scale * scale
-    state.scalars[SCALE] = 1.0
-    state.scalars[CLOCK] = 0.0
-
-
-class _Provider:
-    """Blocks of the kernel matrix of one data set, in the dtype of its rows."""
-
-    def __init__(self, kernel: Kernel, X: Any) -> None:
-        self.kernel = kernel
-        self.shared_norms = hasattr(kernel, "_map")
-        if getattr(kernel, "translation_invariant", False) and not sparse.issparse(X):
-            # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
-            X = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-        self.X = X
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.diagonal = kernel.diag(X)
-            finite = np.isfinite(self.diagonal).all()
-            if self.shared_norms:
-                from sklearn.utils.extmath import row_norms
-
-                self.squared_norms = row_norms(X, squared=True)
-                finite &= bool(np.isfinite(self.squared_norms).all())
-        largest = np.finfo(X.dtype).max
-        if not finite or np.abs(self.diagonal).max() > largest:
-            raise ValueError(
-                f"X must be small enough that {type(kernel).__name__} values fit in {X.dtype}, "
-                f"got values up to {abs(X).max():.3g}; scale the features"
-            )
-
-    def block(self, left: Any, right: Any, out: np.ndarray | None = None) -> np.ndarray:
-        A, B = self.X[left], self.X[right]
-        if self.shared_norms:
-            norms = (self.squared_norms[left], self.squared_norms[right])
-            return self.kernel.block(  # type: ignore[call-arg]
-                A, B, squared_norms=norms, out=out
-            )
-        values = self.kernel.block(A, B)
-        if out is not None:
-            out[...] = values
-            return out
-        return values
 
 
 class KernelSource:
@@ -195,14 +134,14 @@ class Precomputed(KernelSource):
     @classmethod
     def from_kernel(cls, kernel: Kernel, X: Any, *, intercept_scaling: float = 0.0) -> Precomputed:
         """Compute the matrix of a kernel over the rows of X, a block at a time."""
-        provider = _Provider(kernel, X)
+        blocks = KernelBlocks(kernel, X)
         n_samples = X.shape[0]
         gram = np.empty((n_samples, n_samples), dtype=X.dtype)
-        height = max(FEWEST_ROWS, (64 * _MEBIBYTE) // max(1, gram.itemsize * n_samples))
+        height = max(FEWEST_ROWS, (64 * MEBIBYTE) // max(1, gram.itemsize * n_samples))
         everything = slice(0, n_samples)
         for top in range(0, n_samples, height):
             part = slice(top, min(n_samples, top + height))
-            provider.block(part, everything, out=gram[part])
+            blocks.block(part, everything, out=gram[part])
         source = cls(gram, intercept_scaling=intercept_scaling)
         source.positive_definite = kernel.positive_definite
         source.evaluations = n_samples * n_samples
@@ -272,7 +211,7 @@ class CachedRows(KernelSource):
                 f"to keep none"
             )
         self.block_rows = max(1, min(block, block_rows))
-        self._provider = _Provider(kernel, X)
+        self._blocks = KernelBlocks(kernel, X)
         self._rows = KernelRows(
             np.empty((kept, self.n_samples), dtype=X.dtype),
             np.full(self.n_samples, -1, dtype=np.int64),
@@ -326,9 +265,9 @@ class CachedRows(KernelSource):
         values = self._rows.values
         everything = slice(0, self.n_samples)
         if contiguous:
-            self._provider.block(block, everything, out=values[slots[0] : slots[-1] + 1])
+            self._blocks.block(block, everything, out=values[slots[0] : slots[-1] + 1])
         else:
-            values[slots] = self._provider.block(block, everything)
+            values[slots] = self._blocks.block(block, everything)
         self.evaluations += block.size * self.n_samples
         self._rows.slots[block] = slots
         self._owner[slots] = block
@@ -351,11 +290,11 @@ class CachedRows(KernelSource):
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""
-        return _streamed_product(self._provider, columns, self.offset, self.block_rows)
+        return streamed_product(self._blocks, columns, self.offset, self.block_rows)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + offset`` of each example."""
-        return self._provider.diagonal + self.offset
+        return self._blocks.diagonal + self.offset
 
 
 class Streamed(KernelSource):
@@ -385,16 +324,16 @@ class Streamed(KernelSource):
         block_rows: int = BLOCK_ROWS,
     ) -> None:
         super().__init__(X.shape[0], intercept_scaling**2, kernel.positive_definite)
-        self._provider = _Provider(kernel, X)
+        self._blocks = KernelBlocks(kernel, X)
         cost = X.dtype.itemsize * (4 if sparse.issparse(X) else 2)
-        side = math.isqrt(int(cache_mb * _MEBIBYTE / cost))
+        side = math.isqrt(int(cache_mb * MEBIBYTE / cost))
         if side < min(FEWEST_ROWS, self.n_samples):
             raise ValueError(
-                f"cache_mb must be at least {FEWEST_ROWS**2 * cost / _MEBIBYTE:.3g} to hold one "
+                f"cache_mb must be at least {FEWEST_ROWS**2 * cost / MEBIBYTE:.3g} to hold one "
                 f"block of kernel values, got {cache_mb:g} instead"
             )
         self.block_rows = max(1, min(block_rows, side))
-        self._width = max(self.block_rows, int(cache_mb * _MEBIBYTE / cost) // self.block_rows)
+        self._width = max(self.block_rows, int(cache_mb * MEBIBYTE / cost) // self.block_rows)
 
     def advance(
         self,
@@ -427,8 +366,8 @@ class Streamed(KernelSource):
         margins = np.full(members.size, self.offset * coef.sum())
         for left in range(0, support.size, self._width):
             part = slice(left, left + self._width)
-            margins += self._provider.block(members, support[part]) @ coef[part]
-        values = np.ascontiguousarray(self._provider.block(members, members))
+            margins += self._blocks.block(members, support[part]) @ coef[part]
+        values = np.ascontiguousarray(self._blocks.block(members, members))
         self.evaluations += members.size * (support.size + members.size)
         rows = KernelRows(
             values,
@@ -455,62 +394,11 @@ class Streamed(KernelSource):
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""
-        return _streamed_product(self._provider, columns, self.offset, self.block_rows, self._width)
+        return streamed_product(self._blocks, columns, self.offset, self.block_rows, self._width)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + offset`` of each example."""
-        return self._provider.diagonal + self.offset
-
-
-def _streamed_product(
-    provider: _Provider, columns: np.ndarray, offset: float, height: int, width: int | None = None
-) -> np.ndarray:
-    n_samples = columns.shape[0]
-    support = np.flatnonzero(columns.any(axis=1))
-    result = np.tile(offset * columns.sum(axis=0), (n_samples, 1))
-    width = width or max(1, support.size)
-    for left in range(0, support.size, width):
-        part = support[left : left + width]
-        for top in range(0, n_samples, height):
-            rows = slice(top, min(n_samples, top + height))
-            result[rows] += provider.block(rows, part) @ columns[part]
-    return result
-
-
-def kernel_decision(
-    kernel: Kernel, X: Any, support_vectors: Any, coefs: np.ndarray, *, block_mb: float = 64.0
-) -> np.ndarray:
-    """``K(X, support vectors) @ coefs.T`` in blocks of bounded memory, one matrix product each.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-    support_vectors : ndarray or CSR matrix of shape (n_support_vectors, n_features)
-    coefs : ndarray of shape (n_outputs, n_support_vectors)
-    block_mb : float, default=64
-        MiB of kernel values at a time.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_outputs), float64
-    """
-    result = np.zeros((X.shape[0], coefs.shape[0]))
-    n_support = support_vectors.shape[0]
-    if n_support == 0:
-        return result
-    shift = None
-    if getattr(kernel, "translation_invariant", False) and not sparse.issparse(X):
-        shift = support_vectors.mean(axis=0, dtype=np.float64).astype(support_vectors.dtype)
-        support_vectors = support_vectors - shift
-    columns = np.ascontiguousarray(coefs.T.astype(support_vectors.dtype, copy=False))
-    height = max(1, int(block_mb * _MEBIBYTE) // (n_support * support_vectors.dtype.itemsize))
-    for top in range(0, X.shape[0], height):
-        part = X[top : top + height]
-        if shift is not None:
-            part = part - shift
-        result[top : top + height] = kernel.block(part, support_vectors) @ columns
-    return result
+        return self._blocks.diagonal + self.offset
 
 
 def _row_bytes(n_samples: int, dtype: np.dtype, is_sparse: bool) -> tuple[int, int]:
@@ -524,7 +412,7 @@ def cache_capacity(
 ) -> tuple[int, int]:
     """Rows that a budget keeps, and rows of one block in work beside them."""
     kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
-    budget = int(cache_mb * _MEBIBYTE)
+    budget = int(cache_mb * MEBIBYTE)
     if budget >= n_samples * kept_bytes + min(n_samples, BLOCK_ROWS) * work_bytes:
         return n_samples, min(n_samples, BLOCK_ROWS)
     # At most a fifth for the block in work.
@@ -535,7 +423,7 @@ def cache_capacity(
 def cache_mb_needed(n_samples: int, dtype: np.dtype, is_sparse: bool = False) -> float:
     """Smallest ``cache_mb`` that `CachedRows` accepts."""
     kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
-    return (min(FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / _MEBIBYTE
+    return (min(FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / MEBIBYTE
 
 
 CACHES = ("auto", "precomputed", "cached", "streamed")
@@ -581,7 +469,7 @@ def make_rows(
         X = np.asarray(X, dtype=np.float64)
     kernel = make_kernel(kernel, **parameters)
     n_samples = X.shape[0]
-    gram_mb = n_samples * n_samples * X.dtype.itemsize / _MEBIBYTE
+    gram_mb = n_samples * n_samples * X.dtype.itemsize / MEBIBYTE
     if cache == "auto":
         kept, _ = cache_capacity(n_samples, X.dtype, cache_mb, sparse.issparse(X))
         if n_samples <= _SMALL and gram_mb <= cache_mb:
@@ -631,7 +519,6 @@ def check_gram(gram: Any) -> np.ndarray:
 __all__ = [
     "CachedRows",
     "KernelSource",
-    "Method",
     "Precomputed",
     "Streamed",
     "check_gram",

@@ -7,14 +7,15 @@ computed when asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos.averaging import Combination
-from kpegasos.gram import Method, fold_scale
 from kpegasos.loops import RESCALE, CsrRows, DenseRows, Examples, LoopState, Rule
+from kpegasos.state import Method, fold_scale
 
 #: Bytes of rows that are gathered at a time when margins are computed.
 _GATHER_BYTES = 1 << 24
@@ -98,13 +99,14 @@ class LinearRows:
             for j, (c, p, w) in enumerate(zip(combinations, prefixes, vectors, strict=True))
         ]
 
-    def _blocks(self) -> list[tuple[slice, Any]]:
-        width = max(1, self.X.shape[1] * self.X.dtype.itemsize)
-        height = max(1, _GATHER_BYTES // width)
+    def _blocks(self) -> Iterator[slice]:
+        """Ranges of examples whose rows are gathered together."""
         if sparse.issparse(self.X):
             height = self.n_samples if self._whole else 1 << 16
-        tops = range(0, self.n_samples, height)
-        return [(slice(top, min(self.n_samples, top + height)), top) for top in tops]
+        else:
+            height = max(1, _GATHER_BYTES // max(1, self.X.shape[1] * self.X.dtype.itemsize))
+        for top in range(0, self.n_samples, height):
+            yield slice(top, min(self.n_samples, top + height))
 
     def _part(self, rows: slice) -> Any:
         return self.X[rows] if self._whole else self.X[self.members[rows]]
@@ -117,7 +119,7 @@ class LinearRows:
         vectors : ndarray of shape (n_features + 1, n_vectors)
         """
         result = np.empty((self.n_samples, vectors.shape[1]))
-        for rows, _ in self._blocks():
+        for rows in self._blocks():
             result[rows] = self._part(rows) @ vectors[:-1]
         result += self.offset * vectors[-1]
         return result
@@ -125,7 +127,7 @@ class LinearRows:
     def squared_norms(self) -> np.ndarray:
         """``‖(x, B)‖²`` of each example."""
         result = np.empty(self.n_samples)
-        for rows, _ in self._blocks():
+        for rows in self._blocks():
             part = self._part(rows)
             if sparse.issparse(part):
                 result[rows] = np.asarray(part.multiply(part).sum(axis=1)).ravel()

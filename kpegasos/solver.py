@@ -10,30 +10,30 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kpegasos.averaging import AVERAGES, Combination, combination, is_harmonic, suffix_start
-from kpegasos.gram import KernelSource, Method
+from kpegasos.averaging import is_harmonic
+from kpegasos.gram import KernelSource
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
-from kpegasos.loops import (
-    CLOCK,
-    ROW_HITS,
-    SCALE,
-    STEPS,
-    UNTESTED,
-    Examples,
-    LoopState,
-    Rule,
-    primal_steps,
-)
+from kpegasos.loops import CLOCK, ROW_HITS, SCALE, STEPS, Examples, LoopState, Rule, primal_steps
 from kpegasos.objective import Problem, dual_bound, primal
 from kpegasos.sampling import IndexStream
+from kpegasos.state import (
+    Method,
+    Options,
+    State,
+    check_options,
+    iterate_combination,
+    iterate_prefix,
+    new_state,
+    returned_vector,
+)
 from kpegasos.stopping import Stopper, interruptible
 
 Rows = KernelSource | LinearRows
@@ -55,34 +55,6 @@ def _violators(
 
 
 PRIMAL = Method(primal_steps, _violators)
-
-
-class Options(NamedTuple):
-    """How Pegasos runs; checked by `check_options`."""
-
-    batch_size: int = 1
-    sampling: str = "permutation"
-    projection: bool = False
-    average: str | None = "weighted"
-
-
-@dataclass
-class State:
-    """Everything a run needs to go on: loop state, stream, certificate so far."""
-
-    loop: LoopState
-    seed: int
-    key: tuple[int, ...]
-    options: Options
-    lam: float
-    best_dual: float = 0.0
-    seconds: float = 0.0
-    anchors: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-
-    @property
-    def steps(self) -> int:
-        """Steps done."""
-        return int(self.loop.counters[STEPS])
 
 
 class Evaluation(NamedTuple):
@@ -139,19 +111,6 @@ class Result:
     state: State | None = None
 
 
-def check_options(options: Options, n_samples: int) -> None:
-    """Raise a ValueError for options that no run can follow."""
-    k = options.batch_size
-    if not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"batch_size must be a positive integer, got {k!r} instead")
-    if k > n_samples:
-        raise ValueError(
-            f"batch_size must be at most the number of examples, {n_samples}, got {k} instead"
-        )
-    if options.average not in AVERAGES:
-        raise ValueError(f"average must be one of {AVERAGES}, got {options.average!r} instead")
-
-
 def total_steps(n_iter: int | None, epochs: float | None, n_samples: int, batch_size: int) -> int:
     """Steps of a run: ``n_iter`` when given, else whole mini-batches that cover ``epochs``."""
     if n_iter is not None:
@@ -195,51 +154,6 @@ def checkpoints(
         if any(t < 1 for t in points):
             raise ValueError(f"trace must list iterations from 1 on, got {min(points)} instead")
     return sorted({t for t in points if first < t <= last} | {last})
-
-
-def new_state(
-    rows: Rows, options: Options, lam: float, seed: int, key: tuple[int, ...] = ()
-) -> State:
-    """State of a run that has not begun: ``w = 0``."""
-    stamped = rows.base_size if options.average is not None else 0
-    loop = LoopState(
-        alpha=np.zeros(rows.n_samples),
-        stamps=np.zeros(rows.n_samples),
-        base=np.zeros(rows.base_size),
-        base_stamped=np.zeros(stamped),
-        scalars=np.array([1.0, 0.0, 0.0]),
-        counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
-        violating=np.zeros(options.batch_size, dtype=bool),
-    )
-    return State(loop, seed, key, options, lam)
-
-
-def _combination(state: State, average: str | None) -> Combination:
-    scalars = state.loop.scalars
-    return combination(
-        average,
-        state.steps,
-        scalars[SCALE],
-        scalars[CLOCK],
-        state.lam,
-        state.options.batch_size,
-    )
-
-
-def _prefix(state: State, average: str | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Sums over counts and over ``base`` up to the step where the suffix begins."""
-    if average != "suffix":
-        return None
-    return state.anchors.get(suffix_start(state.steps))
-
-
-def returned_vector(state: State) -> np.ndarray:
-    """Primal vector of the chosen average, intercept coordinate last; linear rows only."""
-    average = state.options.average
-    prefix = _prefix(state, average)
-    return _combination(state, average).apply(
-        state.loop.base, state.loop.base_stamped, prefix and prefix[1]
-    )
 
 
 class Run:
@@ -376,9 +290,9 @@ class Run:
             [None] if self.state.options.average is None else [None, self.state.options.average]
         )
         iterates = self.rows.evaluate(
-            [_combination(self.state, average) for average in averages],
+            [iterate_combination(self.state, average) for average in averages],
             self.state.loop,
-            [_prefix(self.state, average) for average in averages],
+            [iterate_prefix(self.state, average) for average in averages],
             self._examples,
         )
         evaluations = []
@@ -477,7 +391,7 @@ def make_run(
             "tol needs a positive semi-definite kernel: without one no duality gap is certified"
         )
     if state is None:
-        state = new_state(rows, options, problem.lam, seed, key)
+        state = new_state(rows.n_samples, rows.base_size, options, problem.lam, seed, key)
     elif (
         state.options != options
         or state.lam != problem.lam

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kpegasos.linear import LinearRows
-from kpegasos.loops import UNTESTED, LoopState
 from kpegasos.objective import Problem
 from kpegasos.sampling import IndexStream
-from kpegasos.solver import Options, Run, State, returned_vector
+from kpegasos.solver import Run
+from kpegasos.state import Options, State, new_state, returned_vector
 from kpegasos.stopping import Stopper
 
 
@@ -52,17 +52,7 @@ def new_stream(n_features: int, options: Options, seed: int, number: int) -> Str
     number : int
         Of the pair; tells its draws apart.
     """
-    size = n_features + 1
-    loop = LoopState(
-        alpha=np.zeros(0),
-        stamps=np.zeros(0),
-        base=np.zeros(size),
-        base_stamped=np.zeros(size if options.average is not None else 0),
-        scalars=np.array([1.0, 0.0, 0.0]),
-        counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
-        violating=np.zeros(options.batch_size, dtype=bool),
-    )
-    return Stream(State(loop, seed, (number,), options, lam=math.nan))
+    return Stream(new_state(0, n_features + 1, options, math.nan, seed, (number,)))
 
 
 def advance_stream(stream: Stream, problem: Problem, rows: LinearRows) -> None:

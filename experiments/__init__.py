@@ -1,0 +1,1 @@
+"""The experiments behind the figures and tables; ``python -m experiments`` lists them."""

@@ -1,0 +1,125 @@
+"""Command line: list the experiments, run them, make their figures again."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments._runner import HERE, ROOT, Experiment, Output, discover
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description="Run experiments: results go to experiments/results, figures to figures.  "
+        "Without names, list them.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run")
+    parser.add_argument("--all", action="store_true", help="run all of them")
+    parser.add_argument(
+        "--quick", action="store_true", help="run a small version, into build/quick"
+    )
+    parser.add_argument(
+        "--figures-only", action="store_true", help="make the figures from results at hand"
+    )
+    parser.add_argument("--fresh", action="store_true", help="do not resume an interrupted attempt")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="write to DIR/results and DIR/figures instead"
+    )
+    return parser
+
+
+def _list(experiments: dict[str, Experiment]) -> None:
+    rows = [("experiment", "full", "quick", "what it shows")]
+    rows += [(e.name, e.full_time, e.quick_time, e.summary) for e in experiments.values()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def _error(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return 2
+
+
+def _resume_command(args: argparse.Namespace, names: Sequence[str]) -> str:
+    options = ["--quick"] if args.quick else []
+    options += ["--figures-only"] if args.figures_only else []
+    options += ["--output", str(args.output)] if args.output else []
+    return shlex.join(["python", "-m", "experiments", *names, *options])
+
+
+def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path = ROOT) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str or None
+        Arguments; ``None`` takes those of the process.
+    folder : Path
+        Where the experiments are; full results go to its sub-folder ``results``.
+    root : Path
+        Full figures go to its sub-folder ``figures``, all else to ``build``.
+
+    Returns
+    -------
+    int
+        Exit code: 0, 1 if results for a figure are missing, 2 for a usage error, 130 after
+        Ctrl-C.
+    """
+    args = _parser().parse_args(argv)
+    experiments = discover(folder)
+    if not args.names and not args.all:
+        _list(experiments)
+        return 0
+    names = list(experiments if args.all else dict.fromkeys(args.names))
+    unknown = [name for name in args.names if name not in experiments]
+    if unknown:
+        known = ", ".join(experiments) or "none"
+        return _error(f"Unknown experiment {', '.join(unknown)}; there are: {known}.")
+
+    published = Output(folder / "results", root / "figures", root / "build" / "partial")
+    if args.output:
+        output = Output(*(args.output / name for name in ("results", "figures", "partial")))
+    elif args.quick:
+        quick = root / "build" / "quick"
+        output = Output(quick / "results", quick / "figures", published.partial)
+    else:
+        output = published
+    if args.quick and (
+        output.results.resolve() == published.results.resolve()
+        or output.figures.resolve() == published.figures.resolve()
+    ):
+        return _error(
+            f"--quick must not overwrite full results: choose another --output than {args.output}."
+        )
+
+    code = 0
+    for i, name in enumerate(names):
+        experiment = experiments[name]
+        try:
+            if not args.figures_only:
+                expected = experiment.quick_time if args.quick else experiment.full_time
+                print(f"{name}: {experiment.summary} ({expected})", flush=True)
+                experiment.run(output, quick=args.quick, fresh=args.fresh)
+            elif not (output.results / f"{name}.json").exists():
+                print(f"{name}: no results in {output.results}, run it first", file=sys.stderr)
+                code = 1
+                continue
+            experiment.draw(output)
+            print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
+        except KeyboardInterrupt:
+            command = _resume_command(args, names[i:])
+            print(
+                f"\nInterrupted; finished parts are kept: resume with `{command}`.", file=sys.stderr
+            )
+            return 130
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

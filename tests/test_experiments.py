@@ -1,0 +1,381 @@
+"""The runner of the experiments, on a small experiment of our own."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.__main__ import main
+from experiments._runner import Parts, Run, discover, plain, to_json
+
+SOURCE = '''"""A line through the origin.
+
+Not the first line.
+"""
+import os
+import signal
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+FULL_TIME = "2 s"
+QUICK_TIME = "1 s"
+
+
+def log(word):
+    with open(os.environ["FAKE_LOG"], "a") as file:
+        file.write(word + "\\n")
+
+
+def part(i):
+    log(f"part{i}")
+    if i == 2:
+        what = os.environ.get("FAKE_TROUBLE")
+        if what == "error":
+            raise RuntimeError("trouble")
+        if what == "interrupt":
+            raise KeyboardInterrupt
+        if what == "swallowed":  # as a fit does: its own handler, and what it has so far
+            previous = signal.signal(signal.SIGINT, lambda *_: None)
+            signal.raise_signal(signal.SIGINT)
+            signal.signal(signal.SIGINT, previous)
+            return {"x": -1, "y": np.float32(-1)}
+    return {"x": i, "y": np.float64(i) / 3}
+
+
+def compute(run):
+    n = 3 if run.quick else 4
+    rows = [run.part(f"row{i}", lambda i=i: part(i)) for i in run.progress(n, "rows")]
+    return {
+        "table": rows,
+        "curve": np.linspace(0, 1, 3),
+        "matrix": np.eye(2, dtype=int),
+        "gap": np.inf,
+        "seeds": range(3)[:] and [0, 1, 2],
+        7: True,
+    }
+
+
+def plot(results):
+    assert results["gap"] is None and results["7"] is True
+    fig, ax = plt.subplots()
+    ax.plot([row["x"] for row in results["table"]], [row["y"] for row in results["table"]], "o-")
+    ax.fill_between(results["curve"], 0, 1, alpha=0.2, hatch="/")
+    ax.set(title="Ünïcode λ $x^2$")
+    return fig
+'''
+
+
+class Bench:
+    """A folder with one experiment, and what it left behind."""
+
+    def __init__(self, root, monkeypatch):
+        self.root = root
+        self.folder = root / "experiments"
+        self.folder.mkdir()
+        self.module = self.folder / "line.py"
+        self.module.write_text(SOURCE)
+        (self.folder / "_helper.py").write_text("raise ImportError\n")
+        self.log = root / "log"
+        monkeypatch.setenv("FAKE_LOG", str(self.log))
+
+    def __call__(self, *argv):
+        return main([str(arg) for arg in argv], folder=self.folder, root=self.root)
+
+    def parts(self):
+        """Return the parts computed since the last call."""
+        words = self.log.read_text().split() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return words
+
+    def results(self, folder="experiments/results"):
+        return json.loads((self.root / folder / "line.json").read_text())
+
+    def partial(self):
+        return list((self.root / "build" / "partial").glob("*"))
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    return Bench(tmp_path, monkeypatch)
+
+
+def _contents(folder: Path):
+    return {path.name: path.read_bytes() for path in folder.glob("*")}
+
+
+# Listing
+
+
+def test_listing_describes_without_importing(bench, capsys):
+    (bench.folder / "heavy.py").write_text('"""Too heavy."""\nraise ImportError\n')
+    assert bench() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["experiment", "heavy", "line"]
+    assert lines[1].endswith("?      ?      Too heavy.")
+    assert lines[2].endswith("2 s    1 s    A line through the origin.")
+
+
+def test_listing_of_the_real_folder():
+    for name, experiment in discover().items():
+        assert experiment.summary, name
+        assert "?" not in (experiment.full_time, experiment.quick_time), name
+
+
+def test_listing_is_light():
+    program = (
+        "import sys; from experiments.__main__ import main; main([]);"
+        "assert not {'matplotlib', 'numba', 'sklearn', 'kpegasos'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("names", [["circle"], ["line", "circle"], ["circle", "--all"]])
+def test_unknown_name_lists_the_names(bench, capsys, names):
+    assert bench(*names) == 2
+    assert capsys.readouterr().err == "Unknown experiment circle; there are: line.\n"
+    assert bench.parts() == []
+
+
+# Results
+
+
+def test_run_writes_results_table_and_figures(bench):
+    assert bench("line") == 0
+    document = bench.results()
+    assert document["experiment"] == "line"
+    results = document["results"]
+    assert results["curve"] == [0, 0.5, 1]
+    assert results["matrix"] == [[1, 0], [0, 1]]
+    assert results["gap"] is None
+    assert results["table"][1] == {"x": 1, "y": 0.3333333333}
+    with (bench.folder / "results" / "line.csv").open() as file:
+        assert list(csv.DictReader(file))[1] == {"x": "1", "y": "0.3333333333"}
+    assert (bench.root / "figures" / "line.png").read_bytes()[1:4] == b"PNG"
+    assert b"<svg" in (bench.root / "figures" / "line.svg").read_bytes()
+
+
+def test_run_notes_where_the_results_come_from(bench):
+    bench("line")
+    meta = bench.results()["meta"]
+    assert meta["quick"] is False
+    assert meta["seconds"] >= 0
+    assert meta["seeds"] == [0, 1, 2]
+    assert meta["versions"]["numpy"] == np.__version__
+    assert set(meta["versions"]) == {
+        *("kpegasos", "python", "numpy", "numba", "scipy", "scikit-learn")
+    }
+    assert set(meta["machine"]) == {"processor", "cores", "platform"}
+    assert meta["machine"]["processor"]
+    assert meta["machine"]["cores"] >= 1
+
+
+def test_all_runs_everything(bench):
+    (bench.folder / "other.py").write_text(SOURCE)
+    assert bench("--all", "--quick") == 0
+    assert set(_contents(bench.root / "build/quick/figures")) == {
+        f"{name}.{kind}" for name in ("line", "other") for kind in ("png", "svg")
+    }
+
+
+def test_output_is_where_it_is_told(bench):
+    assert bench("line", "--output", bench.root / "elsewhere") == 0
+    assert set(_contents(bench.root / "elsewhere" / "results")) == {"line.json", "line.csv"}
+    assert not (bench.folder / "results").exists()
+    assert not (bench.root / "figures").exists()
+
+
+# Quick runs
+
+
+def test_quick_leaves_full_results_alone(bench):
+    bench("line")
+    results = _contents(bench.folder / "results")
+    figures = _contents(bench.root / "figures")
+    assert bench("line", "--quick") == 0
+    assert _contents(bench.folder / "results") == results
+    assert _contents(bench.root / "figures") == figures
+    assert len(bench.results("build/quick/results")["results"]["table"]) == 3
+    assert bench.results("build/quick/results")["meta"]["quick"] is True
+
+
+@pytest.mark.parametrize("place", ["experiments", ""])
+def test_quick_refuses_to_be_sent_to_the_full_results(bench, capsys, place):
+    assert bench("line", "--quick", "--output", bench.root / place) == 2
+    assert "--quick must not overwrite" in capsys.readouterr().err
+    assert bench.parts() == []
+
+
+# Figures
+
+
+def test_figures_only_makes_the_same_bytes(bench):
+    bench("line")
+    figures = _contents(bench.root / "figures")
+    assert len(figures) == 2
+    bench.parts()
+    for path in (bench.root / "figures").glob("*"):
+        path.unlink()
+    assert bench("line", "--figures-only") == 0
+    assert bench.parts() == []
+    assert _contents(bench.root / "figures") == figures
+
+
+def test_figures_are_the_same_bytes_in_another_process_and_style(bench):
+    bench("line")
+    program = (
+        "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30\n"
+        "from pathlib import Path; from experiments.__main__ import main\n"
+        f"root = Path({str(bench.root)!r})\n"
+        f"main(['line', '--figures-only'], folder=root / 'experiments', root=root)"
+    )
+    figures = _contents(bench.root / "figures")
+    for path in (bench.root / "figures").glob("*"):
+        path.unlink()
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert _contents(bench.root / "figures") == figures
+
+
+def test_figures_carry_no_date_and_no_version(bench):
+    bench("line")
+    svg = (bench.root / "figures" / "line.svg").read_text()
+    assert "<dc:date>" not in svg
+    assert "matplotlib" not in svg.lower()
+    assert b"Software" not in (bench.root / "figures" / "line.png").read_bytes()
+
+
+def test_figures_only_without_results_goes_on_with_the_others(bench, capsys):
+    bench("line")
+    (bench.folder / "before.py").write_text(SOURCE)
+    (bench.root / "figures" / "line.svg").unlink()
+    assert bench("--all", "--figures-only") == 1
+    assert "before: no results in" in capsys.readouterr().err
+    assert (bench.root / "figures" / "line.svg").exists()
+
+
+# Resuming
+
+
+def test_resume_after_an_error(bench, monkeypatch, capsys):
+    monkeypatch.setenv("FAKE_TROUBLE", "error")
+    with pytest.raises(RuntimeError, match="trouble"):
+        bench("line")
+    assert bench.parts() == ["part0", "part1", "part2"]
+    assert len(bench.partial()) == 1
+    assert not (bench.folder / "results").exists()
+    monkeypatch.delenv("FAKE_TROUBLE")
+    assert bench("line") == 0
+    assert bench.parts() == ["part2", "part3"]
+    assert "line: resuming after 2 parts\n" in capsys.readouterr().out
+    assert bench.partial() == []
+    resumed = bench.results()["results"]
+    assert bench("line") == 0
+    assert bench.parts() == ["part0", "part1", "part2", "part3"]
+    assert bench.results()["results"] == resumed
+
+
+@pytest.mark.parametrize("trouble", ["interrupt", "swallowed"])
+def test_interrupt_says_how_to_resume(bench, monkeypatch, capsys, trouble):
+    (bench.folder / "other.py").write_text(SOURCE)
+    monkeypatch.setenv("FAKE_TROUBLE", trouble)
+    assert bench("line", "other", "--quick", "--fresh") == 130
+    message = "Interrupted; finished parts are kept: resume with "
+    assert f"{message}`python -m experiments line other --quick`." in capsys.readouterr().err
+    assert bench.parts() == ["part0", "part1", "part2"]
+    monkeypatch.delenv("FAKE_TROUBLE")
+    assert bench("line", "--quick") == 0
+    assert bench.parts() == ["part2"], "the part that was cut short is no result"
+    assert bench.results("build/quick/results")["results"]["table"][2]["x"] == 2
+
+
+def test_interrupt_leaves_the_handlers_as_they_were(bench, monkeypatch):
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setenv("FAKE_TROUBLE", "swallowed")
+    assert bench("line") == 130
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+@pytest.mark.parametrize("reason", ["fresh", "source", "mode"])
+def test_resume_does_not_happen(bench, monkeypatch, reason):
+    monkeypatch.setenv("FAKE_TROUBLE", "error")
+    with pytest.raises(RuntimeError):
+        bench("line")
+    bench.parts()
+    monkeypatch.delenv("FAKE_TROUBLE")
+    if reason == "source":
+        bench.module.write_text(SOURCE + "\n# changed\n")
+    options = {"fresh": ["--fresh"], "source": [], "mode": ["--quick"]}[reason]
+    assert bench("line", *options) == 0
+    assert bench.parts()[:2] == ["part0", "part1"]
+
+
+def test_resume_warns_of_changed_helpers(bench, monkeypatch, capsys):
+    monkeypatch.setenv("FAKE_TROUBLE", "error")
+    with pytest.raises(RuntimeError):
+        bench("line")
+    (bench.folder / "_helper.py").write_text("x = 1\n")
+    for _ in range(2):  # the second time, parts of either age stand in the file
+        with pytest.raises(RuntimeError):
+            bench("line")
+        assert "the package has changed since" in capsys.readouterr().out
+
+
+def test_parts_add_up_the_time(tmp_path):
+    parts = Parts(tmp_path / "parts.json")
+    parts.store("a", 1)
+    stored = json.loads((tmp_path / "parts.json").read_text())
+    stored["seconds"] = 1000
+    (tmp_path / "parts.json").write_text(json.dumps(stored))
+    assert 1000 < Parts(tmp_path / "parts.json").seconds < 1010
+    assert Parts(tmp_path / "parts.json", fresh=True).seconds < 10
+
+
+# A run by itself
+
+
+def test_run_part_returns_what_a_file_would():
+    run = Run(quick=True)
+    assert run.part("a", lambda: {1: np.float32([1, 2]), "b": (3, np.nan)}) == {
+        "1": [1, 2],
+        "b": [3, None],
+    }
+    assert run.part("a", lambda: pytest.fail("computed twice"))["b"] == [3, None]
+
+
+def test_run_progress_nests_and_takes_any_iterable():
+    run = Run()
+    assert [(i, c) for i in run.progress(2) for c in run.progress("ab", "letters")] == [
+        *((0, "a"), (0, "b"), (1, "a"), (1, "b"))
+    ]
+    assert list(run.progress(x * x for x in range(3))) == [0, 1, 4]
+    assert not run.bars.tasks
+
+
+def test_json_is_rounded_compact_and_exact_on_the_way_back():
+    value = {
+        "third": 1 / 3,
+        "big": 12345678901234567890.0,
+        "int": np.int64(2**60),
+        "text": "a [b]\n{c}, λ",
+        "rows": [{"a": 1, "b": [1, 2]}, {}],
+        "matrix": np.ones((2, 3)),
+        "empty": [],
+        "flag": np.bool_(True),
+    }
+    text = to_json(value)
+    assert json.loads(text) == plain(value)
+    assert '"matrix": [\n  [1.0, 1.0, 1.0],\n  [1.0, 1.0, 1.0]\n ]' in text
+    assert plain(1 / 3) == 0.3333333333
+    assert plain(value)["int"] == 2**60
+    assert to_json(json.loads(text)) == text
+
+
+def test_json_rejects_what_it_cannot_hold():
+    with pytest.raises(TypeError):
+        to_json({"a": object()})
