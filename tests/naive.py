@@ -186,7 +186,7 @@ def average(iterates, kind):
 def decision(coef, K, offset=0):
     """f of each row of K: kernel values of any points (down) with the examples (across)."""
     coef, offset = [float(c) for c in coef], float(offset)
-    return [math.fsum(c * (k + offset) for c, k in zip(coef, row, strict=True)) for row in _plain(K)]
+    return [linear(coef, [k + offset for k in row]) for row in _plain(K)]
 
 
 def primal(coef, K, y, lam, weight=None, *, offset=0):
@@ -299,7 +299,8 @@ def slip_shrunk_threshold(K, y, draws, lam):
     """Counts with 1/(λt) in the margin test, where w_t carries 1/(λ(t-1)).
 
     Source: Fig. 3 of the journal paper; Algorithm 2 of Karthik's term paper "Pegasos for SVM
-    Training". The test sees (1 - 1/t) w_t, so too many examples violate.
+    Training". The test sees (1 - 1/t) w_t. It differs for margins in [1, t/(t-1)): at once
+    on K = [[1]], draws 0, 0, λ = 1 (one violation; two by the slip).
     """
 
     def violates(t, i, alpha, K, y, lam):

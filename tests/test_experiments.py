@@ -117,8 +117,8 @@ def test_listing_describes_without_importing(bench, capsys):
     assert bench() == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["experiment", "heavy", "line"]
-    assert lines[1].endswith("?      ?      Too heavy.")
-    assert lines[2].endswith("2 s    1 s    A line through the origin.")
+    assert lines[1].split(maxsplit=3) == ["heavy", "?", "?", "Too heavy."]
+    assert lines[2].split(maxsplit=5)[1:] == ["2", "s", "1", "s", "A line through the origin."]
 
 
 def test_listing_of_the_real_folder():
@@ -245,7 +245,7 @@ def test_figures_carry_no_date_and_no_version(bench):
     bench("line")
     svg = (bench.root / "figures" / "line.svg").read_text()
     assert "<dc:date>" not in svg
-    assert "matplotlib" not in svg.lower()
+    assert "<dc:creator>" not in svg
     assert b"Software" not in (bench.root / "figures" / "line.png").read_bytes()
 
 
