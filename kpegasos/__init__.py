@@ -1,6 +1,7 @@
 """kpegasos: Pegasos support vector machines, kernel and linear, with a certified duality gap."""
 
 from kpegasos.ascent import sdca
+from kpegasos.blocks import KernelBlocks
 from kpegasos.estimators import LinearPegasosSVC, PegasosSVC
 from kpegasos.gram import CachedRows, Precomputed, Streamed, make_rows
 from kpegasos.history import History, Record
@@ -16,6 +17,7 @@ __all__ = [
     "CachedRows",
     "History",
     "Kernel",
+    "KernelBlocks",
     "Laplacian",
     "Linear",
     "LinearPegasosSVC",

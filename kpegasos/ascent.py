@@ -25,11 +25,12 @@ from kpegasos.stopping import Stopper, interruptible
 def _movable(
     state: LoopState, examples_at: np.ndarray, examples: Examples, rule: Rule
 ) -> np.ndarray:
-    """Which dual variables a step would change."""
+    """Score the examples: minus infinity if a step would change them now, else infinity."""
     to_margin = 1.0 / (rule.lam * examples.label.size)
     slack = 1.0 - examples.label[examples_at] * state.base[examples_at] * to_margin
     beta = state.alpha[examples_at]
-    return np.asarray(((slack > 0) & (beta < 1)) | ((slack < 0) & (beta > 0)))
+    moves = ((slack > 0) & (beta < 1)) | ((slack < 0) & (beta > 0))
+    return np.where(moves, -np.inf, np.inf)
 
 
 DUAL = Method(dual_steps, _movable)

@@ -6,6 +6,7 @@ overflow is found before anything is fitted. Which blocks are wanted is decided 
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,123 @@ class KernelBlocks:
             out[...] = values
             return out
         return values
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+        return int(self.X.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the kernel values."""
+        return np.dtype(self.X.dtype)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are sparse, so that their products need memory of their own."""
+        return bool(sparse.issparse(self.X))
+
+    def rows(self, members: np.ndarray, out: np.ndarray) -> int:
+        """Write the whole rows of some examples; returns how many kernel values that took."""
+        self.block(members, slice(0, self.n_samples), out=out)
+        return members.size * self.n_samples
+
+
+class ClassBlocks:
+    """Kernel values of several classes, whose own blocks are shared by the pairs they belong to.
+
+    In one-vs-one, the values of an example against its own class are wanted by every pair with
+    that class. They are computed once, when a pair first needs them, and copied from then on.
+
+    Parameters
+    ----------
+    blocks : KernelBlocks
+        Over examples that are sorted by class.
+    sizes : ndarray of shape (n_classes,), int
+        Examples of each class.
+    """
+
+    def __init__(self, blocks: KernelBlocks, sizes: np.ndarray) -> None:
+        self.blocks = blocks
+        self.ends = np.concatenate(([0], np.cumsum(sizes)))
+        self._known = [np.zeros(size, dtype=bool) for size in sizes]
+        self._values = [np.empty((size, size), dtype=blocks.dtype) for size in sizes]
+        self._locks = [Lock() for _ in sizes]
+
+    @staticmethod
+    def memory_mb(sizes: np.ndarray, dtype: np.dtype) -> float:
+        """MiB that the shared values of such classes may come to."""
+        return float((sizes.astype(float) ** 2).sum() * np.dtype(dtype).itemsize / MEBIBYTE)
+
+    def own_rows(self, number: int, members: np.ndarray, out: np.ndarray) -> int:
+        """Write rows of a class against itself; returns how many kernel values were new."""
+        first, last = self.ends[number], self.ends[number + 1]
+        known, values = self._known[number], self._values[number]
+        with self._locks[number]:
+            missing = members[~known[members]]
+            if missing.size:
+                values[missing] = self.blocks.block(first + missing, slice(first, last))
+                known[missing] = True
+        np.take(values, members, axis=0, out=out, mode="clip")
+        return int(missing.size * values.shape[0])
+
+
+class PairBlocks(KernelBlocks):
+    """Kernel values over two classes of a `ClassBlocks`: first those of the one, then of the other.
+
+    Parameters
+    ----------
+    shared : ClassBlocks
+    classes : tuple of int
+    """
+
+    def __init__(self, shared: ClassBlocks, classes: tuple[int, int]) -> None:
+        self.kernel = shared.blocks.kernel
+        self.shared = shared
+        self.classes = classes
+        self._ranges = [slice(shared.ends[c], shared.ends[c + 1]) for c in classes]
+        self._members = np.concatenate([np.arange(r.start, r.stop) for r in self._ranges])
+        self.diagonal = shared.blocks.diagonal[self._members]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples of both classes."""
+        return self._members.size
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the kernel values."""
+        return self.shared.blocks.dtype
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are sparse."""
+        return self.shared.blocks.is_sparse
+
+    def block(self, left: Any, right: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """Kernel values of the rows ``left`` against the rows ``right`` (slices or indices)."""
+        return self.shared.blocks.block(self._members[left], self._members[right], out=out)
+
+    def rows(self, members: np.ndarray, out: np.ndarray) -> int:
+        """Write the whole rows of some examples; returns how many kernel values that took."""
+        first, second = self._ranges
+        size = first.stop - first.start
+        evaluations = 0
+        for number, is_own, own, other, own_part, other_part, base in (
+            (0, members < size, first, second, slice(0, size), slice(size, None), 0),
+            (1, members >= size, second, first, slice(size, None), slice(0, size), size),
+        ):
+            chosen = np.flatnonzero(is_own)
+            if chosen.size == 0:
+                continue
+            local = members[chosen] - base
+            cross = self.shared.blocks.block(own.start + local, other)
+            mine = np.empty((chosen.size, own.stop - own.start), dtype=self.dtype)
+            evaluations += self.shared.own_rows(self.classes[number], local, mine)
+            evaluations += cross.size
+            out[chosen, own_part] = mine
+            out[chosen, other_part] = cross
+        return evaluations
 
 
 def streamed_product(

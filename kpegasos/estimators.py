@@ -16,11 +16,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from kpegasos import multiclass
 from kpegasos.base import POSITIVE, BasePegasos
-from kpegasos.blocks import kernel_decision
-from kpegasos.gram import check_gram, make_rows
+from kpegasos.blocks import KernelBlocks, PairBlocks, kernel_decision
+from kpegasos.gram import Precomputed, check_gram, choose_source
 from kpegasos.kernels import KERNELS, make_kernel, scale_gamma
 from kpegasos.linear import LinearRows
-from kpegasos.multiclass import Pair
+from kpegasos.multiclass import Pair, share_classes
 from kpegasos.solver import Result, Rows
 from kpegasos.state import Options
 from kpegasos.streaming import Stream, advance_stream, new_stream
@@ -220,20 +220,35 @@ object, default="rbf"
                 self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
             )
         kernel = self._kernel
+        if kernel is None:
+            return self._gram_rows(X)
+        n_samples = X.shape[0]
+        if len(pairs) > 1:
+            shared, shared_mb = share_classes(kernel, X, pairs, self.cache_mb)
 
         def rows(pair: Pair, n_at_once: int) -> Rows:
-            whole = pair.members.size == X.shape[0]
-            if kernel is None:
-                part = X if whole else X[np.ix_(pair.members, pair.members)]
+            blocks: KernelBlocks
+            cache_mb = self.cache_mb
+            if len(pairs) > 1 and shared is not None:
+                blocks = PairBlocks(shared, pair.classes)
+                cache_mb -= shared_mb
             else:
-                part = X if whole else X[pair.members]
-            return make_rows(
-                part,
-                "precomputed" if kernel is None else kernel,
+                part = X if pair.members.size == n_samples else X[pair.members]
+                blocks = KernelBlocks(kernel, part)
+            return choose_source(
+                blocks,
                 cache=self.cache,
-                cache_mb=self.cache_mb / n_at_once,
+                cache_mb=cache_mb / n_at_once,
                 intercept_scaling=self._offset,
             )
+
+        return rows
+
+    def _gram_rows(self, gram: np.ndarray) -> Callable[[Pair, int], Rows]:
+        def rows(pair: Pair, n_at_once: int) -> Rows:
+            whole = pair.members.size == gram.shape[0]
+            part = gram if whole else gram[np.ix_(pair.members, pair.members)]
+            return Precomputed(part, intercept_scaling=self._offset)
 
         return rows
 

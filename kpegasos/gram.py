@@ -21,7 +21,7 @@ from scipy import sparse
 
 from kpegasos.averaging import Combination
 from kpegasos.blocks import MEBIBYTE, KernelBlocks, streamed_product
-from kpegasos.kernels import Kernel, make_kernel
+from kpegasos.kernels import make_kernel
 from kpegasos.loops import (
     BATCH_OFFSET,
     NEED_ROW,
@@ -37,6 +37,8 @@ from kpegasos.state import Method, fold_scale
 #: Rows of one block at the most, and the fewest that a cache must have room for.
 BLOCK_ROWS = 256
 FEWEST_ROWS = 16
+#: A block is filled up to about this many rows with doubtful ones.
+SMALL_BLOCK = 24
 #: Up to this many examples `cache="auto"` computes the whole matrix at once.
 _SMALL = 2000
 
@@ -132,19 +134,18 @@ class Precomputed(KernelSource):
         )
 
     @classmethod
-    def from_kernel(cls, kernel: Kernel, X: Any, *, intercept_scaling: float = 0.0) -> Precomputed:
-        """Compute the matrix of a kernel over the rows of X, a block at a time."""
-        blocks = KernelBlocks(kernel, X)
-        n_samples = X.shape[0]
-        gram = np.empty((n_samples, n_samples), dtype=X.dtype)
+    def from_blocks(cls, blocks: KernelBlocks, *, intercept_scaling: float = 0.0) -> Precomputed:
+        """Compute the whole matrix, a block at a time."""
+        n_samples = blocks.n_samples
+        gram = np.empty((n_samples, n_samples), dtype=blocks.dtype)
         height = max(FEWEST_ROWS, (64 * MEBIBYTE) // max(1, gram.itemsize * n_samples))
-        everything = slice(0, n_samples)
+        evaluations = 0
         for top in range(0, n_samples, height):
-            part = slice(top, min(n_samples, top + height))
-            blocks.block(part, everything, out=gram[part])
+            members = np.arange(top, min(n_samples, top + height))
+            evaluations += blocks.rows(members, gram[top : top + height])
         source = cls(gram, intercept_scaling=intercept_scaling)
-        source.positive_definite = kernel.positive_definite
-        source.evaluations = n_samples * n_samples
+        source.positive_definite = blocks.kernel.positive_definite
+        source.evaluations = evaluations
         return source
 
     def advance(
@@ -177,8 +178,7 @@ class CachedRows(KernelSource):
 
     Parameters
     ----------
-    kernel : Kernel
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    blocks : KernelBlocks
     cache_mb : float, default=1024
         MiB for the rows kept and the block in work together.
     intercept_scaling : float, default=0.0
@@ -193,27 +193,26 @@ class CachedRows(KernelSource):
 
     def __init__(
         self,
-        kernel: Kernel,
-        X: Any,
+        blocks: KernelBlocks,
         *,
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
         block_rows: int = BLOCK_ROWS,
     ) -> None:
-        super().__init__(X.shape[0], intercept_scaling**2, kernel.positive_definite)
+        super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self.base_size = self.n_samples
-        kept, block = cache_capacity(self.n_samples, X.dtype, cache_mb, sparse.issparse(X))
+        kept, block = cache_capacity(self.n_samples, blocks.dtype, cache_mb, blocks.is_sparse)
         if kept < min(FEWEST_ROWS, self.n_samples):
-            needed = cache_mb_needed(self.n_samples, X.dtype, sparse.issparse(X))
+            needed = cache_mb_needed(self.n_samples, blocks.dtype, blocks.is_sparse)
             raise ValueError(
                 f"cache_mb must be at least {needed:.3g} to hold one block of rows of "
                 f"{self.n_samples} kernel values, got {cache_mb:g} instead; use cache='streamed' "
                 f"to keep none"
             )
         self.block_rows = max(1, min(block, block_rows))
-        self._blocks = KernelBlocks(kernel, X)
+        self._blocks = blocks
         self._rows = KernelRows(
-            np.empty((kept, self.n_samples), dtype=X.dtype),
+            np.empty((kept, self.n_samples), dtype=blocks.dtype),
             np.full(self.n_samples, -1, dtype=np.int64),
             np.zeros(kept, dtype=np.int64),
             self.squared_norms(),
@@ -221,6 +220,8 @@ class CachedRows(KernelSource):
         )
         self._owner = np.full(kept, -1, dtype=np.int64)
         self._filled = 0
+        # What one more update of a similar example adds to a margin, at the most.
+        self._unit = float(np.median(self._rows.squared_norms))
 
     def advance(
         self,
@@ -255,20 +256,25 @@ class CachedRows(KernelSource):
         needed = upcoming[offset]
         done = int(state.counters[STEPS]) * rule.batch_size
         # Early on the margins change quickly against t, and a far forecast is mostly wrong.
-        window = upcoming[offset : offset + rule.batch_size + max(32, done // 4)]
+        window = upcoming[offset + 1 : offset + rule.batch_size + max(BLOCK_ROWS, done // 4)]
         window = window[self._rows.slots[window] < 0]
-        wanted = window[method.forecast(state, window, examples, rule)]
+        score = method.forecast(state, window, examples, rule)
+        score -= self._unit
+        # A few rows cost as much as one, so the likeliest of the doubtful fill up a small block.
+        if score.size > SMALL_BLOCK:
+            wanted = window[score <= max(0.0, np.partition(score, SMALL_BLOCK)[SMALL_BLOCK])]
+        else:
+            wanted = window[np.isfinite(score)]
         unique, first = np.unique(np.concatenate(([needed], wanted)), return_index=True)
         block = unique[np.argsort(first)][: self.block_rows]
         slots = self._room_for(block.size)
-        contiguous = slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1)
         values = self._rows.values
-        everything = slice(0, self.n_samples)
-        if contiguous:
-            self._blocks.block(block, everything, out=values[slots[0] : slots[-1] + 1])
+        if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
+            self.evaluations += self._blocks.rows(block, values[slots[0] : slots[-1] + 1])
         else:
-            values[slots] = self._blocks.block(block, everything)
-        self.evaluations += block.size * self.n_samples
+            rows = np.empty((block.size, self.n_samples), dtype=values.dtype)
+            self.evaluations += self._blocks.rows(block, rows)
+            values[slots] = rows
         self._rows.slots[block] = slots
         self._owner[slots] = block
         self._rows.ticks[slots] = -1 - state.counters[STEPS]
@@ -305,8 +311,7 @@ class Streamed(KernelSource):
 
     Parameters
     ----------
-    kernel : Kernel
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    blocks : KernelBlocks
     cache_mb : float, default=1024
         MiB for the block in work.
     intercept_scaling : float, default=0.0
@@ -316,16 +321,15 @@ class Streamed(KernelSource):
 
     def __init__(
         self,
-        kernel: Kernel,
-        X: Any,
+        blocks: KernelBlocks,
         *,
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
         block_rows: int = BLOCK_ROWS,
     ) -> None:
-        super().__init__(X.shape[0], intercept_scaling**2, kernel.positive_definite)
-        self._blocks = KernelBlocks(kernel, X)
-        cost = X.dtype.itemsize * (4 if sparse.issparse(X) else 2)
+        super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
+        self._blocks = blocks
+        cost = blocks.dtype.itemsize * (4 if blocks.is_sparse else 2)
         side = math.isqrt(int(cache_mb * MEBIBYTE / cost))
         if side < min(FEWEST_ROWS, self.n_samples):
             raise ValueError(
@@ -467,11 +471,22 @@ def make_rows(
         X = sparse.csr_matrix(X)
     elif not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)):
         X = np.asarray(X, dtype=np.float64)
-    kernel = make_kernel(kernel, **parameters)
-    n_samples = X.shape[0]
-    gram_mb = n_samples * n_samples * X.dtype.itemsize / MEBIBYTE
+    return choose_source(
+        KernelBlocks(make_kernel(kernel, **parameters), X),
+        cache=cache,
+        cache_mb=cache_mb,
+        intercept_scaling=intercept_scaling,
+    )
+
+
+def choose_source(
+    blocks: KernelBlocks, *, cache: str, cache_mb: float, intercept_scaling: float
+) -> KernelSource:
+    """Build the source that ``cache`` names, or that suits the size."""
+    n_samples = blocks.n_samples
+    gram_mb = n_samples * n_samples * blocks.dtype.itemsize / MEBIBYTE
     if cache == "auto":
-        kept, _ = cache_capacity(n_samples, X.dtype, cache_mb, sparse.issparse(X))
+        kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.is_sparse)
         if n_samples <= _SMALL and gram_mb <= cache_mb:
             cache = "precomputed"
         elif kept >= min(n_samples, 4 * BLOCK_ROWS):
@@ -484,9 +499,9 @@ def make_rows(
                 f"cache_mb must be at least {gram_mb:.3g} for the whole matrix of {n_samples} "
                 f"examples (cache='precomputed'), got {cache_mb:g} instead"
             )
-        return Precomputed.from_kernel(kernel, X, intercept_scaling=intercept_scaling)
+        return Precomputed.from_blocks(blocks, intercept_scaling=intercept_scaling)
     source = CachedRows if cache == "cached" else Streamed
-    return source(kernel, X, cache_mb=cache_mb, intercept_scaling=intercept_scaling)
+    return source(blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling)
 
 
 def check_gram(gram: Any) -> np.ndarray:

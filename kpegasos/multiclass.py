@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils.multiclass import _ovr_decision_function
 from threadpoolctl import threadpool_limits
 
+from kpegasos.blocks import ClassBlocks, KernelBlocks
+from kpegasos.kernels import Kernel
 from kpegasos.objective import Problem, make_problem
 from kpegasos.solver import Result, Run
 from kpegasos.stopping import Stopper
@@ -68,6 +70,9 @@ def make_pairs(
     pairs = []
     for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
         members = np.flatnonzero(((labels == i) | (labels == j)) & (weight > 0))
+        if n_classes > 2:
+            # Grouped by class, as kernel blocks are shared.
+            members = members[np.argsort(labels[members], kind="stable")]
         positive = j if n_classes == 2 else i
         y = np.where(labels[members] == positive, 1.0, -1.0)
         total = float(weight[members].sum())
@@ -78,6 +83,30 @@ def make_pairs(
             problem = Problem(y, weight[members], pair_lam)
         pairs.append(Pair(number, (i, j), members, problem))
     return pairs
+
+
+def share_classes(
+    kernel: Kernel, X: Any, pairs: list[Pair], cache_mb: float
+) -> tuple[ClassBlocks | None, float]:
+    """Let the pairs share the blocks of their classes, if these fit in half of the budget.
+
+    Returns
+    -------
+    shared : ClassBlocks or None
+    memory_mb : float
+        MiB set apart for it.
+    """
+    n_classes = pairs[-1].classes[1] + 1
+    # Pairs (0, j) hold class 0 and class j, each grouped.
+    by_class = [pair for pair in pairs if pair.classes[0] == 0]
+    first = int((by_class[0].problem.y > 0).sum())
+    members = [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
+    sizes = np.array([part.size for part in members])
+    memory_mb = ClassBlocks.memory_mb(sizes, X.dtype)
+    if n_classes < 3 or memory_mb > cache_mb / 2:
+        return None, 0.0
+    blocks = KernelBlocks(kernel, X[np.concatenate(members)])
+    return ClassBlocks(blocks, sizes), memory_mb
 
 
 def n_threads(n_jobs: int | None, n_pairs: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kpegasos.averaging import is_harmonic
-from kpegasos.gram import KernelSource
+from kpegasos.gram import BLOCK_ROWS, KernelSource
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
 from kpegasos.loops import CLOCK, ROW_HITS, SCALE, STEPS, Examples, LoopState, Rule, primal_steps
@@ -46,12 +46,19 @@ _FIRST_SLICE = 1024
 def _violators(
     state: LoopState, examples_at: np.ndarray, examples: Examples, rule: Rule
 ) -> np.ndarray:
-    """Which examples would violate the margin at the current step."""
-    steps = state.counters[STEPS]
-    if steps == 0:
-        return np.ones(examples_at.size, dtype=bool)
-    margins = examples.label[examples_at] * state.base[examples_at] * state.scalars[SCALE]
-    return np.asarray(margins < rule.lam * rule.batch_size * steps)
+    """Score the examples by their margin, averaged over the iterates where that is at hand.
+
+    Single early iterates swing about their average by whole margins, so the average says more about
+    the margin at a later step than the current iterate does.
+    """
+    threshold = rule.lam * rule.batch_size * state.counters[STEPS]
+    base, scale = state.base[examples_at], state.scalars[SCALE]
+    if state.base_stamped.size and state.counters[STEPS] > 1 and not rule.harmonic:
+        weights = 2.0 / (state.counters[STEPS] + 1.0)
+        margins = weights * (state.scalars[CLOCK] * base - state.base_stamped[examples_at])
+    else:
+        margins = scale * base
+    return np.asarray(examples.label[examples_at] * margins - threshold)
 
 
 PRIMAL = Method(primal_steps, _violators)
@@ -265,7 +272,7 @@ class Run:
     def _look_ahead(self, done: int) -> int:
         if isinstance(self.rows, LinearRows) or self.rows.base_size == 0:
             return 0
-        return min(done // 4 + 32, 2 * self.problem.y.size)
+        return min(max(BLOCK_ROWS, done // 4) + self._rule.batch_size, 2 * self.problem.y.size)
 
     def _set_aside(self, steps: int) -> None:
         """Keep the sums up to a power of two; only the last two can be asked for."""

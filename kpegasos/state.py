@@ -27,7 +27,11 @@ from kpegasos.loops import (
 
 
 class Method(NamedTuple):
-    """A loop and its forecast: which examples it would update if it stood where it stands."""
+    """A loop and its forecast of which examples it will update.
+
+    The forecast is a score for each example asked about, in the units of ``base``: negative if it
+    would be updated now, the larger the less likely it will be soon, infinite if it will not.
+    """
 
     loop: Callable[..., tuple[int, int]]
     forecast: Callable[[LoopState, np.ndarray, Examples, Rule], np.ndarray]
