@@ -83,7 +83,10 @@ class KernelBlocks:
         return bool(sparse.issparse(self.X))
 
     def rows(self, members: np.ndarray, out: np.ndarray) -> int:
-        """Write the whole rows of some examples; returns how many kernel values that took."""
+        """Write the whole rows of some examples, in increasing order.
+
+        Returns how many kernel values that took.
+        """
         self.block(members, slice(0, self.n_samples), out=out)
         return members.size * self.n_samples
 
@@ -123,7 +126,7 @@ class ClassBlocks:
             if missing.size:
                 values[missing] = self.blocks.block(first + missing, slice(first, last))
                 known[missing] = True
-        np.take(values, members, axis=0, out=out, mode="clip")
+        out[...] = values[members]
         return int(missing.size * values.shape[0])
 
 
@@ -164,24 +167,26 @@ class PairBlocks(KernelBlocks):
         return self.shared.blocks.block(self._members[left], self._members[right], out=out)
 
     def rows(self, members: np.ndarray, out: np.ndarray) -> int:
-        """Write the whole rows of some examples; returns how many kernel values that took."""
+        """Write the whole rows of some examples, in increasing order.
+
+        Returns how many kernel values that took.
+        """
         first, second = self._ranges
         size = first.stop - first.start
+        split = int(np.searchsorted(members, size))
         evaluations = 0
-        for number, is_own, own, other, own_part, other_part, base in (
-            (0, members < size, first, second, slice(0, size), slice(size, None), 0),
-            (1, members >= size, second, first, slice(size, None), slice(0, size), size),
+        for number, own, other, part, own_columns, other_columns in (
+            (0, first, second, slice(0, split), slice(0, size), slice(size, None)),
+            (1, second, first, slice(split, None), slice(size, None), slice(0, size)),
         ):
-            chosen = np.flatnonzero(is_own)
-            if chosen.size == 0:
-                continue
-            local = members[chosen] - base
-            cross = self.shared.blocks.block(own.start + local, other)
-            mine = np.empty((chosen.size, own.stop - own.start), dtype=self.dtype)
-            evaluations += self.shared.own_rows(self.classes[number], local, mine)
-            evaluations += cross.size
-            out[chosen, own_part] = mine
-            out[chosen, other_part] = cross
+            local = members[part] - own_columns.start
+            if local.size:
+                target = out[part]
+                evaluations += self.shared.own_rows(
+                    self.classes[number], local, target[:, own_columns]
+                )
+                self.shared.blocks.block(own.start + local, other, out=target[:, other_columns])
+                evaluations += local.size * (other.stop - other.start)
         return evaluations
 
 

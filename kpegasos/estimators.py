@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from kpegasos import multiclass
 from kpegasos.base import POSITIVE, BasePegasos
 from kpegasos.blocks import KernelBlocks, PairBlocks, kernel_decision
-from kpegasos.gram import Precomputed, check_gram, choose_source
+from kpegasos.gram import Precomputed, RowBuffers, check_gram, choose_source
 from kpegasos.kernels import KERNELS, make_kernel, scale_gamma
 from kpegasos.linear import LinearRows
 from kpegasos.multiclass import Pair, share_classes
@@ -223,6 +223,7 @@ object, default="rbf"
         if kernel is None:
             return self._gram_rows(X)
         n_samples = X.shape[0]
+        buffers = RowBuffers()
         if len(pairs) > 1:
             shared, shared_mb = share_classes(kernel, X, pairs, self.cache_mb)
 
@@ -240,6 +241,7 @@ object, default="rbf"
                 cache=self.cache,
                 cache_mb=cache_mb / n_at_once,
                 intercept_scaling=self._offset,
+                buffers=buffers,
             )
 
         return rows

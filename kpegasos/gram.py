@@ -14,7 +14,9 @@ the products.
 from __future__ import annotations
 
 import math
+from threading import Lock
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from scipy import sparse
@@ -38,7 +40,7 @@ from kpegasos.state import Method, fold_scale
 BLOCK_ROWS = 256
 FEWEST_ROWS = 16
 #: A block is filled up to about this many rows with doubtful ones.
-SMALL_BLOCK = 24
+SMALL_BLOCK = 16
 #: Up to this many examples `cache="auto"` computes the whole matrix at once.
 _SMALL = 2000
 
@@ -173,6 +175,36 @@ class Precomputed(KernelSource):
         return self.gram.diagonal().astype(np.float64) + self.offset
 
 
+class RowBuffers:
+    """Memory for kernel rows, handed from one `CachedRows` to the next.
+
+    Fresh pages of hundreds of MiB for each pair of classes would cost more than the loops do.
+    """
+
+    def __init__(self) -> None:
+        self._free: list[np.ndarray] = []
+        self._lock = Lock()
+
+    def take(self, owner: object, n_rows: int, n_columns: int, dtype: np.dtype) -> np.ndarray:
+        """Array of shape (n_rows, n_columns) that is given back when its owner is gone."""
+        size = n_rows * n_columns
+        with self._lock:
+            fitting = [b for b in self._free if b.size >= size and b.dtype == dtype]
+            if fitting:
+                buffer = min(fitting, key=len)
+            else:
+                # One that is too small would only sit beside the new one.
+                self._free.clear()
+                buffer = np.empty(size, dtype=dtype)
+            self._free = [b for b in self._free if b is not buffer]
+        finalize(owner, self._give_back, buffer)
+        return buffer[:size].reshape(n_rows, n_columns)
+
+    def _give_back(self, buffer: np.ndarray) -> None:
+        with self._lock:
+            self._free.append(buffer)
+
+
 class CachedRows(KernelSource):
     """Rows computed in blocks when first needed and kept within a budget of bytes.
 
@@ -184,6 +216,8 @@ class CachedRows(KernelSource):
     intercept_scaling : float, default=0.0
     block_rows : int, default=256
         Rows of one block at the most.
+    buffers : RowBuffers, default=None
+        Where the memory comes from.
 
     Raises
     ------
@@ -198,6 +232,7 @@ class CachedRows(KernelSource):
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
         block_rows: int = BLOCK_ROWS,
+        buffers: RowBuffers | None = None,
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self.base_size = self.n_samples
@@ -212,7 +247,7 @@ class CachedRows(KernelSource):
         self.block_rows = max(1, min(block, block_rows))
         self._blocks = blocks
         self._rows = KernelRows(
-            np.empty((kept, self.n_samples), dtype=blocks.dtype),
+            (buffers or RowBuffers()).take(self, kept, self.n_samples, blocks.dtype),
             np.full(self.n_samples, -1, dtype=np.int64),
             np.zeros(kept, dtype=np.int64),
             self.squared_norms(),
@@ -266,7 +301,7 @@ class CachedRows(KernelSource):
         else:
             wanted = window[np.isfinite(score)]
         unique, first = np.unique(np.concatenate(([needed], wanted)), return_index=True)
-        block = unique[np.argsort(first)][: self.block_rows]
+        block = np.sort(unique[np.argsort(first)][: self.block_rows])
         slots = self._room_for(block.size)
         values = self._rows.values
         if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
@@ -480,7 +515,12 @@ def make_rows(
 
 
 def choose_source(
-    blocks: KernelBlocks, *, cache: str, cache_mb: float, intercept_scaling: float
+    blocks: KernelBlocks,
+    *,
+    cache: str,
+    cache_mb: float,
+    intercept_scaling: float,
+    buffers: RowBuffers | None = None,
 ) -> KernelSource:
     """Build the source that ``cache`` names, or that suits the size."""
     n_samples = blocks.n_samples
@@ -500,8 +540,11 @@ def choose_source(
                 f"examples (cache='precomputed'), got {cache_mb:g} instead"
             )
         return Precomputed.from_blocks(blocks, intercept_scaling=intercept_scaling)
-    source = CachedRows if cache == "cached" else Streamed
-    return source(blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling)
+    if cache == "cached":
+        return CachedRows(
+            blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling, buffers=buffers
+        )
+    return Streamed(blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling)
 
 
 def check_gram(gram: Any) -> np.ndarray:
