@@ -1,4 +1,4 @@
-"""Stochastic dual coordinate ascent: the reference optimum for suboptimality plots.
+"""Stochastic dual coordinate ascent: the reference optimum, and the finisher of a Pegasos run.
 
 Not Pegasos: it maximises the dual exactly in one coordinate at a time (Hsieh et al. 2008; MPB 2011
 calls it SDCA) and converges linearly, on the same rows and judged by the same certificate.
@@ -7,6 +7,7 @@ calls it SDCA) and converges linearly, on the same rows and judged by the same c
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,10 +16,10 @@ from kpegasos.averaging import Combination
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
 from kpegasos.loops import ROW_HITS, STEPS, Examples, LoopState, Rule, dual_steps
-from kpegasos.objective import Problem, dual_bound, primal
+from kpegasos.objective import Problem, best_multiple, dual_bound, primal
 from kpegasos.sampling import IndexStream
-from kpegasos.solver import Result, Rows
-from kpegasos.state import Method, Options, new_state
+from kpegasos.solver import Result, Rows, Run
+from kpegasos.state import Method, Options, new_state, returned_vector
 from kpegasos.stopping import Stopper, interruptible
 
 
@@ -32,6 +33,9 @@ def _movable(
     moves = ((slack > 0) & (beta < 1)) | ((slack < 0) & (beta > 0))
     return np.where(moves, -np.inf, np.inf)
 
+
+#: Steps between two looks at Ctrl-C and deadlines.
+_SLICE = 4096
 
 DUAL = Method(dual_steps, _movable)
 
@@ -70,74 +74,182 @@ def sdca(
     ValueError
         If the kernel is not positive semi-definite.
     """
-    if not rows.positive_definite:
-        raise ValueError("rows must have a positive semi-definite kernel for dual ascent")
-    n_samples = problem.y.size
-    examples = problem.examples
-    state = new_state(rows.n_samples, rows.base_size, Options(average=None), problem.lam, 0)
-    loop = state.loop
-    rule = Rule(float(problem.lam), 1, False, False)
-    if isinstance(rows, LinearRows):
-        rows.require_norms()
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    stream = IndexStream(n_samples, "permutation", seed)
-    unit = Combination(1.0 / (problem.lam * n_samples), 0.0)
-    history = History()
-    best, seconds, status = 0.0, 0.0, "running"
-    slice_length = max(1, min(n_samples, 4096))
+    state = new_state(rows.n_samples, rows.base_size, Options(average=None), problem.lam, seed)
+    ascent = Ascent(problem, rows, state.loop, IndexStream(rows.n_samples, "permutation", seed))
     with interruptible(Stopper(max_time)) as stopper:
-        while status == "running":
-            begin = time.perf_counter()
-            done = int(loop.counters[STEPS])
-            end = done + n_samples
-            while done < end and (done == 0 or stopper.reason() is None):
-                target = min(end, done + slice_length)
-                draws = stream.take(done, target + n_samples)
-                rows.advance(DUAL, loop, draws, target - done, examples, rule)
-                done = target
-            seconds += time.perf_counter() - begin
-            ((coef, margins, squared_norm),) = rows.evaluate([unit], loop, [None], examples)
-            objective = primal(margins, squared_norm, problem)
-            best = max(best, dual_bound(coef, squared_norm, problem))
-            gap = max(0.0, objective - best)
-            relative_gap = gap / objective
-            history.append(
-                Record(
-                    iteration=done,
-                    epoch=done / n_samples,
-                    seconds=seconds,
-                    objective_last=objective,
-                    objective_average=objective,
-                    dual_bound=best,
-                    gap=gap,
-                    relative_gap=relative_gap,
-                    support_size=int(np.count_nonzero(loop.alpha)),
-                    kernel_evaluations=rows.evaluations,
-                    cache_hits=int(loop.counters[ROW_HITS]),
-                )
-            )
-            if relative_gap <= tol:
-                status = "tolerance"
-            elif (reason := stopper.reason()) is not None:
-                status = reason
-            elif done >= max_epochs * n_samples:
-                status = "completed"
-    signed_coef = coef * examples.signed
-    w, intercept = None, rows.offset * float(signed_coef.sum())
+        ascent.run(tol, max_epochs, stopper)
+    return ascent.result()
+
+
+def polish(
+    run: Run, *, tol: float = 1e-2, max_epochs: int = 1000, stopper: Stopper | None = None
+) -> Result:
+    """Finish a Pegasos run exactly: dual coordinate ascent on the same rows, from where it ended.
+
+    The returned iterate of the run, scaled to the best feasible dual point, is where the ascent
+    begins; no kernel value is computed twice while the rows are kept. The model is no longer an
+    average of Pegasos iterates.
+
+    Parameters
+    ----------
+    run : Run
+        Of Pegasos, at its end.
+    tol : float, default=1e-2
+        Certified relative gap at which to stop.
+    max_epochs : int, default=1000
+    stopper : Stopper, default=None
+
+    Returns
+    -------
+    Result
+        Counts and state are those of the run, its history goes on; coefficients, margins and
+        certificate are the ascent's.
+    """
+    pegasos_result = run.result()
+    if run.status in ("interrupted", "max_time") or pegasos_result.relative_gap <= tol:
+        return pegasos_result
+    problem, rows, state = run.problem, run.rows, run.state
+    _, returned = run.evaluate()
+    theta = best_multiple(returned.coef, returned.squared_norm, problem)
+    scale = theta * problem.lam * problem.y.size
+    loop = new_state(
+        rows.n_samples, rows.base_size, Options(average=None), problem.lam, state.seed
+    ).loop
+    np.minimum(1.0, scale * returned.coef, out=loop.alpha)
     if isinstance(rows, LinearRows):
-        vector = unit.apply(loop.base, loop.base_stamped)
-        w, intercept = vector[:-1], rows.offset * float(vector[-1])
-    return Result(
-        alpha=loop.alpha,
-        coef=signed_coef,
-        w=w,
-        intercept=intercept,
-        margins=margins,
-        objective=objective,
-        dual_bound=best,
-        gap=gap,
-        relative_gap=relative_gap,
-        n_iter=int(loop.counters[STEPS]),
-        status=status,
-        history=history,
+        loop.base[:] = scale * returned_vector(state)
+    elif rows.base_size:
+        loop.base[:] = scale * returned.margins
+    # A key of its own: the ascent draws what the run would not have drawn.
+    stream = IndexStream(rows.n_samples, "permutation", state.seed, (*state.key, 0, 0))
+    ascent = Ascent(
+        problem, rows, loop, stream, history=run.history, best=state.best_dual, before=run
     )
+    ascent.run(tol, max_epochs, stopper or Stopper())
+    result = ascent.result()
+    return replace(
+        result,
+        alpha=pegasos_result.alpha,
+        n_iter=pegasos_result.n_iter,
+        state=state,
+    )
+
+
+class Ascent:
+    """Epochs of dual coordinate ascent until a certified gap.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : KernelSource or LinearRows
+    loop : LoopState
+        Dual variables and ``base`` to begin with; modified in place.
+    stream : IndexStream
+    history : History, default=None
+        To which records are added.
+    best : float, default=0.0
+        A dual bound that is known already.
+    before : Run, default=None
+        The run that this one finishes; its steps and seconds are counted on.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        rows: Rows,
+        loop: LoopState,
+        stream: IndexStream,
+        *,
+        history: History | None = None,
+        best: float = 0.0,
+        before: Run | None = None,
+    ) -> None:
+        if not rows.positive_definite:
+            raise ValueError("rows must have a positive semi-definite kernel for dual ascent")
+        self.problem = problem
+        self.rows = rows
+        self.loop = loop
+        self.history = history or History()
+        self.best = best
+        self.status = "running"
+        self._first = before.state.steps if before else 0
+        self._seconds = before.state.seconds if before else 0.0
+        self._stream = stream
+        self._examples = problem.examples
+        self._rule = Rule(float(problem.lam), 1, False, False)
+        self._unit = Combination(1.0 / (problem.lam * problem.y.size), 0.0)
+        if isinstance(rows, LinearRows):
+            rows.require_norms()
+
+    def run(self, tol: float, max_epochs: int, stopper: Stopper) -> None:
+        """Go on until the relative gap is at most ``tol``, or something else ends it."""
+        while self.status == "running":
+            self._epoch(stopper)
+            if self.history.records[-1].relative_gap <= tol:
+                self.status = "tolerance"
+            elif (reason := stopper.reason()) is not None:
+                self.status = reason
+            elif self.loop.counters[STEPS] >= max_epochs * self.problem.y.size:
+                self.status = "completed"
+
+    def _epoch(self, stopper: Stopper) -> None:
+        loop, n_samples = self.loop, self.problem.y.size
+        begin = time.perf_counter()
+        done = int(loop.counters[STEPS])
+        end = done + n_samples
+        first = done
+        while done < end and (done == first or stopper.reason() is None):
+            target = min(end, done + _SLICE)
+            draws = self._stream.take(done, target + n_samples)
+            self.rows.advance(DUAL, loop, draws, target - done, self._examples, self._rule)
+            done = target
+        self._seconds += time.perf_counter() - begin
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        loop, problem = self.loop, self.problem
+        (evaluated,) = self.rows.evaluate([self._unit], loop, [None], self._examples)
+        self._coef, self._margins, squared_norm = evaluated
+        objective = primal(self._margins, squared_norm, problem)
+        self.best = max(self.best, dual_bound(self._coef, squared_norm, problem))
+        gap = max(0.0, objective - self.best)
+        steps = self._first + int(loop.counters[STEPS])
+        self.history.append(
+            Record(
+                iteration=steps,
+                epoch=steps / problem.y.size,
+                seconds=self._seconds,
+                objective_last=objective,
+                objective_average=objective,
+                dual_bound=self.best,
+                gap=gap,
+                relative_gap=gap / objective,
+                support_size=int(np.count_nonzero(loop.alpha)),
+                kernel_evaluations=self.rows.evaluations,
+                cache_hits=int(loop.counters[ROW_HITS]),
+            )
+        )
+
+    def result(self) -> Result:
+        """The model as it stands."""
+        record = self.history.records[-1]
+        coef = self._coef * self._examples.signed
+        w, intercept = None, self.rows.offset * float(coef.sum())
+        if isinstance(self.rows, LinearRows):
+            vector = self._unit.apply(self.loop.base, self.loop.base_stamped)
+            w, intercept = vector[:-1], self.rows.offset * float(vector[-1])
+        return Result(
+            alpha=self.loop.alpha,
+            coef=coef,
+            w=w,
+            intercept=intercept,
+            margins=self._margins,
+            objective=record.objective_average,
+            dual_bound=record.dual_bound,
+            gap=record.gap,
+            relative_gap=record.relative_gap,
+            n_iter=int(self.loop.counters[STEPS]),
+            status=self.status,
+            history=self.history,
+        )

@@ -25,6 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kpegasos import multiclass
+from kpegasos.ascent import polish
 from kpegasos.multiclass import Pair
 from kpegasos.progress import progress_bar
 from kpegasos.solver import Result, Rows, Run, make_run
@@ -54,6 +55,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "sampling": [StrOptions({"permutation", "uniform"})],
         "projection": ["boolean"],
         "average": [StrOptions({"weighted", "suffix", "uniform"}), None],
+        "polish": ["boolean"],
         "tol": [POSITIVE, None],
         "max_time": [POSITIVE, None],
         "trace": [StrOptions({"epoch", "log"}), "array-like", None],
@@ -139,7 +141,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 n_iter=self.n_iter,
                 epochs=self.epochs,
                 trace=trace,
-                tol=self.tol,
+                tol=self._gap_target,
                 seed=seed,
                 key=(pair.number,),
                 state=states[pair.number],
@@ -154,11 +156,12 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             progress_bar(self.verbose, name, len(pairs)) as update,
         ):
             if callbacks:
-                results = self._fit_in_step(pairs, run_of, stopper, update, attributes, given)
+                runs = self._fit_in_step(pairs, run_of, stopper, update, attributes, given)
+                results = [self._finish(run, stopper) for run in runs]
             else:
                 self._init_callback_context()
                 results = multiclass.train_one_by_one(
-                    pairs, run_of, stopper, self.tol, self.n_jobs, update
+                    pairs, run_of, self._finish, stopper, self._gap_target, self.n_jobs, update
                 )
         for attribute, value in attributes(results).items():
             setattr(self, attribute, value)
@@ -174,7 +177,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         update: Callable[[int, Run], None],
         attributes: Callable[[list[Result]], dict[str, Any]],
         given: dict[str, Any],
-    ) -> list[Result]:
+    ) -> list[Run]:
         """Train with callbacks: a whole model exists after each round of checkpoints."""
         runs = [run_of(pair, len(pairs)) for pair in pairs]
         context = self._init_callback_context(max_subtasks=max(len(run.points) for run in runs))
@@ -182,7 +185,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         while not all(run.finished for run in runs):
             checkpoint = context.subcontext(task_name="checkpoint")
             checkpoint.call_on_fit_task_begin(**given)
-            multiclass.advance_in_step(runs, stopper, self.tol, update)
+            multiclass.advance_in_step(runs, stopper, self._gap_target, update)
             stop = checkpoint.call_on_fit_task_end(
                 **given, reconstruction_attributes=lambda: attributes([r.result() for r in runs])
             )
@@ -190,7 +193,18 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 for run in runs:
                     run.stop()
         context.call_on_fit_task_end(**given)
-        return [run.result() for run in runs]
+        return runs
+
+    def _finish(self, run: Run, stopper: Stopper) -> Result:
+        """Result of a run at its end, polished if asked for."""
+        if not self.polish or run.status == "stopped":
+            return run.result()
+        return polish(run, tol=self._gap_target or 0.0, stopper=stopper)
+
+    @property
+    def _gap_target(self) -> float | None:
+        """Certified relative gap at which to stop."""
+        return 1e-2 if self.polish and self.tol is None else self.tol
 
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
@@ -273,7 +287,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _warn_of_early_end(self, results: list[Result]) -> None:
         for status in ("interrupted", "max_time", "completed"):
-            if status == "completed" and self.tol is None:
+            if status == "completed" and self._gap_target is None:
                 continue
             found = [result for result in results if result.status == status]
             if found:

@@ -61,6 +61,10 @@ object, default="rbf"
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
+    polish : bool, default=False
+        After the Pegasos steps, go on from their model by dual coordinate ascent, on the same rows
+        and certificate, until the relative gap is at most ``tol`` (1e-2 if None). Not Pegasos any
+        more, but exact.
     tol : float, default=None
         Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
     max_time : float, default=None
@@ -156,6 +160,7 @@ object, default="rbf"
         sampling: str = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
+        polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
         trace: Any = "epoch",
@@ -183,6 +188,7 @@ object, default="rbf"
         self.sampling = sampling
         self.projection = projection
         self.average = average
+        self.polish = polish
         self.tol = tol
         self.max_time = max_time
         self.trace = trace
@@ -317,6 +323,10 @@ class LinearPegasosSVC(BasePegasos):
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
+    polish : bool, default=False
+        After the Pegasos steps, go on from their model by dual coordinate ascent, on the same rows
+        and certificate, until the relative gap is at most ``tol`` (1e-2 if None). Not Pegasos any
+        more, but exact.
     tol : float, default=None
         Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
     max_time : float, default=None
@@ -384,6 +394,7 @@ class LinearPegasosSVC(BasePegasos):
         sampling: str = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
+        polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
         trace: Any = "epoch",
@@ -405,6 +416,7 @@ class LinearPegasosSVC(BasePegasos):
         self.sampling = sampling
         self.projection = projection
         self.average = average
+        self.polish = polish
         self.tol = tol
         self.max_time = max_time
         self.trace = trace

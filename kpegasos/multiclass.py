@@ -117,6 +117,7 @@ def n_threads(n_jobs: int | None, n_pairs: int) -> int:
 def train_one_by_one(
     pairs: list[Pair],
     make_run: Callable[[Pair, int], Run],
+    finish: Callable[[Run, Stopper], Result],
     stopper: Stopper,
     tol: float | None,
     n_jobs: int | None,
@@ -129,6 +130,8 @@ def train_one_by_one(
     pairs : list of Pair
     make_run : callable
         ``make_run(pair, n_at_once)`` sets up a run; ``n_at_once`` share the memory budget.
+    finish : callable
+        ``finish(run, stopper)`` makes the result of a run at its end.
     stopper : Stopper
         A deadline is shared evenly: every pair gets a model.
     tol : float or None
@@ -146,7 +149,7 @@ def train_one_by_one(
         while not run.finished:
             run.advance(part, tol)
             update(pair.number, run)
-        return run.result()
+        return finish(run, part)
 
     if threads == 1:
         return [train(pair) for pair in pairs]

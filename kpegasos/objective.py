@@ -82,8 +82,8 @@ def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     return 0.5 * problem.lam * squared_norm + hinge_loss(margins, problem)
 
 
-def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
-    """Best ``D(θβ)`` over the feasible multiples of ``β = lam m c``; at least 0.
+def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+    """Compute the θ that maximises ``D(θβ)`` over the feasible multiples of ``β = lam m c``.
 
     Parameters
     ----------
@@ -96,9 +96,20 @@ def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float
     largest = problem.lam * coef.size * float(coef.max())
     if largest <= 0.0:
         return 0.0
-    linear = problem.lam * float(coef @ problem.weight)
-    quadratic = problem.lam * squared_norm
-    theta = 1.0 / largest
-    if quadratic > 0.0:
-        theta = min(theta, linear / quadratic)
+    linear, quadratic = _dual_parts(coef, squared_norm, problem)
+    return min(1.0 / largest, linear / quadratic) if quadratic > 0.0 else 1.0 / largest
+
+
+def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+    """Best ``D(θβ)`` over the feasible multiples of ``β = lam m c``; at least 0.
+
+    Parameters are those of `best_multiple`.
+    """
+    theta = best_multiple(coef, squared_norm, problem)
+    linear, quadratic = _dual_parts(coef, squared_norm, problem)
     return max(0.0, theta * linear - 0.5 * theta * theta * quadratic)
+
+
+def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tuple[float, float]:
+    """``D(θβ) = θ · linear − θ²/2 · quadratic``."""
+    return problem.lam * float(coef @ problem.weight), problem.lam * squared_norm

@@ -395,7 +395,8 @@ def make_run(
     check_options(options, rows.n_samples)
     if tol is not None and not rows.positive_definite:
         raise ValueError(
-            "tol needs a positive semi-definite kernel: without one no duality gap is certified"
+            "tol and polish need a positive semi-definite kernel: "
+            "without one no duality gap is certified"
         )
     if state is None:
         state = new_state(rows.n_samples, rows.base_size, options, problem.lam, seed, key)

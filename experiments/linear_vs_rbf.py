@@ -1,0 +1,102 @@
+"""Linear, polynomial and RBF kernel on four toy problems: regions, margins, support vectors.
+
+One choice of parameters for all problems. Pegasos runs until the certified relative gap is at most
+`TOL`, and every example that ever violated the margin is a support vector, so that there are more
+of them than at the optimum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kpegasos import PegasosSVC
+from kpegasos.datasets import make_toy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from experiments._runner import Run
+
+FULL_TIME = "15 s"
+QUICK_TIME = "5 s"
+
+PROBLEMS = ("circles", "moons", "xor", "spirals")
+KERNELS: dict[str, dict[str, Any]] = {
+    "linear": {"kernel": "linear"},
+    "polynomial": {"kernel": "poly", "degree": 3, "gamma": 1.0, "coef0": 1.0},
+    "rbf": {"kernel": "rbf", "gamma": 5.0},
+}
+C = 10.0
+TOL = 0.01
+N_TRAIN, N_TEST, GRID = 300, 10_000, 90
+
+
+def _fit(problem: str, kernel: str, epochs: int) -> dict[str, Any]:
+    X, y = make_toy(problem, N_TRAIN, random_state=0)
+    X_test, y_test = make_toy(problem, N_TEST, random_state=1)
+    model = PegasosSVC(C=C, **KERNELS[kernel], epochs=epochs, tol=TOL, random_state=0).fit(X, y)
+    low, high = X.min(axis=0) - 0.2, X.max(axis=0) + 0.2
+    xx, yy = (np.linspace(*ends, GRID) for ends in zip(low, high, strict=True))
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
+    return {
+        "row": {
+            "problem": problem,
+            "kernel": kernel,
+            "train_accuracy": model.score(X, y),
+            "test_accuracy": model.score(X_test, y_test),
+            "support_vectors": len(model.support_),
+            "epochs": model.n_iter_ / N_TRAIN,
+            "objective": model.objective_,
+            "certified_gap": model.duality_gap_,
+            "relative_gap": model.relative_gap_,
+        },
+        "xx": xx.round(4),
+        "yy": yy.round(4),
+        "values": model.decision_function(grid).reshape(GRID, GRID).round(2),
+        "X": X.round(3),
+        "y": y,
+        "support": model.support_,
+    }
+
+
+def compute(run: Run) -> dict[str, Any]:
+    """Fit each kernel to each problem; keep decisions on a coarse grid."""
+    epochs = 500 if run.quick else 20_000
+    panels = [
+        run.part(f"{problem} {kernel}", lambda: _fit(problem, kernel, epochs))
+        for problem in run.progress(PROBLEMS, "problems")
+        for kernel in KERNELS
+    ]
+    return {
+        "seeds": {"train": 0, "test": 1, "fit": 0},
+        "C": C,
+        "table": [panel.pop("row") for panel in panels],
+        "panels": panels,
+    }
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """One row a problem, one column a kernel; test accuracy above."""
+    import matplotlib.pyplot as plt
+
+    from kpegasos.plotting import plot_decision_grid
+
+    figure, axes = plt.subplots(len(PROBLEMS), len(KERNELS), figsize=(9, 12))
+    for ax, row, panel in zip(axes.flat, results["table"], results["panels"], strict=True):
+        artists = plot_decision_grid(**panel, ax=ax)
+        name = {"xor": "XOR", "rbf": "RBF"}
+        problem, kernel = (name.get(row[key], row[key]) for key in ("problem", "kernel"))
+        ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}", fontsize=12)
+        ax.set(xticks=[], yticks=[])
+    lines = artists.lines.legend_elements()[0]
+    figure.legend(
+        [*artists.points, artists.support, lines[1], lines[0]],
+        ["class 0", "class 1", "support vector", "f(x) = 0", "f(x) = ±1"],
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+    )
+    figure.suptitle("PegasosSVC: decision regions and test accuracy")
+    return figure

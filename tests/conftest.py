@@ -1,0 +1,43 @@
+"""Data and index streams that several test files share."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.utils import check_random_state
+
+from kpegasos.sampling import IndexStream
+
+
+class Integers(NamedTuple):
+    """A problem on which no sum is ever rounded.
+
+    Features, Gram matrices and counts are small integers, ``lam`` is a power of two and the mean of
+    the weights is 2, so that the package's floats and the oracle's fractions are the same numbers.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    lam: float
+    weight: np.ndarray
+    omega: np.ndarray  # the weights scaled to mean one
+
+
+def make_integers() -> Integers:
+    rng = np.random.default_rng(5)
+    X = rng.integers(-2, 3, size=(37, 3)).astype(np.float64)
+    y = np.where(X @ [1.0, -1.0, 1.0] + rng.integers(-2, 3, size=37) > 0, 1.0, -1.0)
+    weight = np.resize([1.0, 3.0, 2.0], 37)
+    weight[-1] = 2 * 37 - weight[:-1].sum()
+    return Integers(X, y, 2.0**-3, weight, weight / 2)
+
+
+@pytest.fixture(scope="session")
+def integers() -> Integers:
+    return make_integers()
+
+
+def stream(n_samples, n_draws, *, sampling="permutation", random_state=0):
+    """The draws that ``pegasos(..., sampling=..., random_state=...)`` makes."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return IndexStream(n_samples, sampling, int(seed)).take(0, n_draws)
