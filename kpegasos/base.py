@@ -15,14 +15,16 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import joblib
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from kpegasos import multiclass
 from kpegasos.ascent import polish
@@ -33,6 +35,12 @@ from kpegasos.state import Options, State
 from kpegasos.stopping import Stopper, interruptible
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
+
+#: Parameters that change neither the problem nor the sequence of iterates.
+_NOT_OF_THE_MODEL = {
+    "epochs", "n_iter", "polish", "tol", "max_time", "trace", "cache", "cache_mb", "n_jobs",
+    "decision_function_shape", "break_ties", "warm_start", "verbose", "random_state",
+}  # fmt: skip
 
 _STOPPED = {
     "interrupted": "stopped by Ctrl-C",
@@ -69,11 +77,26 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     }
 
     _states: list[State | None] | None
+    _states_key: str | None
 
     # --- what the two kinds differ in ---
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
-        raise NotImplementedError
+    def _validate(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
+        """Return X as C-ordered or canonical CSR rows of floats, copied only if need be."""
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr" if accept_sparse else False,
+            dtype=[np.float64, np.float32],
+            order="C",
+            reset=reset,
+        )
+        if not sparse.issparse(X):
+            return np.asarray(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
 
     def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
         """Return ``rows(pair, n_at_once)``."""
@@ -118,7 +141,8 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X = self._validate(X, reset=not self._continues())
         labels, weight, classes = self._targets(X, y, sample_weight)
         pairs = multiclass.make_pairs(labels, classes.size, weight, self.lam, self.C)
-        states = self._earlier_states(X, classes, pairs)
+        key = self._warm_key(X, labels, weight)
+        states = self._earlier_states(key, len(pairs))
         rows_of = self._prepare(X, pairs)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         options = Options(self.batch_size, self.sampling, self.projection, self.average)
@@ -166,6 +190,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for attribute, value in attributes(results).items():
             setattr(self, attribute, value)
         self._states = [result.state for result in results] if self.warm_start else None
+        self._states_key = key
         self._warn_of_early_end(results)
         return self
 
@@ -209,15 +234,25 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
 
-    def _earlier_states(self, X: Any, classes: np.ndarray, pairs: list[Pair]) -> list[State | None]:
-        if not self._continues():
-            return [None] * len(pairs)
-        if not np.array_equal(classes, self.classes_):
+    def _warm_key(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> str | None:
+        """Digest of what a sequence of iterates depends on; None without ``warm_start``."""
+        if not self.warm_start:
+            return None
+        parameters = {k: v for k, v in self.get_params().items() if k not in _NOT_OF_THE_MODEL}
+        # A callable is known by its identity, a kernel object by its parameters.
+        text = sorted((name, repr(value)) for name, value in parameters.items())
+        return str(joblib.hash([X, labels, weight, text]))
+
+    def _earlier_states(self, key: str | None, n_pairs: int) -> list[State | None]:
+        """States to go on from; the key tells whether they belong to this fit."""
+        if not self._continues() or self._states is None:
+            return [None] * n_pairs
+        if key != self._states_key:
             raise ValueError(
-                f"y must have the classes of the earlier fit, {self.classes_.tolist()}, with "
-                f"warm_start=True, got {classes.tolist()} instead"
+                "warm_start=True goes on with the earlier fit and needs the same X, y, "
+                "sample_weight and parameters of the problem and the update rule, got others"
             )
-        return self._states or []
+        return list(self._states)
 
     def _targets(
         self, X: Any, y: Any, sample_weight: Any
@@ -298,7 +333,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     f"with a certified relative gap of {worst.relative_gap:.3g}; "
                     f"the model reached so far is returned.",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=4,  # the caller of fit, beyond its decorator
                 )
 
     # --- predict ---

@@ -7,12 +7,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kpegasos import multiclass
 from kpegasos.base import POSITIVE, BasePegasos
@@ -205,16 +204,9 @@ object, default="rbf"
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=False if self._is_precomputed() else "csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            reset=reset,
-        )
-        return X if sparse.issparse(X) else np.asarray(X)
+    def _validate(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
+        accept_sparse = accept_sparse and not self._is_precomputed()
+        return super()._validate(X, reset=reset, accept_sparse=accept_sparse)
 
     def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
         if self._is_precomputed():
@@ -427,17 +419,6 @@ class LinearPegasosSVC(BasePegasos):
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
-
-    def _validate(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=reset
-        )
-        if not sparse.issparse(X):
-            return np.asarray(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
 
     def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
         self._streams = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -226,7 +227,7 @@ class Run:
 
         At least one slice is done before the stopper is heard, so that a run always has a model.
         """
-        point = next(p for p in self.points if p > self.state.steps)
+        point = self.points[bisect_right(self.points, self.state.steps)]
         reason = self.advance_to(point, stopper)
         last = point == self.points[-1] or reason is not None
         if self.keep or last:

@@ -24,12 +24,12 @@ class Integers(NamedTuple):
 
 
 def make_integers() -> Integers:
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(11)
     X = rng.integers(-2, 3, size=(37, 3)).astype(np.float64)
     y = np.where(X @ [1.0, -1.0, 1.0] + rng.integers(-2, 3, size=37) > 0, 1.0, -1.0)
     weight = np.resize([1.0, 3.0, 2.0], 37)
     weight[-1] = 2 * 37 - weight[:-1].sum()
-    return Integers(X, y, 2.0**-3, weight, weight / 2)
+    return Integers(X, y, 1.0, weight, weight / 2)
 
 
 @pytest.fixture(scope="session")

@@ -885,7 +885,7 @@ def test_warm_start_off_starts_anew(Estimator):
 def test_warm_start_changed_classes(Estimator):
     X, y = integers(3)
     clf = Estimator(epochs=2, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"classes .*\[0, 1, 2\].*warm_start.*\[0, 1\]"):
+    with pytest.raises(ValueError, match=r"warm_start.*\by\b|\by\b.*warm_start"):
         clf.fit(X[y < 2], y[y < 2])
     with pytest.raises(ValueError, match=r"X has 4 features.*expecting 5"):
         clf.fit(X[:, :4], y)

@@ -301,7 +301,7 @@ def test_suffix_start_by_the_book(t):
 
 
 def test_average_unknown():
-    with pytest.raises(ValueError, match="average must be one of .*'mean'"):
+    with pytest.raises(ValueError, match=r"average must be one of .*'mean'"):
         combination("mean", 1, 1.0, 0.0, 1.0, 1)
 
 
@@ -333,7 +333,7 @@ def test_projection_stays_in_the_ball(source, batch_size):
 
 @every_rows
 @each_average
-def test_projection_survives_a_vanishing_scale(source, average, monkeypatch):
+def test_projection_survives_a_vanishing_scale(source, average):
     """Far features and a small lam shrink the scale below any bound, and nothing is lost."""
     X, lam, n_iter = 64 * DATA.X, 2.0**-14, 120
     y = np.resize([1.0, -1.0], M)  # nothing to be learnt: everything violates
@@ -529,9 +529,7 @@ def test_resume_equals_one_run(source, average, projection):
         assert_allclose(second.coef, whole.coef, rtol=1e-9, atol=1e-12)
         assert_allclose(second.gap, whole.gap, rtol=1e-6)
         return
-    assert second.n_iter == whole.n_iter + (2 * first.n_iter - whole.n_iter)
-    if 2 * first.n_iter == whole.n_iter:
-        assert_same_result(second, whole)
+    assert_same_result(second, whole)
 
 
 @every_rows
@@ -795,12 +793,12 @@ def test_monitor_sees_the_model():
 
 def test_interrupt_leaves_a_model():
     handler = signal.getsignal(signal.SIGINT)
-    result = run(
-        kernel_rows("cached"),
-        n_iter=10**7,
-        trace=[10, 10**7],
-        monitor=lambda running: os.kill(os.getpid(), signal.SIGINT),
-    )
+
+    def monitor(running):
+        if not running.finished:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = run(kernel_rows("cached"), n_iter=10**7, trace=[10, 10**7], monitor=monitor)
     assert result.status == "interrupted"
     assert 10 < result.n_iter < 10**7
     assert signal.getsignal(signal.SIGINT) is handler
@@ -865,7 +863,7 @@ def test_options_are_checked(options, message):
 
 
 def test_rows_must_fit_the_problem():
-    with pytest.raises(ValueError, match="rows must belong to the 37 examples .* got 36"):
+    with pytest.raises(ValueError, match=r"rows must belong to the 37 examples .* got 36"):
         run(kernel_rows("cached", X=DATA.X[1:]))
 
 

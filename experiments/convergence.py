@@ -1,0 +1,161 @@
+"""Objective and suboptimality against iterations: averages, sampling, projection, mini-batches.
+
+Two noisy moons, RBF kernel, no intercept. Every curve is the median of `SEEDS` runs with a band
+from the 20th to the 80th percentile. The optimum f* is bracketed by dual coordinate ascent.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kpegasos import make_problem, make_rows, pegasos, sdca
+from kpegasos.datasets import make_toy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from experiments._runner import Run
+
+FULL_TIME = "1 min"
+QUICK_TIME = "10 s"
+
+N_SAMPLES, NOISE, C, GAMMA = 1000, 0.2, 10.0, 2.0
+SEEDS = 15
+# Without a word: one example a step, fresh permutations, no projection, weighted average.
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "uniform average": {"average": "uniform"},
+    "suffix average": {"average": "suffix"},
+    "uniform sampling": {"sampling": "uniform"},
+    "projection": {"projection": True},
+    "k = 16": {"batch_size": 16},
+    "k = 256": {"batch_size": 256},
+}
+COLUMNS = ("objective_last", "objective_average", "gap", "dual_bound")
+
+
+def _setting() -> tuple[Any, Any]:
+    X, y = make_toy("moons", N_SAMPLES, noise=NOISE, random_state=0)
+    problem = make_problem(np.where(y == 1, 1, -1), lam=1 / (C * N_SAMPLES))
+    return problem, make_rows(X, "rbf", gamma=GAMMA, cache="precomputed")
+
+
+def _bracket() -> dict[str, Any]:
+    result = sdca(*_setting(), tol=1e-9, max_epochs=20_000, random_state=0)
+    return {
+        "objective": result.objective,
+        "dual_bound": result.dual_bound,
+        "relative_gap": result.relative_gap,
+        "epochs": result.n_iter / N_SAMPLES,
+        "status": result.status,
+    }
+
+
+def _histories(name: str, n_draws: int, seeds: int) -> dict[str, Any]:
+    options = CONFIGURATIONS[name]
+    n_iter = n_draws // options.get("batch_size", 1)
+    problem, rows = _setting()
+    histories = [
+        pegasos(problem, rows, n_iter=n_iter, trace="log", random_state=seed, **options).history
+        for seed in range(seeds)
+    ]
+    kept = COLUMNS if name == "default" else COLUMNS[:2]
+    return {
+        "iteration": histories[0]["iteration"],
+        "epoch": histories[0]["epoch"],
+        **{column: np.array([history[column] for history in histories]) for column in kept},
+    }
+
+
+def _row(name: str, curves: dict[str, Any], optimum: float) -> dict[str, Any]:
+    """Summarise a configuration after ten passes over the data and at the end."""
+    row: dict[str, Any] = {"configuration": name}
+    tenth = int(np.searchsorted(curves["epoch"], 10.0))
+    for moment, index in (("after_10_passes", tenth), ("at_the_end", -1)):
+        for iterate in ("average", "last"):
+            values = np.asarray(curves[f"objective_{iterate}"])[:, index] - optimum
+            row[f"{iterate}_{moment}"] = float(np.median(values))
+    row["passes"] = curves["epoch"][-1]
+    return row
+
+
+def compute(run: Run) -> dict[str, Any]:
+    """Bracket the optimum, then run every configuration with every seed."""
+    n_draws, seeds = (32_000, 10) if run.quick else (1_024_000, SEEDS)
+    bracket = run.part("optimum", _bracket)
+    curves = {
+        name: run.part(name, partial(_histories, name, n_draws, seeds))
+        for name in run.progress(CONFIGURATIONS, "configurations")
+    }
+    return {
+        "seeds": list(range(seeds)),
+        "n_samples": N_SAMPLES,
+        "C": C,
+        "gamma": GAMMA,
+        "optimum": bracket,
+        "table": [_row(name, curves[name], bracket["dual_bound"]) for name in curves],
+        "curves": curves,
+    }
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Six panels that share the default configuration, in blue."""
+    import matplotlib.pyplot as plt
+
+    from kpegasos.plotting import plot_convergence
+
+    curves, optimum = results["curves"], results["optimum"]["dual_bound"]
+    default = curves["default"]
+    figure, axes = plt.subplots(3, 2, figsize=(9, 11))
+
+    def draw(ax: Axes, name: str, label: str, y: str = "suboptimality", **options: Any) -> None:
+        plot_convergence(curves[name], ax, y=y, optimum=optimum, label=label, **options)
+
+    objective, averages, certificate, sampling, projection, batches = axes.flat
+    draw(objective, "default", "last iterate", "objective_last", color="C1")
+    draw(objective, "default", "weighted average", "objective_average", color="C0")
+    draw(objective, "default", "dual bound", "dual_bound", color="C2")
+    objective.axhline(optimum, color="black", linewidth=1, linestyle="dotted", label="f*")
+    objective.set(title="Objective", ylabel="objective", ylim=(optimum / 20, None))
+
+    draw(averages, "default", "last iterate", "suboptimality_last", color="C1")
+    draw(averages, "uniform average", "uniform average", color="C2")
+    draw(averages, "suffix average", "suffix average", color="C3")
+    draw(averages, "default", "weighted average", color="C0")
+    averages.set_title("Averages")
+
+    draw(certificate, "default", "certified gap", "gap", color="C4")
+    draw(certificate, "default", "suboptimality", color="C0")
+    steps = np.array(default["iteration"][len(default["iteration"]) // 2 :], dtype=float)
+    level = float(np.median(default["objective_average"], axis=0)[-1]) - optimum
+    certificate.plot(
+        steps, 0.3 * level * steps[-1] / steps, "k:", linewidth=1, label="slope of 1/T"
+    )
+    certificate.set(title="Certificate", ylabel="f(w) − f* and its bound")
+
+    draw(sampling, "uniform sampling", "uniform, last", "suboptimality_last", color="C4")
+    draw(sampling, "default", "permutation, last", "suboptimality_last", color="C1")
+    draw(sampling, "uniform sampling", "uniform, average", color="C3")
+    draw(sampling, "default", "permutation, average", color="C0")
+    sampling.set_title("Sampling")
+
+    draw(projection, "projection", "with projection", color="C1")
+    draw(projection, "default", "without projection", color="C0")
+    projection.set_title("Projection")
+
+    for name, label, color in (
+        ("default", "k = 1", "C0"),
+        ("k = 16", "k = 16", "C1"),
+        ("k = 256", "k = 256", "C2"),
+    ):
+        draw(batches, name, label, x="epoch", color=color)
+    batches.set(title="Mini-batches of k, for the same work", xlabel="passes over the data, kT / m")
+
+    for ax in axes.flat:
+        ax.legend(frameon=False, fontsize=10)
+        ax.grid(alpha=0.25)
+    return figure
