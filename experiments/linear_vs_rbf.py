@@ -87,6 +87,7 @@ def compute(run: Run) -> dict[str, Any]:
 def plot(results: dict[str, Any]) -> Figure:
     """One row a problem, one column a kernel; test accuracy above."""
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
 
     from kpegasos.plotting import plot_decision_grid
 
@@ -97,9 +98,10 @@ def plot(results: dict[str, Any]) -> Figure:
         problem, kernel = (name.get(row[key], row[key]) for key in ("problem", "kernel"))
         ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}", fontsize=12)
         ax.set(xticks=[], yticks=[])
-    lines = artists.lines.legend_elements()[0]
+    handles: list[Any] = [*artists.points, artists.support]
+    handles += [Line2D([], [], color="black", linestyle=style) for style in ("solid", "dashed")]
     figure.legend(
-        [*artists.points, artists.support, lines[1], lines[0]],
+        handles,
         ["class 0", "class 1", "support vector", "f(x) = 0", "f(x) = ±1"],
         loc="outside lower center",
         ncols=5,

@@ -27,7 +27,7 @@ def _movable(
     state: LoopState, examples_at: np.ndarray, examples: Examples, rule: Rule
 ) -> np.ndarray:
     """Score the examples: minus infinity if a step would change them now, else infinity."""
-    to_margin = 1.0 / (rule.lam * examples.label.size)
+    to_margin = 1.0 / (rule.lam * rule.n_samples)
     slack = 1.0 - examples.label[examples_at] * state.base[examples_at] * to_margin
     beta = state.alpha[examples_at]
     moves = ((slack > 0) & (beta < 1)) | ((slack < 0) & (beta > 0))
@@ -177,7 +177,7 @@ class Ascent:
         self._seconds = before.state.seconds if before else 0.0
         self._stream = stream
         self._examples = problem.examples
-        self._rule = Rule(float(problem.lam), 1, False, False)
+        self._rule = Rule(float(problem.lam), problem.y.size, 1, False, False)
         self._unit = Combination(1.0 / (problem.lam * problem.y.size), 0.0)
         if isinstance(rows, LinearRows):
             rows.require_norms()

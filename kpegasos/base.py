@@ -81,22 +81,26 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # --- what the two kinds differ in ---
 
-    def _validate(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
-        """Return X as C-ordered or canonical CSR rows of floats, copied only if need be."""
-        X = validate_data(
+    def _validate(
+        self, X: Any, y: Any = "no_validation", *, reset: bool, accept_sparse: bool = True
+    ) -> Any:
+        """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be."""
+        checked = validate_data(
             self,
             X,
+            y,
             accept_sparse="csr" if accept_sparse else False,
             dtype=[np.float64, np.float32],
             order="C",
             reset=reset,
         )
+        X, y = checked if isinstance(checked, tuple) else (checked, None)
         if not sparse.issparse(X):
-            return np.asarray(X)
-        if not X.has_canonical_format:
+            X = np.asarray(X)
+        elif not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        return X
+        return X if y is None else (X, y)
 
     def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
         """Return ``rows(pair, n_at_once)``."""
@@ -138,7 +142,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         given = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        X = self._validate(X, reset=not self._continues())
+        X, y = self._validate(X, y, reset=not self._continues())
         labels, weight, classes = self._targets(X, y, sample_weight)
         pairs = multiclass.make_pairs(labels, classes.size, weight, self.lam, self.C)
         key = self._warm_key(X, labels, weight)

@@ -204,9 +204,11 @@ object, default="rbf"
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _validate(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
+    def _validate(
+        self, X: Any, y: Any = "no_validation", *, reset: bool, accept_sparse: bool = True
+    ) -> Any:
         accept_sparse = accept_sparse and not self._is_precomputed()
-        return super()._validate(X, reset=reset, accept_sparse=accept_sparse)
+        return super()._validate(X, y, reset=reset, accept_sparse=accept_sparse)
 
     def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
         if self._is_precomputed():
@@ -479,7 +481,7 @@ class LinearPegasosSVC(BasePegasos):
                 "frequencies of a stream are not known ahead"
             )
         streams: list[Stream] | None = getattr(self, "_streams", None)
-        X = self._validate(X, reset=streams is None)
+        X, y = self._validate(X, y, reset=streams is None)
         if streams is None:
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")

@@ -86,6 +86,7 @@ class Rule(NamedTuple):
     """Scalars of the update rule, cast once so that each loop is compiled once."""
 
     lam: float
+    n_samples: int
     batch_size: int
     projection: bool
     harmonic: bool  # the clock adds scale / t instead of scale
@@ -357,7 +358,7 @@ def dual_steps(
     dual exactly in one coordinate. Arguments and status codes are those of `primal_steps`; the
     batch size is one and stamps are not kept.
     """
-    to_margin = 1.0 / (rule.lam * examples.label.size)
+    to_margin = 1.0 / (rule.lam * rule.n_samples)
     status = DONE
     position = start
     while position < stop:

@@ -202,6 +202,7 @@ class Run:
         self._examples = problem.examples
         self._rule = Rule(
             float(problem.lam),
+            problem.y.size,
             int(options.batch_size),
             bool(options.projection),
             is_harmonic(options.average),

@@ -158,9 +158,7 @@ def test_stop_then_warm_start_goes_on(Estimator):
 
 @BOTH
 def test_pairs_that_reach_tol_wait_for_the_others(Estimator):
-    X, y = make_blobs(
-        150, centers=[[0, 0], [1, 1], [30, 30]], cluster_std=1.0, random_state=0
-    )
+    X, y = make_blobs(150, centers=[[0, 0], [1, 1], [30, 30]], cluster_std=1.0, random_state=0)
     settings = {"tol": 0.2, "C": 1.0, "epochs": 2000, "random_state": 0}
     plain = Estimator(**settings).fit(X, y)
     recorder = Recorder()
@@ -278,9 +276,7 @@ def test_grid_search_over_pipeline(Estimator):
     monitor = ScoringMonitor(scoring="accuracy")
     clf = Estimator(epochs=2, random_state=0).set_callbacks(monitor)
     name = Estimator.__name__.lower()
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), clf), {f"{name}__lam": [0.1, 0.01]}, cv=2
-    )
+    search = GridSearchCV(make_pipeline(StandardScaler(), clf), {f"{name}__lam": [0.1, 0.01]}, cv=2)
     search.set_callbacks(ProgressBar(max_propagation_depth=0)).fit(X, y)
     assert len(monitor.get_logs().data) == 10
     assert search.predict(X).shape == y.shape

@@ -445,6 +445,37 @@ def test_tol_not_reached(Estimator, trace):
     assert clf.predict(X).shape == y.shape
 
 
+@BOTH
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("tol", [None, 1e-4])
+def test_polish_reaches_the_gap(Estimator, n_classes, tol):
+    X, y = make_blobs(150, centers=n_classes, cluster_std=3.0, random_state=0)
+    plain = Estimator(C=0.1, epochs=2, random_state=0).fit(X, y)
+    clf = Estimator(C=0.1, epochs=2, polish=True, tol=tol, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        clf.fit(X, y)
+    assert np.all(clf.relative_gap_ <= (tol or 1e-2))
+    assert np.all(clf.objective_ <= plain.objective_)
+    threaded = clone(clf).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(clf.predict(X), threaded.predict(X))
+    # The objective is that of the model that predicts.
+    if Estimator is LinearPegasosSVC and n_classes == 2:
+        hinge = np.maximum(0, 1 - np.where(y == 1, 1, -1) * clf.decision_function(X)).mean()
+        w = np.append(clf.coef_[0], clf.intercept_[0])
+        assert clf.objective_ == pytest.approx(clf.lam_ / 2 * (w @ w) + hinge, rel=1e-9)
+
+
+@BOTH
+def test_polish_changes_nothing_of_the_run(Estimator):
+    X, y = two_classes()
+    plain = Estimator(epochs=6, random_state=0).fit(X, y)
+    parts = Estimator(epochs=3, random_state=0, polish=True, warm_start=True).fit(X, y)
+    assert parts.n_iter_ == 3 * y.size
+    parts.set_params(polish=False).fit(X, y)
+    assert_same_model(plain, parts, X)
+
+
 def test_warning_points_at_the_call_of_fit():
     X, y = two_classes()
     with pytest.warns(ConvergenceWarning) as caught:

@@ -32,8 +32,12 @@ from kpegasos import (
     pegasos,
     sdca,
 )
+from kpegasos.ascent import polish
 from kpegasos.averaging import AVERAGES, combination, suffix_start
 from kpegasos.gram import cache_mb_needed
+from kpegasos.solver import make_run
+from kpegasos.state import Options
+from kpegasos.stopping import Stopper
 
 DATA = make_integers()
 M = DATA.y.size
@@ -108,6 +112,12 @@ def by_the_book(kernel="linear", sampling="permutation", batch_size=1, weighted=
         weight=DATA.omega if weighted else None,
         **options,
     )
+
+
+@cache
+def optimum(weighted, offset=0.0):
+    weight = DATA.omega if weighted else None
+    return naive.optimum(gram("linear"), DATA.y, DATA.lam, weight, offset=offset, gap=1e-10)[0]
 
 
 def run(rows, batch_size=1, weighted=False, **options):
@@ -868,7 +878,7 @@ def test_rows_must_fit_the_problem():
 
 
 def test_tol_needs_a_certificate():
-    with pytest.raises(ValueError, match="tol needs a positive semi-definite kernel"):
+    with pytest.raises(ValueError, match=r"tol .*needs? a positive semi-definite kernel"):
         run(make_rows(DATA.X, Sigmoid()), tol=0.1)
 
 
@@ -889,11 +899,11 @@ def test_sdca_reaches_the_optimum(source, weighted, B):
         problem(weighted),
         any_rows(source, intercept_scaling=B),
         tol=1e-7,
-        max_epochs=20_000,
+        max_epochs=300,
         random_state=0,
     )
     weight = DATA.omega if weighted else None
-    best, _ = naive.optimum(gram("linear"), DATA.y, DATA.lam, weight, offset=B**2, gap=1e-9)
+    best = optimum(weighted, B**2)
     assert result.status == "tolerance"
     assert result.relative_gap <= 1e-7
     assert result.dual_bound <= best + 1e-9
@@ -932,16 +942,68 @@ def test_sdca_streamed_beyond_one_block():
 
 
 def test_sdca_history_and_limits():
-    result = sdca(problem(), kernel_rows("cached"), tol=1e-12, max_epochs=7, random_state=0)
+    X, y = noisy()
+    task, rows = make_problem(y, 1e-3), make_rows(X, "rbf")
+    result = sdca(task, rows, tol=1e-12, max_epochs=7, random_state=0)
     assert result.status == "completed"
-    assert_array_equal(result.history["iteration"], M * np.arange(1, 8))
+    assert_array_equal(result.history["iteration"], y.size * np.arange(1, 8))
     assert (np.diff(result.history["dual_bound"]) >= 0).all()
-    assert result.n_iter == 7 * M
-    result = sdca(problem(), kernel_rows("cached"), tol=0.0, max_epochs=10**6, max_time=1e-9)
+    assert result.n_iter == 7 * y.size
+    result = sdca(task, rows, tol=1e-12, max_epochs=10**6, max_time=1e-9)
     assert result.status == "max_time"
     assert result.n_iter >= 1
     with pytest.raises(ValueError, match="positive semi-definite"):
-        sdca(problem(), make_rows(DATA.X, Sigmoid()))
+        sdca(task, make_rows(X, Sigmoid()))
+
+
+@every_rows
+@each_average
+@pytest.mark.parametrize("weighted", [False, True])
+def test_polish_finishes_a_run(source, average, weighted):
+    """Dual ascent goes on from a run to the optimum; counts and state stay those of the run."""
+    task, rows = problem(weighted), any_rows(source)
+    options = Options(batch_size=3, average=average)
+    running = make_run(task, rows, options, n_iter=30, epochs=None, trace=None, tol=None, seed=0)
+    running.advance(Stopper())
+    before = running.result()
+    result = polish(running, tol=1e-8, max_epochs=200)
+    best = optimum(weighted)
+    assert result.status == "tolerance"
+    assert result.dual_bound <= best + 1e-10
+    assert_allclose(result.objective, best, rtol=2e-8)
+    assert_allclose(
+        result.objective,
+        naive.primal(
+            result.coef, gram("linear"), DATA.y, DATA.lam, DATA.omega if weighted else None
+        ),
+        rtol=1e-9,
+    )
+    assert_array_equal(result.alpha, before.alpha)
+    assert result.n_iter == 30
+    assert (np.diff(result.history["dual_bound"]) >= 0).all()
+    # Going on from the state is as if nothing had been polished.
+    more = {"batch_size": 3, "average": average, "n_iter": 20, "weighted": weighted}
+    whole = make_run(
+        task, any_rows(source), options, n_iter=50, epochs=None, trace=None, tol=None, seed=0
+    )
+    whole.advance(Stopper())
+    assert_same_result(run(any_rows(source), **more, state=result.state), whole.result())
+
+
+def test_polish_leaves_a_good_run_alone():
+    running = make_run(
+        problem(),
+        any_rows("cached"),
+        Options(),
+        n_iter=100,
+        epochs=None,
+        trace=None,
+        tol=None,
+        seed=0,
+    )
+    running.advance(Stopper())
+    before = running.result()
+    assert_same_result(polish(running, tol=before.relative_gap), before)
 
 
 @pytest.mark.parametrize("B", [1.0, 0.5, 10.0])
@@ -964,7 +1026,7 @@ def test_linear_optimum_is_that_of_linear_svc(B, C):
         assert ours.objective - theirs <= ours.gap + 1e-12
         assert ours.objective >= best.dual_bound - 1e-12
     weighted = pegasos(task, rows, epochs=300, random_state=0)
-    assert weighted.objective - theirs < 0.02 * theirs
+    assert weighted.objective - theirs < 0.05 * theirs
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
@@ -1003,7 +1065,7 @@ def test_pure_python_passes_the_exact_tests():
     """The loops are plain Python too: some of this file with compilation switched off."""
     here = Path(__file__)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(here)]
-    chosen = "(counts_exact and linear and not poly) or (sdca_reaches and True)"
+    chosen = "(counts_exact and linear) or (sdca_reaches and cached)"
     outcome = subprocess.run(
         [*command, "-k", chosen],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
