@@ -11,7 +11,8 @@ with ``lam = 1 / (C · Σc)`` unless ``lam`` is given, and ``φ`` extended by a 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -140,6 +141,23 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ValueError
             Naming the parameter, what was expected and what came.
         """
+        with self._unchanged_by_errors():
+            return self._fit(X, y, sample_weight)
+
+    @contextmanager
+    def _unchanged_by_errors(self) -> Iterator[None]:
+        """Take back what validation has set, so that a failed fit leaves what was there before."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            for name in [n for n in vars(self) if n.endswith("_in_") and n not in before]:
+                delattr(self, name)
+            for name in [n for n in before if n.endswith("_in_")]:
+                setattr(self, name, before[name])
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> BasePegasos:
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         given = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         X, y = self._validate(X, y, reset=not self._continues())
@@ -337,7 +355,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     f"with a certified relative gap of {worst.relative_gap:.3g}; "
                     f"the model reached so far is returned.",
                     ConvergenceWarning,
-                    stacklevel=4,  # the caller of fit, beyond its decorator
+                    stacklevel=5,  # the caller of fit, beyond its decorator
                 )
 
     # --- predict ---

@@ -24,6 +24,19 @@ from kpegasos.solver import Result, Rows
 from kpegasos.state import Options
 from kpegasos.streaming import Stream, advance_stream, new_stream
 
+#: Attributes that a stream has not, and takes away if `fit` had set them.
+_OF_ONE_FIT = (
+    "alpha_",
+    "support_",
+    "n_support_",
+    "dual_coef_",
+    "lam_",
+    "objective_",
+    "duality_gap_",
+    "relative_gap_",
+    "history_",
+)
+
 
 class PegasosSVC(BasePegasos):
     """Kernel support vector classifier trained by Pegasos.
@@ -462,7 +475,7 @@ class LinearPegasosSVC(BasePegasos):
         X : {array-like, sparse matrix} of shape (n_chunk, n_features)
         y : array-like of shape (n_chunk,)
         classes : array-like of shape (n_classes,), default=None
-            All classes that will ever come; needed at the first call only.
+            All classes that will ever come; needed at the first call only, and not after ``fit``.
         sample_weight : array-like of shape (n_chunk,), default=None
             Weights of the losses, taken as they are: not normalised, since the rest of the stream
             is unknown.
@@ -484,7 +497,11 @@ class LinearPegasosSVC(BasePegasos):
         X, y = self._validate(X, y, reset=streams is None)
         if streams is None:
             if classes is None:
+                classes = getattr(self, "classes_", None)
+            if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
+            for name in _OF_ONE_FIT:
+                self.__dict__.pop(name, None)
             self.classes_ = np.unique(classes)
             if self.classes_.size < 2:
                 raise ValueError(

@@ -504,8 +504,13 @@ def make_rows(
         return Precomputed(check_gram(X), intercept_scaling=intercept_scaling)
     if sparse.issparse(X):
         X = sparse.csr_matrix(X)
-    elif not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)):
-        X = np.asarray(X, dtype=np.float64)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
     return choose_source(
         KernelBlocks(make_kernel(kernel, **parameters), X),
         cache=cache,

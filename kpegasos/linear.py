@@ -130,9 +130,10 @@ class LinearRows:
         for rows in self._blocks():
             part = self._part(rows)
             if sparse.issparse(part):
-                result[rows] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+                squares = part.astype(np.float64).power(2)
+                result[rows] = np.asarray(squares.sum(axis=1)).ravel()
             else:
-                result[rows] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+                result[rows] = np.einsum("ij,ij->i", part, part, dtype=np.float64, casting="safe")
         return result + self.offset**2
 
 

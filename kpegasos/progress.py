@@ -38,7 +38,7 @@ def progress_bar(enabled: bool, name: str, runs: int) -> Iterator[Callable[[int,
         task = progress.add_task(name, total=runs, gap="?")
 
         def update(pair: int, run: Run) -> None:
-            first, last = run.first, run.points[-1]
+            first, last = run.first, run.points.last
             done[pair] = 1.0 if run.finished else (run.state.steps - first) / (last - first)
             gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
             progress.update(task, completed=sum(done), gap=gap)

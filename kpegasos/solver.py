@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ from kpegasos.stopping import Stopper, interruptible
 Rows = KernelSource | LinearRows
 
 #: Seconds that one slice of the loop should take, so that Ctrl-C and deadlines are heard.
-_SLICE_SECONDS = 0.05
+_SLICE_SECONDS = 0.02
 _FIRST_SLICE = 1024
 
 
@@ -130,38 +130,75 @@ def total_steps(n_iter: int | None, epochs: float | None, n_samples: int, batch_
     return max(1, math.ceil(epochs * n_samples / batch_size))
 
 
-def checkpoints(
-    trace: str | Sequence[int] | None, first: int, last: int, n_samples: int, batch_size: int
-) -> list[int]:
+class Checkpoints:
     """Steps in ``(first, last]`` at which a run is recorded; ``last`` always among them.
+
+    They are computed when asked for: a run with a deadline may plan for millions and reach a few.
 
     Parameters
     ----------
     trace : {"epoch", "log"}, sequence of int, or None
+        Ends of epochs, ten steps a decade, these steps, or the end only.
     first, last : int
     n_samples, batch_size : int
         They make the epochs.
+
+    Raises
+    ------
+    ValueError
+        For any other trace.
     """
-    if trace is None:
-        return [last]
-    if isinstance(trace, str):
-        if trace == "epoch":
-            n_epochs = math.ceil(last * batch_size / n_samples)
-            points = {math.ceil(e * n_samples / batch_size) for e in range(1, n_epochs + 1)}
-        elif trace == "log":
-            # Ten checkpoints a decade.
-            n_points = math.ceil(10 * math.log10(max(last, 1))) + 1
-            points = {round(10 ** (j / 10)) for j in range(n_points + 1)}
-        else:
+
+    def __init__(
+        self,
+        trace: str | Sequence[int] | None,
+        first: int,
+        last: int,
+        n_samples: int,
+        batch_size: int,
+    ) -> None:
+        self.first = first
+        self.last = last
+        self._steps: Callable[[int], int]
+        self._every = Fraction(0)
+        if isinstance(trace, str) and trace == "epoch":
+            self._steps = lambda number: -(-number * n_samples // batch_size)
+            self._every = Fraction(n_samples, batch_size)
+        elif isinstance(trace, str) and trace == "log":
+            self._steps = lambda number: round(10 ** ((number - 1) / 10))
+        elif isinstance(trace, str):
             raise ValueError(
                 f"trace must be 'epoch', 'log', a sequence of iterations or None, got {trace!r} "
                 f"instead"
             )
-    else:
-        points = {int(t) for t in trace}
-        if any(t < 1 for t in points):
-            raise ValueError(f"trace must list iterations from 1 on, got {min(points)} instead")
-    return sorted({t for t in points if first < t <= last} | {last})
+        else:
+            steps = sorted(int(t) for t in trace) if trace is not None else []
+            if steps and steps[0] < 1:
+                raise ValueError(f"trace must list iterations from 1 on, got {steps[0]} instead")
+            self._steps = lambda number: steps[number - 1] if number <= len(steps) else last
+        self._number = 1
+
+    def after(self, step: int) -> int:
+        """Next checkpoint after a step before ``last``; steps must not decrease between calls."""
+        low, high = self._number, self._number + 1
+        while self._steps(high) <= step and self._steps(high) < self.last:
+            low, high = high, 2 * high
+        while low < high:  # the smallest number with a step beyond
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._steps(middle) > step else (middle + 1, high)
+        self._number = low
+        return min(self._steps(low), self.last)
+
+    def __len__(self) -> int:
+        if self._every:
+            return int((self.last - 1) // self._every - self.first // self._every) + 1
+        count, step = 0, self.first
+        begin, self._number = self._number, 1
+        while step < self.last:
+            step = self.after(step)
+            count += 1
+        self._number = begin
+        return count
 
 
 class Run:
@@ -173,8 +210,8 @@ class Run:
     rows : KernelSource or LinearRows
     state : State
         From `new_state`, or of an earlier run to go on from; modified in place.
-    points : list of int
-        Steps at which to record, increasing; the run ends at the last.
+    points : Checkpoints
+        Steps at which to record; the run ends at the last.
     keep : bool, default=True
         Whether to evaluate at every checkpoint or at the last alone.
     stream : IndexStream, default=None
@@ -186,7 +223,7 @@ class Run:
         problem: Problem,
         rows: Rows,
         state: State,
-        points: list[int],
+        points: Checkpoints,
         *,
         keep: bool = True,
         stream: IndexStream | None = None,
@@ -226,11 +263,11 @@ class Run:
     def advance(self, stopper: Stopper, tol: float | None = None) -> None:
         """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
 
-        At least one slice is done before the stopper is heard, so that a run always has a model.
+        The first slice of a run is done before the stopper is heard, so there always is a model.
         """
-        point = self.points[bisect_right(self.points, self.state.steps)]
+        point = self.points.after(self.state.steps)
         reason = self.advance_to(point, stopper)
-        last = point == self.points[-1] or reason is not None
+        last = point == self.points.last or reason is not None
         if self.keep or last:
             self._record()
         if reason is not None:
@@ -267,7 +304,7 @@ class Run:
             elif elapsed > 2 * _SLICE_SECONDS:
                 self._slice = max(32, self._slice // 2)
             reason = stopper.reason()
-            if reason is not None:
+            if reason is not None and (state.steps - self.first) * k >= _FIRST_SLICE:
                 return reason
         return None
 
@@ -410,14 +447,14 @@ def make_run(
     ):
         raise ValueError(
             "state must come from a run with the same examples, lam, batch_size, sampling, "
-            "projection, average and kind of rows"
+            "projection, average and kind of rows (cache)"
         )
     first = state.steps
     last = first + total_steps(n_iter, epochs, problem.y.size, options.batch_size)
     keep = trace is not None or tol is not None
     if tol is not None and trace is None:
         trace = "epoch"
-    points = checkpoints(trace, first, last, problem.y.size, options.batch_size)
+    points = Checkpoints(trace, first, last, problem.y.size, options.batch_size)
     return Run(problem, rows, state, points, keep=keep)
 
 

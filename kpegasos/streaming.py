@@ -14,7 +14,7 @@ import numpy as np
 from kpegasos.linear import LinearRows
 from kpegasos.objective import Problem
 from kpegasos.sampling import IndexStream
-from kpegasos.solver import Run
+from kpegasos.solver import Checkpoints, Run
 from kpegasos.state import Options, State, new_state, returned_vector
 from kpegasos.stopping import Stopper
 
@@ -76,6 +76,7 @@ def advance_stream(stream: Stream, problem: Problem, rows: LinearRows) -> None:
         n_samples, state.options.sampling, state.seed, (*state.key, stream.n_chunks)
     )
     end = state.steps + math.ceil(n_samples / k)
-    run = Run(problem._replace(lam=state.lam), rows, state, [end], stream=draws)
+    points = Checkpoints(None, state.steps, end, n_samples, k)
+    run = Run(problem._replace(lam=state.lam), rows, state, points, stream=draws)
     run.advance_to(end, Stopper())
     stream.n_chunks += 1

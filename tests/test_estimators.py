@@ -730,9 +730,9 @@ def test_random_state(Estimator):
     shared = np.random.RandomState(3)
     assert np.any(fit(shared).alpha_ != fit(shared).alpha_)
     assert np.any(fit(None).alpha_ != fit(None).alpha_)
-    np.random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
     first = fit(None)
-    np.random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
     assert_same_model(first, fit(None), X)
 
 
@@ -806,7 +806,7 @@ def test_kernel_sigmoid_has_no_certificate():
     assert np.isfinite(clf.objective_)
     assert np.isnan(clf.history_["gap"]).all()
     assert np.isfinite(clf.decision_function(X)).all()
-    with pytest.raises(ValueError, match="tol.*positive semi-definite"):
+    with pytest.raises(ValueError, match=r"tol.*positive semi-definite"):
         clf.set_params(tol=0.1).fit(X, y)
 
 

@@ -293,10 +293,7 @@ def test_function_pegasos_is_interruptible():
 def test_max_time_is_honoured(cache, n_classes, n_jobs):
     X, y = data(n_classes)
     settings = {**ENDLESS, "max_time": 0.4, "n_jobs": n_jobs}
-    if cache is None:
-        clf = LinearPegasosSVC(**settings)
-    else:
-        clf = PegasosSVC(cache=cache, **settings)
+    clf = PegasosSVC(cache=cache, **settings) if cache else LinearPegasosSVC(**settings)
     begin = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"max_time.*gap") as caught:
         clf.fit(X, y)
@@ -359,7 +356,11 @@ def test_stopper_shares_time_and_flag():
 
 
 def test_interruptible_restores_after_an_error():
-    with pytest.raises(RuntimeError, match="inside"), interruptible(Stopper()):
-        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        raise RuntimeError("inside")
+    def fail():
+        with interruptible(Stopper()):
+            assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+            raise RuntimeError("inside")
+
+    with pytest.raises(RuntimeError, match="inside"):
+        fail()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,5 +1,7 @@
 """The index stream: draws that depend on seed, key and position, and on nothing else."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -53,7 +55,7 @@ def test_take_does_not_depend_on_cuts(n_samples, sampling, seed, cuts):
     cuts = sorted(cuts)
     whole = IndexStream(n_samples, sampling, seed).take(cuts[0], cuts[-1])
     stream = IndexStream(n_samples, sampling, seed)
-    parts = [stream.take(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [stream.take(a, b) for a, b in pairwise(cuts)]
     assert_array_equal(np.concatenate(parts), whole)
     assert whole.dtype == np.int64
 

@@ -314,9 +314,10 @@ def test_tol_is_not_reached_by_nan():
 def test_overflow_warns_of_nothing_before_the_error():
     X, y = data()
     for kernel in ("linear", "rbf", "poly"):
-        with warnings.catch_warnings(), pytest.raises(ValueError, match="X must be small"):
+        with warnings.catch_warnings():
             warnings.simplefilter("error")
-            PegasosSVC(kernel=kernel).fit(X * 1e200, y)
+            with pytest.raises(ValueError, match="X must be small"):
+                PegasosSVC(kernel=kernel).fit(X * 1e200, y)
 
 
 @BOTH
@@ -366,7 +367,7 @@ def test_precomputed_not_finite():
 def test_precomputed_predict_of_wrong_width():
     X, y = data()
     clf = PegasosSVC(kernel="precomputed", epochs=1).fit(X @ X.T, y)
-    with pytest.raises(ValueError, match="59 features.*expecting 60"):
+    with pytest.raises(ValueError, match=r"59 features.*expecting 60"):
         clf.predict((X @ X.T)[:, :-1])
 
 
@@ -596,15 +597,15 @@ def test_functions_name_the_argument():
     X, y = data()
     with pytest.raises(ValueError, match="y must be"):
         make_problem(y, 0.1)
-    with pytest.raises(ValueError, match="lam must be.*got -1"):
+    with pytest.raises(ValueError, match=r"lam must be.*got -1"):
         make_problem(2 * y - 1, -1.0)
     with pytest.raises(ValueError, match="sample_weight must be"):
         make_problem(2 * y - 1, 0.1, np.zeros(60))
-    with pytest.raises(ValueError, match="cache must be one of.*'disk'"):
+    with pytest.raises(ValueError, match=r"cache must be one of.*'disk'"):
         make_rows(X, "rbf", cache="disk")
-    with pytest.raises(ValueError, match="kernel must be one of.*'gauss'"):
+    with pytest.raises(ValueError, match=r"kernel must be one of.*'gauss'"):
         make_kernel("gauss")
     with pytest.raises(ValueError, match="kernel must be a name"):
         make_kernel(3)
-    with pytest.raises(ValueError, match="rows must belong to the 60 examples.*got 59"):
+    with pytest.raises(ValueError, match=r"rows must belong to the 60 examples.*got 59"):
         pegasos(make_problem(2 * y - 1, 0.1), make_rows(X[:-1]))
