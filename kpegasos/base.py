@@ -36,6 +36,8 @@ from kpegasos.state import Options, State
 from kpegasos.stopping import Stopper, interruptible
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
+#: Far enough from the ends of float64 for squares and reciprocals.
+MODERATE = Interval(Real, 1e-100, 1e100, closed="both")
 
 #: Parameters that change neither the problem nor the sequence of iterates.
 _NOT_OF_THE_MODEL = {
@@ -54,10 +56,10 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """What kernel and linear estimators share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [POSITIVE],
-        "lam": [POSITIVE, None],
+        "C": [MODERATE],
+        "lam": [MODERATE, None],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [POSITIVE],
+        "intercept_scaling": [Interval(Real, 0, 1e50, closed="right")],
         "epochs": [POSITIVE],
         "n_iter": [Interval(Integral, 1, None, closed="left"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -79,6 +81,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     _states: list[State | None] | None
     _states_key: str | None
+    classes_: np.ndarray
 
     # --- what the two kinds differ in ---
 
@@ -103,8 +106,10 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             X.sum_duplicates()
         return X if y is None else (X, y)
 
-    def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
-        """Return ``rows(pair, n_at_once)``."""
+    def _prepare(
+        self, X: Any, pairs: list[Pair]
+    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
+        """Return ``rows(pair, n_at_once)`` and attributes of the model to be."""
         raise NotImplementedError
 
     def _model_attributes(
@@ -165,7 +170,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         pairs = multiclass.make_pairs(labels, classes.size, weight, self.lam, self.C)
         key = self._warm_key(X, labels, weight)
         states = self._earlier_states(key, len(pairs))
-        rows_of = self._prepare(X, pairs)
+        rows_of, prepared = self._prepare(X, pairs)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         options = Options(self.batch_size, self.sampling, self.projection, self.average)
         callbacks = bool(getattr(self, "_skl_callbacks", []))
@@ -194,7 +199,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
 
         def attributes(results: list[Result]) -> dict[str, Any]:
-            return self._attributes(X, labels, classes, pairs, results)
+            return {**prepared, **self._attributes(X, labels, classes, pairs, results)}
 
         name = type(self).__name__
         with (
@@ -300,15 +305,26 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             classes = classes[present]
             kept = np.isin(labels, present)
             labels = np.where(kept, np.searchsorted(present, labels), 0)
-        class_weight = compute_class_weight(
+        kept = weight > 0
+        by_class = self._class_weights(classes, classes[labels[kept]], weight[kept])
+        return labels, weight * by_class[labels], classes
+
+    def _class_weights(
+        self, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Weight of each class, by ``class_weight``."""
+        by_class: np.ndarray = compute_class_weight(
             self.class_weight,
             classes=classes,
-            y=classes[labels[weight > 0]],
-            sample_weight=weight[weight > 0] if self.class_weight == "balanced" else None,
+            y=y,
+            sample_weight=weight if self.class_weight == "balanced" else None,
         )
-        if class_weight.min() <= 0:
-            raise ValueError(f"class_weight must be positive, got {class_weight.min():g} instead")
-        return labels, weight * class_weight[labels], classes
+        if not (np.isfinite(by_class).all() and by_class.min() > 0):
+            raise ValueError(
+                f"class_weight must be positive and finite for every class, got "
+                f"{by_class.tolist()} for {classes.tolist()} instead"
+            )
+        return by_class
 
     def _attributes(
         self,

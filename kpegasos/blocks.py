@@ -16,6 +16,34 @@ from sklearn.utils.extmath import row_norms
 from kpegasos.kernels import Kernel
 
 MEBIBYTE = 1 << 20
+#: Kernel values beyond this leave no room for the squares and sums that objectives are made of.
+LARGEST_VALUE = 1e100
+
+
+def check_magnitude(X: Any) -> None:
+    """Check that inner products of the rows stay far from overflow.
+
+    Raises
+    ------
+    ValueError
+        If they may not.
+    """
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        return
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > (_largest(X.dtype) / X.shape[1]) ** 0.5:
+        raise ValueError(_too_large("inner products", X.dtype, largest))
+
+
+def _largest(dtype: np.dtype) -> float:
+    return min(LARGEST_VALUE, float(np.finfo(dtype).max))
+
+
+def _too_large(what: str, dtype: np.dtype, largest: float) -> str:
+    return (
+        f"X must be small enough that {what} stay below {_largest(dtype):.3g} in {dtype}, "
+        f"got values up to {largest:.3g}; scale the features"
+    )
 
 
 class KernelBlocks:
@@ -46,12 +74,9 @@ class KernelBlocks:
             if self.shared_norms:
                 self.squared_norms = row_norms(X, squared=True)
                 finite &= bool(np.isfinite(self.squared_norms).all())
-        largest = np.finfo(X.dtype).max
-        if not finite or np.abs(self.diagonal).max() > largest:
-            raise ValueError(
-                f"X must be small enough that {type(kernel).__name__} values fit in {X.dtype}, "
-                f"got values up to {abs(X).max():.3g}; scale the features"
-            )
+        if not finite or np.abs(self.diagonal).max() > _largest(X.dtype):
+            what = f"{type(kernel).__name__} values"
+            raise ValueError(_too_large(what, X.dtype, float(abs(X).max())))
 
     def block(self, left: Any, right: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values of the rows ``left`` against the rows ``right`` (slices or indices)."""

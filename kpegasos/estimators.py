@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kpegasos import multiclass
 from kpegasos.base import POSITIVE, BasePegasos
-from kpegasos.blocks import KernelBlocks, PairBlocks, kernel_decision
+from kpegasos.blocks import KernelBlocks, PairBlocks, check_magnitude, kernel_decision
 from kpegasos.gram import Precomputed, RowBuffers, check_gram, choose_source
 from kpegasos.kernels import KERNELS, make_kernel, scale_gamma
 from kpegasos.linear import LinearRows
@@ -223,41 +223,41 @@ object, default="rbf"
         accept_sparse = accept_sparse and not self._is_precomputed()
         return super()._validate(X, y, reset=reset, accept_sparse=accept_sparse)
 
-    def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
+    def _prepare(
+        self, X: Any, pairs: list[Pair]
+    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
         if self._is_precomputed():
-            self._kernel = None
-            X = check_gram(X)
-        else:
-            gamma = scale_gamma(self.gamma, X)
-            self._kernel = make_kernel(
-                self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
-            )
-        kernel = self._kernel
-        if kernel is None:
-            return self._gram_rows(X)
-        n_samples = X.shape[0]
+            return self._gram_rows(check_gram(X)), {"_kernel": None}
+        if isinstance(self.kernel, str):
+            check_magnitude(X)
+        kernel = make_kernel(
+            self.kernel,
+            gamma=scale_gamma(self.gamma, X),
+            degree=self.degree,
+            coef0=self.coef0,
+        )
         buffers = RowBuffers()
-        if len(pairs) > 1:
+        shared, shared_mb = None, 0.0
+        if len(pairs) > 1 and self.cache in ("auto", "cached"):
             shared, shared_mb = share_classes(kernel, X, pairs, self.cache_mb)
 
         def rows(pair: Pair, n_at_once: int) -> Rows:
             blocks: KernelBlocks
-            cache_mb = self.cache_mb
-            if len(pairs) > 1 and shared is not None:
+            if shared is not None:
                 blocks = PairBlocks(shared, pair.classes)
-                cache_mb -= shared_mb
             else:
-                part = X if pair.members.size == n_samples else X[pair.members]
-                blocks = KernelBlocks(kernel, part)
+                whole = pair.members.size == X.shape[0]
+                blocks = KernelBlocks(kernel, X if whole else X[pair.members])
             return choose_source(
                 blocks,
                 cache=self.cache,
-                cache_mb=cache_mb / n_at_once,
+                cache_mb=self.cache_mb - shared_mb,
+                shares=n_at_once,
                 intercept_scaling=self._offset,
                 buffers=buffers,
             )
 
-        return rows
+        return rows, {"_kernel": kernel}
 
     def _gram_rows(self, gram: np.ndarray) -> Callable[[Pair, int], Rows]:
         def rows(pair: Pair, n_at_once: int) -> Rows:
@@ -272,7 +272,7 @@ object, default="rbf"
     ) -> dict[str, Any]:
         n_classes = max(pair.classes[1] for pair in pairs) + 1
         chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
-        vectors = np.empty((0, 0), dtype=X.dtype) if self._kernel is None else X[chosen.support]
+        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[chosen.support]
         return {
             "support_": chosen.support,
             "support_vectors_": vectors,
@@ -435,8 +435,10 @@ class LinearPegasosSVC(BasePegasos):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _prepare(self, X: Any, pairs: list[Pair]) -> Callable[[Pair, int], Rows]:
-        self._streams = None
+    def _prepare(
+        self, X: Any, pairs: list[Pair]
+    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
+        check_magnitude(X)
 
         def rows(pair: Pair, n_at_once: int) -> Rows:
             whole = pair.members.size == X.shape[0]
@@ -444,7 +446,7 @@ class LinearPegasosSVC(BasePegasos):
                 X, members=None if whole else pair.members, intercept_scaling=self._offset
             )
 
-        return rows
+        return rows, {"_streams": None}
 
     def _model_attributes(
         self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
@@ -488,6 +490,10 @@ class LinearPegasosSVC(BasePegasos):
         -----
         Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on.
         """
+        with self._unchanged_by_errors():
+            return self._partial_fit(X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> LinearPegasosSVC:
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
@@ -495,20 +501,17 @@ class LinearPegasosSVC(BasePegasos):
             )
         streams: list[Stream] | None = getattr(self, "_streams", None)
         X, y = self._validate(X, y, reset=streams is None)
+        check_magnitude(X)
         if streams is None:
             if classes is None:
                 classes = getattr(self, "classes_", None)
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
-            for name in _OF_ONE_FIT:
-                self.__dict__.pop(name, None)
-            self.classes_ = np.unique(classes)
-            if self.classes_.size < 2:
-                raise ValueError(
-                    f"classes must hold at least two classes, got {self.classes_.size} class"
-                )
+            classes = np.unique(classes)
+            if classes.size < 2:
+                raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            n_pairs = self.classes_.size * (self.classes_.size - 1) // 2
+            n_pairs = classes.size * (classes.size - 1) // 2
             options = Options(self.batch_size, self.sampling, self.projection, self.average)
             streams = [new_stream(X.shape[1], options, seed, number) for number in range(n_pairs)]
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -516,22 +519,26 @@ class LinearPegasosSVC(BasePegasos):
                 f"classes must be those of the first call, {self.classes_.tolist()}, "
                 f"got {np.unique(classes).tolist()} instead"
             )
-        unknown = np.setdiff1d(y, self.classes_)
+        else:
+            classes = self.classes_
+        unknown = np.setdiff1d(y, classes)
         if unknown.size:
             raise ValueError(
-                f"y must have classes among {self.classes_.tolist()}, got {unknown.tolist()} too"
+                f"y must have classes among {classes.tolist()}, got {unknown.tolist()} too"
             )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if self.class_weight is not None:
-            weight = weight * np.array([self.class_weight.get(label, 1.0) for label in y])
-        labels = np.searchsorted(self.classes_, y)
+        labels = np.searchsorted(classes, y)
+        weight = weight * self._class_weights(classes, classes)[labels]
         for pair in multiclass.make_pairs(
-            labels, self.classes_.size, weight, self.lam, self.C, normalise=False
+            labels, classes.size, weight, self.lam, self.C, normalise=False
         ):
             if pair.members.size:
                 rows = LinearRows(X, members=pair.members, intercept_scaling=self._offset)
                 advance_stream(streams[pair.number], pair.problem, rows)
+        for name in _OF_ONE_FIT:
+            self.__dict__.pop(name, None)
         self._streams = streams
+        self.classes_ = classes
         vectors = np.array([stream.vector() for stream in streams])
         self.coef_ = vectors[:, :-1]
         self.intercept_ = self._offset * vectors[:, -1]

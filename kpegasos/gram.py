@@ -364,7 +364,7 @@ class Streamed(KernelSource):
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self._blocks = blocks
-        cost = blocks.dtype.itemsize * (4 if blocks.is_sparse else 2)
+        cost = _streamed_bytes(blocks)
         side = math.isqrt(int(cache_mb * MEBIBYTE / cost))
         if side < min(FEWEST_ROWS, self.n_samples):
             raise ValueError(
@@ -438,6 +438,11 @@ class Streamed(KernelSource):
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + offset`` of each example."""
         return self._blocks.diagonal + self.offset
+
+
+def _streamed_bytes(blocks: KernelBlocks) -> int:
+    """Bytes that a value of a block in work takes."""
+    return blocks.dtype.itemsize * (4 if blocks.is_sparse else 2)
 
 
 def _row_bytes(n_samples: int, dtype: np.dtype, is_sparse: bool) -> tuple[int, int]:
@@ -525,10 +530,24 @@ def choose_source(
     cache: str,
     cache_mb: float,
     intercept_scaling: float,
+    shares: int = 1,
     buffers: RowBuffers | None = None,
 ) -> KernelSource:
-    """Build the source that ``cache`` names, or that suits the size."""
+    """Build the source that ``cache`` names, or that suits the size.
+
+    ``shares`` sources have the budget ``cache_mb`` together.
+
+    Raises
+    ------
+    ValueError
+        If the budget is too small.
+    """
     n_samples = blocks.n_samples
+    needed_mb = {
+        "cached": cache_mb_needed(n_samples, blocks.dtype, blocks.is_sparse),
+        "streamed": min(FEWEST_ROWS, n_samples) ** 2 * _streamed_bytes(blocks) / MEBIBYTE,
+    }
+    cache_mb /= shares
     gram_mb = n_samples * n_samples * blocks.dtype.itemsize / MEBIBYTE
     if cache == "auto":
         kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.is_sparse)
@@ -538,12 +557,14 @@ def choose_source(
             cache = "cached"
         else:
             cache = "streamed"
+    needed_mb["precomputed"] = gram_mb
+    if cache_mb < needed_mb[cache]:
+        raise ValueError(
+            f"cache_mb must be at least {1.005 * needed_mb[cache] * shares:.3g} for "
+            f"cache='{cache}' with {n_samples} examples, got {cache_mb * shares:g} instead"
+            + ("; use cache='streamed' to keep no rows" if cache != "streamed" else "")
+        )
     if cache == "precomputed":
-        if gram_mb > cache_mb:
-            raise ValueError(
-                f"cache_mb must be at least {gram_mb:.3g} for the whole matrix of {n_samples} "
-                f"examples (cache='precomputed'), got {cache_mb:g} instead"
-            )
         return Precomputed.from_blocks(blocks, intercept_scaling=intercept_scaling)
     if cache == "cached":
         return CachedRows(

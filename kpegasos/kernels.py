@@ -26,8 +26,10 @@ _TILE_BYTES = 1 << 19
 class Kernel(Protocol):
     """What rows and estimators ask of a kernel."""
 
-    #: Whether the kernel is positive semi-definite, so that duality gaps are certificates.
-    positive_definite: ClassVar[bool]
+    @property
+    def positive_definite(self) -> bool:
+        """Whether the kernel is positive semi-definite, so that duality gaps are certificates."""
+        ...
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b)."""
@@ -41,7 +43,6 @@ class Kernel(Protocol):
 class _InnerProductKernel:
     """A kernel that is a function of ``<a, b>``, ``‖a‖²`` and ``‖b‖²``."""
 
-    positive_definite: ClassVar[bool] = True
     #: Whether adding a constant to all rows changes nothing.
     translation_invariant: ClassVar[bool] = False
 
@@ -93,6 +94,8 @@ class _InnerProductKernel:
 class Linear(_InnerProductKernel):
     """``<a, b>``."""
 
+    positive_definite: ClassVar[bool] = True
+
     def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
         pass
 
@@ -108,6 +111,12 @@ class Polynomial(_InnerProductKernel):
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 0.0
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether all coefficients of the expanded polynomial are non-negative."""
+        natural = float(self.degree).is_integer() and self.degree >= 0
+        return natural and self.gamma >= 0 and self.coef0 >= 0
 
     def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
         products *= self.gamma
@@ -136,6 +145,11 @@ class RBF(_InnerProductKernel):
 
     gamma: float = 1.0
     translation_invariant: ClassVar[bool] = True
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether ``gamma`` is not negative."""
+        return self.gamma >= 0
 
     def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
         products *= -2.0
@@ -173,7 +187,11 @@ class Laplacian:
     """``exp(-gamma ‖a − b‖₁)``."""
 
     gamma: float = 1.0
-    positive_definite: ClassVar[bool] = True
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether ``gamma`` is not negative."""
+        return self.gamma >= 0
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
@@ -257,6 +275,11 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
         accepted = KERNELS[kernel].__dataclass_fields__  # type: ignore[attr-defined]
         made: Kernel = KERNELS[kernel](**{k: v for k, v in parameters.items() if k in accepted})
         return made
+    if isinstance(kernel, type):
+        raise ValueError(
+            f"kernel must be a name, a callable or a kernel object, got the class "
+            f"{kernel.__name__} instead"
+        )
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):

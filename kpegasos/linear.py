@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.averaging import Combination
+from kpegasos.blocks import check_magnitude
 from kpegasos.loops import RESCALE, CsrRows, DenseRows, Examples, LoopState, Rule
 from kpegasos.state import Method, fold_scale
 
@@ -156,4 +157,5 @@ def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> LinearRows:
         X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
+    check_magnitude(X)
     return LinearRows(X, intercept_scaling=intercept_scaling)

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy import sparse
 from sklearn.utils.multiclass import _ovr_decision_function
 from threadpoolctl import threadpool_limits
 
 from kpegasos.blocks import ClassBlocks, KernelBlocks
+from kpegasos.gram import cache_mb_needed
 from kpegasos.kernels import Kernel
 from kpegasos.objective import Problem, make_problem
 from kpegasos.solver import Result, Run
@@ -88,7 +90,9 @@ def make_pairs(
 def share_classes(
     kernel: Kernel, X: Any, pairs: list[Pair], cache_mb: float
 ) -> tuple[ClassBlocks | None, float]:
-    """Let the pairs share the blocks of their classes, if these fit in half of the budget.
+    """Let the pairs share the blocks of their classes, if the budget has room for that.
+
+    It has if as much is left, and enough for each pair.
 
     Returns
     -------
@@ -103,7 +107,8 @@ def share_classes(
     members = [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
     sizes = np.array([part.size for part in members])
     memory_mb = ClassBlocks.memory_mb(sizes, X.dtype)
-    if n_classes < 3 or memory_mb > cache_mb / 2:
+    needed = [cache_mb_needed(pair.members.size, X.dtype, sparse.issparse(X)) for pair in pairs]
+    if n_classes < 3 or cache_mb - memory_mb < max(memory_mb, sum(needed)):
         return None, 0.0
     blocks = KernelBlocks(kernel, X[np.concatenate(members)])
     return ClassBlocks(blocks, sizes), memory_mb

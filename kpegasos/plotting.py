@@ -28,9 +28,7 @@ _MARKERS = "os^DvP"
 _LABELS = {
     "epoch": "passes over the data",
     "suboptimality": "suboptimality f(w) − f*",
-    "suboptimality_last": "suboptimality f(w) − f*",
-    "objective_average": "objective f(w)",
-    "objective_last": "objective f(w)",
+    "objective": "objective f(w)",
     "gap": "certified gap",
     "relative_gap": "certified relative gap",
 }
@@ -108,11 +106,10 @@ def plot_decision_boundary(
         ax=_axes(ax),
         **_region_style(classes.size),
     )
+    rings = getattr(estimator, "support_vectors_", np.empty((0, 2)))
+    rings = rings.toarray() if hasattr(rings, "toarray") else rings
     if support is not None:
         rings = points[np.asarray(support, dtype=int)]
-    else:
-        rings = getattr(estimator, "support_vectors_", np.empty((0, 2)))
-        rings = rings.toarray() if hasattr(rings, "toarray") else rings
     return _complete(display, points, np.asarray(y), classes, rings)
 
 
@@ -151,16 +148,19 @@ def plot_decision_grid(
     """
     points = np.empty((0, 2)) if X is None else np.asarray(X, dtype=float)
     labels = np.empty(0) if y is None else np.asarray(y)
-    if classes is None:
-        classes = [0, 1] if y is None else np.unique(labels).tolist()
+    names = ([0, 1] if y is None else np.unique(labels)) if classes is None else classes
     grid = np.asarray(values, dtype=float)
     xs, ys = np.meshgrid(np.asarray(xx, dtype=float), np.asarray(yy, dtype=float))
     if grid.shape != xs.shape:
         raise ValueError(f"values must have shape (n_y, n_x) = {xs.shape}, got {grid.shape}")
-    display = DecisionBoundaryDisplay(xx0=xs, xx1=ys, n_classes=len(classes), response=grid)
-    display.plot(ax=_axes(ax), **_region_style(len(classes)))
+    style = _region_style(len(names))
+    colors = style.pop("multiclass_colors", None)
+    display = DecisionBoundaryDisplay(
+        xx0=xs, xx1=ys, n_classes=len(names), response=grid, multiclass_colors=colors
+    )
+    display.plot(ax=_axes(ax), **style)
     rings = points[np.asarray([] if support is None else support, dtype=int)]
-    return _complete(display, points, labels, np.asarray(classes), rings)
+    return _complete(display, points, labels, np.asarray(names), rings)
 
 
 def _color(number: int) -> str:
@@ -169,8 +169,8 @@ def _color(number: int) -> str:
 
 def _region_style(n_classes: int) -> dict[str, Any]:
     if n_classes == 2:
-        levels = [-np.inf, 0.0, np.inf]
-        return {"plot_method": "contourf", "levels": levels, "colors": COLORS[:2], "alpha": 0.25}
+        halves = {"levels": [-np.inf, 0.0, np.inf], "colors": COLORS[:2]}
+        return {"plot_method": "contourf", "alpha": 0.25, **halves}
     # Cells and not contours: between classes 0 and 2 a contour would draw a strip of class 1.
     return {
         "plot_method": "pcolormesh",
@@ -244,8 +244,8 @@ def plot_convergence(
     if y.startswith("suboptimality"):
         if optimum is None:
             raise ValueError(f"optimum must be given for y={y!r}")
-        last = y == "suboptimality_last"
-        values = _column(runs, "objective_last" if last else "objective_average") - optimum
+        column = "objective_last" if y == "suboptimality_last" else "objective_average"
+        values = _column(runs, column) - optimum
     else:
         values = _column(runs, y)
     positions = np.median(_column(runs, x), axis=0)
@@ -257,7 +257,8 @@ def plot_convergence(
         area = ax.fill_between(
             positions, low, high, where=low > 0, color=line.get_color(), alpha=0.2, linewidth=0
         )
-    xlabel, ylabel = (_LABELS.get(name, name.replace("_", " ")) for name in (x, y))
+    names = (x, y.removesuffix("_average").removesuffix("_last"))
+    xlabel, ylabel = (_LABELS.get(name, name.replace("_", " ")) for name in names)
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     return ConvergenceArtists(line, area)
 
@@ -267,10 +268,9 @@ def _column(runs: Any, name: str) -> np.ndarray:
     if isinstance(runs, History | Mapping):
         return np.atleast_2d(np.asarray(runs[name], dtype=float))
     rows = [np.asarray(run[name], dtype=float) for run in runs]
-    if len({len(row) for row in rows}) != 1:
-        raise ValueError(
-            f"runs must all have the same checkpoints, got {[len(row) for row in rows]} of them"
-        )
+    sizes = [len(row) for row in rows]
+    if len(set(sizes)) != 1:
+        raise ValueError(f"runs must all have the same checkpoints, got {sizes} of them")
     return np.array(rows)
 
 
@@ -290,7 +290,6 @@ def plot_confusion(
     Returns
     -------
     ConfusionMatrixDisplay
-        Has the artists ``im_`` and ``text_``.
     """
     display = ConfusionMatrixDisplay(np.asarray(matrix), display_labels=list(labels))
     display.plot(ax=_axes(ax), cmap="Blues", colorbar=False, values_format=".4g")

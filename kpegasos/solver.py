@@ -172,9 +172,10 @@ class Checkpoints:
                 f"instead"
             )
         else:
+            for t in trace if trace is not None else ():
+                if not isinstance(t, Integral) or t < 1:
+                    raise ValueError(f"trace must list integers from 1 on, got {t!r} instead")
             steps = sorted(int(t) for t in trace) if trace is not None else []
-            if steps and steps[0] < 1:
-                raise ValueError(f"trace must list iterations from 1 on, got {steps[0]} instead")
             self._steps = lambda number: steps[number - 1] if number <= len(steps) else last
         self._number = 1
 

