@@ -41,7 +41,7 @@ def _largest(dtype: np.dtype) -> float:
 
 def _too_large(what: str, dtype: np.dtype, largest: float) -> str:
     return (
-        f"X must be small enough that {what} stay below {_largest(dtype):.3g} in {dtype}, "
+        f"X must be small enough that {what} fit in {dtype} with room to spare, "
         f"got values up to {largest:.3g}; scale the features"
     )
 

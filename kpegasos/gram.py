@@ -269,6 +269,9 @@ class CachedRows(KernelSource):
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
         position = 0
+        if state.counters[STEPS] == 0:
+            # Rows of an earlier run are welcome, but no younger than those of this one.
+            np.minimum(self._rows.ticks, 0, out=self._rows.ticks)
         while True:
             status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
             if status == NEED_ROW:
@@ -371,6 +374,7 @@ class Streamed(KernelSource):
                 f"cache_mb must be at least {FEWEST_ROWS**2 * cost / MEBIBYTE:.3g} to hold one "
                 f"block of kernel values, got {cache_mb:g} instead"
             )
+        self.largest_batch = side
         self.block_rows = max(1, min(block_rows, side))
         self._width = max(self.block_rows, int(cache_mb * MEBIBYTE / cost) // self.block_rows)
 
@@ -385,6 +389,12 @@ class Streamed(KernelSource):
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
         k = rule.batch_size
+        if k > self.largest_batch:
+            needed = k * k * _streamed_bytes(self._blocks) / MEBIBYTE
+            raise ValueError(
+                f"cache_mb must be at least {1.005 * needed:.3g} for batch_size={k} with "
+                f"cache='streamed', got room for batches of {self.largest_batch} instead"
+            )
         length = max(k, self.block_rows // k * k)
         position = 0
         while position < stop:
@@ -441,8 +451,8 @@ class Streamed(KernelSource):
 
 
 def _streamed_bytes(blocks: KernelBlocks) -> int:
-    """Bytes that a value of a block in work takes."""
-    return blocks.dtype.itemsize * (4 if blocks.is_sparse else 2)
+    """Bytes that a value of a block in work takes: itself, its copy in float64, sparse products."""
+    return 32 if blocks.is_sparse else 16
 
 
 def _row_bytes(n_samples: int, dtype: np.dtype, is_sparse: bool) -> tuple[int, int]:
@@ -588,7 +598,11 @@ def check_gram(gram: Any) -> np.ndarray:
         raise ValueError(
             f"kernel='precomputed' expects X to be a square kernel matrix, got shape {gram.shape}"
         )
-    scale = float(np.abs(gram).max(initial=0.0))
+    scale = max(float(gram.max(initial=0.0)), -float(gram.min(initial=0.0)))
+    if not math.isfinite(scale):
+        raise ValueError(
+            "kernel='precomputed' expects X to be a finite kernel matrix, got NaN or infinity"
+        )
     tolerance = 100 * float(np.finfo(gram.dtype).eps) * scale
     for top in range(0, gram.shape[0], 512):
         difference = np.abs(gram[top : top + 512] - gram[:, top : top + 512].T)

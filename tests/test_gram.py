@@ -498,14 +498,16 @@ def test_memory_of_streamed_evaluation(dtype):
     assert peak < cache_mb + BYTES_PER_EXAMPLE * n_samples / MEBIBYTE + SLACK_MB
 
 
-def test_memory_of_streamed_large_batches():
-    """Batches larger than a block: the budget holds for them as well."""
+def test_streamed_refuses_batches_beyond_its_budget():
+    """A batch is scored against itself, and the sentence says what that takes."""
     A, y = large()
-    task = make_problem(y, 1e-3)
 
-    def train(batch_size=2000, problem=task, data=A):
-        rows = make_rows(data, "linear", cache="streamed", cache_mb=1.0)
-        pegasos(problem, rows, n_iter=4, batch_size=batch_size, trace=None, random_state=0)
+    def train(cache_mb):
+        rows = make_rows(A, "linear", cache="streamed", cache_mb=cache_mb)
+        pegasos(make_problem(y, 1e-3), rows, n_iter=4, batch_size=2000, trace=None, random_state=0)
 
-    train(20, make_problem(y[:50], 1e-3), A[:50])
-    assert peak_mb(train) < 1.0 + BYTES_PER_EXAMPLE * y.size / MEBIBYTE + SLACK_MB
+    with pytest.raises(
+        ValueError, match=r"cache_mb must be at least .* for batch_size=2000"
+    ) as caught:
+        train(1.0)
+    train(float(str(caught.value).split("at least ")[1].split()[0]))

@@ -57,12 +57,21 @@ def press_once_running(delay=0.2):
     return thread
 
 
+def fit_to_the_end(clf, X, y):
+    """Fit; a KeyboardInterrupt fails the test instead of ending the whole session."""
+    try:
+        clf.fit(X, y)
+    except KeyboardInterrupt:
+        pytest.fail("one Ctrl-C raised KeyboardInterrupt")
+    return clf
+
+
 def fit_interrupted(clf, X, y):
     """Fit under Ctrl-C; returns the seconds it took."""
     presser = press_once_running()
     begin = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"Ctrl-C.*gap") as caught:
-        clf.fit(X, y)
+        fit_to_the_end(clf, X, y)
     seconds = time.perf_counter() - begin
     presser.join()
     assert not [w for w in caught if "max_time" in str(w.message)]
@@ -147,7 +156,8 @@ class Pressing:
 
     def on_fit_task_begin(self, estimator, context):
         if context.task_name == "checkpoint":
-            for _ in range(self.times):
+            while self.times > 0:
+                self.times -= 1
                 signal.raise_signal(signal.SIGINT)
 
     def on_fit_task_end(self, estimator, context):
@@ -159,7 +169,7 @@ def test_ctrl_c_with_callbacks(Estimator):
     X, y = data(3)
     clf = Estimator(epochs=10**4, random_state=0).set_callbacks(Pressing(1))
     with pytest.warns(ConvergenceWarning, match="Ctrl-C"):
-        clf.fit(X, y)
+        fit_to_the_end(clf, X, y)
     assert_usable(clf, X, y)
 
 
@@ -206,7 +216,7 @@ def test_ctrl_c_once_inside_a_kernel_returns():
 
     clf = PegasosSVC(kernel=kernel, cache="cached", **ENDLESS)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C"):
-        clf.fit(X, y)
+        fit_to_the_end(clf, X, y)
     assert pressed
     assert_usable(clf, X, y)
 
@@ -234,7 +244,7 @@ def test_handler_of_the_user_is_restored_and_gets_the_second_press():
         PegasosSVC(epochs=1).fit(X, y)
         assert signal.getsignal(signal.SIGINT) is own
         with pytest.warns(ConvergenceWarning, match="Ctrl-C"):
-            PegasosSVC(epochs=10**4).set_callbacks(Pressing(2)).fit(X, y)
+            fit_to_the_end(PegasosSVC(epochs=10**4).set_callbacks(Pressing(2)), X, y)
         assert signal.getsignal(signal.SIGINT) is own
         assert presses == [signal.SIGINT]
         with pytest.raises(ValueError, match="batch_size"):
@@ -250,7 +260,7 @@ def test_ignored_ctrl_c_stays_ignored():
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            clf = PegasosSVC(epochs=3).set_callbacks(Pressing(2)).fit(X, y)
+            clf = fit_to_the_end(PegasosSVC(epochs=3).set_callbacks(Pressing(2)), X, y)
         assert clf.n_iter_ == 3 * y.size
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:

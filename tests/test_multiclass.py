@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
 from kpegasos.blocks import KernelBlocks
+from kpegasos.gram import cache_mb_needed
 from kpegasos.kernels import RBF
 from kpegasos.multiclass import (
     assemble,
@@ -223,7 +224,8 @@ def test_share_classes_are_those_of_the_pairs(n_classes):
 def test_share_classes_only_if_they_fit():
     X, labels = data(3)
     pairs = make_pairs(labels, 3, np.ones(labels.size), None, 1.0)
-    needed = 2 * 3 * 8 * 30**2 / 2**20
+    memory = 3 * 8 * 30**2 / 2**20
+    needed = memory + max(memory, 3 * cache_mb_needed(60, X.dtype))
     assert share_classes(RBF(1.0), X, pairs, 1.01 * needed)[0] is not None
     assert share_classes(RBF(1.0), X, pairs, 0.99 * needed) == (None, 0.0)
 

@@ -11,6 +11,8 @@ import naive
 import numpy as np
 import pytest
 from conftest import make_integers, stream
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
@@ -35,7 +37,7 @@ from kpegasos import (
 from kpegasos.ascent import polish
 from kpegasos.averaging import AVERAGES, combination, suffix_start
 from kpegasos.gram import cache_mb_needed
-from kpegasos.solver import make_run
+from kpegasos.solver import Checkpoints, make_run
 from kpegasos.state import Options
 from kpegasos.stopping import Stopper
 
@@ -698,6 +700,42 @@ def test_history_checkpoints(trace, expected):
     history = run(kernel_rows("cached"), 3, n_iter=63, trace=trace).history
     assert_array_equal(history["iteration"], expected)
     assert_allclose(history["epoch"], 3 * np.array(expected) / M)
+
+
+def expected_checkpoints(trace, first, last, n_samples, batch_size):
+    """Each step by itself: is it a checkpoint?"""
+    if trace == "epoch":
+        chosen = {-(-e * n_samples // batch_size) for e in range(1, last * batch_size + 1)}
+    elif trace == "log":
+        chosen = {round(10 ** (j / 10)) for j in range(60)}
+    else:
+        chosen = set(trace or [])
+    return [t for t in range(first + 1, last + 1) if t in chosen or t == last]
+
+
+@given(
+    st.none() | st.sampled_from(["epoch", "log"]) | st.lists(st.integers(1, 120), max_size=5),
+    st.integers(0, 80),
+    st.integers(1, 80),
+    st.integers(1, 12),
+    st.data(),
+)
+def test_checkpoints_one_by_one(trace, first, n_steps, n_samples, data):
+    """All of them from anywhere on, also when some are jumped over, and as many as announced."""
+    batch_size = data.draw(st.integers(1, n_samples))
+    arguments = trace, first, first + n_steps, n_samples, batch_size
+    expected = expected_checkpoints(*arguments)
+    points = Checkpoints(*arguments)
+    assert len(points) == len(expected)
+    reached, step = [], first
+    while step < points.last:
+        step = points.after(step)
+        reached.append(step)
+    assert reached == expected
+    assert len(points) == len(expected)
+    points = Checkpoints(*arguments)
+    for step in sorted(data.draw(st.lists(st.integers(first, first + n_steps - 1), max_size=5))):
+        assert points.after(step) == min(t for t in expected if t > step)
 
 
 @every_rows
