@@ -2,13 +2,16 @@
 
 from kpegasos.ascent import sdca
 from kpegasos.blocks import KernelBlocks
+from kpegasos.cached import CachedRows
 from kpegasos.estimators import LinearPegasosSVC, PegasosSVC
-from kpegasos.gram import CachedRows, Precomputed, Streamed, make_rows
+from kpegasos.gram import make_rows
 from kpegasos.history import History, Record
 from kpegasos.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, make_kernel
 from kpegasos.linear import LinearRows, linear_rows
 from kpegasos.objective import Problem, make_problem
 from kpegasos.solver import Result, pegasos
+from kpegasos.sources import Precomputed
+from kpegasos.streamed import Streamed
 
 __version__ = "0.1.0"
 

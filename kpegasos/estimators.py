@@ -16,11 +16,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from kpegasos import multiclass
 from kpegasos.base import POSITIVE, BasePegasos
 from kpegasos.blocks import KernelBlocks, PairBlocks, check_magnitude, kernel_decision
-from kpegasos.gram import Precomputed, RowBuffers, check_gram, choose_source
+from kpegasos.cached import RowBuffers
+from kpegasos.gram import check_gram, choose_source
 from kpegasos.kernels import KERNELS, make_kernel, scale_gamma
 from kpegasos.linear import LinearRows
 from kpegasos.multiclass import Pair, share_classes
 from kpegasos.solver import Result, Rows
+from kpegasos.sources import Precomputed
 from kpegasos.state import Options
 from kpegasos.streaming import Stream, advance_stream, new_stream
 

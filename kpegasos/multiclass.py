@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from threadpoolctl import threadpool_limits
 
 from kpegasos.blocks import ClassBlocks, KernelBlocks
-from kpegasos.gram import cache_mb_needed
+from kpegasos.cached import cache_mb_needed
 from kpegasos.kernels import Kernel
 from kpegasos.objective import Problem, make_problem
 from kpegasos.solver import Result, Run

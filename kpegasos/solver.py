@@ -19,12 +19,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kpegasos.averaging import is_harmonic
-from kpegasos.gram import BLOCK_ROWS, KernelSource
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
 from kpegasos.loops import CLOCK, ROW_HITS, SCALE, STEPS, Examples, LoopState, Rule, primal_steps
 from kpegasos.objective import Problem, dual_bound, primal
 from kpegasos.sampling import IndexStream
+from kpegasos.sources import BLOCK_ROWS, KernelSource
 from kpegasos.state import (
     Method,
     Options,

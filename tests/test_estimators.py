@@ -516,6 +516,21 @@ def test_n_jobs_equivalence(Estimator):
         np.testing.assert_allclose(one["gap"], two["gap"], rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "memory",
+    [{"cache": "cached"}, {"cache": "cached", "cache_mb": 0.5}, {"cache": "precomputed"}, {}],
+    ids=str,
+)
+def test_n_jobs_share_no_memory_in_use(memory):
+    """Several pairs at once, each with rows of its own: exactly the model of one after another."""
+    X, y = integers(5, 100)
+    poly = {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0}
+    a = PegasosSVC(n_jobs=1, **poly, **memory, **EXACT).fit(X, y)
+    for _ in range(3):
+        b = PegasosSVC(n_jobs=4, **poly, **memory, **EXACT).fit(X, y)
+        assert_close_model(a, b, X, rtol=1e-12)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from kpegasos import (
     sdca,
 )
 from kpegasos.blocks import ClassBlocks, PairBlocks, streamed_product
-from kpegasos.gram import RowBuffers, cache_capacity, cache_mb_needed, check_gram
+from kpegasos.cached import RowBuffers, cache_capacity, cache_mb_needed
+from kpegasos.gram import check_gram
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(53, 4))

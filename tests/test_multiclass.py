@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
 from kpegasos.blocks import KernelBlocks
-from kpegasos.gram import cache_mb_needed
+from kpegasos.cached import cache_mb_needed
 from kpegasos.kernels import RBF
 from kpegasos.multiclass import (
     assemble,

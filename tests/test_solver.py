@@ -36,7 +36,7 @@ from kpegasos import (
 )
 from kpegasos.ascent import polish
 from kpegasos.averaging import AVERAGES, combination, suffix_start
-from kpegasos.gram import cache_mb_needed
+from kpegasos.cached import cache_mb_needed
 from kpegasos.solver import Checkpoints, make_run
 from kpegasos.state import Options
 from kpegasos.stopping import Stopper

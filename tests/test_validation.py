@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from kpegasos import (
     RBF,
@@ -438,6 +438,28 @@ def test_tol_without_certificate():
         clf = PegasosSVC(kernel="sigmoid", **parameters)
         (name,) = parameters
         assert_rejected(clf, X, y, rf"{name}.*positive semi-definite")
+
+
+@pytest.mark.parametrize("given", ["precomputed", "callable"])
+@pytest.mark.parametrize("factor", [-1.0, 1.0], ids=["negative", "shifted"])
+def test_indefinite_kernel_certifies_nothing(given, factor):
+    """A negative squared norm, or a dual value above the primal, is no gap of zero."""
+    X, y = data()
+
+    def kernel(A, B):
+        return factor * (A @ B.T) - (300.0 if factor > 0 else 0.0)
+
+    clf = PegasosSVC(kernel=given if given == "precomputed" else kernel, tol=0.1, random_state=0)
+    Z = kernel(X, X) if given == "precomputed" else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            clf.fit(Z, y)
+        except ValueError as error:
+            assert "positive semi-definite" in str(error)  # noqa: PT017
+            assert_nothing_fitted(clf)
+        else:
+            assert np.isnan(clf.relative_gap_)
 
 
 @pytest.mark.parametrize("cache", ["cached", "streamed", "precomputed"])

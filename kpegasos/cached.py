@@ -1,0 +1,216 @@
+"""Kernel rows computed in blocks when first needed, the least recently used given up."""
+
+from __future__ import annotations
+
+from threading import Lock
+from weakref import finalize
+
+import numpy as np
+
+from kpegasos.blocks import MEBIBYTE, KernelBlocks, streamed_product
+from kpegasos.loops import (
+    BATCH_OFFSET,
+    NEED_ROW,
+    RESCALE,
+    STEPS,
+    Examples,
+    KernelRows,
+    LoopState,
+    Rule,
+)
+from kpegasos.sources import BLOCK_ROWS, FEWEST_ROWS, KernelSource
+from kpegasos.state import Method, fold_scale
+
+#: A block is filled up to about this many rows with doubtful ones.
+SMALL_BLOCK = 16
+
+
+class RowBuffers:
+    """Memory for kernel rows, handed from one `CachedRows` to the next.
+
+    Fresh pages of hundreds of MiB for each pair of classes would cost more than the loops do.
+    """
+
+    def __init__(self) -> None:
+        self._free: list[np.ndarray] = []
+        self._lock = Lock()
+
+    def take(self, owner: object, n_rows: int, n_columns: int, dtype: np.dtype) -> np.ndarray:
+        """Array of shape (n_rows, n_columns) that is given back when its owner is gone."""
+        size = n_rows * n_columns
+        with self._lock:
+            fitting = [b for b in self._free if b.size >= size and b.dtype == dtype]
+            if fitting:
+                buffer = min(fitting, key=len)
+            else:
+                # One that is too small would only sit beside the new one.
+                self._free.clear()
+                buffer = np.empty(size, dtype=dtype)
+            self._free = [b for b in self._free if b is not buffer]
+        finalize(owner, self._give_back, buffer)
+        return buffer[:size].reshape(n_rows, n_columns)
+
+    def _give_back(self, buffer: np.ndarray) -> None:
+        with self._lock:
+            self._free.append(buffer)
+
+
+class CachedRows(KernelSource):
+    """Rows computed in blocks when first needed and kept within a budget of bytes.
+
+    Parameters
+    ----------
+    blocks : KernelBlocks
+    cache_mb : float, default=1024
+        MiB for the rows kept and the block in work together.
+    intercept_scaling : float, default=0.0
+    block_rows : int, default=256
+        Rows of one block at the most.
+    buffers : RowBuffers, default=None
+        Where the memory comes from.
+
+    Raises
+    ------
+    ValueError
+        If the budget has no room for one small block of rows.
+    """
+
+    def __init__(
+        self,
+        blocks: KernelBlocks,
+        *,
+        cache_mb: float = 1024.0,
+        intercept_scaling: float = 0.0,
+        block_rows: int = BLOCK_ROWS,
+        buffers: RowBuffers | None = None,
+    ) -> None:
+        super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
+        self.base_size = self.n_samples
+        kept, block = cache_capacity(self.n_samples, blocks.dtype, cache_mb, blocks.is_sparse)
+        if kept < min(FEWEST_ROWS, self.n_samples):
+            needed = cache_mb_needed(self.n_samples, blocks.dtype, blocks.is_sparse)
+            raise ValueError(
+                f"cache_mb must be at least {needed:.3g} to hold one block of rows of "
+                f"{self.n_samples} kernel values, got {cache_mb:g} instead; use cache='streamed' "
+                f"to keep none"
+            )
+        self.block_rows = max(1, min(block, block_rows))
+        self._blocks = blocks
+        self._rows = KernelRows(
+            (buffers or RowBuffers()).take(self, kept, self.n_samples, blocks.dtype),
+            np.full(self.n_samples, -1, dtype=np.int64),
+            np.zeros(kept, dtype=np.int64),
+            self.squared_norms(),
+            self.offset,
+        )
+        self._owner = np.full(kept, -1, dtype=np.int64)
+        self._filled = 0
+        # What one more update of a similar example adds to a margin, at the most.
+        self._unit = float(np.median(self._rows.squared_norms))
+
+    def advance(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        """Run the loop over ``draws[:stop]``."""
+        position = 0
+        if state.counters[STEPS] == 0:
+            # Rows of an earlier run are welcome, but no younger than those of this one.
+            np.minimum(self._rows.ticks, 0, out=self._rows.ticks)
+        while True:
+            status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
+            if status == NEED_ROW:
+                self._fetch(method, state, draws[position:], examples, rule)
+            elif status == RESCALE:
+                fold_scale(state)
+            else:
+                return
+
+    def _fetch(
+        self,
+        method: Method,
+        state: LoopState,
+        upcoming: np.ndarray,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        """Compute the missing row, and those that the violators ahead will miss."""
+        offset = int(state.counters[BATCH_OFFSET])
+        needed = upcoming[offset]
+        done = int(state.counters[STEPS]) * rule.batch_size
+        # Early on the margins change quickly against t, and a far forecast is mostly wrong.
+        window = upcoming[offset + 1 : offset + rule.batch_size + max(BLOCK_ROWS, done // 4)]
+        window = window[self._rows.slots[window] < 0]
+        score = method.forecast(state, window, examples, rule)
+        score -= self._unit
+        # A few rows cost as much as one, so the likeliest of the doubtful fill up a small block.
+        if score.size > SMALL_BLOCK:
+            wanted = window[score <= max(0.0, np.partition(score, SMALL_BLOCK)[SMALL_BLOCK])]
+        else:
+            wanted = window[np.isfinite(score)]
+        unique, first = np.unique(np.concatenate(([needed], wanted)), return_index=True)
+        block = np.sort(unique[np.argsort(first)][: self.block_rows])
+        slots = self._room_for(block.size)
+        values = self._rows.values
+        if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
+            self.evaluations += self._blocks.rows(block, values[slots[0] : slots[-1] + 1])
+        else:
+            rows = np.empty((block.size, self.n_samples), dtype=values.dtype)
+            self.evaluations += self._blocks.rows(block, rows)
+            values[slots] = rows
+        self._rows.slots[block] = slots
+        self._owner[slots] = block
+        self._rows.ticks[slots] = -1 - state.counters[STEPS]
+
+    def _room_for(self, n_rows: int) -> np.ndarray:
+        """Slots for new rows: empty ones, then those of the least recently used rows."""
+        empty = min(n_rows, self._owner.size - self._filled)
+        slots = np.arange(self._filled, self._filled + empty)
+        self._filled += empty
+        if empty < n_rows:
+            age = self._rows.ticks.copy()
+            age[age < 0] = -1 - age[age < 0]
+            age[slots] = np.iinfo(np.int64).max
+            oldest = np.argpartition(age, n_rows - empty - 1)[: n_rows - empty]
+            evicted = np.sort(oldest)
+            self._rows.slots[self._owner[evicted]] = -1
+            slots = np.concatenate((slots, evicted))
+        return slots
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + offset) @ columns``."""
+        return streamed_product(self._blocks, columns, self.offset, self.block_rows)
+
+    def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + offset`` of each example."""
+        return self._blocks.diagonal + self.offset
+
+
+def _row_bytes(n_samples: int, dtype: np.dtype, is_sparse: bool) -> tuple[int, int]:
+    """Bytes of a kept row, and of a row in work (sparse products need their own format too)."""
+    row = n_samples * np.dtype(dtype).itemsize
+    return row, row + (n_samples * (np.dtype(dtype).itemsize + 8) if is_sparse else 0)
+
+
+def cache_capacity(
+    n_samples: int, dtype: np.dtype, cache_mb: float, is_sparse: bool = False
+) -> tuple[int, int]:
+    """Rows that a budget keeps, and rows of one block in work beside them."""
+    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
+    budget = int(cache_mb * MEBIBYTE)
+    if budget >= n_samples * kept_bytes + min(n_samples, BLOCK_ROWS) * work_bytes:
+        return n_samples, min(n_samples, BLOCK_ROWS)
+    # At most a fifth for the block in work.
+    block = max(1, min(BLOCK_ROWS, budget // (5 * work_bytes)))
+    return (budget - block * work_bytes) // kept_bytes, block
+
+
+def cache_mb_needed(n_samples: int, dtype: np.dtype, is_sparse: bool = False) -> float:
+    """Smallest ``cache_mb`` that `CachedRows` accepts."""
+    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
+    return (min(FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / MEBIBYTE

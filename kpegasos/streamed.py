@@ -1,0 +1,132 @@
+"""Kernel values computed for a block of draws at a time and not kept."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kpegasos.blocks import MEBIBYTE, KernelBlocks, streamed_product
+from kpegasos.loops import (
+    RESCALE,
+    Examples,
+    KernelRows,
+    LoopState,
+    Rule,
+)
+from kpegasos.sources import BLOCK_ROWS, FEWEST_ROWS, KernelSource
+from kpegasos.state import Method, fold_scale
+
+
+class Streamed(KernelSource):
+    """Nothing kept: memory grows with (block × support), not with n_samples.
+
+    A block of upcoming draws is scored against the support so far by one product, and corrected in
+    order by the kernel values inside the block while its violators are applied.
+
+    Parameters
+    ----------
+    blocks : KernelBlocks
+    cache_mb : float, default=1024
+        MiB for the block in work.
+    intercept_scaling : float, default=0.0
+    block_rows : int, default=256
+        Draws of one block.
+    """
+
+    def __init__(
+        self,
+        blocks: KernelBlocks,
+        *,
+        cache_mb: float = 1024.0,
+        intercept_scaling: float = 0.0,
+        block_rows: int = BLOCK_ROWS,
+    ) -> None:
+        super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
+        self._blocks = blocks
+        cost = streamed_bytes(blocks)
+        side = math.isqrt(int(cache_mb * MEBIBYTE / cost))
+        if side < min(FEWEST_ROWS, self.n_samples):
+            raise ValueError(
+                f"cache_mb must be at least {FEWEST_ROWS**2 * cost / MEBIBYTE:.3g} to hold one "
+                f"block of kernel values, got {cache_mb:g} instead"
+            )
+        self.largest_batch = side
+        self.block_rows = max(1, min(block_rows, side))
+        self._width = max(self.block_rows, int(cache_mb * MEBIBYTE / cost) // self.block_rows)
+
+    def advance(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> None:
+        """Run the loop over ``draws[:stop]``."""
+        k = rule.batch_size
+        if k > self.largest_batch:
+            needed = k * k * streamed_bytes(self._blocks) / MEBIBYTE
+            raise ValueError(
+                f"cache_mb must be at least {1.005 * needed:.3g} for batch_size={k} with "
+                f"cache='streamed', got room for batches of {self.largest_batch} instead"
+            )
+        length = max(k, self.block_rows // k * k)
+        position = 0
+        while position < stop:
+            end = min(stop, position + length)
+            position += self._advance_block(method, state, draws[position:end], examples, rule)
+
+    def _advance_block(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        examples: Examples,
+        rule: Rule,
+    ) -> int:
+        members, local_draws = np.unique(draws, return_inverse=True)
+        support = np.flatnonzero(state.alpha)
+        coef = (state.alpha * examples.signed)[support]
+        margins = np.full(members.size, self.offset * coef.sum())
+        for left in range(0, support.size, self._width):
+            part = slice(left, left + self._width)
+            margins += self._blocks.block(members, support[part]) @ coef[part]
+        values = np.ascontiguousarray(self._blocks.block(members, members))
+        self.evaluations += members.size * (support.size + members.size)
+        rows = KernelRows(
+            values,
+            np.arange(members.size),
+            np.full(members.size, -1, dtype=np.int64),
+            self.squared_norms()[members],
+            self.offset,
+        )
+        local = state._replace(
+            alpha=state.alpha[members],
+            stamps=state.stamps[members],
+            base=margins,
+            base_stamped=np.empty(0),
+        )
+        local_examples = Examples(examples.label[members], examples.signed[members])
+        status, done = method.loop(
+            local, rows, local_draws.astype(np.int64), 0, draws.size, local_examples, rule
+        )
+        state.alpha[members] = local.alpha
+        state.stamps[members] = local.stamps
+        if status == RESCALE:
+            fold_scale(state)
+        return done
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + offset) @ columns``."""
+        return streamed_product(self._blocks, columns, self.offset, self.block_rows, self._width)
+
+    def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + offset`` of each example."""
+        return self._blocks.diagonal + self.offset
+
+
+def streamed_bytes(blocks: KernelBlocks) -> int:
+    """Bytes that a value of a block in work takes: itself, its copy in float64, sparse products."""
+    return 32 if blocks.is_sparse else 16
