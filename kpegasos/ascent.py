@@ -16,7 +16,7 @@ from kpegasos.averaging import Combination
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
 from kpegasos.loops import ROW_HITS, STEPS, Examples, LoopState, Rule, dual_steps
-from kpegasos.objective import Problem, best_multiple, dual_bound, primal
+from kpegasos.objective import Problem, best_multiple, dual_bound, is_impossible, primal
 from kpegasos.sampling import IndexStream
 from kpegasos.solver import Result, Rows, Run
 from kpegasos.state import Method, Options, new_state, returned_vector
@@ -33,6 +33,10 @@ def _movable(
     moves = ((slack > 0) & (beta < 1)) | ((slack < 0) & (beta > 0))
     return np.where(moves, -np.inf, np.inf)
 
+
+_INDEFINITE = (
+    "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
+)
 
 #: Steps between two looks at Ctrl-C and deadlines.
 _SLICE = 4096
@@ -72,7 +76,7 @@ def sdca(
     Raises
     ------
     ValueError
-        If the kernel is not positive semi-definite.
+        If the kernel is not positive semi-definite, by its name or as the values show.
     """
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     state = new_state(rows.n_samples, rows.base_size, Options(average=None), problem.lam, seed)
@@ -166,7 +170,7 @@ class Ascent:
         before: Run | None = None,
     ) -> None:
         if not rows.positive_definite:
-            raise ValueError("rows must have a positive semi-definite kernel for dual ascent")
+            raise ValueError(_INDEFINITE)
         self.problem = problem
         self.rows = rows
         self.loop = loop
@@ -213,6 +217,8 @@ class Ascent:
         self._coef, self._margins, squared_norm = evaluated
         objective = primal(self._margins, squared_norm, problem)
         self.best = max(self.best, dual_bound(self._coef, squared_norm, problem))
+        if is_impossible(objective, self.best, squared_norm):
+            raise ValueError(_INDEFINITE)
         gap = max(0.0, objective - self.best)
         steps = self._first + int(loop.counters[STEPS])
         self.history.append(

@@ -266,7 +266,10 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not self.warm_start:
             return None
         parameters = {k: v for k, v in self.get_params().items() if k not in _NOT_OF_THE_MODEL}
-        # A callable is known by its identity, a kernel object by its parameters.
+        # A function is known by its name and code, a kernel object by its parameters.
+        code = getattr(parameters.get("kernel"), "__code__", None)
+        if code is not None:
+            parameters["kernel"] = (parameters["kernel"].__qualname__, code.co_code, code.co_consts)
         text = sorted((name, repr(value)) for name, value in parameters.items())
         return str(joblib.hash([X, labels, weight, text]))
 
@@ -408,6 +411,8 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             With ``kernel="precomputed"``, kernel values against the training examples.
         """
         check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         decisions = self._decide(self._validate(X, reset=False))
         n_classes = self.classes_.size
         if n_classes == 2:

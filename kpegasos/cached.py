@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from weakref import finalize
 
 import numpy as np
@@ -33,7 +33,8 @@ class RowBuffers:
 
     def __init__(self) -> None:
         self._free: list[np.ndarray] = []
-        self._lock = Lock()
+        # A collected owner may give back in the middle of a take.
+        self._lock = RLock()
 
     def take(self, owner: object, n_rows: int, n_columns: int, dtype: np.dtype) -> np.ndarray:
         """Array of shape (n_rows, n_columns) that is given back when its owner is gone."""

@@ -24,6 +24,7 @@ from kpegasos.multiclass import Pair, share_classes
 from kpegasos.solver import Result, Rows
 from kpegasos.sources import Precomputed
 from kpegasos.state import Options
+from kpegasos.stopping import Stopper, interruptible
 from kpegasos.streaming import Stream, advance_stream, new_stream
 
 #: Attributes that a stream has not, and takes away if `fit` had set them.
@@ -504,6 +505,7 @@ class LinearPegasosSVC(BasePegasos):
         streams: list[Stream] | None = getattr(self, "_streams", None)
         X, y = self._validate(X, y, reset=streams is None)
         check_magnitude(X)
+        options = Options(self.batch_size, self.sampling, self.projection, self.average)
         if streams is None:
             if classes is None:
                 classes = getattr(self, "classes_", None)
@@ -514,8 +516,10 @@ class LinearPegasosSVC(BasePegasos):
                 raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             n_pairs = classes.size * (classes.size - 1) // 2
-            options = Options(self.batch_size, self.sampling, self.projection, self.average)
-            streams = [new_stream(X.shape[1], options, seed, number) for number in range(n_pairs)]
+            streams = [
+                new_stream(X.shape[1], options, self._offset, seed, number)
+                for number in range(n_pairs)
+            ]
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()}, "
@@ -523,6 +527,11 @@ class LinearPegasosSVC(BasePegasos):
             )
         else:
             classes = self.classes_
+        if streams[0].state.options != options or streams[0].offset != self._offset:
+            raise ValueError(
+                "batch_size, sampling, projection, average, fit_intercept and intercept_scaling "
+                "must be those of the first call to partial_fit"
+            )
         unknown = np.setdiff1d(y, classes)
         if unknown.size:
             raise ValueError(
@@ -531,12 +540,15 @@ class LinearPegasosSVC(BasePegasos):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         labels = np.searchsorted(classes, y)
         weight = weight * self._class_weights(classes, classes)[labels]
-        for pair in multiclass.make_pairs(
+        pairs = multiclass.make_pairs(
             labels, classes.size, weight, self.lam, self.C, normalise=False
-        ):
-            if pair.members.size:
-                rows = LinearRows(X, members=pair.members, intercept_scaling=self._offset)
-                advance_stream(streams[pair.number], pair.problem, rows)
+        )
+        # Ctrl-C waits for the end of the chunk: all pairs have seen it, or none.
+        with interruptible(Stopper()) as stopper:
+            for pair in pairs:
+                if pair.members.size:
+                    rows = LinearRows(X, members=pair.members, intercept_scaling=self._offset)
+                    advance_stream(streams[pair.number], pair.problem, rows)
         for name in _OF_ONE_FIT:
             self.__dict__.pop(name, None)
         self._streams = streams
@@ -546,4 +558,6 @@ class LinearPegasosSVC(BasePegasos):
         self.intercept_ = self._offset * vectors[:, -1]
         steps = [stream.state.steps for stream in streams]
         self.n_iter_ = steps[0] if len(steps) == 1 else np.array(steps)
+        if stopper.interrupted:
+            raise KeyboardInterrupt
         return self

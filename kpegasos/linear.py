@@ -35,12 +35,12 @@ class LinearRows:
         Size B of the constant feature.
     """
 
-    positive_definite = True
     evaluations = 0
 
     def __init__(
         self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
     ) -> None:
+        self.positive_definite = True
         self.X = X
         self._whole = members is None
         self.members = np.arange(X.shape[0]) if members is None else members

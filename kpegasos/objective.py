@@ -21,6 +21,9 @@ import numpy as np
 
 from kpegasos.loops import Examples
 
+#: Relative error that float32 kernel values may bring into an objective.
+_ROUNDING = 1e-5
+
 
 class Problem(NamedTuple):
     """A binary problem: labels ±1, weights of mean one and the regularisation ``lam``.
@@ -113,3 +116,11 @@ def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float
 def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tuple[float, float]:
     """``D(θβ) = θ · linear − θ²/2 · quadratic``."""
     return problem.lam * float(coef @ problem.weight), problem.lam * squared_norm
+
+
+def is_impossible(objective: float, bound: float, squared_norm: float) -> bool:
+    """Whether values contradict a positive semi-definite kernel, beyond what rounding explains.
+
+    A squared norm is not negative, and no dual value exceeds a primal one.
+    """
+    return squared_norm < -_ROUNDING * objective or bound > (1.0 + _ROUNDING) * objective

@@ -22,7 +22,7 @@ from kpegasos.averaging import is_harmonic
 from kpegasos.history import History, Record
 from kpegasos.linear import LinearRows
 from kpegasos.loops import CLOCK, ROW_HITS, SCALE, STEPS, Examples, LoopState, Rule, primal_steps
-from kpegasos.objective import Problem, dual_bound, primal
+from kpegasos.objective import Problem, dual_bound, is_impossible, primal
 from kpegasos.sampling import IndexStream
 from kpegasos.sources import BLOCK_ROWS, KernelSource
 from kpegasos.state import (
@@ -94,7 +94,7 @@ class Result:
         ``f(x_i)`` of the training examples.
     objective, dual_bound, gap, relative_gap : float
         ``P(w)``, a lower bound on its minimum, and what lies between; NaN where the kernel is not
-        positive semi-definite.
+        positive semi-definite, by its name or as the values showed.
     n_iter : int
         Steps done, all calls together.
     status : {"completed", "tolerance", "max_time", "interrupted"}
@@ -174,7 +174,7 @@ class Checkpoints:
         else:
             for t in trace if trace is not None else ():
                 if not isinstance(t, Integral) or t < 1:
-                    raise ValueError(f"trace must list integers from 1 on, got {t!r} instead")
+                    raise ValueError(f"trace must list iterations from 1 on, got {t!r} instead")
             steps = sorted(int(t) for t in trace) if trace is not None else []
             self._steps = lambda number: steps[number - 1] if number <= len(steps) else last
         self._number = 1
@@ -344,10 +344,12 @@ class Run:
         )
         evaluations = []
         for coef, margins, squared_norm in iterates:
+            objective = primal(margins, squared_norm, self.problem)
             if self.rows.positive_definite:
                 bound = dual_bound(coef, squared_norm, self.problem)
                 self.state.best_dual = max(self.state.best_dual, bound)
-            objective = primal(margins, squared_norm, self.problem)
+                if is_impossible(objective, self.state.best_dual, squared_norm):
+                    self.rows.positive_definite = False
             evaluations.append(Evaluation(coef, margins, squared_norm, objective))
         self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]

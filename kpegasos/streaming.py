@@ -27,11 +27,14 @@ class Stream:
     ----------
     state : State
         Its counts belong to the current chunk only.
+    offset : float
+        Size of the constant feature.
     n_chunks : int
         Chunks seen.
     """
 
     state: State
+    offset: float
     n_chunks: int = 0
 
     def vector(self) -> np.ndarray:
@@ -41,18 +44,20 @@ class Stream:
         return returned_vector(self.state)
 
 
-def new_stream(n_features: int, options: Options, seed: int, number: int) -> Stream:
+def new_stream(n_features: int, options: Options, offset: float, seed: int, number: int) -> Stream:
     """Stream that has not begun.
 
     Parameters
     ----------
     n_features : int
     options : Options
+    offset : float
+        Size of the constant feature; 0 for none.
     seed : int
     number : int
         Of the pair; tells its draws apart.
     """
-    return Stream(new_state(0, n_features + 1, options, math.nan, seed, (number,)))
+    return Stream(new_state(0, n_features + 1, options, math.nan, seed, (number,)), offset)
 
 
 def advance_stream(stream: Stream, problem: Problem, rows: LinearRows) -> None:
