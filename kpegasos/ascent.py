@@ -20,7 +20,7 @@ from kpegasos.objective import Problem, best_multiple, dual_bound, is_impossible
 from kpegasos.sampling import IndexStream
 from kpegasos.solver import Result, Rows, Run
 from kpegasos.state import Method, Options, new_state, returned_vector
-from kpegasos.stopping import Stopper, interruptible
+from kpegasos.stopping import Slices, Stopper, interruptible
 
 
 def _movable(
@@ -38,8 +38,7 @@ _INDEFINITE = (
     "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
 )
 
-#: Steps between two looks at Ctrl-C and deadlines.
-_SLICE = 4096
+_FIRST_SLICE = 1024
 
 DUAL = Method(dual_steps, _movable)
 
@@ -174,12 +173,14 @@ class Ascent:
         self.problem = problem
         self.rows = rows
         self.loop = loop
-        self.history = history or History()
+        self.history = history if history is not None else History()
         self.best = best
         self.status = "running"
         self._first = before.state.steps if before else 0
         self._seconds = before.state.seconds if before else 0.0
         self._stream = stream
+        self._slices = Slices(_FIRST_SLICE)
+        self._evaluations = before.state.evaluations if before else 0
         self._examples = problem.examples
         self._rule = Rule(float(problem.lam), problem.y.size, 1, False, False)
         self._unit = Combination(1.0 / (problem.lam * problem.y.size), 0.0)
@@ -204,11 +205,15 @@ class Ascent:
         end = done + n_samples
         first = done
         while done < end and (done == first or stopper.reason() is None):
-            target = min(end, done + _SLICE)
+            slice_begin = time.perf_counter()
+            target = min(end, done + self._slices.draws)
             draws = self._stream.take(done, target + n_samples)
             self.rows.advance(DUAL, loop, draws, target - done, self._examples, self._rule)
+            self._slices.done(target - done, time.perf_counter() - slice_begin)
             done = target
         self._seconds += time.perf_counter() - begin
+        self._evaluations += self.rows.evaluations - self.rows.charged
+        self.rows.charged = self.rows.evaluations
         self._evaluate()
 
     def _evaluate(self) -> None:
@@ -232,7 +237,7 @@ class Ascent:
                 gap=gap,
                 relative_gap=gap / objective,
                 support_size=int(np.count_nonzero(loop.alpha)),
-                kernel_evaluations=self.rows.evaluations,
+                kernel_evaluations=self._evaluations,
                 cache_hits=int(loop.counters[ROW_HITS]),
             )
         )

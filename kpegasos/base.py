@@ -10,6 +10,7 @@ with ``lam = 1 / (C · Σc)`` unless ``lam`` is given, and ``φ`` extended by a 
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ from typing import Any, ClassVar
 
 import joblib
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -29,6 +29,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from kpegasos import multiclass
 from kpegasos.ascent import polish
+from kpegasos.blocks import canonical_rows
 from kpegasos.multiclass import Pair
 from kpegasos.progress import progress_bar
 from kpegasos.solver import Result, Rows, Run, make_run
@@ -99,11 +100,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             reset=reset,
         )
         X, y = checked if isinstance(checked, tuple) else (checked, None)
-        if not sparse.issparse(X):
-            X = np.asarray(X)
-        elif not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = canonical_rows(X)
         return X if y is None else (X, y)
 
     def _prepare(
@@ -214,10 +211,11 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 results = multiclass.train_one_by_one(
                     pairs, run_of, self._finish, stopper, self._gap_target, self.n_jobs, update
                 )
-        for attribute, value in attributes(results).items():
-            setattr(self, attribute, value)
-        self._states = [result.state for result in results] if self.warm_start else None
-        self._states_key = key
+            # All at once, and before Ctrl-C is let through again.
+            model = attributes(results)
+            model["_states"] = [r.state for r in results] if self.warm_start else None
+            model["_states_key"] = key
+            self.__dict__.update(model)
         self._warn_of_early_end(results)
         return self
 
@@ -251,7 +249,8 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Result of a run at its end, polished if asked for."""
         if not self.polish or run.status == "stopped":
             return run.result()
-        return polish(run, tol=self._gap_target or 0.0, stopper=stopper)
+        tol = 1e-2 if self.tol is None else self.tol
+        return polish(run, tol=tol, stopper=stopper)
 
     @property
     def _gap_target(self) -> float | None:
@@ -282,7 +281,8 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "warm_start=True goes on with the earlier fit and needs the same X, y, "
                 "sample_weight and parameters of the problem and the update rule, got others"
             )
-        return list(self._states)
+        # A copy: a fit that fails must not have moved the earlier one.
+        return copy.deepcopy(self._states)
 
     def _targets(
         self, X: Any, y: Any, sample_weight: Any

@@ -13,11 +13,32 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from kpegasos.kernels import Kernel
+from kpegasos.kernels import InnerProductKernel, Kernel, check_values
 
 MEBIBYTE = 1 << 20
 #: Kernel values beyond this leave no room for the squares and sums that objectives are made of.
 LARGEST_VALUE = 1e100
+
+
+def canonical_rows(X: Any) -> Any:
+    """Return rows as the loops want them, copied only if need be.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray or CSR matrix without duplicate entries, float32 as given or float64
+    """
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.asarray(X)
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 def check_magnitude(X: Any) -> None:
@@ -26,11 +47,13 @@ def check_magnitude(X: Any) -> None:
     Raises
     ------
     ValueError
-        If they may not.
+        If they may not, or are not finite.
     """
     if X.shape[0] == 0 or X.shape[1] == 0:
         return
     largest = max(float(X.max()), -float(X.min()))
+    if not np.isfinite(largest):
+        raise ValueError("X must be finite, got NaN or infinity")
     if largest > (_largest(X.dtype) / X.shape[1]) ** 0.5:
         raise ValueError(_too_large("inner products", X.dtype, largest))
 
@@ -63,7 +86,7 @@ class KernelBlocks:
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self.kernel = kernel
-        self.shared_norms = hasattr(kernel, "_map")
+        self.shared_norms = isinstance(kernel, InnerProductKernel)
         if getattr(kernel, "translation_invariant", False) and not sparse.issparse(X):
             # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
             X = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
@@ -86,7 +109,7 @@ class KernelBlocks:
             return self.kernel.block(  # type: ignore[call-arg]
                 A, B, squared_norms=norms, out=out
             )
-        values = self.kernel.block(A, B)
+        values = check_values(self.kernel.block(A, B), A, B)
         if out is not None:
             out[...] = values
             return out
@@ -103,9 +126,20 @@ class KernelBlocks:
         return np.dtype(self.X.dtype)
 
     @property
+    def row_bytes(self) -> int:
+        """Bytes of a row of features, on average."""
+        size = self.X.data.nbytes + self.X.indices.nbytes if self.is_sparse else self.X.nbytes
+        return int(size // max(1, self.X.shape[0]))
+
+    @property
     def is_sparse(self) -> bool:
-        """Whether the rows are sparse, so that their products need memory of their own."""
+        """Whether the rows are sparse."""
         return bool(sparse.issparse(self.X))
+
+    @property
+    def has_temporaries(self) -> bool:
+        """Whether a block needs memory of its own before it is what was asked for."""
+        return bool(sparse.issparse(self.X)) or not self.shared_norms
 
     def rows(self, members: np.ndarray, out: np.ndarray) -> int:
         """Write the whole rows of some examples, in increasing order.
@@ -181,6 +215,16 @@ class PairBlocks(KernelBlocks):
     def dtype(self) -> np.dtype:
         """Type of the kernel values."""
         return self.shared.blocks.dtype
+
+    @property
+    def has_temporaries(self) -> bool:
+        """Whether a block needs memory of its own before it is what was asked for."""
+        return self.shared.blocks.has_temporaries
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row of features, on average."""
+        return self.shared.blocks.row_bytes
 
     @property
     def is_sparse(self) -> bool:

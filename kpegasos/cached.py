@@ -87,9 +87,9 @@ class CachedRows(KernelSource):
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self.base_size = self.n_samples
-        kept, block = cache_capacity(self.n_samples, blocks.dtype, cache_mb, blocks.is_sparse)
+        kept, block = cache_capacity(self.n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
         if kept < min(FEWEST_ROWS, self.n_samples):
-            needed = cache_mb_needed(self.n_samples, blocks.dtype, blocks.is_sparse)
+            needed = cache_mb_needed(self.n_samples, blocks.dtype, blocks.has_temporaries)
             raise ValueError(
                 f"cache_mb must be at least {needed:.3g} to hold one block of rows of "
                 f"{self.n_samples} kernel values, got {cache_mb:g} instead; use cache='streamed' "
@@ -122,7 +122,7 @@ class CachedRows(KernelSource):
         position = 0
         if state.counters[STEPS] == 0:
             # Rows of an earlier run are welcome, but no younger than those of this one.
-            np.minimum(self._rows.ticks, 0, out=self._rows.ticks)
+            np.clip(self._rows.ticks, -1, 0, out=self._rows.ticks)
         while True:
             status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
             if status == NEED_ROW:
@@ -192,26 +192,26 @@ class CachedRows(KernelSource):
         return self._blocks.diagonal + self.offset
 
 
-def _row_bytes(n_samples: int, dtype: np.dtype, is_sparse: bool) -> tuple[int, int]:
-    """Bytes of a kept row, and of a row in work (sparse products need their own format too)."""
+def _row_bytes(n_samples: int, dtype: np.dtype, has_temporaries: bool) -> tuple[int, int]:
+    """Bytes of a kept row, and of a row in work with its temporaries."""
     row = n_samples * np.dtype(dtype).itemsize
-    return row, row + (n_samples * (np.dtype(dtype).itemsize + 8) if is_sparse else 0)
+    return row, row + (n_samples * 24 if has_temporaries else 0)
 
 
 def cache_capacity(
-    n_samples: int, dtype: np.dtype, cache_mb: float, is_sparse: bool = False
+    n_samples: int, dtype: np.dtype, cache_mb: float, has_temporaries: bool = False
 ) -> tuple[int, int]:
     """Rows that a budget keeps, and rows of one block in work beside them."""
-    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
+    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, has_temporaries)
     budget = int(cache_mb * MEBIBYTE)
     if budget >= n_samples * kept_bytes + min(n_samples, BLOCK_ROWS) * work_bytes:
         return n_samples, min(n_samples, BLOCK_ROWS)
     # At most a fifth for the block in work.
     block = max(1, min(BLOCK_ROWS, budget // (5 * work_bytes)))
-    return (budget - block * work_bytes) // kept_bytes, block
+    return min(n_samples, (budget - block * work_bytes) // kept_bytes), block
 
 
-def cache_mb_needed(n_samples: int, dtype: np.dtype, is_sparse: bool = False) -> float:
+def cache_mb_needed(n_samples: int, dtype: np.dtype, has_temporaries: bool = False) -> float:
     """Smallest ``cache_mb`` that `CachedRows` accepts."""
-    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, is_sparse)
+    kept_bytes, work_bytes = _row_bytes(n_samples, dtype, has_temporaries)
     return (min(FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / MEBIBYTE

@@ -256,6 +256,7 @@ object, default="rbf"
                 cache=self.cache,
                 cache_mb=self.cache_mb - shared_mb,
                 shares=n_at_once,
+                batch_size=self.batch_size,
                 intercept_scaling=self._offset,
                 buffers=buffers,
             )
@@ -471,6 +472,8 @@ class LinearPegasosSVC(BasePegasos):
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> LinearPegasosSVC:
         """Make one pass over a chunk of a stream, going on where the last call stopped.
+
+        A stream begins at w = 0: the first call replaces the model of an earlier `fit`.
 
         The sequence of iterates is that of one run over all chunks, each in a fresh random order.
         Certificate and counts need all examples and are not kept.

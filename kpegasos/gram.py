@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from kpegasos.blocks import MEBIBYTE, KernelBlocks
+from kpegasos.blocks import MEBIBYTE, KernelBlocks, canonical_rows, check_magnitude
 from kpegasos.cached import CachedRows, RowBuffers, cache_capacity, cache_mb_needed
 from kpegasos.kernels import make_kernel
 from kpegasos.sources import BLOCK_ROWS, FEWEST_ROWS, KernelSource, Precomputed
@@ -58,15 +58,9 @@ def make_rows(
         raise ValueError(f"cache must be one of {CACHES}, got {cache!r} instead")
     if isinstance(kernel, str) and kernel == "precomputed":
         return Precomputed(check_gram(X), intercept_scaling=intercept_scaling)
-    if sparse.issparse(X):
-        X = sparse.csr_matrix(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    else:
-        X = np.asarray(X)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
+    X = canonical_rows(X)
+    if isinstance(kernel, str):
+        check_magnitude(X)
     return choose_source(
         KernelBlocks(make_kernel(kernel, **parameters), X),
         cache=cache,
@@ -82,6 +76,7 @@ def choose_source(
     cache_mb: float,
     intercept_scaling: float,
     shares: int = 1,
+    batch_size: int = 1,
     buffers: RowBuffers | None = None,
 ) -> KernelSource:
     """Build the source that ``cache`` names, or that suits the size.
@@ -95,13 +90,15 @@ def choose_source(
     """
     n_samples = blocks.n_samples
     needed_mb = {
-        "cached": cache_mb_needed(n_samples, blocks.dtype, blocks.is_sparse),
-        "streamed": min(FEWEST_ROWS, n_samples) ** 2 * streamed_bytes(blocks) / MEBIBYTE,
+        "cached": cache_mb_needed(n_samples, blocks.dtype, blocks.has_temporaries),
+        "streamed": max(batch_size, min(FEWEST_ROWS, n_samples)) ** 2
+        * streamed_bytes(blocks)
+        / MEBIBYTE,
     }
     cache_mb /= shares
     gram_mb = n_samples * n_samples * blocks.dtype.itemsize / MEBIBYTE
     if cache == "auto":
-        kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.is_sparse)
+        kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
         if n_samples <= _SMALL and gram_mb <= cache_mb:
             cache = "precomputed"
         elif kept >= min(n_samples, 4 * BLOCK_ROWS):
@@ -145,11 +142,13 @@ def check_gram(gram: Any) -> np.ndarray:
             "kernel='precomputed' expects X to be a finite kernel matrix, got NaN or infinity"
         )
     tolerance = 100 * float(np.finfo(gram.dtype).eps) * scale
-    for top in range(0, gram.shape[0], 512):
-        difference = np.abs(gram[top : top + 512] - gram[:, top : top + 512].T)
-        if difference.max(initial=0.0) > tolerance:
+    for top, left in product(range(0, gram.shape[0], 256), repeat=2):
+        tile = gram[top : top + 256, left : left + 256]
+        mirrored = gram[left : left + 256, top : top + 256].T
+        difference = np.abs(tile - mirrored).max() if left >= top else 0.0
+        if difference > tolerance:
             raise ValueError(
                 f"kernel='precomputed' expects X to be a symmetric kernel matrix, "
-                f"got entries that differ by {difference.max():.3g} from their mirror images"
+                f"got entries that differ by {difference:.3g} from their mirror images"
             )
     return gram

@@ -40,7 +40,7 @@ class Kernel(Protocol):
         ...
 
 
-class _InnerProductKernel:
+class InnerProductKernel:
     """A kernel that is a function of ``<a, b>``, ``‖a‖²`` and ``‖b‖²``."""
 
     #: Whether adding a constant to all rows changes nothing.
@@ -65,7 +65,7 @@ class _InnerProductKernel:
         A, B : ndarray or CSR matrix of shape (n_a, n_features), (n_b, n_features)
         squared_norms : pair of ndarray, default=None
             ``‖a‖²`` and ``‖b‖²`` where the caller has them.
-        out : C-contiguous ndarray of shape (n_a, n_b), default=None
+        out : ndarray of shape (n_a, n_b), default=None
             Where to write (dense rows only need no other memory).
 
         Returns
@@ -91,7 +91,7 @@ class _InnerProductKernel:
 
 
 @dataclass(frozen=True)
-class Linear(_InnerProductKernel):
+class Linear(InnerProductKernel):
     """``<a, b>``."""
 
     positive_definite: ClassVar[bool] = True
@@ -105,7 +105,7 @@ class Linear(_InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(_InnerProductKernel):
+class Polynomial(InnerProductKernel):
     """``(gamma <a, b> + coef0)^degree``."""
 
     gamma: float = 1.0
@@ -140,7 +140,7 @@ class Polynomial(_InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class RBF(_InnerProductKernel):
+class RBF(InnerProductKernel):
     """``exp(-gamma ‖a − b‖²)``."""
 
     gamma: float = 1.0
@@ -165,7 +165,7 @@ class RBF(_InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Sigmoid(_InnerProductKernel):
+class Sigmoid(InnerProductKernel):
     """``tanh(gamma <a, b> + coef0)``: not positive semi-definite, so no gap is certified."""
 
     gamma: float = 1.0
@@ -202,6 +202,29 @@ class Laplacian:
         return np.ones(A.shape[0])
 
 
+def check_values(values: Any, A: Any, B: Any) -> np.ndarray:
+    """Return what a kernel computed, in the dtype of the rows.
+
+    Raises
+    ------
+    ValueError
+        If it has the wrong shape, is not real or not finite.
+    """
+    values = np.asarray(values)
+    expected = (A.shape[0], B.shape[0])
+    if values.shape != expected:
+        raise ValueError(
+            f"kernel must return an array of shape {expected} for inputs with "
+            f"{expected[0]} and {expected[1]} rows, got shape {values.shape} instead"
+        )
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"kernel must return real numbers, got dtype {values.dtype} instead")
+    values = values.astype(A.dtype, copy=False)
+    if not np.isfinite(values).all():
+        raise ValueError("kernel must return finite values, got NaN or infinity instead")
+    return values
+
+
 @dataclass(frozen=True)
 class CallableKernel:
     """A user's function ``f(A, B) -> (n_a, n_b)``, checked at every block."""
@@ -217,19 +240,7 @@ class CallableKernel:
         ValueError
             If they have the wrong shape or are not finite.
         """
-        values = np.asarray(self.function(A, B))
-        expected = (A.shape[0], B.shape[0])
-        if values.shape != expected:
-            raise ValueError(
-                f"kernel must return an array of shape {expected} for inputs with "
-                f"{expected[0]} and {expected[1]} rows, got shape {values.shape} instead"
-            )
-        if values.dtype.kind not in "fiub":
-            raise ValueError(f"kernel must return real numbers, got dtype {values.dtype} instead")
-        values = values.astype(A.dtype, copy=False)
-        if not np.isfinite(values).all():
-            raise ValueError("kernel must return finite values, got NaN or infinity instead")
-        return values
+        return check_values(self.function(A, B), A, B)
 
     def diag(self, A: Any) -> np.ndarray:
         """``f(a, a)`` of each row, float64 of shape (n_a,)."""
@@ -289,6 +300,14 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
     )
 
 
+def _variance(X: np.ndarray) -> float:
+    """``X.var()`` in float64, without a float64 copy of X."""
+    height = max(1, _TILE_BYTES // max(1, X.shape[1] * 8))
+    tiles = [X[top : top + height] for top in range(0, X.shape[0], height)]
+    mean = sum(float(tile.sum(dtype=np.float64)) for tile in tiles) / X.size
+    return sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles) / X.size
+
+
 def scale_gamma(gamma: str | float, X: Any) -> float:
     """Resolve ``"scale"`` to ``1 / (n_features · X.var())``, ``"auto"`` to ``1 / n_features``."""
     if isinstance(gamma, str):
@@ -298,6 +317,6 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
             mean = float(X.mean())
             variance = float(X.multiply(X).mean()) - mean * mean
         else:
-            variance = float(X.var(dtype=np.float64))
+            variance = _variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
     return float(gamma)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.averaging import Combination
-from kpegasos.blocks import check_magnitude
+from kpegasos.blocks import canonical_rows, check_magnitude
 from kpegasos.loops import RESCALE, CsrRows, DenseRows, Examples, LoopState, Rule
 from kpegasos.state import Method, fold_scale
 
@@ -36,6 +36,7 @@ class LinearRows:
     """
 
     evaluations = 0
+    charged = 0
 
     def __init__(
         self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
@@ -103,7 +104,7 @@ class LinearRows:
     def _blocks(self) -> Iterator[slice]:
         """Ranges of examples whose rows are gathered together."""
         if sparse.issparse(self.X):
-            height = self.n_samples if self._whole else 1 << 16
+            height = 1 << 15
         else:
             height = max(1, _GATHER_BYTES // max(1, self.X.shape[1] * self.X.dtype.itemsize))
         for top in range(0, self.n_samples, height):
@@ -148,14 +149,6 @@ def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> LinearRows:
     intercept_scaling : float, default=0.0
         Size B of the constant feature; 0 for none.
     """
-    if sparse.issparse(X):
-        X = sparse.csr_matrix(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    else:
-        X = np.asarray(X)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
+    X = canonical_rows(X)
     check_magnitude(X)
     return LinearRows(X, intercept_scaling=intercept_scaling)

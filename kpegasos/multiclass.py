@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from scipy import sparse
 from sklearn.utils.multiclass import _ovr_decision_function
 from threadpoolctl import threadpool_limits
 
@@ -107,7 +107,7 @@ def share_classes(
     members = [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
     sizes = np.array([part.size for part in members])
     memory_mb = ClassBlocks.memory_mb(sizes, X.dtype)
-    needed = [cache_mb_needed(pair.members.size, X.dtype, sparse.issparse(X)) for pair in pairs]
+    needed = [cache_mb_needed(pair.members.size, X.dtype, True) for pair in pairs]
     if n_classes < 3 or cache_mb - memory_mb < max(memory_mb, sum(needed)):
         return None, 0.0
     blocks = KernelBlocks(kernel, X[np.concatenate(members)])
@@ -146,10 +146,12 @@ def train_one_by_one(
     """
     threads = n_threads(n_jobs, len(pairs))
     waiting = [len(pairs)]
+    lock = Lock()
 
     def train(pair: Pair) -> Result:
-        part = stopper.share(max(1.0, waiting[0] / threads))
-        waiting[0] -= 1
+        with lock:
+            part = stopper.share(max(1.0, waiting[0] / threads))
+            waiting[0] -= 1
         run = make_run(pair, threads)
         while not run.finished:
             run.advance(part, tol)

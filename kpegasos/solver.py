@@ -35,12 +35,11 @@ from kpegasos.state import (
     new_state,
     returned_vector,
 )
-from kpegasos.stopping import Stopper, interruptible
+from kpegasos.stopping import Slices, Stopper, interruptible
 
 Rows = KernelSource | LinearRows
 
-#: Seconds that one slice of the loop should take, so that Ctrl-C and deadlines are heard.
-_SLICE_SECONDS = 0.02
+#: Draws before a run hears of Ctrl-C and deadlines.
 _FIRST_SLICE = 1024
 
 
@@ -251,7 +250,7 @@ class Run:
         self._stream = stream or IndexStream(
             problem.y.size, options.sampling, state.seed, state.key
         )
-        self._slice = _FIRST_SLICE
+        self._slices = Slices(_FIRST_SLICE)
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
         if isinstance(rows, LinearRows) and options.projection:
             rows.require_norms()
@@ -271,12 +270,14 @@ class Run:
         last = point == self.points.last or reason is not None
         if self.keep or last:
             self._record()
-        if reason is not None:
-            self.status = reason
-        elif tol is not None and self.history.records[-1].relative_gap <= tol:
+        if tol is not None and self.history.records[-1].relative_gap <= tol:
             self.status = "tolerance"
+        elif reason is not None:
+            self.status = reason
         elif last:
             self.status = "completed"
+        elif (self.state.steps - self.first) * self._rule.batch_size >= _FIRST_SLICE:
+            self.status = stopper.reason() or "running"
 
     def advance_to(self, point: int, stopper: Stopper) -> str | None:
         """Take steps up to ``point``; returns the stopper's reason if it came first."""
@@ -284,7 +285,7 @@ class Run:
         suffix = state.options.average == "suffix"
         while state.steps < point:
             steps = state.steps
-            target = min(point, steps + max(1, self._slice // k))
+            target = min(point, steps + max(1, self._slices.draws // k))
             if suffix:
                 # Stop where a sum has to be set aside: at every power of two.
                 target = min(target, 1 << steps.bit_length())
@@ -300,12 +301,10 @@ class Run:
             state.seconds += elapsed
             if suffix and target & (target - 1) == 0:
                 self._set_aside(target)
-            if elapsed < _SLICE_SECONDS:
-                self._slice *= 2
-            elif elapsed > 2 * _SLICE_SECONDS:
-                self._slice = max(32, self._slice // 2)
-            reason = stopper.reason()
-            if reason is not None and (state.steps - self.first) * k >= _FIRST_SLICE:
+            self._slices.done((target - steps) * k, elapsed)
+            charge_evaluations(state, self.rows)
+            heard = state.steps < point and (state.steps - self.first) * k >= _FIRST_SLICE
+            if heard and (reason := stopper.reason()) is not None:
                 return reason
         return None
 
@@ -359,8 +358,10 @@ class Run:
         if not self.rows.positive_definite:
             return math.nan, math.nan, math.nan
         bound = self.state.best_dual
-        gap = max(0.0, objective - bound)
-        return bound, gap, gap / objective if objective > 0 else 0.0
+        gap = objective - bound
+        if gap < 0.0:  # by rounding
+            gap = 0.0
+        return bound, gap, gap / objective
 
     def _record(self) -> None:
         last, returned = self.evaluate()
@@ -377,7 +378,7 @@ class Run:
                 gap=gap,
                 relative_gap=relative_gap,
                 support_size=int(np.count_nonzero(state.loop.alpha)),
-                kernel_evaluations=self.rows.evaluations,
+                kernel_evaluations=state.evaluations,
                 cache_hits=int(state.loop.counters[ROW_HITS]),
             )
         )
@@ -407,6 +408,28 @@ class Run:
             history=self.history,
             state=self.state,
         )
+
+
+def charge_evaluations(state: State, rows: Rows) -> None:
+    """Put the kernel values that rows computed since the last time on a run's account."""
+    state.evaluations += rows.evaluations - rows.charged
+    rows.charged = rows.evaluations
+
+
+def move_margins(state: State, rows: KernelSource, problem: Problem) -> None:
+    """Give a state the margins that its new source maintains: those of all examples, or none."""
+    loop, signed = state.loop, problem.examples.signed
+    sums = [loop.alpha, loop.stamps, *(alpha for alpha, _ in state.anchors.values())]
+    if rows.base_size:
+        bases = list(rows.product(np.stack(sums, axis=1) * signed[:, None]).T.copy())
+    else:
+        bases = [np.empty(0)] * len(sums)
+    base, stamped, *anchored = bases
+    if state.options.average is None:
+        stamped = np.empty(0)
+    state.loop = loop._replace(base=base, base_stamped=stamped)
+    pairs = zip(state.anchors.items(), anchored, strict=True)
+    state.anchors = {steps: (alpha, base) for (steps, (alpha, _)), base in pairs}
 
 
 def make_run(
@@ -446,12 +469,14 @@ def make_run(
         state.options != options
         or state.lam != problem.lam
         or state.loop.alpha.size != problem.y.size
-        or state.loop.base.size != rows.base_size
+        or (isinstance(rows, LinearRows) and state.loop.base.size != rows.base_size)
     ):
         raise ValueError(
             "state must come from a run with the same examples, lam, batch_size, sampling, "
-            "projection, average and kind of rows (cache)"
+            "projection, average and kind of rows (kernel or linear)"
         )
+    if isinstance(rows, KernelSource) and state.loop.base.size != rows.base_size:
+        move_margins(state, rows, problem)
     first = state.steps
     last = first + total_steps(n_iter, epochs, problem.y.size, options.batch_size)
     keep = trace is not None or tol is not None

@@ -31,6 +31,8 @@ class KernelSource:
         Length of the maintained margins; 0 where none are held.
     evaluations : int
         Kernel values computed while training.
+    charged : int
+        How many of them a run has taken on its account.
     positive_definite : bool
     """
 
@@ -41,6 +43,7 @@ class KernelSource:
         self.offset = float(offset)
         self.positive_definite = positive_definite
         self.evaluations = 0
+        self.charged = 0
 
     def advance(
         self,
@@ -116,7 +119,9 @@ class Precomputed(KernelSource):
         """Compute the whole matrix, a block at a time."""
         n_samples = blocks.n_samples
         gram = np.empty((n_samples, n_samples), dtype=blocks.dtype)
-        height = max(FEWEST_ROWS, (64 * MEBIBYTE) // max(1, gram.itemsize * n_samples))
+        # Temporaries come on top of the matrix, so they have to be small.
+        work = MEBIBYTE if blocks.has_temporaries else 64 * MEBIBYTE
+        height = max(1, work // max(1, 24 * n_samples))
         evaluations = 0
         for top in range(0, n_samples, height):
             members = np.arange(top, min(n_samples, top + height))

@@ -68,6 +68,7 @@ class State:
     options: Options
     lam: float
     best_dual: float = 0.0
+    evaluations: int = 0
     seconds: float = 0.0
     anchors: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 

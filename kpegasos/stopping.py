@@ -14,6 +14,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+#: Seconds that one slice of a loop should take, so that Ctrl-C and deadlines are heard.
+SLICE_SECONDS = 0.02
+_FEWEST_DRAWS, _MOST_DRAWS = 32, 1 << 20
+
+
+class Slices:
+    """How many draws to make before looking at the clock again: what `SLICE_SECONDS` allow.
+
+    Parameters
+    ----------
+    first : int
+        Draws of the first slice.
+    """
+
+    def __init__(self, first: int) -> None:
+        self.draws = first
+
+    def done(self, draws: int, seconds: float) -> None:
+        """Learn from a slice that made so many draws in so many seconds."""
+        if seconds > 2 * SLICE_SECONDS:
+            self.draws = max(_FEWEST_DRAWS, self.draws // 2)
+        elif seconds < SLICE_SECONDS and draws >= self.draws:
+            # A slice that ended early, at a checkpoint, says nothing of a longer one.
+            self.draws = min(_MOST_DRAWS, 2 * self.draws)
+
 
 class Stopper:
     """Shared by all runs of a fit, from any thread.

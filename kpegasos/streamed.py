@@ -53,7 +53,7 @@ class Streamed(KernelSource):
             )
         self.largest_batch = side
         self.block_rows = max(1, min(block_rows, side))
-        self._width = max(self.block_rows, int(cache_mb * MEBIBYTE / cost) // self.block_rows)
+        self._budget = int(cache_mb * MEBIBYTE)
 
     def advance(
         self,
@@ -78,6 +78,12 @@ class Streamed(KernelSource):
             end = min(stop, position + length)
             position += self._advance_block(method, state, draws[position:end], examples, rule)
 
+    def _width(self, height: int) -> int:
+        """How many examples a block of so many rows is scored against at a time."""
+        gathered = self._blocks.row_bytes
+        per_column = height * streamed_bytes(self._blocks) + gathered
+        return max(1, self._budget // per_column)
+
     def _advance_block(
         self,
         method: Method,
@@ -90,8 +96,9 @@ class Streamed(KernelSource):
         support = np.flatnonzero(state.alpha)
         coef = (state.alpha * examples.signed)[support]
         margins = np.full(members.size, self.offset * coef.sum())
-        for left in range(0, support.size, self._width):
-            part = slice(left, left + self._width)
+        width = self._width(members.size)
+        for left in range(0, support.size, width):
+            part = slice(left, left + width)
             margins += self._blocks.block(members, support[part]) @ coef[part]
         values = np.ascontiguousarray(self._blocks.block(members, members))
         self.evaluations += members.size * (support.size + members.size)
@@ -120,7 +127,8 @@ class Streamed(KernelSource):
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""
-        return streamed_product(self._blocks, columns, self.offset, self.block_rows, self._width)
+        width = self._width(self.block_rows)
+        return streamed_product(self._blocks, columns, self.offset, self.block_rows, width)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + offset`` of each example."""
@@ -128,5 +136,5 @@ class Streamed(KernelSource):
 
 
 def streamed_bytes(blocks: KernelBlocks) -> int:
-    """Bytes that a value of a block in work takes: itself, its copy in float64, sparse products."""
-    return 32 if blocks.is_sparse else 16
+    """Bytes that a value of a block in work takes: itself, its copy in float64, temporaries."""
+    return 32 if blocks.has_temporaries else 16

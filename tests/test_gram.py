@@ -397,6 +397,18 @@ def test_cached_rows_full_of_an_earlier_run():
     assert cost(used) < 1.5 * cost(fresh)
 
 
+def test_cached_rows_of_an_earlier_run_are_the_oldest():
+    """Whether that run had used them or only fetched them ahead."""
+    A = RNG.normal(size=(300, 3))
+    task = make_problem(np.where(RNG.random(300) < 0.5, 1, -1), 1e-2)
+    rows = make_rows(A, "rbf", cache="cached", cache_mb=0.3 * 300 * 300 * 8 / MEBIBYTE)
+    pegasos(task, rows, epochs=20, random_state=0, trace=None)
+    assert (rows._rows.ticks < -1).any()  # fetched and not used so far
+    pegasos(task, rows, n_iter=1, random_state=0, trace=None)
+    ticks = rows._rows.ticks
+    assert np.where(ticks < 0, -1 - ticks, ticks).max() <= 1
+
+
 def test_streamed_counts_what_it_computes():
     """Evaluations are those of the blocks: draws against support, and against themselves."""
     calls = []
@@ -497,6 +509,24 @@ def test_memory_of_streamed_evaluation(dtype):
     columns = np.ones((n_samples, 2))
     peak = peak_mb(lambda: rows.product(columns))
     assert peak < cache_mb + BYTES_PER_EXAMPLE * n_samples / MEBIBYTE + SLACK_MB
+
+
+@each_dtype
+@pytest.mark.parametrize("cache_mb", [8, 32])
+def test_memory_of_streamed_large_batches(dtype, cache_mb):
+    """A batch as large as the budget allows is scored against the support within it, too."""
+    A, y = large(20_000, 2)
+    A, task = A.astype(dtype), make_problem(y, 1.0)
+
+    def train(rows=A, problem=task, batch_size=int((cache_mb * MEBIBYTE / 16) ** 0.5)):
+        source = make_rows(rows, "linear", cache="streamed", cache_mb=cache_mb)
+        # The first batches all violate, and support grows beyond what one product may take.
+        state = pegasos(problem, source, n_iter=1, batch_size=batch_size, trace=None).state
+        state.loop.alpha[:] = 1
+        pegasos(problem, source, n_iter=1, batch_size=batch_size, trace=None, state=state)
+
+    train(A[:50], make_problem(y[:50], 1.0), 20)  # compiles
+    assert peak_mb(train) < cache_mb + BYTES_PER_EXAMPLE * y.size / MEBIBYTE + SLACK_MB
 
 
 def test_streamed_refuses_batches_beyond_its_budget():

@@ -225,7 +225,7 @@ def test_share_classes_only_if_they_fit():
     X, labels = data(3)
     pairs = make_pairs(labels, 3, np.ones(labels.size), None, 1.0)
     memory = 3 * 8 * 30**2 / 2**20
-    needed = memory + max(memory, 3 * cache_mb_needed(60, X.dtype))
+    needed = memory + max(memory, 3 * cache_mb_needed(60, X.dtype, True))
     assert share_classes(RBF(1.0), X, pairs, 1.01 * needed)[0] is not None
     assert share_classes(RBF(1.0), X, pairs, 0.99 * needed) == (None, 0.0)
 

@@ -598,13 +598,24 @@ def test_resume_refuses_other_problems():
     with pytest.raises(ValueError, match="state must come from"):
         pegasos(make_problem(DATA.y, 0.5), kernel_rows("cached"), state=first.state)
     with pytest.raises(ValueError, match="state must come from"):
-        run(kernel_rows("streamed"), n_iter=10, state=first.state)
-    with pytest.raises(ValueError, match="state must come from"):
         pegasos(
             make_problem(DATA.y[:9], DATA.lam),
             kernel_rows("cached", X=DATA.X[:9]),
             state=first.state,
         )
+
+
+@pytest.mark.parametrize("average", ["weighted", "suffix", None])
+def test_resume_with_other_rows_equals_one_run(average):
+    """Margins that the next source maintains, or does not, are made from the counts."""
+    options = {"average": average, "n_iter": 100}
+    whole = run(kernel_rows("cached"), **options | {"n_iter": 300})
+    state = run(kernel_rows("cached"), **options).state
+    state = run(kernel_rows("streamed"), **options, state=state).state
+    result = run(kernel_rows("precomputed"), **options, state=state)
+    assert_array_equal(result.alpha, whole.alpha)
+    assert_allclose(result.coef, whole.coef, rtol=1e-12)
+    assert_allclose(result.margins, whole.margins, rtol=1e-9, atol=1e-9)
 
 
 # --- what must not matter -----------------------------------------------------------------------
