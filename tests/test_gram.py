@@ -512,15 +512,14 @@ def test_memory_of_streamed_evaluation(dtype):
 
 
 @each_dtype
-@pytest.mark.parametrize("cache_mb", [8, 32])
-def test_memory_of_streamed_large_batches(dtype, cache_mb):
+def test_memory_of_streamed_large_batches(dtype):
     """A batch as large as the budget allows is scored against the support within it, too."""
-    A, y = large(20_000, 2)
+    cache_mb, (A, y) = 32, large(9000, 2)
     A, task = A.astype(dtype), make_problem(y, 1.0)
 
-    def train(rows=A, problem=task, batch_size=int((cache_mb * MEBIBYTE / 16) ** 0.5)):
+    def train(rows=A, problem=task, batch_size=1448):
         source = make_rows(rows, "linear", cache="streamed", cache_mb=cache_mb)
-        # The first batches all violate, and support grows beyond what one product may take.
+        # As if every example had violated: the support is more than one product may take.
         state = pegasos(problem, source, n_iter=1, batch_size=batch_size, trace=None).state
         state.loop.alpha[:] = 1
         pegasos(problem, source, n_iter=1, batch_size=batch_size, trace=None, state=state)
