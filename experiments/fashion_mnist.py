@@ -157,9 +157,7 @@ def plot(results: dict[str, Any]) -> Figure:
     left, right = min(accuracies), max(accuracies)
     above.set_xlim(left - 0.02, right + 0.6 * (right - left))
     above.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    above.set(
-        xlabel="test accuracy; seconds of training; median certified relative gap of the pairs"
-    )
+    above.set(xlabel="test accuracy; training time; median certified relative gap")
     above.set_title("Fashion-MNIST")
     plot_confusion(results["confusion"], results["labels"], below)
     below.set_title("Confusion matrix of LinearPegasosSVC", pad=12)

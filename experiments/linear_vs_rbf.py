@@ -35,10 +35,10 @@ TOL = 0.01
 N_TRAIN, N_TEST, GRID = 200, 10_000, 70
 
 
-def _fit(problem: str, kernel: str, epochs: int) -> dict[str, Any]:
+def _fit(problem: str, kernel: str, epochs: int, tol: float) -> dict[str, Any]:
     X, y = make_toy(problem, N_TRAIN, random_state=0)
     X_test, y_test = make_toy(problem, N_TEST, random_state=1)
-    model = PegasosSVC(C=C, **KERNELS[kernel], epochs=epochs, tol=TOL, random_state=0).fit(X, y)
+    model = PegasosSVC(C=C, **KERNELS[kernel], epochs=epochs, tol=tol, random_state=0).fit(X, y)
     low, high = X.min(axis=0) - 0.2, X.max(axis=0) + 0.2
     xx, yy = (np.linspace(*ends, GRID) for ends in zip(low, high, strict=True))
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
@@ -71,9 +71,9 @@ def _fit(problem: str, kernel: str, epochs: int) -> dict[str, Any]:
 
 def compute(run: Run) -> dict[str, Any]:
     """Fit each kernel to each problem; keep decisions on a coarse grid."""
-    epochs = 500 if run.quick else 20_000
+    epochs, tol = (500, 0.2) if run.quick else (20_000, TOL)
     fits = [
-        run.part(f"{problem} {kernel}", partial(_fit, problem, kernel, epochs))
+        run.part(f"{problem} {kernel}", partial(_fit, problem, kernel, epochs, tol))
         for problem, kernel in run.progress(list(product(PROBLEMS, KERNELS)), "fits")
     ]
     return {

@@ -212,6 +212,6 @@ def cache_capacity(
 
 
 def cache_mb_needed(n_samples: int, dtype: np.dtype, has_temporaries: bool = False) -> float:
-    """Smallest ``cache_mb`` that `CachedRows` accepts."""
+    """A ``cache_mb`` that is enough for `CachedRows`, with a block of a few rows in work."""
     kept_bytes, work_bytes = _row_bytes(n_samples, dtype, has_temporaries)
     return (min(FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / MEBIBYTE

@@ -96,8 +96,8 @@ class Result:
         positive semi-definite, by its name or as the values showed.
     n_iter : int
         Steps done, all calls together.
-    status : {"completed", "tolerance", "max_time", "interrupted"}
-        Why it stopped.
+    status : {"completed", "tolerance", "max_time", "interrupted", "stopped"}
+        Why it ended; ``"stopped"`` by a monitor or a callback.
     history : History
     state : State
         What `pegasos` continues from.

@@ -402,7 +402,7 @@ def test_cached_rows_of_an_earlier_run_are_the_oldest():
     A = RNG.normal(size=(300, 3))
     task = make_problem(np.where(RNG.random(300) < 0.5, 1, -1), 1e-2)
     rows = make_rows(A, "rbf", cache="cached", cache_mb=0.3 * 300 * 300 * 8 / MEBIBYTE)
-    pegasos(task, rows, epochs=20, random_state=0, trace=None)
+    pegasos(task, rows, n_iter=100, random_state=0, trace=None)
     assert (rows._rows.ticks < -1).any()  # fetched and not used so far
     pegasos(task, rows, n_iter=1, random_state=0, trace=None)
     ticks = rows._rows.ticks

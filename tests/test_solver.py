@@ -576,6 +576,29 @@ def test_resume_with_other_rows_of_the_same_kind():
     assert_same_result(run(kernel_rows("precomputed"), n_iter=60, state=first.state), whole)
 
 
+@pytest.mark.parametrize("before", ["precomputed", "evicting", "streamed_small"])
+@pytest.mark.parametrize("after", ["precomputed", "cached", "streamed"])
+@each_average
+@pytest.mark.parametrize("projection", [False, True])
+def test_resume_with_rows_of_another_kind(before, after, average, projection):
+    """From margins that are held to margins that are not, and back."""
+    options = {"batch_size": 3, "average": average, "projection": projection, "weighted": True}
+
+    def rows(source):
+        return kernel_rows(source, "poly", intercept_scaling=2.0)
+
+    state = None
+    for n_iter, source in ((20, before), (25, after), (5, before)):
+        result = run(rows(source), **options, n_iter=n_iter, state=state)
+        state = result.state
+    whole = run(rows("precomputed"), **options, n_iter=50)
+    if not projection:
+        assert_array_equal(result.alpha, whole.alpha)
+    assert_allclose(result.coef, whole.coef, rtol=1e-9, atol=1e-12)
+    assert_allclose(result.margins, whole.margins, rtol=1e-9, atol=1e-9)
+    assert_allclose(result.objective, whole.objective, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -976,6 +999,20 @@ def test_sdca_reaches_the_optimum(source, weighted, B):
         result.margins, gram("linear") @ result.coef + result.intercept, rtol=1e-9, atol=1e-9
     )
     assert_allclose(result.intercept, B**2 * result.coef.sum(), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("lam", [0.01, 0.3, 3.0])
+def test_sdca_steps_are_exact(source, lam):
+    """Orthogonal points do not touch each other: one epoch of exact steps ends at the optimum."""
+    X = np.diag(np.arange(1.0, M + 1) / 9)
+    task = make_problem(DATA.y, lam, DATA.weight)
+    rows = SOURCES[source](KernelBlocks(Linear(), X))
+    result = sdca(task, rows, tol=1e-12, max_epochs=1, random_state=0)
+    # dD/dβ_i = ω_i/m (1 - ω_i β_i K_ii / (λm))
+    beta = np.minimum(1, lam * M / (DATA.omega * X.diagonal() ** 2))
+    assert_allclose(result.alpha, beta, rtol=1e-12)
+    assert result.status == "tolerance"
 
 
 def test_sdca_streamed_beyond_one_block():
