@@ -15,8 +15,8 @@ from scipy import sparse
 
 from kpegasos.averaging import Combination
 from kpegasos.blocks import canonical_rows, check_magnitude
-from kpegasos.loops import RESCALE, CsrRows, DenseRows, Examples, LoopState, Rule
-from kpegasos.state import Method, fold_scale
+from kpegasos.loops import CsrRows, DenseRows, Examples, LoopState, Rule
+from kpegasos.state import Method, run_loop
 
 #: Bytes of rows that are gathered at a time when margins are computed.
 _GATHER_BYTES = 1 << 24
@@ -77,11 +77,7 @@ class LinearRows:
         rule: Rule,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
-        position, status = 0, RESCALE
-        while status == RESCALE:
-            status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
-            if status == RESCALE:
-                fold_scale(state)
+        run_loop(method, state, self._rows, draws, stop, examples, rule)
 
     def evaluate(
         self,

@@ -13,8 +13,8 @@ import numpy as np
 
 from kpegasos.averaging import Combination
 from kpegasos.blocks import MEBIBYTE, KernelBlocks
-from kpegasos.loops import RESCALE, Examples, KernelRows, LoopState, Rule
-from kpegasos.state import Method, fold_scale
+from kpegasos.loops import Examples, KernelRows, LoopState, Rule
+from kpegasos.state import Method, run_loop
 
 #: Rows of one block at the most, and the fewest that a source must have room for.
 BLOCK_ROWS = 256
@@ -141,11 +141,7 @@ class Precomputed(KernelSource):
         rule: Rule,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
-        position, status = 0, RESCALE
-        while status == RESCALE:
-            status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
-            if status == RESCALE:
-                fold_scale(state)
+        run_loop(method, state, self._rows, draws, stop, examples, rule)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""

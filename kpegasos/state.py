@@ -16,11 +16,15 @@ import numpy as np
 from kpegasos.averaging import AVERAGES, Combination, combination, suffix_start
 from kpegasos.loops import (
     CLOCK,
+    RESCALE,
     SCALE,
     SQUARED_NORM,
     STEPS,
     UNTESTED,
+    CsrRows,
+    DenseRows,
     Examples,
+    KernelRows,
     LoopState,
     Rule,
 )
@@ -47,6 +51,23 @@ def fold_scale(state: LoopState) -> None:
     state.scalars[SQUARED_NORM] *= scale * scale
     state.scalars[SCALE] = 1.0
     state.scalars[CLOCK] = 0.0
+
+
+def run_loop(
+    method: Method,
+    state: LoopState,
+    rows: KernelRows | DenseRows | CsrRows,
+    draws: np.ndarray,
+    stop: int,
+    examples: Examples,
+    rule: Rule,
+) -> None:
+    """Run a loop over ``draws[:stop]`` where all rows are at hand."""
+    position, status = 0, RESCALE
+    while status == RESCALE:
+        status, position = method.loop(state, rows, draws, position, stop, examples, rule)
+        if status == RESCALE:
+            fold_scale(state)
 
 
 class Options(NamedTuple):
