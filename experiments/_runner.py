@@ -297,7 +297,11 @@ class Experiment:
             changed = "; the package has changed since, --fresh starts over" if parts.stale else ""
             print(f"{self.name}: resuming after {len(parts.values)} parts{changed}", flush=True)
         with interrupts() as check, _bars() as bars:
-            results = plain(self.load().compute(Run(quick, parts, bars, check)))
+            try:
+                results = plain(self.load().compute(Run(quick, parts, bars, check)))
+            except Exception:
+                check()  # what a fit that was cut short led to is not the experiment's error
+                raise
             check()
         meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
         if "seeds" in results:

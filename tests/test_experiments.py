@@ -40,10 +40,12 @@ def part(i):
             raise RuntimeError("trouble")
         if what == "interrupt":
             raise KeyboardInterrupt
-        if what == "swallowed":  # as a fit does: its own handler, and what it has so far
+        if what in ("swallowed", "stumbled"):  # a fit has its own handler, and returns what it has
             previous = signal.signal(signal.SIGINT, lambda *_: None)
             signal.raise_signal(signal.SIGINT)
             signal.signal(signal.SIGINT, previous)
+            if what == "stumbled":  # over what the fit had so far
+                raise ValueError("inhomogeneous shape")
             return {"x": -1, "y": np.float32(-1)}
     return {"x": i, "y": np.float64(i) / 3}
 
@@ -279,7 +281,7 @@ def test_resume_after_an_error(bench, monkeypatch, capsys):
     assert bench.results()["results"] == resumed
 
 
-@pytest.mark.parametrize("trouble", ["interrupt", "swallowed"])
+@pytest.mark.parametrize("trouble", ["interrupt", "swallowed", "stumbled"])
 def test_interrupt_says_how_to_resume(bench, monkeypatch, capsys, trouble):
     (bench.folder / "other.py").write_text(SOURCE)
     monkeypatch.setenv("FAKE_TROUBLE", trouble)
