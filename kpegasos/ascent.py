@@ -18,7 +18,7 @@ from kpegasos.linear import LinearRows
 from kpegasos.loops import ROW_HITS, STEPS, Examples, LoopState, Rule, dual_steps
 from kpegasos.objective import Problem, best_multiple, dual_bound, is_impossible, primal
 from kpegasos.sampling import IndexStream
-from kpegasos.solver import Result, Rows, Run
+from kpegasos.solver import Result, Rows, Run, new_evaluations
 from kpegasos.state import Method, Options, new_state, returned_vector
 from kpegasos.stopping import Slices, Stopper, interruptible
 
@@ -212,8 +212,7 @@ class Ascent:
             self._slices.done(target - done, time.perf_counter() - slice_begin)
             done = target
         self._seconds += time.perf_counter() - begin
-        self._evaluations += self.rows.evaluations - self.rows.charged
-        self.rows.charged = self.rows.evaluations
+        self._evaluations += new_evaluations(self.rows)
         self._evaluate()
 
     def _evaluate(self) -> None:

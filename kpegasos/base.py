@@ -249,13 +249,16 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Result of a run at its end, polished if asked for."""
         if not self.polish or run.status == "stopped":
             return run.result()
-        tol = 1e-2 if self.tol is None else self.tol
-        return polish(run, tol=tol, stopper=stopper)
+        return polish(run, tol=self._polish_tol, stopper=stopper)
+
+    @property
+    def _polish_tol(self) -> float:
+        return 1e-2 if self.tol is None else self.tol
 
     @property
     def _gap_target(self) -> float | None:
         """Certified relative gap at which to stop."""
-        return 1e-2 if self.polish and self.tol is None else self.tol
+        return self._polish_tol if self.polish else self.tol
 
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None

@@ -276,8 +276,8 @@ class Run:
             self.status = reason
         elif last:
             self.status = "completed"
-        elif (self.state.steps - self.first) * self._rule.batch_size >= _FIRST_SLICE:
-            self.status = stopper.reason() or "running"
+        else:
+            self.status = self._heard(stopper) or "running"
 
     def advance_to(self, point: int, stopper: Stopper) -> str | None:
         """Take steps up to ``point``; returns the stopper's reason if it came first."""
@@ -302,11 +302,15 @@ class Run:
             if suffix and target & (target - 1) == 0:
                 self._set_aside(target)
             self._slices.done((target - steps) * k, elapsed)
-            charge_evaluations(state, self.rows)
-            heard = state.steps < point and (state.steps - self.first) * k >= _FIRST_SLICE
-            if heard and (reason := stopper.reason()) is not None:
+            state.evaluations += new_evaluations(self.rows)
+            if state.steps < point and (reason := self._heard(stopper)) is not None:
                 return reason
         return None
+
+    def _heard(self, stopper: Stopper) -> str | None:
+        """The stopper's reason, once the first slice of the run is done."""
+        draws = (self.state.steps - self.first) * self._rule.batch_size
+        return stopper.reason() if draws >= _FIRST_SLICE else None
 
     def _look_ahead(self, done: int) -> int:
         if isinstance(self.rows, LinearRows) or self.rows.base_size == 0:
@@ -410,10 +414,11 @@ class Run:
         )
 
 
-def charge_evaluations(state: State, rows: Rows) -> None:
-    """Put the kernel values that rows computed since the last time on a run's account."""
-    state.evaluations += rows.evaluations - rows.charged
+def new_evaluations(rows: Rows) -> int:
+    """Kernel values that rows computed since this was last asked: those of the run that asks."""
+    new = rows.evaluations - rows.charged
     rows.charged = rows.evaluations
+    return new
 
 
 def move_margins(state: State, rows: KernelSource, problem: Problem) -> None:

@@ -106,7 +106,7 @@ class Streamed(KernelSource):
             values,
             np.arange(members.size),
             np.full(members.size, -1, dtype=np.int64),
-            self.squared_norms()[members],
+            self._blocks.diagonal[members] + self.offset,
             self.offset,
         )
         local = state._replace(
