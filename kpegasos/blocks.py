@@ -6,6 +6,8 @@ overflow is found before anything is fitted. Which blocks are wanted is decided 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -14,10 +16,15 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels import InnerProductKernel, Kernel, check_values
+from kpegasos.products import PackedRows, available_threads
 
 MEBIBYTE = 1 << 20
 #: Kernel values beyond this leave no room for the squares and sums that objectives are made of.
 LARGEST_VALUE = 1e100
+#: Rows of features that are looked at in one go, where all have to be.
+_MANY_ROWS = 1024
+#: Multiplications that a thread should have before it is worth waking.
+_WORK_OF_A_THREAD = 1e7
 
 
 def canonical_rows(X: Any) -> Any:
@@ -72,11 +79,17 @@ def _too_large(what: str, dtype: np.dtype, largest: float) -> str:
 class KernelBlocks:
     """Blocks of the kernel matrix of one data set, in the dtype of its rows.
 
+    Whole rows come from examples that are packed when the first is asked for, on several threads;
+    see `kpegasos.products`.
+
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Copied, to be centred, for a dense translation-invariant kernel.
+    members : ndarray of int, default=None
+        Rows of X that are the examples, in this order; None for all.
+    threads : int, default=None
+        Threads for whole rows; None for as many as OpenMP would use.
 
     Raises
     ------
@@ -84,26 +97,53 @@ class KernelBlocks:
         If the values overflow the dtype of X.
     """
 
-    def __init__(self, kernel: Kernel, X: Any) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        members: np.ndarray | None = None,
+        *,
+        threads: int | None = None,
+    ) -> None:
         self.kernel = kernel
+        self.X = X
         self.shared_norms = isinstance(kernel, InnerProductKernel)
+        self._members = members
+        self._shift = None
         if getattr(kernel, "translation_invariant", False) and not sparse.issparse(X):
             # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
-            X = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-        self.X = X
+            self._shift = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        self._threads = available_threads() if threads is None else threads
+        self._pool: ThreadPoolExecutor | None = None
+        self._packed: PackedRows | None = None
+        self._lock = Lock()
+        self._find_norms()
+
+    def _find_norms(self) -> None:
+        diagonals, squared_norms = [np.empty(0)], [np.empty(0)]
+        finite = True
         with np.errstate(over="ignore", invalid="ignore"):
-            self.diagonal = kernel.diag(X)
-            finite = np.isfinite(self.diagonal).all()
-            if self.shared_norms:
-                self.squared_norms = row_norms(X, squared=True)
-                finite &= bool(np.isfinite(self.squared_norms).all())
-        if not finite or np.abs(self.diagonal).max() > _largest(X.dtype):
-            what = f"{type(kernel).__name__} values"
-            raise ValueError(_too_large(what, X.dtype, float(abs(X).max())))
+            for top in range(0, self.n_samples, _MANY_ROWS):
+                rows = self.features(slice(top, top + _MANY_ROWS))
+                diagonals.append(self.kernel.diag(rows))
+                finite &= bool(np.isfinite(diagonals[-1]).all())
+                if self.shared_norms:
+                    squared_norms.append(row_norms(rows, squared=True))
+                    finite &= bool(np.isfinite(squared_norms[-1]).all())
+        self.diagonal = np.concatenate(diagonals)
+        self.squared_norms = np.concatenate(squared_norms).astype(self.dtype)
+        if not finite or np.abs(self.diagonal).max(initial=0.0) > _largest(self.dtype):
+            what = f"{type(self.kernel).__name__} values"
+            raise ValueError(_too_large(what, self.dtype, float(abs(self.X).max())))
+
+    def features(self, which: Any) -> Any:
+        """Rows of features (a slice or indices of examples), centred where that helps."""
+        rows = self.X[which] if self._members is None else self.X[self._members[which]]
+        return rows if self._shift is None else rows - self._shift
 
     def block(self, left: Any, right: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values of the rows ``left`` against the rows ``right`` (slices or indices)."""
-        A, B = self.X[left], self.X[right]
+        A, B = self.features(left), self.features(right)
         if self.shared_norms:
             norms = (self.squared_norms[left], self.squared_norms[right])
             return self.kernel.block(  # type: ignore[call-arg]
@@ -115,10 +155,52 @@ class KernelBlocks:
             return out
         return values
 
+    def rows(
+        self, members: np.ndarray, out: np.ndarray, first: int = 0, last: int | None = None
+    ) -> int:
+        """Write the rows of some examples, in increasing order, against a range of examples.
+
+        Returns how many kernel values that took.
+        """
+        last = self.n_samples if last is None else last
+        if self.has_temporaries:
+            self.block(members, slice(first, last), out=out)
+        else:
+            self._write_packed(members, first, last, out)
+        return int(members.size * (last - first))
+
+    def _write_packed(self, members: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
+        kernel, norms = self.kernel, self.squared_norms
+        assert isinstance(kernel, InnerProductKernel)
+        with self._lock:
+            if self._packed is None:
+                self._packed = PackedRows(self.n_samples, self.dtype, self.features)
+            if self._pool is None and self._threads > 1:
+                self._pool = ThreadPoolExecutor(self._threads)
+        products = self._packed.products(self.features(members))
+
+        def write(begin: int, end: int) -> None:
+            part = out[:, begin - first : end - first]
+            products.write(begin, end, part)
+            kernel.finish(part, norms[members], norms[begin:end])
+
+        work = members.size * (last - first) * self.X.shape[1]
+        pieces = min(self._threads, max(1, int(work / _WORK_OF_A_THREAD)))
+        if self._pool is None or pieces == 1:
+            write(first, last)
+            return
+        ends = first + (last - first) * np.arange(pieces + 1) // pieces
+        ends[1:-1] -= ends[1:-1] % self._packed.width
+        ends = np.maximum(ends, first)
+        others = [self._pool.submit(write, int(a), int(b)) for a, b in pairwise(ends[1:])]
+        write(first, int(ends[1]))
+        for other in others:
+            other.result()
+
     @property
     def n_samples(self) -> int:
         """Number of examples."""
-        return int(self.X.shape[0])
+        return int(self.X.shape[0] if self._members is None else self._members.size)
 
     @property
     def dtype(self) -> np.dtype:
@@ -141,13 +223,11 @@ class KernelBlocks:
         """Whether a block needs memory of its own before it is what was asked for."""
         return bool(sparse.issparse(self.X)) or not self.shared_norms
 
-    def rows(self, members: np.ndarray, out: np.ndarray) -> int:
-        """Write the whole rows of some examples, in increasing order.
 
-        Returns how many kernel values that took.
-        """
-        self.block(members, slice(0, self.n_samples), out=out)
-        return members.size * self.n_samples
+def _copy_rows(source: np.ndarray, here: Any, target: np.ndarray, there: Any) -> None:
+    # Row by row: indexing with arrays goes through memory of its own, and fresh pages cost more.
+    for i, j in zip(here, there, strict=True):
+        target[j] = source[i]
 
 
 class ClassBlocks:
@@ -162,14 +242,18 @@ class ClassBlocks:
         Over examples that are sorted by class.
     sizes : ndarray of shape (n_classes,), int
         Examples of each class.
+    keep : bool, default=True
+        Whether there is memory for that; otherwise only the packed examples are shared.
     """
 
-    def __init__(self, blocks: KernelBlocks, sizes: np.ndarray) -> None:
+    def __init__(self, blocks: KernelBlocks, sizes: np.ndarray, *, keep: bool = True) -> None:
         self.blocks = blocks
+        self.keep = keep
         self.ends = np.concatenate(([0], np.cumsum(sizes)))
-        self._known = [np.zeros(size, dtype=bool) for size in sizes]
-        self._values = [np.empty((size, size), dtype=blocks.dtype) for size in sizes]
-        self._locks = [Lock() for _ in sizes]
+        if keep:
+            self._known = [np.zeros(size, dtype=bool) for size in sizes]
+            self._values = [np.empty((size, size), dtype=blocks.dtype) for size in sizes]
+            self._locks = [Lock() for _ in sizes]
 
     @staticmethod
     def memory_mb(sizes: np.ndarray, dtype: np.dtype) -> float:
@@ -178,14 +262,18 @@ class ClassBlocks:
 
     def own_rows(self, number: int, members: np.ndarray, out: np.ndarray) -> int:
         """Write rows of a class against itself; returns how many kernel values were new."""
-        first, last = self.ends[number], self.ends[number + 1]
+        first, last = int(self.ends[number]), int(self.ends[number + 1])
+        if not self.keep:
+            return self.blocks.rows(first + members, out, first, last)
         known, values = self._known[number], self._values[number]
         with self._locks[number]:
             missing = members[~known[members]]
             if missing.size:
-                values[missing] = self.blocks.block(first + missing, slice(first, last))
+                rows = out[: missing.size]
+                self.blocks.rows(first + missing, rows, first, last)
+                _copy_rows(rows, range(missing.size), values, missing)
                 known[missing] = True
-        out[...] = values[members]
+        _copy_rows(values, members, out, range(members.size))
         return int(missing.size * values.shape[0])
 
 
@@ -203,13 +291,13 @@ class PairBlocks(KernelBlocks):
         self.shared = shared
         self.classes = classes
         self._ranges = [slice(shared.ends[c], shared.ends[c + 1]) for c in classes]
-        self._members = np.concatenate([np.arange(r.start, r.stop) for r in self._ranges])
-        self.diagonal = shared.blocks.diagonal[self._members]
+        self._order = np.concatenate([np.arange(r.start, r.stop) for r in self._ranges])
+        self.diagonal = shared.blocks.diagonal[self._order]
 
     @property
     def n_samples(self) -> int:
         """Number of examples of both classes."""
-        return self._members.size
+        return self._order.size
 
     @property
     def dtype(self) -> np.dtype:
@@ -233,20 +321,28 @@ class PairBlocks(KernelBlocks):
 
     def block(self, left: Any, right: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values of the rows ``left`` against the rows ``right`` (slices or indices)."""
-        return self.shared.blocks.block(self._members[left], self._members[right], out=out)
+        return self.shared.blocks.block(self._order[left], self._order[right], out=out)
 
-    def rows(self, members: np.ndarray, out: np.ndarray) -> int:
-        """Write the whole rows of some examples, in increasing order.
+    def features(self, which: Any) -> Any:
+        """Rows of features (a slice or indices of examples), centred where that helps."""
+        return self.shared.blocks.features(self._order[which])
+
+    def rows(
+        self, members: np.ndarray, out: np.ndarray, first: int = 0, last: int | None = None
+    ) -> int:
+        """Write the rows of some examples, in increasing order, against all of both classes.
 
         Returns how many kernel values that took.
         """
-        first, second = self._ranges
-        size = first.stop - first.start
+        assert first == 0
+        assert last is None
+        one, two = self._ranges
+        size = one.stop - one.start
         split = int(np.searchsorted(members, size))
         evaluations = 0
         for number, own, other, part, own_columns, other_columns in (
-            (0, first, second, slice(0, split), slice(0, size), slice(size, None)),
-            (1, second, first, slice(split, None), slice(size, None), slice(0, size)),
+            (0, one, two, slice(0, split), slice(0, size), slice(size, None)),
+            (1, two, one, slice(split, None), slice(size, None), slice(0, size)),
         ):
             local = members[part] - own_columns.start
             if local.size:
@@ -254,8 +350,9 @@ class PairBlocks(KernelBlocks):
                 evaluations += self.shared.own_rows(
                     self.classes[number], local, target[:, own_columns]
                 )
-                self.shared.blocks.block(own.start + local, other, out=target[:, other_columns])
-                evaluations += local.size * (other.stop - other.start)
+                evaluations += self.shared.blocks.rows(
+                    own.start + local, target[:, other_columns], other.start, other.stop
+                )
         return evaluations
 
 

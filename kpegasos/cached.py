@@ -17,12 +17,14 @@ from kpegasos.loops import (
     KernelRows,
     LoopState,
     Rule,
+    add_all,
 )
 from kpegasos.sources import BLOCK_ROWS, FEWEST_ROWS, KernelSource
 from kpegasos.state import Method, fold_scale
+from kpegasos.streamed import Streamed, streamed_bytes
 
 #: A block is filled up to about this many rows with doubtful ones.
-SMALL_BLOCK = 16
+SMALL_BLOCK = 32
 
 
 class RowBuffers:
@@ -59,6 +61,10 @@ class RowBuffers:
 class CachedRows(KernelSource):
     """Rows computed in blocks when first needed and kept within a budget of bytes.
 
+    In the first epoch margins still swing, and most forecasts of violators would be wrong. So its
+    draws are scored against the support alone, as by `Streamed`; the rows of the violators found
+    are computed when margins are asked for, at the latest when the epoch is over.
+
     Parameters
     ----------
     blocks : KernelBlocks
@@ -67,6 +73,8 @@ class CachedRows(KernelSource):
     intercept_scaling : float, default=0.0
     block_rows : int, default=256
         Rows of one block at the most.
+    opening_rows : int, default=128
+        Draws of one block in the first epoch. Data of less than eight such blocks have no opening.
     buffers : RowBuffers, default=None
         Where the memory comes from.
 
@@ -83,6 +91,7 @@ class CachedRows(KernelSource):
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
         block_rows: int = BLOCK_ROWS,
+        opening_rows: int = 128,
         buffers: RowBuffers | None = None,
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
@@ -95,6 +104,7 @@ class CachedRows(KernelSource):
                 f"{self.n_samples} kernel values, got {cache_mb:g} instead; use cache='streamed' "
                 f"to keep none"
             )
+        self.n_held = kept
         self.block_rows = max(1, min(block, block_rows))
         self._blocks = blocks
         self._rows = KernelRows(
@@ -106,8 +116,16 @@ class CachedRows(KernelSource):
         )
         self._owner = np.full(kept, -1, dtype=np.int64)
         self._filled = 0
-        # What one more update of a similar example adds to a margin, at the most.
-        self._unit = float(np.median(self._rows.squared_norms))
+        self._opening: Streamed | None = None
+        self._behind = False
+        work = self.block_rows * self._rows.values.strides[0]
+        if self.n_samples >= 8 * opening_rows and work >= FEWEST_ROWS**2 * streamed_bytes(blocks):
+            self._opening = Streamed(
+                blocks,
+                cache_mb=work / MEBIBYTE,
+                intercept_scaling=intercept_scaling,
+                block_rows=opening_rows,
+            )
 
     def advance(
         self,
@@ -119,10 +137,11 @@ class CachedRows(KernelSource):
         rule: Rule,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
-        position = 0
-        if state.counters[STEPS] == 0:
-            # Rows of an earlier run are welcome, but no younger than those of this one.
-            np.clip(self._rows.ticks, -1, 0, out=self._rows.ticks)
+        self._begin(int(state.counters[STEPS]))
+        position = self._advance_opening(method, state, draws, stop, examples, rule)
+        if position == stop:
+            return
+        self.settle(state, examples)
         while True:
             status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)
             if status == NEED_ROW:
@@ -131,6 +150,60 @@ class CachedRows(KernelSource):
                 fold_scale(state)
             else:
                 return
+
+    def _begin(self, step: int) -> None:
+        if step == 0:
+            # Rows of an earlier run are welcome, but no younger than those of this one.
+            np.clip(self._rows.ticks, -1, 0, out=self._rows.ticks)
+
+    def _advance_opening(
+        self,
+        method: Method,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        rule: Rule,
+    ) -> int:
+        """Run the loop over those of the draws that belong to the first epoch; returns how many."""
+        k = rule.batch_size
+        opening = self._opening
+        if opening is None or not method.from_zero or k > opening.largest_batch:
+            return 0
+        part = min(stop, self.n_samples // k * k - int(state.counters[STEPS]) * k)
+        if part <= 0:
+            return 0
+        opening.advance(method, state, draws, part, examples, rule)
+        self.evaluations += opening.evaluations
+        opening.evaluations = 0
+        self._behind = True
+        return part
+
+    def settle(self, state: LoopState, examples: Examples) -> None:
+        """Bring the margins up to date with the counts."""
+        if not self._behind:
+            return
+        state.base[:] = 0.0
+        state.base_stamped[:] = 0.0
+        support = np.flatnonzero(state.alpha)
+        for begin in range(0, support.size, self.block_rows):
+            part = support[begin : begin + self.block_rows]
+            add_all(state, self.at_hand(part, state.counters[STEPS]), part, examples)
+        self._behind = False
+
+    def at_hand(self, members: np.ndarray, step: int) -> KernelRows:
+        """Kernel rows among which are those of the members, computed if need be."""
+        self._begin(step)
+        slots = self._rows.slots[members]
+        # None of the members may make room for another.
+        self._rows.ticks[slots[slots >= 0]] = np.iinfo(np.int64).max
+        missing = np.sort(members[slots < 0])
+        for begin in range(0, missing.size, self.block_rows):
+            part = missing[begin : begin + self.block_rows]
+            self._compute(part, step)
+            self._rows.ticks[self._rows.slots[part]] = np.iinfo(np.int64).max
+        self._rows.ticks[self._rows.slots[members]] = step
+        return self._rows
 
     def _fetch(
         self,
@@ -148,14 +221,16 @@ class CachedRows(KernelSource):
         window = upcoming[offset + 1 : offset + rule.batch_size + max(BLOCK_ROWS, done // 4)]
         window = window[self._rows.slots[window] < 0]
         score = method.forecast(state, window, examples, rule)
-        score -= self._unit
         # A few rows cost as much as one, so the likeliest of the doubtful fill up a small block.
         if score.size > SMALL_BLOCK:
             wanted = window[score <= max(0.0, np.partition(score, SMALL_BLOCK)[SMALL_BLOCK])]
         else:
             wanted = window[np.isfinite(score)]
         unique, first = np.unique(np.concatenate(([needed], wanted)), return_index=True)
-        block = np.sort(unique[np.argsort(first)][: self.block_rows])
+        self._compute(np.sort(unique[np.argsort(first)][: self.block_rows]), state.counters[STEPS])
+
+    def _compute(self, block: np.ndarray, step: int) -> None:
+        """Compute and keep the rows of some examples, in increasing order."""
         slots = self._room_for(block.size)
         values = self._rows.values
         if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
@@ -166,7 +241,7 @@ class CachedRows(KernelSource):
             values[slots] = rows
         self._rows.slots[block] = slots
         self._owner[slots] = block
-        self._rows.ticks[slots] = -1 - state.counters[STEPS]
+        self._rows.ticks[slots] = -1 - step
 
     def _room_for(self, n_rows: int) -> np.ndarray:
         """Slots for new rows: empty ones, then those of the least recently used rows."""

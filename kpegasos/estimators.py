@@ -241,8 +241,9 @@ object, default="rbf"
         )
         buffers = RowBuffers()
         shared, shared_mb = None, 0.0
-        if len(pairs) > 1 and self.cache in ("auto", "cached"):
-            shared, shared_mb = share_classes(kernel, X, pairs, self.cache_mb)
+        if len(pairs) > 1:
+            budget = self.cache_mb if self.cache in ("auto", "cached") else 0.0
+            shared, shared_mb = share_classes(kernel, X, pairs, budget, self.n_jobs)
 
         def rows(pair: Pair, n_at_once: int) -> Rows:
             blocks: KernelBlocks

@@ -82,13 +82,24 @@ class InnerProductKernel:
             products = np.matmul(A, B.T, out=out)
         if squared_norms is None:
             squared_norms = (row_norms(A, squared=True), row_norms(B, squared=True))
-        norms_a = squared_norms[0].astype(products.dtype, copy=False)[:, None]
-        norms_b = squared_norms[1].astype(products.dtype, copy=False)
+        self.finish(products, *squared_norms)
+        return products
+
+    def finish(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
+        """Turn a block of inner products into kernel values in place.
+
+        Parameters
+        ----------
+        products : ndarray of shape (n_a, n_b)
+        norms_a, norms_b : ndarray of shape (n_a,), (n_b,)
+            ``‖a‖²`` and ``‖b‖²``.
+        """
+        norms_a = norms_a.astype(products.dtype, copy=False)[:, None]
+        norms_b = norms_b.astype(products.dtype, copy=False)
         height = max(1, _TILE_BYTES // max(1, products.itemsize * products.shape[1]))
         for top in range(0, products.shape[0], height):
             tile = slice(top, top + height)
             self._map(products[tile], norms_a[tile], norms_b)
-        return products
 
 
 @dataclass(frozen=True)
@@ -154,8 +165,8 @@ class RBF(InnerProductKernel):
 
     def _map(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
         products *= -2.0
-        products += norms_a
-        products += norms_b
+        # The norms first: k(a, b) and k(b, a) are the same to the last bit.
+        products += norms_a + norms_b
         np.maximum(products, 0.0, out=products)
         products *= -self.gamma
         np.exp(products, out=products)

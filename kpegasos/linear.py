@@ -79,6 +79,9 @@ class LinearRows:
         """Run the loop over ``draws[:stop]``."""
         run_loop(method, state, self._rows, draws, stop, examples, rule)
 
+    def settle(self, state: LoopState, examples: Examples) -> None:
+        """Bring ``base`` up to date: it never is behind."""
+
     def evaluate(
         self,
         combinations: list[Combination],

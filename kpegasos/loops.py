@@ -44,6 +44,11 @@ UNTESTED = -1
 #: began.
 SMALLEST_SCALE = 2.0**-10
 
+#: Moves of a dual variable up to this size do not keep a block in work.
+SMALLEST_MOVE = 1e-6
+# Margins that stay in a processor's first cache while many rows are added to them.
+_TILE = 2048
+
 # Sums may be reordered and fused; nothing may assume that values are finite.
 _FAST: Any = {"reassoc", "contract"}
 
@@ -253,6 +258,19 @@ def _add_overload(rows, state, i, step, stamped_step):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
+def add_all(
+    state: LoopState,
+    rows: KernelRows | DenseRows | CsrRows,
+    members: np.ndarray,
+    examples: Examples,
+) -> None:
+    """Add the rows of some examples to ``base`` and its twin, as often as they were counted."""
+    for i in members:
+        signed = examples.signed[i]
+        _add(rows, state, i, state.alpha[i] * signed, state.stamps[i] * signed)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def primal_steps(
     state: LoopState,
     rows: KernelRows | DenseRows | CsrRows,
@@ -383,3 +401,76 @@ def dual_steps(
         state.counters[STEPS] += 1
         position += 1
     return status, position
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def dual_block(
+    state: LoopState,
+    rows: KernelRows,
+    members: np.ndarray,
+    examples: Examples,
+    rule: Rule,
+    passes: int,
+) -> None:
+    """Maximise the dual over a few examples whose rows are at hand, the other β held fixed.
+
+    The margins of the block alone follow its passes of coordinate steps; those of all examples do
+    so once, at the end. State and rows are those of `dual_steps`.
+
+    Parameters
+    ----------
+    state : LoopState
+        Modified in place.
+    rows : KernelRows
+    members : ndarray of shape (n_members,), int64
+        Different from each other.
+    examples : Examples
+    rule : Rule
+    passes : int
+        At the most; they end when no β moves by more than `SMALLEST_MOVE`.
+    """
+    to_margin = 1.0 / (rule.lam * rule.n_samples)
+    size = members.size
+    values = np.empty((size, size))
+    margins = np.empty(size)
+    before = np.empty(size)
+    for a in range(size):
+        i = members[a]
+        row = rows.values[rows.slots[i]]
+        margins[a] = state.base[i] * to_margin
+        before[a] = state.alpha[i]
+        for b in range(size):
+            values[a, b] = (row[members[b]] + rows.offset) * examples.signed[i] * to_margin
+    for _ in range(passes):
+        largest = 0.0
+        for a in range(size):
+            i = members[a]
+            beta = state.alpha[i]
+            slack = 1.0 - examples.label[i] * margins[a]
+            curvature = abs(values[a, a])
+            if curvature > 0.0:
+                target = min(1.0, max(0.0, beta + slack / curvature))
+            else:
+                target = 1.0 if slack > 0.0 else beta
+            move = target - beta
+            if move != 0.0:
+                state.alpha[i] = target
+                state.counters[STEPS] += 1
+                largest = max(largest, abs(move))
+                for b in range(size):
+                    margins[b] += move * values[a, b]
+        if largest <= SMALLEST_MOVE:
+            break
+    for a in range(size):
+        i = members[a]
+        before[a] = (state.alpha[i] - before[a]) * examples.signed[i]
+        if before[a] != 0.0:
+            state.counters[ROW_USES] += 1
+            state.counters[ROW_HITS] += _use(rows, i, state.counters[STEPS])
+    for begin in range(0, state.base.size, _TILE):
+        base = state.base[begin : begin + _TILE]
+        for a in range(size):
+            if before[a] != 0.0:
+                row = rows.values[rows.slots[members[a]], begin : begin + _TILE]
+                for j in range(base.size):
+                    base[j] += before[a] * (row[j] + rows.offset)

@@ -22,6 +22,7 @@ from kpegasos.blocks import ClassBlocks, KernelBlocks
 from kpegasos.cached import cache_mb_needed
 from kpegasos.kernels import Kernel
 from kpegasos.objective import Problem, make_problem
+from kpegasos.products import available_threads
 from kpegasos.solver import Result, Run
 from kpegasos.stopping import Stopper
 
@@ -88,19 +89,18 @@ def make_pairs(
 
 
 def share_classes(
-    kernel: Kernel, X: Any, pairs: list[Pair], cache_mb: float
-) -> tuple[ClassBlocks | None, float]:
-    """Let the pairs share the blocks of their classes, if the budget has room for that.
+    kernel: Kernel, X: Any, pairs: list[Pair], cache_mb: float, n_jobs: int | None = None
+) -> tuple[ClassBlocks, float]:
+    """Let the pairs share packed examples, and the blocks of their classes if memory allows.
 
-    It has if as much is left, and enough for each pair.
+    It does if as much is left, and enough for each pair.
 
     Returns
     -------
-    shared : ClassBlocks or None
+    shared : ClassBlocks
     memory_mb : float
-        MiB set apart for it.
+        MiB set apart for the blocks.
     """
-    n_classes = pairs[-1].classes[1] + 1
     # Pairs (0, j) hold class 0 and class j, each grouped.
     by_class = [pair for pair in pairs if pair.classes[0] == 0]
     first = int((by_class[0].problem.y > 0).sum())
@@ -108,10 +108,11 @@ def share_classes(
     sizes = np.array([part.size for part in members])
     memory_mb = ClassBlocks.memory_mb(sizes, X.dtype)
     needed = [cache_mb_needed(pair.members.size, X.dtype, True) for pair in pairs]
-    if n_classes < 3 or cache_mb - memory_mb < max(memory_mb, sum(needed)):
-        return None, 0.0
-    blocks = KernelBlocks(kernel, X[np.concatenate(members)])
-    return ClassBlocks(blocks, sizes), memory_mb
+    keep = cache_mb - memory_mb >= max(memory_mb, sum(needed))
+    at_once = n_threads(n_jobs, len(pairs))
+    threads = max(1, available_threads() // at_once)
+    blocks = KernelBlocks(kernel, X, np.concatenate(members), threads=threads)
+    return ClassBlocks(blocks, sizes, keep=keep), memory_mb if keep else 0.0
 
 
 def n_threads(n_jobs: int | None, n_pairs: int) -> int:

@@ -61,7 +61,7 @@ def _violators(
     return np.asarray(examples.label[examples_at] * margins - threshold)
 
 
-PRIMAL = Method(primal_steps, _violators)
+PRIMAL = Method(primal_steps, _violators, from_zero=True)
 
 
 class Evaluation(NamedTuple):
@@ -300,12 +300,18 @@ class Run:
             elapsed = time.perf_counter() - begin
             state.seconds += elapsed
             if suffix and target & (target - 1) == 0:
+                self.rows.settle(state.loop, self._examples)
                 self._set_aside(target)
             self._slices.done((target - steps) * k, elapsed)
-            state.evaluations += new_evaluations(self.rows)
             if state.steps < point and (reason := self._heard(stopper)) is not None:
-                return reason
-        return None
+                break
+        else:
+            reason = None
+        begin = time.perf_counter()
+        self.rows.settle(state.loop, self._examples)
+        state.seconds += time.perf_counter() - begin
+        state.evaluations += new_evaluations(self.rows)
+        return reason
 
     def _heard(self, stopper: Stopper) -> str | None:
         """The stopper's reason, once the first slice of the run is done."""

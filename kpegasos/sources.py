@@ -29,6 +29,8 @@ class KernelSource:
     n_samples : int
     base_size : int
         Length of the maintained margins; 0 where none are held.
+    n_held : int
+        Rows that can be held at a time.
     evaluations : int
         Kernel values computed while training.
     charged : int
@@ -37,6 +39,7 @@ class KernelSource:
     """
 
     base_size: int = 0
+    n_held: int = 0
 
     def __init__(self, n_samples: int, offset: float, positive_definite: bool) -> None:
         self.n_samples = n_samples
@@ -56,6 +59,13 @@ class KernelSource:
     ) -> None:
         """Run the loop over ``draws[:stop]``; what lies behind is for look-ahead only."""
         raise NotImplementedError
+
+    def at_hand(self, members: np.ndarray, step: int) -> KernelRows:
+        """Kernel rows among which are those of the members, at most `n_held` of them."""
+        raise NotImplementedError
+
+    def settle(self, state: LoopState, examples: Examples) -> None:
+        """Bring the margins of a state up to date, where `advance` may leave them behind."""
 
     def evaluate(
         self,
@@ -104,7 +114,7 @@ class Precomputed(KernelSource):
 
     def __init__(self, gram: np.ndarray, *, intercept_scaling: float = 0.0) -> None:
         super().__init__(gram.shape[0], intercept_scaling**2, True)
-        self.base_size = self.n_samples
+        self.base_size = self.n_held = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self._rows = KernelRows(
             self.gram,
@@ -142,6 +152,10 @@ class Precomputed(KernelSource):
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
         run_loop(method, state, self._rows, draws, stop, examples, rule)
+
+    def at_hand(self, members: np.ndarray, step: int) -> KernelRows:
+        """All kernel rows."""
+        return self._rows
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""

@@ -35,10 +35,12 @@ class Method(NamedTuple):
 
     The forecast is a score for each example asked about, in the units of ``base``: negative if it
     would be updated now, the larger the less likely it will be soon, infinite if it will not.
+    ``from_zero`` says that step 0 is ``w = 0``.
     """
 
     loop: Callable[..., tuple[int, int]]
     forecast: Callable[[LoopState, np.ndarray, Examples, Rule], np.ndarray]
+    from_zero: bool
 
 
 def fold_scale(state: LoopState) -> None:

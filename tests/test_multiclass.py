@@ -226,8 +226,10 @@ def test_share_classes_only_if_they_fit():
     pairs = make_pairs(labels, 3, np.ones(labels.size), None, 1.0)
     memory = 3 * 8 * 30**2 / 2**20
     needed = memory + max(memory, 3 * cache_mb_needed(60, X.dtype, True))
-    assert share_classes(RBF(1.0), X, pairs, 1.01 * needed)[0] is not None
-    assert share_classes(RBF(1.0), X, pairs, 0.99 * needed) == (None, 0.0)
+    assert share_classes(RBF(1.0), X, pairs, 1.01 * needed)[0].keep
+    shared, memory_mb = share_classes(RBF(1.0), X, pairs, 0.99 * needed)
+    assert not shared.keep
+    assert memory_mb == 0.0
 
 
 def test_threads_are_no_more_than_pairs():

@@ -60,6 +60,7 @@ SOURCES = {
     "precomputed": lambda blocks, **kw: Precomputed.from_blocks(blocks, **kw),
     "cached": CachedRows,
     "cached_one_by_one": lambda blocks, **kw: CachedRows(blocks, block_rows=1, **kw),
+    "cached_opening": lambda blocks, **kw: CachedRows(blocks, opening_rows=4, **kw),
     "evicting": smallest_cache,
     "streamed": Streamed,
     "streamed_small": lambda blocks, **kw: Streamed(blocks, block_rows=5, **kw),
