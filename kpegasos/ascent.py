@@ -270,7 +270,7 @@ class Ascent:
 
 
 #: Examples of a block, and blocks between two evaluations of the gap.
-_BLOCK_SIZE = 128
+_BLOCK_SIZE = 256
 _BLOCKS_OF_A_ROUND = 8
 #: Passes over a block at the most.
 _PASSES = 50
@@ -316,9 +316,9 @@ class BlockAscent(Ascent):
         rising = _largest(np.where(can_rise, pull, -np.inf), size // 4)
         can_fall[rising] = False
         falling = _largest(np.where(can_fall, -pull, -np.inf), size // 4)
-        fresh = np.empty(rising.size + falling.size, dtype=np.int64)
-        fresh[...] = np.concatenate((rising, falling))
-        return np.concatenate((kept, fresh))
+        # In turns, as each side makes room for the other.
+        turns = np.argsort(np.concatenate((np.arange(rising.size), np.arange(falling.size))))
+        return np.concatenate((kept, np.concatenate((rising, falling))[turns]))
 
 
 def _largest(values: np.ndarray, number: int) -> np.ndarray:

@@ -6,8 +6,6 @@ overflow is found before anything is fitted. Which blocks are wanted is decided 
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -16,15 +14,15 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels import InnerProductKernel, Kernel, check_values
-from kpegasos.products import PackedRows, available_threads
+from kpegasos.packed import PackedKernel
 
 MEBIBYTE = 1 << 20
 #: Kernel values beyond this leave no room for the squares and sums that objectives are made of.
 LARGEST_VALUE = 1e100
 #: Rows of features that are looked at in one go, where all have to be.
 _MANY_ROWS = 1024
-#: Multiplications that a thread should have before it is worth waking.
-_WORK_OF_A_THREAD = 1e7
+#: Rows to predict from which on packing them pays.
+_WORTH_PACKING = 64
 
 
 def canonical_rows(X: Any) -> Any:
@@ -113,9 +111,8 @@ class KernelBlocks:
         if getattr(kernel, "translation_invariant", False) and not sparse.issparse(X):
             # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
             self._shift = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-        self._threads = available_threads() if threads is None else threads
-        self._pool: ThreadPoolExecutor | None = None
-        self._packed: PackedRows | None = None
+        self._threads = threads
+        self._packed: PackedKernel | None = None
         self._lock = Lock()
         self._find_norms()
 
@@ -166,36 +163,27 @@ class KernelBlocks:
         if self.has_temporaries:
             self.block(members, slice(first, last), out=out)
         else:
-            self._write_packed(members, first, last, out)
+            norms = self.squared_norms[members]
+            self._pack().write(self.features(members), norms, out, first, last)
         return int(members.size * (last - first))
 
-    def _write_packed(self, members: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
-        kernel, norms = self.kernel, self.squared_norms
-        assert isinstance(kernel, InnerProductKernel)
+    def _pack(self) -> PackedKernel:
+        """The examples, packed when first asked for."""
         with self._lock:
             if self._packed is None:
-                self._packed = PackedRows(self.n_samples, self.dtype, self.features)
-            if self._pool is None and self._threads > 1:
-                self._pool = ThreadPoolExecutor(self._threads)
-        products = self._packed.products(self.features(members))
+                packed = self.packed_kernel(capacity=self.n_samples)
+                for top in range(0, self.n_samples, _MANY_ROWS):
+                    part = slice(top, top + _MANY_ROWS)
+                    packed.append(self.features(part), self.squared_norms[part])
+                self._packed = packed
+        return self._packed
 
-        def write(begin: int, end: int) -> None:
-            part = out[:, begin - first : end - first]
-            products.write(begin, end, part)
-            kernel.finish(part, norms[members], norms[begin:end])
-
-        work = members.size * (last - first) * self.X.shape[1]
-        pieces = min(self._threads, max(1, int(work / _WORK_OF_A_THREAD)))
-        if self._pool is None or pieces == 1:
-            write(first, last)
-            return
-        ends = first + (last - first) * np.arange(pieces + 1) // pieces
-        ends[1:-1] -= ends[1:-1] % self._packed.width
-        ends = np.maximum(ends, first)
-        others = [self._pool.submit(write, int(a), int(b)) for a, b in pairwise(ends[1:])]
-        write(first, int(ends[1]))
-        for other in others:
-            other.result()
+    def packed_kernel(self, capacity: int = 0) -> PackedKernel:
+        """The kernel against examples that are yet to be added; not where `has_temporaries`."""
+        assert isinstance(self.kernel, InnerProductKernel)
+        return PackedKernel(
+            self.kernel, self.X.shape[1], self.dtype, capacity=capacity, threads=self._threads
+        )
 
     @property
     def n_samples(self) -> int:
@@ -293,6 +281,12 @@ class PairBlocks(KernelBlocks):
         self._ranges = [slice(shared.ends[c], shared.ends[c + 1]) for c in classes]
         self._order = np.concatenate([np.arange(r.start, r.stop) for r in self._ranges])
         self.diagonal = shared.blocks.diagonal[self._order]
+        if shared.blocks.shared_norms:
+            self.squared_norms = shared.blocks.squared_norms[self._order]
+
+    def packed_kernel(self, capacity: int = 0) -> PackedKernel:
+        """The kernel against examples that are yet to be added; not where `has_temporaries`."""
+        return self.shared.blocks.packed_kernel(capacity)
 
     @property
     def n_samples(self) -> int:
@@ -399,6 +393,10 @@ def kernel_decision(
         shift = support_vectors.mean(axis=0, dtype=np.float64).astype(support_vectors.dtype)
         support_vectors = support_vectors - shift
     columns = np.ascontiguousarray(coefs.T.astype(support_vectors.dtype, copy=False))
+    is_dense = not (sparse.issparse(X) or sparse.issparse(support_vectors))
+    if isinstance(kernel, InnerProductKernel) and is_dense and X.shape[0] >= _WORTH_PACKING:
+        _packed_decision(kernel, X, shift, support_vectors, columns, block_mb, result)
+        return result
     height = max(1, int(block_mb * MEBIBYTE) // (n_support * support_vectors.dtype.itemsize))
     for top in range(0, X.shape[0], height):
         part = X[top : top + height]
@@ -406,3 +404,32 @@ def kernel_decision(
             part = part - shift
         result[top : top + height] = kernel.block(part, support_vectors) @ columns
     return result
+
+
+def _packed_decision(
+    kernel: InnerProductKernel,
+    X: np.ndarray,
+    shift: np.ndarray | None,
+    support_vectors: np.ndarray,
+    columns: np.ndarray,
+    block_mb: float,
+    result: np.ndarray,
+) -> None:
+    """Add ``K(X, support vectors) @ columns`` to the result, with packed rows of X."""
+    support_norms = row_norms(support_vectors, squared=True)
+    height = min(X.shape[0], _MANY_ROWS * 4)
+    width = int(block_mb * MEBIBYTE) // (height * support_vectors.dtype.itemsize)
+    width = max(1, min(width, _MANY_ROWS))
+    values = np.empty((width, height), support_vectors.dtype)
+    for top in range(0, X.shape[0], height):
+        rows = X[top : top + height].astype(values.dtype, copy=False)
+        if shift is not None:
+            rows = rows - shift
+        packed = PackedKernel(kernel, X.shape[1], values.dtype, capacity=rows.shape[0])
+        packed.append(rows, row_norms(rows, squared=True))
+        for left in range(0, support_vectors.shape[0], width):
+            part = slice(left, left + width)
+            vectors = support_vectors[part]
+            block = values[: vectors.shape[0], : rows.shape[0]]
+            packed.write(vectors, support_norms[part], block)
+            result[top : top + height] += block.T @ columns[part]

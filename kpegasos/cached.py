@@ -125,6 +125,7 @@ class CachedRows(KernelSource):
                 cache_mb=work / MEBIBYTE,
                 intercept_scaling=intercept_scaling,
                 block_rows=opening_rows,
+                pack=True,
             )
 
     def advance(
@@ -141,6 +142,8 @@ class CachedRows(KernelSource):
         position = self._advance_opening(method, state, draws, stop, examples, rule)
         if position == stop:
             return
+        if self._opening is not None:
+            self._opening.forget()
         self.settle(state, examples)
         while True:
             status, position = method.loop(state, self._rows, draws, position, stop, examples, rule)

@@ -101,7 +101,7 @@ def choose_source(
         kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
         if n_samples <= _SMALL and gram_mb <= cache_mb:
             cache = "precomputed"
-        elif kept >= min(n_samples, 4 * BLOCK_ROWS):
+        elif kept >= min(n_samples, 2 * BLOCK_ROWS):
             cache = "cached"
         else:
             cache = "streamed"

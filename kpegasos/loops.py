@@ -455,7 +455,6 @@ def dual_block(
             move = target - beta
             if move != 0.0:
                 state.alpha[i] = target
-                state.counters[STEPS] += 1
                 largest = max(largest, abs(move))
                 for b in range(size):
                     margins[b] += move * values[a, b]
@@ -465,6 +464,7 @@ def dual_block(
         i = members[a]
         before[a] = (state.alpha[i] - before[a]) * examples.signed[i]
         if before[a] != 0.0:
+            state.counters[STEPS] += 1
             state.counters[ROW_USES] += 1
             state.counters[ROW_HITS] += _use(rows, i, state.counters[STEPS])
     for begin in range(0, state.base.size, _TILE):

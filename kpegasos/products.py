@@ -12,7 +12,6 @@ What becomes of the products is left to `kpegasos.kernels`, which are wanted to 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,11 +33,6 @@ _VECTORS = 2
 _ROWS = 8 if _BYTES == 64 or platform.machine().lower() in ("arm64", "aarch64") else 4
 #: Features of a panel that are gone through at a time, so that they stay in a processor's cache.
 _DEPTH = 1024
-
-
-def panel_width(dtype: np.dtype) -> int:
-    """Examples in a panel."""
-    return _VECTORS * _BYTES // np.dtype(dtype).itemsize
 
 
 def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, out: Any) -> Any:
@@ -134,51 +128,71 @@ def _multiply(
                 out[i, j - first] = source[j - panel * width]
 
 
-def _strip(rows: np.ndarray, width: int) -> np.ndarray:
-    """At most ``width`` rows, transposed and padded with zeros."""
-    strip = np.zeros((rows.shape[1], width), dtype=rows.dtype)
-    strip[:, : rows.shape[0]] = rows.T
-    return strip
+@njit(cache=True, nogil=True)
+def _fill(strips: np.ndarray, first: int, rows: np.ndarray) -> None:
+    """Write rows, transposed, into strips of shape (n_strips, n_features, width)."""
+    width = strips.shape[2]
+    n_rows, n_features = rows.shape
+    r = 0
+    while r < n_rows:
+        strip, lane = (first + r) // width, (first + r) % width
+        together = min(width - lane, n_rows - r)
+        # A few features at a time: what is written then stays in the first cache.
+        for begin in range(0, n_features, 16):
+            end = min(n_features, begin + 16)
+            for k in range(together):
+                for feature in range(begin, end):
+                    strips[strip, feature, lane + k] = rows[r + k, feature]
+        r += together
 
 
 class PackedRows:
-    """Examples, packed for inner products with blocks of rows.
+    """Rows packed for inner products with blocks of other rows; more can be added.
 
     Parameters
     ----------
-    n_samples : int
+    n_features : int
     dtype : dtype
         float32 or float64.
-    features : callable
-        ``features(slice)`` gives rows of the examples.
+    capacity : int, default=0
+        How many rows to make room for at once.
     """
 
-    def __init__(
-        self, n_samples: int, dtype: np.dtype, features: Callable[[slice], np.ndarray]
-    ) -> None:
-        self.width = width = panel_width(dtype)
-        self._panels = np.stack(
-            [_strip(features(slice(k, k + width)), width) for k in range(0, n_samples, width)]
-        )
+    def __init__(self, n_features: int, dtype: np.dtype, capacity: int = 0) -> None:
+        self.width = _VECTORS * _BYTES // np.dtype(dtype).itemsize
+        self.n_rows = 0
+        self._panels = self._zeros(capacity, n_features, dtype)
+
+    def _zeros(self, n_rows: int, n_features: int, dtype: np.dtype) -> np.ndarray:
+        return np.zeros((-(-n_rows // self.width), n_features, self.width), dtype=dtype)
+
+    def append(self, rows: np.ndarray) -> None:
+        """Add rows of shape (n_rows, n_features) behind the others."""
+        panels, total = self._panels, self.n_rows + rows.shape[0]
+        if total > panels.shape[0] * self.width:
+            self._panels = self._zeros(max(total, 2 * self.n_rows), panels.shape[1], panels.dtype)
+            self._panels[: panels.shape[0]] = panels
+        _fill(self._panels, self.n_rows, rows)
+        self.n_rows = total
 
     def products(self, rows: np.ndarray) -> PackedProducts:
-        """Products with some rows of shape (n_rows, n_features)."""
-        strips = [_strip(rows[k : k + _ROWS], _ROWS) for k in range(0, rows.shape[0], _ROWS)]
-        return PackedProducts(np.stack(strips), rows.shape[0], self._panels)
+        """Products with other rows of shape (n_rows, n_features)."""
+        strips = np.zeros((-(-rows.shape[0] // _ROWS), rows.shape[1], _ROWS), dtype=rows.dtype)
+        _fill(strips, 0, rows)
+        return PackedProducts(strips, rows.shape[0], self._panels)
 
 
 class PackedProducts:
-    """Inner products of a block of rows with packed examples, to be written where wanted."""
+    """Inner products of a block of rows with packed ones, to be written where wanted."""
 
     def __init__(self, left: np.ndarray, n_rows: int, panels: np.ndarray) -> None:
+        self.n_rows = n_rows
         self._left = left
-        self._n_rows = n_rows
         self._panels = panels
 
     def write(self, first: int, last: int, out: np.ndarray) -> None:
-        """Write the products with the examples ``first`` to ``last`` to ``out``."""
-        if last > first:
-            _multiply(self._left, self._panels, self._n_rows, first, last, out)
+        """Write the products with the packed rows ``first`` to ``last`` to ``out``."""
+        _multiply(self._left, self._panels, self.n_rows, first, last, out)
 
 
 def available_threads() -> int:

@@ -32,6 +32,9 @@ class Streamed(KernelSource):
     intercept_scaling : float, default=0.0
     block_rows : int, default=256
         Draws of one block.
+    pack : bool, default=False
+        Keep the features of the support, packed for products with the next block. Faster; the
+        support then is that of one run from zero, which only grows.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Streamed(KernelSource):
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
         block_rows: int = BLOCK_ROWS,
+        pack: bool = False,
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self._blocks = blocks
@@ -54,6 +58,8 @@ class Streamed(KernelSource):
         self.largest_batch = side
         self.block_rows = max(1, min(block_rows, side))
         self._budget = int(cache_mb * MEBIBYTE)
+        self._packed = blocks.packed_kernel() if pack and not blocks.has_temporaries else None
+        self._packed_support = np.empty(0, dtype=np.int64)
 
     def advance(
         self,
@@ -93,13 +99,13 @@ class Streamed(KernelSource):
         rule: Rule,
     ) -> int:
         members, local_draws = np.unique(draws, return_inverse=True)
-        support = np.flatnonzero(state.alpha)
-        coef = (state.alpha * examples.signed)[support]
+        support = self._support(state.alpha)
+        coef = state.alpha[support] * examples.signed[support]
         margins = np.full(members.size, self.offset * coef.sum())
         width = self._width(members.size)
         for left in range(0, support.size, width):
-            part = slice(left, left + width)
-            margins += self._blocks.block(members, support[part]) @ coef[part]
+            part = slice(left, min(support.size, left + width))
+            margins += self._against(members, support, part) @ coef[part]
         values = np.ascontiguousarray(self._blocks.block(members, members))
         self.evaluations += members.size * (support.size + members.size)
         rows = KernelRows(
@@ -124,6 +130,32 @@ class Streamed(KernelSource):
         if status == RESCALE:
             fold_scale(state)
         return done
+
+    def _support(self, alpha: np.ndarray) -> np.ndarray:
+        """Examples that have been counted, in the order in which they are packed."""
+        support = np.flatnonzero(alpha)
+        if self._packed is not None:
+            packed = self._packed_support
+            new = support[np.isin(support, packed, invert=True, assume_unique=True)]
+            blocks = self._blocks
+            self._packed.append(blocks.features(new), blocks.squared_norms[new])
+            self._packed_support = support = np.concatenate((packed, new))
+        return support
+
+    def _against(self, members: np.ndarray, support: np.ndarray, part: slice) -> np.ndarray:
+        """Kernel values of some members against a part of the support."""
+        if self._packed is None:
+            return self._blocks.block(members, support[part])
+        values = np.empty((members.size, part.stop - part.start), self._blocks.dtype)
+        features, norms = self._blocks.features(members), self._blocks.squared_norms[members]
+        self._packed.write(features, norms, values, part.start, part.stop)
+        return values
+
+    def forget(self) -> None:
+        """Give up what is packed."""
+        if self._packed is not None:
+            self._packed = self._blocks.packed_kernel()
+            self._packed_support = np.empty(0, dtype=np.int64)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""

@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import RBF, KernelBlocks, Linear, Polynomial
-from kpegasos import blocks as blocks_module
-from kpegasos.products import PackedRows, available_threads, panel_width
+from kpegasos import packed as packed_module
+from kpegasos.products import PackedRows, available_threads
 
 RNG = np.random.default_rng(0)
 
 
 def packed(X):
-    return PackedRows(X.shape[0], X.dtype, lambda which: X[which])
+    """Packed in three parts, the first of which sets the capacity."""
+    rows = PackedRows(X.shape[1], X.dtype, X.shape[0] // 3)
+    for part in np.array_split(X, 3):
+        rows.append(part)
+    return rows
 
 
 def product(X, rows, first, last):
@@ -59,8 +63,9 @@ def test_products_write_nothing_else():
     assert np.isnan(out).all()
 
 
-def test_panel_width_is_in_elements():
-    assert panel_width(np.float32) == 2 * panel_width(np.float64)
+def test_packed_rows_are_counted():
+    assert packed(RNG.normal(size=(50, 3))).n_rows == 50
+    assert PackedRows(3, np.float32).width == 2 * PackedRows(3, np.float64).width
 
 
 def test_available_threads_are_at_least_one():
@@ -104,7 +109,7 @@ def test_rows_are_the_same_bits_in_any_block(kernel, dtype, height):
 @each_kernel
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_rows_are_the_same_bits_on_any_number_of_threads(kernel, threads, monkeypatch):
-    monkeypatch.setattr(blocks_module, "_WORK_OF_A_THREAD", 1.0)
+    monkeypatch.setattr(packed_module, "_WORK_OF_A_THREAD", 1.0)
     X = RNG.normal(size=(203, 33))
     assert_array_equal(
         whole(KernelBlocks(kernel, X, threads=threads)), whole(KernelBlocks(kernel, X, threads=1))
@@ -127,7 +132,7 @@ def test_rows_raise_what_a_thread_raised(monkeypatch):
             if norms_b.size < 100:
                 raise RuntimeError("broken kernel")
 
-    monkeypatch.setattr(blocks_module, "_WORK_OF_A_THREAD", 1.0)
+    monkeypatch.setattr(packed_module, "_WORK_OF_A_THREAD", 1.0)
     blocks = KernelBlocks(Broken(1.0), RNG.normal(size=(203, 2)), threads=4)
     with pytest.raises(RuntimeError, match="broken kernel"):
         whole(blocks)
