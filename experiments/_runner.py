@@ -7,7 +7,9 @@ An experiment is a module of this folder (its name without a leading underscore)
 - ``compute(run: Run) -> dict``: the results, in what JSON can hold and numpy arrays;
 - ``plot(results: dict) -> Figure``: a pure function of the results *as read back from the file*,
   so that the figure can be made again without computing: arrays have become lists, keys strings,
-  and numbers that are not finite None (which ``np.asarray(x, dtype=float)`` turns into NaN).
+  and numbers that are not finite None (which ``np.asarray(x, dtype=float)`` turns into NaN);
+- if something moves, ``animate(results: dict, stem: Path)``, which writes files of that name beside
+  the figure.
 
 A list of flat dictionaries under the key ``"table"`` is written as a CSV file too; a value under
 ``"seeds"`` is noted in the metadata.
@@ -331,6 +333,8 @@ class Experiment:
             figure.savefig(stem.with_suffix(".png"), metadata={"Software": None})
             figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
             plt.close(figure)
+            if hasattr(module, "animate"):
+                module.animate(results, stem)
 
 
 def discover(folder: Path = HERE) -> dict[str, Experiment]:

@@ -129,20 +129,19 @@ def plot(results: dict[str, Any]) -> Figure:
     """Six panels that share the default configuration, in blue."""
     import matplotlib.pyplot as plt
 
-    from kpegasos.plotting import plot_convergence
+    from kpegasos.plotting import ConvergenceDisplay
 
     curves, optimum = results["curves"], results["optimum"]["dual_bound"]
     default = curves["default"]
     figure, axes = plt.subplots(3, 2, figsize=(9, 11))
 
     def draw(ax: Axes, name: str, label: str, y: str = "suboptimality", **options: Any) -> None:
-        plot_convergence(curves[name], ax, y=y, optimum=optimum, label=label, **options)
+        options |= {"optimum": optimum, "label": label, "legend": False}
+        ConvergenceDisplay.from_history(curves[name], ax=ax, y=y, **options)
 
     objective, averages, certificate, sampling, projection, batches = axes.flat
-    draw(objective, "default", "last iterate", "objective_last", color="C1")
-    draw(objective, "default", "weighted average", "objective_average", color="C0")
-    draw(objective, "default", "dual bound", "dual_bound", color="C2")
-    objective.axhline(optimum, color="black", linewidth=1, linestyle="dotted", label="f*")
+    names = ["last iterate", "weighted average", "dual bound"]
+    ConvergenceDisplay.from_history(default, ax=objective, optimum=optimum, label=names)
     objective.set(title="Objective", ylabel="objective", ylim=(optimum / 20, None))
 
     draw(averages, "default", "last iterate", "suboptimality_last", color="C1")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC, LinearSVC
 
@@ -127,8 +127,6 @@ def plot(results: dict[str, Any]) -> Figure:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import PercentFormatter
 
-    from kpegasos.plotting import plot_confusion
-
     figure, (above, below) = plt.subplots(2, 1, figsize=(9, 11), height_ratios=[4, 7])
     rows = [
         (name, accuracy, "", "#666666")
@@ -159,7 +157,12 @@ def plot(results: dict[str, Any]) -> Figure:
     above.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     above.set(xlabel="test accuracy; training time; median certified relative gap")
     above.set_title("Fashion-MNIST")
-    plot_confusion(results["confusion"], results["labels"], below)
+    display = ConfusionMatrixDisplay(
+        np.array(results["confusion"]), display_labels=results["labels"]
+    )
+    display.plot(ax=below, cmap="Blues", colorbar=False, values_format=".4g")
+    for tick in below.get_xticklabels():
+        tick.set(rotation=45, ha="right", rotation_mode="anchor")
     below.set_title("Confusion matrix of LinearPegasosSVC", pad=12)
     below.set(xlabel="predicted", ylabel="true")
     return figure

@@ -87,25 +87,17 @@ def compute(run: Run) -> dict[str, Any]:
 def plot(results: dict[str, Any]) -> Figure:
     """One row a problem, one column a kernel; test accuracy above."""
     import matplotlib.pyplot as plt
-    from matplotlib.lines import Line2D
 
-    from kpegasos.plotting import plot_decision_grid
+    from kpegasos.plotting import DecisionRegionDisplay
 
     figure, axes = plt.subplots(len(PROBLEMS), len(KERNELS), figsize=(9, 12))
     for ax, row, panel in zip(axes.flat, results["table"], results["panels"], strict=True):
-        artists = plot_decision_grid(**panel, ax=ax)
+        display = DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False)
         name = {"xor": "XOR", "rbf": "RBF"}
         problem, kernel = (name.get(row[key], row[key]) for key in ("problem", "kernel"))
         ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}", fontsize=12)
         ax.set(xticks=[], yticks=[])
-    handles: list[Any] = [*artists.points, artists.support]
-    handles += [Line2D([], [], color="black", linestyle=style) for style in ("solid", "dashed")]
-    figure.legend(
-        handles,
-        ["class 0", "class 1", "support vector", "f(x) = 0", "f(x) = ±1"],
-        loc="outside lower center",
-        ncols=5,
-        frameon=False,
-    )
+    entries = display.legend_entries()
+    figure.legend(*entries, loc="outside lower center", ncols=5, frameon=False)
     figure.suptitle("PegasosSVC: decision regions and test accuracy")
     return figure

@@ -1,0 +1,271 @@
+"""The largest margin among separating lines (term paper, Fig. 1), and what C it takes.
+
+S. Karthik, "Pegasos for SVM Training": "Among all possible linear separating boundaries, the SVM
+optimization function picks the one that maximizes the margin." Two Gaussian clouds that a line can
+separate. The margin of a line is its distance to the nearest example, negative if an example lies
+on the wrong side. The largest is found without an SVM, by a search over directions; for each
+direction the best line runs midway between the two classes.
+
+With a soft margin the claim holds from the C on that is the largest coefficient of the hard-margin
+solution. The intercept is regularised here (a constant feature of 1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.svm import SVC
+
+from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
+from kpegasos.solver import Run as PegasosRun
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from experiments._runner import Run
+
+FULL_TIME = "20 s"
+QUICK_TIME = "5 s"
+
+N_SAMPLES, DATA_SEED = 40, 4
+CS = (0.1, 1.0, 10.0, 100.0)
+SHOWN_C = 10.0
+SEEDS = 15
+N_LINES, N_DRAWN, GRID = 400, 12, 40
+GREY = "#999999"
+COLORS = {"0.1": "#CC79A7", "1": "#E69F00", "10": "#0072B2", "100": "#009E73"}
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.RandomState(DATA_SEED)
+    y = np.arange(N_SAMPLES) % 2
+    centres = np.where(y[:, None] == 1, [1.2, 1.3], [-1.2, -0.7])
+    return rng.randn(N_SAMPLES, 2) * [1.0, 0.6] + centres, y
+
+
+def _ends(X: np.ndarray, y: np.ndarray, degrees: float) -> tuple[float, float]:
+    """Project on a direction: where class 0 ends and class 1 begins."""
+    angle = np.deg2rad(degrees)
+    position = X @ [np.cos(angle), np.sin(angle)]
+    return float(position[y == 0].max()), float(position[y == 1].min())
+
+
+def _largest(X: np.ndarray, y: np.ndarray, degrees: float) -> float:
+    """Margin of the best line with this normal."""
+    end, begin = _ends(X, y, degrees)
+    return (begin - end) / 2
+
+
+def _search() -> dict[str, Any]:
+    """The largest margin of all lines, and a sample of those that separate."""
+    X, y = _data()
+    degrees = np.arange(-180.0, 180.0, 0.5)
+    largest = np.array([_largest(X, y, degree) for degree in degrees])
+    start = degrees[largest.argmax()]
+    best = minimize_scalar(
+        lambda degree: -_largest(X, y, degree),
+        bounds=(start - 0.5, start + 0.5),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    separating = degrees[largest > 0]
+    rng = np.random.RandomState(0)
+    lines: list[tuple[float, float, float]] = []
+    while len(lines) < N_LINES:
+        degree = rng.uniform(separating[0] - 0.5, separating[-1] + 0.5)
+        end, begin = _ends(X, y, degree)
+        if begin > end:
+            offset = rng.uniform(end, begin)
+            lines.append((degree, offset, min(begin - offset, offset - end)))
+    hard = SVC(kernel="linear", C=1e6).fit(X, y)
+    return {
+        "margin": -best.fun,
+        "degrees": best.x,
+        "hard_margin_svc": 1 / np.linalg.norm(hard.coef_),
+        "smallest_c": np.abs(hard.dual_coef_).max(),
+        "lines": lines,
+        "curve": {"degrees": degrees, "margin": largest},
+    }
+
+
+def _margin(result: Result, signs: np.ndarray) -> float:
+    assert result.w is not None
+    return float((signs * result.margins).min() / np.linalg.norm(result.w))
+
+
+def _degrees(result: Result) -> float:
+    assert result.w is not None
+    return float(np.rad2deg(np.arctan2(result.w[1], result.w[0])))
+
+
+def _runs(C: float, n_iter: int, seeds: int) -> dict[str, Any]:
+    """Margins of the averaged iterate along Pegasos runs, and of the optimum of the objective."""
+    X, y = _data()
+    signs = np.where(y == 1, 1.0, -1.0)
+    problem = make_problem(signs, lam=1 / (C * N_SAMPLES))
+    rows = linear_rows(X, intercept_scaling=1.0)
+    margins: list[list[float]] = []
+    results = []
+    for seed in range(seeds):
+        along: list[float] = []
+        margins.append(along)
+
+        def note(run: PegasosRun, along: list[float] = along) -> None:
+            along.append(_margin(run.result(), signs))
+
+        result = pegasos(
+            problem,
+            rows,
+            n_iter=n_iter,
+            trace="log",
+            random_state=seed,
+            monitor=note,
+        )
+        results.append(result)
+    exact = sdca(problem, rows, tol=1e-7, max_epochs=100_000, random_state=0)
+    first = results[0]
+    assert first.w is not None
+    xx, yy = np.linspace(X.min(axis=0) - 0.5, X.max(axis=0) + 0.5, GRID).T
+    grid = np.stack(np.meshgrid(xx, yy), axis=-1)
+    support = np.flatnonzero(first.alpha)
+    return {
+        "iteration": first.history["iteration"],
+        "margin": np.array(margins),
+        "gap": [result.relative_gap for result in results],
+        "optimum": {
+            "margin": _margin(exact, signs),
+            "degrees": _degrees(exact),
+            "gap": exact.relative_gap,
+        },
+        "model": {
+            "degrees": _degrees(first),
+            "margin": _margin(first, signs),
+            "decisions": first.margins,
+            "panel": {
+                "xx": xx,
+                "yy": yy,
+                "values": (grid @ first.w + first.intercept).round(4),
+                "X": X,
+                "y": y,
+                "support": support,
+                "counts": first.alpha[support].astype(int),
+            },
+        },
+    }
+
+
+def compute(run: Run) -> dict[str, Any]:
+    """Search all lines, then run Pegasos for each C with every seed."""
+    n_iter, seeds = (10_000, 5) if run.quick else (1_000_000, SEEDS)
+    best = run.part("search", _search)
+    fits = {
+        f"{C:g}": run.part(f"C = {C:g}", partial(_runs, C, n_iter, seeds))
+        for C in run.progress(CS, "values of C")
+    }
+    table = []
+    for C, fit in fits.items():
+        shares = np.array(fit["margin"])[:, -1] / best["margin"]
+        low, median, high = np.percentile(shares, [20, 50, 80])
+        table.append(
+            {
+                "C": float(C),
+                "optimum_share": fit["optimum"]["margin"] / best["margin"],
+                "optimum_degrees_off": fit["optimum"]["degrees"] - best["degrees"],
+                "optimum_relative_gap": fit["optimum"]["gap"],
+                "pegasos_share": median,
+                "pegasos_share_20": low,
+                "pegasos_share_80": high,
+                "pegasos_relative_gap": np.median(fit["gap"]),
+                "passes": n_iter / N_SAMPLES,
+            }
+        )
+    return {
+        "seeds": list(range(seeds)),
+        "n_samples": N_SAMPLES,
+        "search": best,
+        "table": table,
+        "curves": {
+            C: {"iteration": fit["iteration"], "margin": fit["margin"]} for C, fit in fits.items()
+        },
+        "models": {
+            C: {key: fit["model"][key] for key in ("degrees", "margin")} for C, fit in fits.items()
+        },
+        "shown": {"C": SHOWN_C, **fits[f"{SHOWN_C:g}"]["model"]},
+    }
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Lines, their margins by direction, margins along the runs, and margins of the examples."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import PercentFormatter
+
+    from kpegasos.plotting import DecisionRegionDisplay, MarginHistogramDisplay
+
+    best, shown = results["search"], results["shown"]
+    figure, ((lines, envelope), (along, histogram)) = plt.subplots(2, 2, figsize=(9, 8.6))
+
+    xs = np.array([shown["panel"]["xx"][0], shown["panel"]["xx"][-1]])
+    for degrees, offset, _ in best["lines"][:N_DRAWN]:
+        angle = np.deg2rad(degrees)
+        ys = (offset - xs * np.cos(angle)) / np.sin(angle)
+        lines.plot(xs, ys, color=GREY, linewidth=0.8, zorder=1.5)
+    display = DecisionRegionDisplay.from_predictions(
+        **shown["panel"], ax=lines, legend=False, xlabel="feature 1", ylabel="feature 2"
+    )
+    lines.set_aspect("equal")
+    lines.set_title(f"{N_DRAWN} separating lines; Pegasos, C = {shown['C']:g}")
+
+    curve = {name: np.array(values) for name, values in best["curve"].items()}
+    kept = curve["margin"] > -0.3 * best["margin"]
+    tops = envelope.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
+    at = np.array(best["lines"])
+    dots = envelope.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
+    models = []
+    # From large to small: where two lines are the same, both show.
+    for size, (C, model) in zip((8, 10, 13, 7), results["models"].items(), strict=True):
+        style = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
+        models += envelope.plot(model["degrees"], model["margin"], color=COLORS[C], ls="", **style)
+    envelope.axhline(0, color="black", linewidth=0.6)
+    envelope.set(xlabel="direction of the normal, degrees", ylabel="margin of the line")
+    envelope.set_title("Margins of separating lines")
+
+    for C, runs in results["curves"].items():
+        shares = np.array(runs["margin"]) / best["margin"]
+        low, median, high = np.percentile(shares, [20, 50, 80], axis=0)
+        band = {"color": COLORS[C], "alpha": 0.2, "linewidth": 0}
+        along.plot(runs["iteration"], median, color=COLORS[C])
+        along.fill_between(runs["iteration"], low, high, **band)
+    for row in results["table"]:
+        color = COLORS[f"{row['C']:g}"]
+        along.axhline(row["optimum_share"], color=color, linewidth=1, linestyle="dotted")
+    along.axhline(0, color="black", linewidth=0.6)
+    along.set(xscale="log", xlabel="iteration", ylabel="share of the largest margin")
+    along.set_ylim(-1.05, 1.05)
+    along.yaxis.set_major_formatter(PercentFormatter(1))
+    along.set_title("Averaged iterate; optimum dotted")
+
+    MarginHistogramDisplay.from_predictions(
+        shown["panel"]["y"], shown["decisions"], ax=histogram, bins=20, legend=False
+    )
+    histogram.set_title(f"Margins of the examples, C = {shown['C']:g}")
+
+    handles, labels = display.legend_entries()
+    handles += [dots, *tops, *models]
+    labels += ["separating line", "best of its direction"]
+    labels += [f"Pegasos, C = {C}" for C in results["models"]]
+    below: dict[str, Any] = {
+        "loc": "outside lower center",
+        "ncols": 4,
+        "frameon": False,
+        "fontsize": 10,
+    }
+    figure.legend(handles, labels, **below)
+    figure.suptitle(
+        f"The largest margin: m = {results['n_samples']}, linear kernel; "
+        f"median of {len(results['seeds'])} runs, 20–80% band",
+        fontsize=12,
+    )
+    return figure

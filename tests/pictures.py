@@ -1,0 +1,49 @@
+"""Figures held against small pictures in ``tests/baseline``, and messages against a pattern.
+
+Pictures have no text, since fonts differ between machines. After a wanted change,
+``UPDATE_BASELINES=1 python -m pytest tests/test_plotting.py tests/test_animation.py`` draws them
+again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from matplotlib import pyplot as plt
+from matplotlib import rc_context, rcdefaults
+from matplotlib.axes import Axes
+from matplotlib.testing.compare import compare_images
+from matplotlib.text import Text
+
+_BASELINE = Path(__file__).parent / "baseline"
+#: Root mean square over all pixels: what smoothing may change, but no lost line or ring.
+_TOLERANCE = 2.0
+
+
+def _draw(picture: Callable[[Axes], object], path: Path) -> None:
+    with rc_context():
+        rcdefaults()
+        figure, ax = plt.subplots(figsize=(4, 3), dpi=60)
+        picture(ax)
+        for text in figure.findobj(Text):
+            text.set_visible(False)
+        figure.savefig(path, metadata={"Software": None})
+        plt.close(figure)
+
+
+def difference(picture: Callable[[Axes], object], name: str, folder: Path) -> str | None:
+    """Say how far a picture is from the one of this name, if it is too far."""
+    expected, actual = _BASELINE / f"{name}.png", folder / f"{name}.png"
+    if os.environ.get("UPDATE_BASELINES") and picture.__name__ == name:
+        _BASELINE.mkdir(exist_ok=True)
+        _draw(picture, expected)
+    _draw(picture, actual)
+    message: str | None = compare_images(str(expected), str(actual), _TOLERANCE)
+    return message
+
+
+def says(*parts: str) -> str:
+    """Pattern of a one-sentence message: the parameter, what was expected and what came."""
+    return r"^[^.\n]*" + r"[^\n]*".join(parts) + r"[^\n]*(?<!\.)$"
