@@ -6,6 +6,7 @@ calls it SDCA) and converges linearly, on the same rows and judged by the same c
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -272,8 +273,9 @@ class Ascent:
 #: Examples of a block, and blocks between two evaluations of the gap.
 _BLOCK_SIZE = 256
 _BLOCKS_OF_A_ROUND = 8
-#: Passes over a block at the most.
-_PASSES = 50
+#: Passes over a block at the most: more of them where the dual hardly rises, since large C and smooth
+#: kernels make a block's own problem the hard one.
+_FEWEST_PASSES, _MOST_PASSES = 50, 5000
 
 
 class BlockAscent(Ascent):
@@ -286,11 +288,16 @@ class BlockAscent(Ascent):
     """
 
     _block = np.empty(0, dtype=np.int64)
+    _passes = _FEWEST_PASSES
+    _last_best = -math.inf
 
     def _advance(self, stopper: Stopper) -> None:
         """Go on until the next evaluation: a few blocks."""
         rows, loop = self.rows, self.loop
         assert isinstance(rows, KernelSource)
+        if self.best - self._last_best < 0.01 * self.history.records[-1].gap:
+            self._passes = min(2 * self._passes, _MOST_PASSES)
+        self._last_best = self.best
         for number in range(_BLOCKS_OF_A_ROUND):
             if number > 0 and stopper.reason() is not None:
                 return
@@ -302,7 +309,7 @@ class BlockAscent(Ascent):
                 self._block,
                 self._examples,
                 self._rule,
-                _PASSES,
+                self._passes,
             )
 
     def _next_block(self, size: int) -> np.ndarray:
