@@ -293,7 +293,7 @@ class Experiment:
         """Compute the results and write them; an earlier attempt is taken up where it stopped."""
         stem = f"{self.name}-{'quick' if quick else 'full'}"
         partial = output.partial / f"{stem}-{_fingerprint([self.path])}.json"
-        around = [*(ROOT / "kpegasos").glob("*.py"), *self.path.parent.glob("_*.py")]
+        around = [*(ROOT / "kpegasos").rglob("*.py"), *self.path.parent.glob("_*.py")]
         parts = Parts(partial, _fingerprint(around), fresh)
         if parts.values:
             changed = "; the package has changed since, --fresh starts over" if parts.stale else ""

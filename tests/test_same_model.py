@@ -1,0 +1,189 @@
+"""The same model, to the last bit on any data, whatever memory, threads and blocks there are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs, make_moons
+
+from kpegasos import RBF, CachedRows, KernelBlocks, PegasosSVC, Streamed, make_problem, pegasos
+from kpegasos import packed as packed_module
+from kpegasos.ascent import BlockAscent, polish, sdca
+from kpegasos.gram import choose_source
+from kpegasos.solver import make_run
+from kpegasos.state import Options
+from kpegasos.stopping import Stopper
+
+X, LABELS = make_blobs(1800, centers=3, n_features=20, cluster_std=6.0, random_state=0)
+X = X.astype(np.float32)
+COMMON = {"C": 5.0, "gamma": 0.01, "cache": "cached", "random_state": 0, "epochs": 4}
+
+
+def fit(**parameters):
+    return PegasosSVC(**{**COMMON, **parameters}).fit(X, LABELS)
+
+
+def assert_same_bits(a, b):
+    for name in ("alpha_", "dual_coef_", "intercept_", "objective_", "duality_gap_", "support_"):
+        assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return fit()
+
+
+@pytest.fixture(scope="module")
+def polished():
+    return fit(polish=True, tol=1e-3)
+
+
+@pytest.mark.parametrize("cache_mb", [3.0, 40.0, 4000.0])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_model_is_the_same_for_any_memory_and_threads(reference, cache_mb, n_jobs):
+    """Rows given up, all rows of a pair kept, blocks of classes shared."""
+    assert_same_bits(reference, fit(cache_mb=cache_mb * n_jobs, n_jobs=n_jobs))
+
+
+@pytest.mark.parametrize("cache_mb", [3.0, 4000.0])
+def test_polished_model_is_the_same_for_any_memory_and_threads(polished, cache_mb):
+    assert polished.relative_gap_.max() <= 1e-3
+    assert_same_bits(polished, fit(cache_mb=cache_mb, n_jobs=2, polish=True, tol=1e-3))
+
+
+def test_model_is_the_same_for_any_threads_of_a_product(reference, monkeypatch):
+    monkeypatch.setattr(packed_module, "available_threads", lambda: 5)
+    monkeypatch.setattr(packed_module, "_WORK_OF_A_THREAD", 1.0)
+    assert_same_bits(reference, fit())
+
+
+MOONS, SIGNS = make_moons(1500, noise=0.2, random_state=0)
+TASK = make_problem(np.where(SIGNS > 0, 1, -1), 1e-4)
+
+
+def rows(**parameters):
+    return CachedRows(KernelBlocks(RBF(2.0), MOONS), **parameters)
+
+
+@pytest.mark.parametrize("block_rows", [1, 17, 256])
+def test_model_is_the_same_for_any_block_size(block_rows):
+    expected = pegasos(TASK, rows(), epochs=3, random_state=0)
+    result = pegasos(TASK, rows(block_rows=block_rows), epochs=3, random_state=0)
+    assert_array_equal(result.alpha, expected.alpha)
+    assert_array_equal(result.margins, expected.margins)
+
+
+@pytest.mark.parametrize("opening_rows", [50, 128, 10_000])
+@pytest.mark.parametrize("average", ["weighted", "suffix", None])
+def test_opening_changes_costs_alone(opening_rows, average):
+    """With any blocks of draws, or none of an opening at all."""
+    kwargs = {"epochs": 3, "random_state": 0, "average": average}
+    expected = pegasos(TASK, rows(), **kwargs)
+    result = pegasos(TASK, rows(opening_rows=opening_rows), **kwargs)
+    assert_array_equal(result.alpha, expected.alpha)
+    assert_allclose(result.margins, expected.margins, rtol=1e-9, atol=1e-12)
+    assert_allclose(result.objective, expected.objective, rtol=1e-12)
+
+
+def test_opening_computes_no_row_that_is_not_needed():
+    source = rows()
+    result = pegasos(TASK, source, epochs=1, random_state=0, trace=None)
+    n_kept = int((source._rows.slots >= 0).sum())
+    assert n_kept == np.count_nonzero(result.alpha)
+
+
+def test_opening_can_be_looked_at_and_left_at_any_step():
+    """Checkpoints in its middle bring the margins up to date, and are the same model."""
+    whole = pegasos(TASK, rows(), n_iter=1400, random_state=0, trace=[1, 100, 700, 1400])
+    part = pegasos(TASK, rows(), n_iter=700, random_state=0, trace=None)
+    assert part.objective == pytest.approx(whole.history.records[2].objective_average, rel=1e-12)
+    rest = pegasos(TASK, rows(), n_iter=700, random_state=0, trace=None, state=part.state)
+    assert_array_equal(rest.alpha, whole.alpha)
+    assert_allclose(rest.margins, whole.margins, rtol=1e-9, atol=1e-12)
+
+
+# --- the finisher by blocks -----------------------------------------------------------------------
+
+
+def finished(source, tol, weight=None, lam=1e-3, **options):
+    task = make_problem(np.where(SIGNS > 0, 1, -1), lam, weight)
+    run = make_run(
+        task, source, Options(), n_iter=None, epochs=1, trace=None, tol=None, seed=0, **options
+    )
+    while not run.finished:
+        run.advance(Stopper())
+    return run, polish(run, tol=tol)
+
+
+WEIGHTS = 1.0 + np.arange(SIGNS.size) % 3
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-4])
+def test_polish_by_blocks_certifies_what_is_asked(tol, weighted):
+    weight = WEIGHTS if weighted else None
+    source = rows(intercept_scaling=1.0)
+    _, result = finished(source, tol, weight)
+    task = make_problem(np.where(SIGNS > 0, 1, -1), 1e-3, weight)
+    truth = sdca(task, rows(intercept_scaling=1.0), tol=1e-7)
+    assert result.status == "tolerance"
+    assert result.relative_gap <= tol
+    assert result.dual_bound <= truth.objective * (1 + 1e-9)
+    assert result.objective >= truth.dual_bound * (1 - 1e-9)
+    assert result.objective <= truth.objective * (1 + tol) + 1e-12
+
+
+def test_polish_by_blocks_raises_the_dual_and_stays_feasible(monkeypatch):
+    duals = []
+    original = BlockAscent._evaluate
+
+    def watch(self):
+        original(self)
+        beta = self.loop.alpha
+        assert beta.min() >= 0
+        assert beta.max() <= 1
+        coef = beta * self.problem.weight / (self.problem.lam * beta.size)
+        gram = RBF(2.0).block(MOONS, MOONS)
+        signed = coef * self.problem.y
+        squared_norm = signed @ gram @ signed
+        duals.append(self.problem.lam * (coef.sum() - 0.5 * squared_norm))
+        assert_allclose(self.loop.base / (self.problem.lam * beta.size), gram @ signed, atol=1e-8)
+
+    monkeypatch.setattr(BlockAscent, "_evaluate", watch)
+    finished(rows(), 1e-6, lam=1e-5)
+    assert len(duals) > 2
+    assert np.all(np.diff(duals) >= -1e-12)
+
+
+def test_polish_by_blocks_needs_few_rows():
+    """Some blocks and the support, where single random steps touch most examples."""
+    source = rows()
+    _, result = finished(source, 1e-3, lam=1e-4)
+    n_kept = int((source._rows.slots >= 0).sum())
+    assert np.count_nonzero(result.coef) < n_kept < SIGNS.size / 3
+
+
+def test_polish_by_blocks_within_a_small_budget():
+    """Rows given up are computed again, and the model is the same."""
+    small = choose_source(
+        KernelBlocks(RBF(2.0), MOONS), cache="cached", cache_mb=1.0, intercept_scaling=0.0
+    )
+    assert small.n_held < 100
+    _, result = finished(small, 1e-2)
+    assert result.relative_gap <= 1e-2
+
+
+def test_polish_without_held_rows_goes_one_by_one():
+    run, result = finished(Streamed(KernelBlocks(RBF(2.0), MOONS[:, :])), 0.2, lam=1e-2)
+    assert run.rows.n_held == 0
+    assert result.relative_gap <= 0.2
+
+
+def test_polish_hears_a_deadline():
+    source = rows()
+    run, _ = finished(source, 0.9)
+    late = Stopper(max_time=1e-9)
+    result = polish(run, tol=1e-12, stopper=late)
+    assert result.status == "max_time"
+    assert 0 < result.relative_gap < 1
