@@ -164,7 +164,9 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         given = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         X, y = self._validate(X, y, reset=not self._continues())
         labels, weight, classes = self._targets(X, y, sample_weight)
-        pairs = multiclass.make_pairs(labels, classes.size, weight, self.lam, self.C)
+        pairs = multiclass.make_pairs(
+            labels, classes.size, weight, self.lam, self.C, grouped=self.sampling != "block"
+        )
         key = self._warm_key(X, labels, weight)
         states = self._earlier_states(key, len(pairs))
         rows_of, prepared = self._prepare(X, pairs)

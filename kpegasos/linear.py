@@ -8,18 +8,23 @@ computed when asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy import sparse
 
 from kpegasos.averaging import Combination
 from kpegasos.blocks import canonical_rows, check_magnitude
-from kpegasos.loops import CsrRows, DenseRows, Examples, LoopState, Rule
+from kpegasos.loops import CsrRows, DenseRows, Examples, LoopState, Rule, sparse_margins
+from kpegasos.products import available_threads
 from kpegasos.state import Method, run_loop
 
 #: Bytes of rows that are gathered at a time when margins are computed.
 _GATHER_BYTES = 1 << 24
+#: Multiplications from which on several threads are worth waking.
+_WORK_OF_A_THREAD = 1e7
 
 
 class LinearRows:
@@ -120,6 +125,17 @@ class LinearRows:
         vectors : ndarray of shape (n_features + 1, n_vectors)
         """
         result = np.empty((self.n_samples, vectors.shape[1]))
+        if isinstance(self._rows, CsrRows):
+            # Neither copied nor converted, as scipy's product would.
+            vectors = np.ascontiguousarray(vectors, dtype=np.float64)
+            many = self.X.nnz * vectors.shape[1] > _WORK_OF_A_THREAD
+            threads = available_threads() if many else 1
+            ends = [self.n_samples * k // threads for k in range(threads + 1)]
+            Parallel(threads, backend="threading")(
+                delayed(sparse_margins)(self._rows, vectors, begin, end, result)
+                for begin, end in pairwise(ends)
+            )
+            return result
         for rows in self._blocks():
             result[rows] = self._part(rows) @ vectors[:-1]
         result += self.offset * vectors[-1]

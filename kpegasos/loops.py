@@ -31,6 +31,8 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
+from kpegasos.prefetch import ask
+
 #: Status codes that a loop returns.
 DONE, NEED_ROW, RESCALE = 0, 1, 2
 #: Positions in `LoopState.scalars`.
@@ -46,6 +48,8 @@ SMALLEST_SCALE = 2.0**-10
 
 #: Moves of a dual variable up to this size do not keep a block in work.
 SMALLEST_MOVE = 1e-6
+# Draws that memory is asked for ahead of, and the most entries of a row to ask for.
+_AHEAD, _LONG_ROW = 8, 512
 # Margins that stay in a processor's first cache while many rows are added to them.
 _TILE = 2048
 
@@ -234,6 +238,37 @@ def _(rows, state, i, step, stamped_step):  # type: ignore[no-untyped-def]
         stamped[base.size - 1] += stamped_step * rows.offset
 
 
+@singledispatch
+def _foresee(rows: Any, draws: np.ndarray, position: int) -> Any:
+    """Have what the draws a few positions later will need fetched into the caches."""
+    raise TypeError(f"unknown rows: {type(rows).__name__}")
+
+
+@_foresee.register(KernelRows)
+def _(rows, draws, position):  # type: ignore[no-untyped-def]
+    pass
+
+
+@_foresee.register(DenseRows)
+def _(rows, draws, position):  # type: ignore[no-untyped-def]
+    if position + _AHEAD < draws.size:
+        row = rows.members[draws[position + _AHEAD]]
+        # The processor goes on by itself where a row is long.
+        for j in range(0, min(rows.X.shape[1], _LONG_ROW), 8):
+            ask(rows.X, row * rows.X.shape[1] + j)
+
+
+@_foresee.register(CsrRows)
+def _(rows, draws, position):  # type: ignore[no-untyped-def]
+    if position + 2 * _AHEAD < draws.size:
+        ask(rows.indptr, rows.members[draws[position + 2 * _AHEAD]])
+        row = rows.members[draws[position + _AHEAD]]
+        end = rows.indptr[row + 1]
+        for p in range(rows.indptr[row], min(end, rows.indptr[row] + _LONG_ROW), 8):
+            ask(rows.data, p)
+            ask(rows.indices, p)
+
+
 # The compiled loops pick the implementation by the type of the rows, once, at compile time; called
 # as plain Python (NUMBA_DISABLE_JIT=1), singledispatch makes the same choice.
 _JIT: Any = {"fastmath": _FAST, "nogil": True}
@@ -247,6 +282,11 @@ def _inner_overload(rows, base, i):  # type: ignore[no-untyped-def]
 @overload(_use, jit_options=_JIT)
 def _use_overload(rows, i, step):  # type: ignore[no-untyped-def]
     return _use.dispatch(rows.instance_class)
+
+
+@overload(_foresee, jit_options=_JIT)
+def _foresee_overload(rows, draws, position):  # type: ignore[no-untyped-def]
+    return _foresee.dispatch(rows.instance_class)
 
 
 @overload(_add, jit_options=_JIT)
@@ -268,6 +308,31 @@ def add_all(
     for i in members:
         signed = examples.signed[i]
         _add(rows, state, i, state.alpha[i] * signed, state.stamps[i] * signed)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def sparse_margins(
+    rows: CsrRows, vectors: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """``<v, (x_i, offset)>`` of the examples ``first`` to ``last`` for each column of ``vectors``.
+
+    Parameters
+    ----------
+    rows : CsrRows
+    vectors : ndarray of shape (n_features + 1, n_vectors), float64
+    first, last : int
+    out : ndarray of shape (n_samples, n_vectors), float64
+    """
+    last_feature = vectors.shape[0] - 1
+    for i in range(first, last):
+        row = rows.members[i]
+        for k in range(vectors.shape[1]):
+            out[i, k] = rows.offset * vectors[last_feature, k]
+        for p in range(rows.indptr[row], rows.indptr[row + 1]):
+            value = rows.data[p]
+            feature = rows.indices[p]
+            for k in range(vectors.shape[1]):
+                out[i, k] += value * vectors[feature, k]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -315,6 +380,7 @@ def primal_steps(
             # y <w_t, x> < 1 with w_t = scale q / (lam k (t - 1)); w_1 = 0 violates every margin.
             threshold = rule.lam * k * (t - 1)
             for b in range(k):
+                _foresee(rows, draws, position + b)
                 i = draws[position + b]
                 margin = examples.label[i] * _inner(rows, state.base, i) * scale
                 state.violating[b] = t == 1 or margin < threshold
@@ -380,6 +446,7 @@ def dual_steps(
     status = DONE
     position = start
     while position < stop:
+        _foresee(rows, draws, position)
         i = draws[position]
         beta = state.alpha[i]
         slack = 1.0 - examples.label[i] * _inner(rows, state.base, i) * to_margin

@@ -54,6 +54,7 @@ def make_pairs(
     C: float,
     *,
     normalise: bool = True,
+    grouped: bool = True,
 ) -> list[Pair]:
     """Binary problems of all pairs of classes.
 
@@ -69,12 +70,14 @@ def make_pairs(
     C : float
     normalise : bool, default=True
         Whether the weights of a pair are scaled to mean one; a chunk of a stream keeps its own.
+    grouped : bool, default=True
+        Whether the members of one class come before those of the other, as kernel blocks are
+        shared by class; only matters for more than two classes.
     """
     pairs = []
     for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
         members = np.flatnonzero(((labels == i) | (labels == j)) & (weight > 0))
-        if n_classes > 2:
-            # Grouped by class, as kernel blocks are shared.
+        if n_classes > 2 and grouped:
             members = members[np.argsort(labels[members], kind="stable")]
         positive = j if n_classes == 2 else i
         y = np.where(labels[members] == positive, 1.0, -1.0)

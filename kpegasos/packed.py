@@ -11,7 +11,7 @@ from kpegasos.kernels import InnerProductKernel
 from kpegasos.products import PackedRows, available_threads
 
 #: Bytes of kernel values that are finished while they are in a processor's cache.
-_HOT_BYTES = 1 << 19
+_HOT_BYTES = 1 << 18
 #: Multiplications that a thread should have before it is worth waking.
 _WORK_OF_A_THREAD = 1e7
 

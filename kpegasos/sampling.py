@@ -11,6 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+SAMPLINGS = ("permutation", "uniform", "block")
+#: Consecutive examples that ``"block"`` visits together.
+BLOCK = 64
 #: How many epochs a stream keeps at hand: the current one and what look-ahead reaches.
 _KEPT = 3
 
@@ -22,8 +25,9 @@ class IndexStream:
     ----------
     n_samples : int
         Indices are drawn from ``range(n_samples)``.
-    sampling : {"permutation", "uniform"}
-        A fresh permutation for each epoch, or independent uniform draws (MPB 2011, §7.5).
+    sampling : {"permutation", "uniform", "block"}
+        A fresh permutation for each epoch, independent uniform draws (MPB 2011, §7.5), or blocks of
+        `BLOCK` consecutive examples in the order of a fresh permutation of the blocks.
     seed : int
         Non-negative.
     key : sequence of int, default=()
@@ -31,10 +35,8 @@ class IndexStream:
     """
 
     def __init__(self, n_samples: int, sampling: str, seed: int, key: Sequence[int] = ()) -> None:
-        if sampling not in ("permutation", "uniform"):
-            raise ValueError(
-                f"sampling must be 'permutation' or 'uniform', got {sampling!r} instead"
-            )
+        if sampling not in SAMPLINGS:
+            raise ValueError(f"sampling must be one of {SAMPLINGS}, got {sampling!r} instead")
         self.n_samples = n_samples
         self.sampling = sampling
         self.seed = seed
@@ -49,6 +51,10 @@ class IndexStream:
             )
             if self.sampling == "permutation":
                 draws = rng.permutation(self.n_samples)
+            elif self.sampling == "block":
+                blocks = rng.permutation(-(-self.n_samples // BLOCK))
+                draws = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+                draws = draws[draws < self.n_samples]
             else:
                 draws = rng.integers(self.n_samples, size=self.n_samples)
             self._epochs[number] = draws.astype(np.int64, copy=False)

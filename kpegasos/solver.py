@@ -528,8 +528,9 @@ def pegasos(
         Draws per example.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform"}, default="permutation"
-        A fresh permutation each epoch, or independent draws as in the papers.
+    sampling : {"permutation", "uniform", "block"}, default="permutation"
+        A fresh permutation each epoch, independent draws as in the papers, or blocks of 64
+        consecutive rows in random order, for rows that come in no particular order.
     projection : bool, default=False
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"

@@ -234,7 +234,8 @@ def test_class_blocks_memory():
         (2001, 1024, CachedRows),
         (2001, 1.0, Streamed),
         (2500, 30.0, CachedRows),
-        (2500, 15.0, Streamed),
+        (2500, 15.0, CachedRows),
+        (2500, 8.0, Streamed),
     ],
 )
 def test_auto_fits_the_budget(n, cache_mb, expected):

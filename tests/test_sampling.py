@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kpegasos.sampling import IndexStream
+from kpegasos.sampling import BLOCK, IndexStream
 
-each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform"])
-SAMPLINGS = st.sampled_from(["permutation", "uniform"])
+each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "block"])
+SAMPLINGS = st.sampled_from(["permutation", "uniform", "block"])
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 10, 257])
@@ -100,3 +100,20 @@ def test_draws_are_in_range():
 def test_sampling_unknown():
     with pytest.raises(ValueError, match=r"sampling must be .* got 'cyclic'"):
         IndexStream(5, "cyclic", 0)
+
+
+def test_block_visits_every_example_once_an_epoch():
+    stream = IndexStream(1000, "block", 0)
+    for number in range(3):
+        assert_array_equal(np.sort(stream.epoch(number)), np.arange(1000))
+    assert not np.array_equal(stream.epoch(0), stream.epoch(1))
+
+
+def test_block_visits_consecutive_examples_together():
+    draws = IndexStream(1000, "block", 0).epoch(0)
+    starts = np.flatnonzero(np.diff(draws) != 1) + 1
+    blocks = np.split(draws, starts)
+    for block in blocks:
+        assert block[0] % BLOCK == 0
+    # The last block is shorter; two that happen to be neighbours look like one.
+    assert len(blocks) >= 1000 // BLOCK - 3
