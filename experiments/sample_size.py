@@ -1,0 +1,206 @@
+"""The run time does not depend on the number of examples: seconds to an accuracy against m and λ.
+
+The claim of ICML 2007 and MPB 2011: the steps to reach an accuracy are O(1/(λ ε)), whatever m;
+Shalev-Shwartz and Srebro (2008), whom the thesis on convergence cites, go further: with more data
+the time to a test error may fall. Documents of CCAT's shape, λ = 1e-4; the accuracy is a test error
+of 1.1 times the optimum of the largest m. Seconds are those of the solver (medians over seeds);
+those of the whole ``fit`` at the same number of steps, with validation and certificate, which look
+at every example, stand beside them. The dependence on λ is that of the seconds to f* + ε.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
+from kpegasos.datasets import make_text_like
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from experiments._runner import Run
+
+FULL_TIME = "4 min"
+QUICK_TIME = "15 s"
+
+LAM = 1e-4
+LAMS = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+EPSILON = 0.005
+_TEST = 23_149
+_LARGEST = 800_000
+
+
+def _sizes(quick: bool) -> tuple[int, ...]:
+    return (5_000, 20_000) if quick else (50_000, 100_000, 200_000, 400_000, _LARGEST)
+
+
+@cache
+def _data(quick: bool) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+    n_samples = _sizes(quick)[-1]
+    X, y = make_text_like(n_samples + _TEST, random_state=1)
+    return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
+
+
+def _errors(w: np.ndarray, quick: bool) -> float:
+    _, _, X_test, y_test = _data(quick)
+    return float(np.mean((X_test @ w > 0) != (y_test > 0)))
+
+
+def _best_error(quick: bool) -> float:
+    X, y, _, _ = _data(quick)
+    result = sdca(make_problem(y, LAM), linear_rows(X), tol=1e-3)
+    assert result.w is not None
+    return _errors(result.w, quick)
+
+
+def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[str, float]:
+    """Steps and seconds until the test error is at most the target."""
+    X, y, _, _ = _data(quick)
+    X, y = X[:n_samples], y[:n_samples]
+    rows, problem = linear_rows(X), make_problem(y, LAM)
+    reached: dict[str, float] = {}
+
+    def test(run: Any) -> bool:
+        if _errors(run.result().w, quick) <= target:
+            record = run.history.records[-1]
+            reached.update(steps=record.iteration, seconds=record.seconds)
+        return bool(reached)
+
+    pegasos(problem, rows, n_iter=2000, sampling="block", trace=None)
+    points = [int(t) for t in np.unique(np.geomspace(2000, 3e6, 90).astype(int))]
+    pegasos(
+        problem,
+        rows,
+        n_iter=points[-1],
+        sampling="block",
+        trace=points,
+        monitor=test,
+        random_state=seed,
+    )
+    if not reached:
+        return {"steps": float("nan"), "seconds": float("nan"), "fit_seconds": float("nan")}
+    model = LinearPegasosSVC(
+        lam=LAM,
+        fit_intercept=False,
+        n_iter=int(reached["steps"]),
+        sampling="block",
+        trace=None,
+        random_state=seed,
+    )
+    begin = time.perf_counter()
+    model.fit(X, y)
+    return {**reached, "fit_seconds": time.perf_counter() - begin}
+
+
+def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
+    """Steps and seconds until the objective is within ε of its optimum."""
+    X, y, _, _ = _data(quick)
+    n_samples = min(100_000, y.size)
+    rows, problem = linear_rows(X[:n_samples]), make_problem(y[:n_samples], lam)
+    f_star = sdca(problem, rows, tol=5e-4, max_epochs=200).dual_bound
+    reached: dict[str, float] = {}
+
+    def test(run: Any) -> bool:
+        record = run.history.records[-1]
+        if record.objective_average <= f_star + EPSILON:
+            reached.update(steps=record.iteration, seconds=record.seconds)
+        return bool(reached)
+
+    points = [int(t) for t in np.unique(np.geomspace(500, 2e7, 120).astype(int))]
+    pegasos(
+        problem,
+        rows,
+        n_iter=points[-1],
+        sampling="block",
+        trace=points,
+        monitor=test,
+        max_time=60,
+        random_state=seed,
+    )
+    return reached or {"steps": float("nan"), "seconds": float("nan")}
+
+
+def _exponent(x: list[float], y: list[float]) -> float:
+    """Slope of log y against log x."""
+    good = np.isfinite(y)
+    return float(np.polyfit(np.log(np.array(x)[good]), np.log(np.array(y)[good]), 1)[0])
+
+
+def compute(run: Run) -> dict[str, Any]:
+    """Measure against m at one λ, and against λ at one m."""
+    seeds = range(2 if run.quick else 9)
+    target = 1.1 * run.part("best error", partial(_best_error, run.quick))
+    by_size, by_lam = [], []
+    for n_samples in run.progress(_sizes(run.quick), "examples"):
+        runs = [
+            run.part(f"m {n_samples}, {s}", partial(_to_accuracy, n_samples, target, s, run.quick))
+            for s in seeds
+        ]
+        columns = ("steps", "seconds", "fit_seconds")
+        medians = {c: float(np.median(np.array([r[c] for r in runs], float))) for c in columns}
+        by_size.append({"m": n_samples, **medians})
+    for lam in run.progress(LAMS[:2] if run.quick else LAMS, "λ"):
+        runs = [
+            run.part(f"lam {lam:g}, {s}", partial(_to_epsilon, lam, s, run.quick))
+            for s in seeds[:3]
+        ]
+        medians = {
+            c: float(np.median(np.array([r[c] for r in runs], float))) for c in ("steps", "seconds")
+        }
+        by_lam.append({"lam": lam, **medians})
+    sizes = [row["m"] for row in by_size]
+    exponents = {
+        column: _exponent(sizes, [row[column] for row in by_size])
+        for column in ("steps", "seconds", "fit_seconds")
+    }
+    lams = [row["lam"] for row in by_lam]
+    exponents["steps against lam"] = _exponent(lams, [row["steps"] for row in by_lam])
+    exponents["seconds against lam"] = _exponent(lams, [row["seconds"] for row in by_lam])
+    return {
+        "seeds": list(seeds),
+        "table": by_size + by_lam,
+        "by_size": by_size,
+        "by_lam": by_lam,
+        "exponents": exponents,
+        "target_error": target,
+    }
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Seconds against the number of examples, and against λ."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4))
+    exponents = results["exponents"]
+    sizes = [row["m"] for row in results["by_size"]]
+    lines = {
+        "seconds": ("in the solver", "#D55E00", "o"),
+        "fit_seconds": ("whole fit, with certificate", "#0072B2", "s"),
+    }
+    for column, (label, color, marker) in lines.items():
+        seconds = [row[column] for row in results["by_size"]]
+        text = f"{label}: ∝ m^{exponents[column]:.2f}"
+        left.plot(sizes, seconds, color=color, marker=marker, label=text)
+    left.set(xscale="log", yscale="log", xlabel="documents m")
+    left.set_ylabel(f"seconds to a test error of {100 * results['target_error']:.2f}%")
+    left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    left.xaxis.set_minor_formatter(NullFormatter())
+    left.set_xticks(sizes)
+    left.tick_params(axis="x", rotation=30)
+    lams = [row["lam"] for row in results["by_lam"]]
+    seconds = [row["seconds"] for row in results["by_lam"]]
+    text = f"in the solver: ∝ λ^{exponents['seconds against lam']:.2f}"
+    right.plot(lams, seconds, color="#D55E00", marker="o", label=text)
+    right.plot(
+        lams, [seconds[0] * lams[0] / lam for lam in lams], color="#999999", ls=":", label="1/λ"
+    )
+    right.set(xscale="log", yscale="log", xlabel="λ", ylabel=f"seconds to f* + {EPSILON:g}")
+    for ax in (left, right):
+        ax.grid(alpha=0.3, which="both")
+        ax.legend()
+    return figure
