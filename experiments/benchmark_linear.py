@@ -57,7 +57,8 @@ def load(name: str, quick: bool) -> Data:
     """Load or make a problem."""
     lam = PROBLEMS[name][0]
     if name == "Covertype":
-        data = load_covtype()
+        # With columns onto [0, 1] the error is 22.6% for class 1 and 23.8% for class 2.
+        data = load_covtype(positive=1)
         n = 20_000 if quick else len(data.y_train)
         X, X_test = (np.asarray(X, np.float32) for X in (data.X_train[:n], data.X_test))
         return Data(X, data.y_train[:n], X_test, data.y_test, lam)
@@ -70,7 +71,12 @@ def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]
     """Name: function from an effort to an estimator, and the efforts."""
     data = load(name, quick)
     n_samples = data.y.size
-    common: dict[str, Any] = {"lam": data.lam, "fit_intercept": False, "trace": None, "random_state": 0}
+    common: dict[str, Any] = {
+        "lam": data.lam,
+        "fit_intercept": False,
+        "trace": None,
+        "random_state": 0,
+    }
 
     def ours(share: float, **options: Any) -> LinearPegasosSVC:
         return LinearPegasosSVC(n_iter=max(1, int(share * n_samples)), **common, **options)

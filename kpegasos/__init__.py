@@ -9,6 +9,7 @@ from kpegasos.history import History, Record
 from kpegasos.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, make_kernel
 from kpegasos.linear import LinearRows, linear_rows
 from kpegasos.objective import Problem, make_problem
+from kpegasos.outofcore import ArrayChunks, fit_chunks
 from kpegasos.solver import Result, pegasos
 from kpegasos.sources import Precomputed
 from kpegasos.streamed import Streamed
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "RBF",
+    "ArrayChunks",
     "CachedRows",
     "History",
     "Kernel",
@@ -33,6 +35,7 @@ __all__ = [
     "Result",
     "Sigmoid",
     "Streamed",
+    "fit_chunks",
     "linear_rows",
     "make_kernel",
     "make_problem",

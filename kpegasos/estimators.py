@@ -21,6 +21,7 @@ from kpegasos.gram import check_gram, choose_source
 from kpegasos.kernels import KERNELS, make_kernel, scale_gamma
 from kpegasos.linear import LinearRows
 from kpegasos.multiclass import Pair, share_classes
+from kpegasos.sampling import SAMPLINGS
 from kpegasos.solver import Result, Rows
 from kpegasos.sources import Precomputed
 from kpegasos.state import Options
@@ -125,7 +126,7 @@ object, default="rbf"
     n_iter_ : int or ndarray of shape (n_pairs,)
     lam_ : float or ndarray of shape (n_pairs,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
 
     See Also
     --------
@@ -329,8 +330,10 @@ class LinearPegasosSVC(BasePegasos):
         Steps T of each pair; wins over ``epochs``. May be less than one epoch.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform"}, default="permutation"
-        A fresh permutation each epoch, or independent draws.
+    sampling : {"permutation", "uniform", "block"}, default="permutation"
+        A fresh permutation each epoch, independent draws, or blocks of 64 consecutive rows in
+        random order: several times faster on data larger than the processor's caches, for rows
+        that come in no particular order (`sklearn.utils.shuffle` sees to that).
     projection : bool, default=False
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
@@ -376,7 +379,7 @@ class LinearPegasosSVC(BasePegasos):
     n_iter_ : int or ndarray of shape (n_pairs,)
     lam_ : float or ndarray of shape (n_pairs,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
 
     References
     ----------
@@ -390,6 +393,11 @@ class LinearPegasosSVC(BasePegasos):
     >>> LinearPegasosSVC(random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BasePegasos._parameter_constraints,
+        "sampling": [StrOptions(set(SAMPLINGS))],
+    }
 
     _streams: list[Stream] | None
 
@@ -500,30 +508,18 @@ class LinearPegasosSVC(BasePegasos):
         with self._unchanged_by_errors():
             return self._partial_fit(X, y, classes, sample_weight)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> LinearPegasosSVC:
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
-                "frequencies of a stream are not known ahead"
-            )
+    def _partial_fit(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, **of_streams: Any
+    ) -> LinearPegasosSVC:
         streams: list[Stream] | None = getattr(self, "_streams", None)
         X, y = self._validate(X, y, reset=streams is None)
-        check_magnitude(X)
-        options = Options(self.batch_size, self.sampling, self.projection, self.average)
         if streams is None:
             if classes is None:
                 classes = getattr(self, "classes_", None)
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
             classes = np.unique(classes)
-            if classes.size < 2:
-                raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            n_pairs = classes.size * (classes.size - 1) // 2
-            streams = [
-                new_stream(X.shape[1], options, self._offset, seed, number)
-                for number in range(n_pairs)
-            ]
+            streams = self._new_streams(X.shape[1], classes, **of_streams)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()}, "
@@ -531,11 +527,63 @@ class LinearPegasosSVC(BasePegasos):
             )
         else:
             classes = self.classes_
-        if streams[0].state.options != options or streams[0].offset != self._offset:
+        if streams[0].state.options != self._options or streams[0].offset != self._offset:
             raise ValueError(
                 "batch_size, sampling, projection, average, fit_intercept and intercept_scaling "
                 "must be those of the first call to partial_fit"
             )
+        pairs = self._chunk_pairs(X, y, classes, sample_weight)
+        # Ctrl-C waits for the end of the chunk: all pairs have seen it, or none.
+        with interruptible(Stopper()) as stopper:
+            for pair in pairs:
+                if pair.members.size:
+                    rows = LinearRows(X, members=pair.members, intercept_scaling=self._offset)
+                    advance_stream(streams[pair.number], pair.problem, rows)
+        self._take_over(streams, classes)
+        if stopper.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    @property
+    def _options(self) -> Options:
+        return Options(self.batch_size, self.sampling, self.projection, self.average)
+
+    def _new_streams(
+        self,
+        n_features: int,
+        classes: np.ndarray,
+        *,
+        seed: int | None = None,
+        lams: np.ndarray | None = None,
+    ) -> list[Stream]:
+        """Streams of all pairs before their first chunk, which sets ``lam`` unless it is given."""
+        if classes.size < 2:
+            raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
+        if seed is None:
+            seed = self._draw_seed()
+        n_pairs = classes.size * (classes.size - 1) // 2
+        streams = [
+            new_stream(n_features, self._options, self._offset, seed, number)
+            for number in range(n_pairs)
+        ]
+        if lams is not None:
+            for stream, lam in zip(streams, lams, strict=True):
+                stream.state.lam = float(lam)
+        return streams
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _chunk_pairs(
+        self, X: Any, y: np.ndarray, classes: np.ndarray, sample_weight: Any
+    ) -> list[Pair]:
+        """Pairs of classes within a chunk, whose weights are taken as they are."""
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
+                "frequencies of a stream are not known ahead"
+            )
+        check_magnitude(X)
         unknown = np.setdiff1d(y, classes)
         if unknown.size:
             raise ValueError(
@@ -544,15 +592,12 @@ class LinearPegasosSVC(BasePegasos):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         labels = np.searchsorted(classes, y)
         weight = weight * self._class_weights(classes, classes)[labels]
-        pairs = multiclass.make_pairs(
+        return multiclass.make_pairs(
             labels, classes.size, weight, self.lam, self.C, normalise=False
         )
-        # Ctrl-C waits for the end of the chunk: all pairs have seen it, or none.
-        with interruptible(Stopper()) as stopper:
-            for pair in pairs:
-                if pair.members.size:
-                    rows = LinearRows(X, members=pair.members, intercept_scaling=self._offset)
-                    advance_stream(streams[pair.number], pair.problem, rows)
+
+    def _take_over(self, streams: list[Stream], classes: np.ndarray) -> None:
+        """Make the streams' vectors the model."""
         for name in _OF_ONE_FIT:
             self.__dict__.pop(name, None)
         self._streams = streams
@@ -562,6 +607,3 @@ class LinearPegasosSVC(BasePegasos):
         self.intercept_ = self._offset * vectors[:, -1]
         steps = [stream.state.steps for stream in streams]
         self.n_iter_ = steps[0] if len(steps) == 1 else np.array(steps)
-        if stopper.interrupted:
-            raise KeyboardInterrupt
-        return self

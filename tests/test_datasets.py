@@ -14,19 +14,24 @@ import numpy as np
 import pooch
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse, vstack
+from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC, LinearSVC
 
-from kpegasos import _files, datasets
+from kpegasos import _files, datasets, linear_rows, make_problem, sdca
 from kpegasos.datasets import (
+    SvmlightChunks,
+    iter_svmlight,
     load_adult,
     load_covtype,
     load_fashion_mnist,
     load_mnist,
     load_rcv1_sample,
+    load_svmlight,
     load_usps,
     make_gaussian_noise,
     make_spirals,
+    make_text_like,
     make_toy,
     make_xor,
 )
@@ -115,6 +120,171 @@ def test_gaussian_noise_flips_the_given_fraction():
 def test_gaussian_noise_rejects_what_is_no_fraction(noise):
     with pytest.raises(ValueError, match="noise must be a fraction"):
         make_gaussian_noise(noise=noise)
+
+
+# Text at the papers' scale
+
+
+@pytest.fixture(scope="module")
+def text():
+    return make_text_like(40_000, random_state=0)
+
+
+def test_text_has_the_shape_of_rcv1(text):
+    X, y = text
+    assert X.shape == (40_000, 47_236)
+    assert X.dtype == np.float32
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert_array_equal(np.unique(y), [-1, 1])
+    assert abs(y.mean()) < 0.02
+    assert X.nnz / np.prod(X.shape) == pytest.approx(0.0016, rel=0.02)
+    assert np.diff(X.indptr).min() > 0
+    assert_allclose(X.multiply(X).sum(axis=1), 1, rtol=1e-5)
+    rebuilt = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+    assert rebuilt.has_canonical_format
+
+
+def test_text_words_follow_zipfs_law(text):
+    documents = np.sort(np.bincount(text[0].indices, minlength=47_236))[::-1]
+    ranks = np.array([200, 400, 800, 1600, 3200])
+    slope = np.polyfit(np.log(ranks), np.log(documents[ranks]), 1)[0]
+    assert slope == pytest.approx(-1, abs=0.2)
+
+
+def test_text_rare_words_weigh_more(text):
+    X = text[0]
+    documents = np.bincount(X.indices, minlength=X.shape[1])
+    weight = np.bincount(X.indices, X.data, minlength=X.shape[1]) / np.maximum(documents, 1)
+    common, rare = np.argsort(documents)[-50:], np.flatnonzero(documents == 10)
+    assert weight[rare].mean() > 2 * weight[common].mean()
+
+
+@pytest.mark.parametrize("n_samples", [1, 5000, 8192])
+def test_text_begins_alike_however_long_it_is(text, n_samples):
+    X, y = make_text_like(n_samples, random_state=0)
+    assert (text[0][:n_samples] != X).nnz == 0
+    assert_array_equal(y, text[1][:n_samples])
+    other, _ = make_text_like(n_samples, random_state=1)
+    assert (other != X).nnz > 0
+
+
+def test_text_noise_is_the_fraction_of_flipped_labels(text):
+    _, clean = make_text_like(40_000, noise=0, random_state=0)
+    assert np.mean(clean != text[1]) == pytest.approx(0.06, abs=0.005)
+
+
+def test_text_is_linear_but_for_the_noise():
+    for noise in (0, 0.06):
+        X, y = make_text_like(40_000, 2000, 0.04, noise=noise, random_state=0)
+        model = sdca(
+            make_problem(y[:35_000], 1e-4), linear_rows(X[:35_000]), tol=0.02, random_state=0
+        )
+        error = np.mean(np.sign(X[35_000:] @ model.w) != y[35_000:])
+        assert noise - 0.01 < error < noise + 0.012
+
+
+@pytest.mark.parametrize("n_features", [2, 3, 51])
+def test_text_of_few_words(n_features):
+    X, _ = make_text_like(300, n_features, 0.5, dtype=np.float64, random_state=0)
+    assert X.shape == (300, n_features)
+    assert X.dtype == np.float64
+    assert_allclose(X.multiply(X).sum(axis=1), 1)
+    assert len(np.unique(X.indices)) == n_features
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
+        ({"n_features": 1}, "n_features must be at least 2, got 1"),
+        ({"density": 0.6}, r"density must be between .* and 0\.5, got 0\.6"),
+        ({"density": 1e-6}, "density must be between"),
+        ({"noise": 1.5}, r"noise must be a fraction between 0 and 1, got 1\.5"),
+    ],
+)
+def test_text_rejects_what_is_out_of_range(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        make_text_like(**arguments)
+
+
+# Files in LIBSVM's format
+
+
+@pytest.fixture(scope="module")
+def small():
+    X, y = make_text_like(500, 300, 0.02, random_state=0)
+    return X, y
+
+
+@pytest.fixture
+def svmlight(small, tmp_path):
+    """The path of a file, plain or compressed."""
+
+    def write(suffix=""):
+        path = tmp_path / "small"
+        dump_svmlight_file(*small, str(path), zero_based=False)
+        if suffix:
+            packed = datasets._OPENERS[suffix](f"{path}{suffix}", "wb")
+            with packed:
+                packed.write(path.read_bytes())
+        return f"{path}{suffix}"
+
+    return write
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+def test_svmlight_whole_and_in_chunks(small, svmlight, suffix):
+    path = svmlight(suffix)
+    X, y = load_svmlight(path, n_features=300)
+    assert X.dtype == np.float32
+    assert_allclose(X.toarray(), small[0].toarray(), rtol=1e-6)
+    assert y.dtype == np.int64
+    assert_array_equal(y, small[1])
+    parts = list(iter_svmlight(path, n_features=300, chunk_size=64))
+    assert [part.shape[0] for part, _ in parts] == [64] * 7 + [52]
+    assert (vstack([part for part, _ in parts]) != X).nnz == 0
+    assert_array_equal(np.hstack([labels for _, labels in parts]), y)
+
+
+@pytest.mark.parametrize("n_bytes", [50, 777, 10_000, 10**6])
+def test_svmlight_chunks_by_number_are_a_partition(small, svmlight, n_bytes):
+    chunks = SvmlightChunks(svmlight(), n_features=300, chunk_mb=n_bytes / 2**20)
+    backwards = [chunks[number] for number in reversed(range(len(chunks)))]
+    X = vstack([part for part, _ in backwards[::-1]])
+    assert_allclose(X.toarray(), small[0].toarray(), rtol=1e-6)
+    assert_array_equal(np.hstack([labels for _, labels in backwards[::-1]]), small[1])
+    with pytest.raises(IndexError):
+        chunks[len(chunks)]
+
+
+def test_svmlight_chunk_starts_with_a_whole_line(tmp_path):
+    path = tmp_path / "even"
+    path.write_text("".join(f"{i % 2} 1:{i}\n" for i in range(10)))  # six bytes a line
+    chunks = SvmlightChunks(path, n_features=1, chunk_mb=12 / 2**20)
+    assert_array_equal(np.vstack([X.toarray() for X, _ in chunks])[:, 0], np.arange(10))
+
+
+def test_svmlight_chunk_without_a_row_is_empty(tmp_path):
+    (tmp_path / "long").write_text("1 " + " ".join(f"{j}:1" for j in range(1, 100)) + "\n")
+    chunks = SvmlightChunks(tmp_path / "long", n_features=99, chunk_mb=100 / 2**20)
+    assert [X.shape for X, _ in chunks] == [(1, 99)] + [(0, 99)] * (len(chunks) - 1)
+    assert len(chunks) > 1
+
+
+def test_svmlight_labels_that_are_not_whole_stay(tmp_path):
+    (tmp_path / "file").write_text("0.5 1:1\n-1 2:1\n")
+    assert_array_equal(load_svmlight(tmp_path / "file")[1], [0.5, -1])
+
+
+def test_svmlight_rejects(svmlight, tmp_path):
+    with pytest.raises(ValueError, match="path must be of a plain file"):
+        SvmlightChunks(svmlight(".gz"), n_features=300)
+    with pytest.raises(ValueError, match="chunk_mb must be positive, got 0"):
+        SvmlightChunks(svmlight(), n_features=300, chunk_mb=0)
+    with pytest.raises(ValueError, match="chunk_size must be at least 1, got 0"):
+        next(iter_svmlight(svmlight(), n_features=300, chunk_size=0))
+    with pytest.raises(ValueError, match="n_features"):
+        load_svmlight(svmlight(), n_features=10)
 
 
 # A tiny idx set, and the ways to it
@@ -322,6 +492,17 @@ def test_covtype_is_class_two_against_the_rest(data_folder, header):
     assert_allclose(np.unique(np.vstack([scaled.X_train, scaled.X_test])[:, 1]), [0, 0.5, 1])
 
 
+def test_covtype_positive_class_is_chosen(data_folder):
+    (data_folder / "covtype").mkdir()
+    rows = "".join(f"{i},{1 + i % 7}\n" for i in range(70)).encode()
+    (data_folder / "covtype" / "covtype.csv.gz").write_bytes(gzip.compress(rows))
+    data = load_covtype(positive=1, scale=False)
+    assert_array_equal(data.y_train == 1, data.X_train[:, 0] % 7 == 0)
+    assert data.target_names == ("rest", "spruce/fir")
+    with pytest.raises(ValueError, match="positive must be a class from 1 to 7, got 0"):
+        load_covtype(positive=0)
+
+
 def test_covtype_split_is_determined_by_random_state(data_folder):
     (data_folder / "covtype").mkdir()
     rows = "".join(f"{i},{1 + i % 7}\n" for i in range(70)).encode()
@@ -379,3 +560,11 @@ def test_real_images_classes_are_counted_in_the_test_set(load):
 def test_real_rcv1_rows_have_length_one():
     X = load_rcv1_sample().X_train
     assert_allclose(X.multiply(X).sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.usefixtures("real_data")
+def test_real_covtype_is_as_hard_as_in_the_papers():
+    data = load_covtype(positive=1)
+    model = sdca(make_problem(data.y_train, 1e-6), linear_rows(data.X_train), tol=0.02)
+    error = np.mean(np.sign(data.X_test @ model.w) != data.y_test)
+    assert error == pytest.approx(0.226, abs=0.004)

@@ -1,0 +1,82 @@
+"""The documentation: it builds without warnings, its code runs, and it leaves nothing out."""
+
+import importlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kpegasos
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+NEEDED = ("sphinx", "numpydoc", "myst_parser", "sphinx_gallery", "pydata_sphinx_theme")
+
+
+def documented():
+    """The full names in the lists of the API page."""
+    module, names = "kpegasos", set()
+    for line in (DOCS / "api.rst").read_text(encoding="utf-8").splitlines():
+        if found := re.fullmatch(r"\.\. (?:current)?module:: (\S+)", line):
+            module = found[1]
+        elif found := re.fullmatch(r"   ([A-Za-z_][\w.]*)", line):
+            names.add(f"{module}.{found[1]}")
+    return names
+
+
+@pytest.mark.parametrize("module", ["", ".plotting", ".theory", ".datasets"])
+def test_every_public_name_is_in_the_api_pages(module):
+    public = importlib.import_module(f"kpegasos{module}").__all__
+    expected = {f"kpegasos{module}.{name}" for name in public} - {"kpegasos.plotting.COLORS"}
+    assert expected <= documented()
+
+
+@pytest.mark.parametrize("page", ["index.md", "user_guide.md"])
+def test_code_of_the_pages_runs(page):
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S)
+    assert blocks
+    namespace = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), namespace)
+
+
+@pytest.mark.skipif(
+    not all(importlib.util.find_spec(name) for name in NEEDED), reason="needs kpegasos[docs]"
+)
+def test_site_builds_without_warnings(tmp_path):
+    # Pages are generated beside their sources, so these are copies; conf.py finds the rest as in a
+    # checkout.
+    ignored = shutil.ignore_patterns("auto_examples", "generated", "__pycache__")
+    shutil.copytree(DOCS, tmp_path / "docs", ignore=ignored)
+    for name in ("experiments", "figures", "kpegasos", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    result = subprocess.run(
+        [*command, "docs", "html"],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    site = tmp_path / "html"
+    for name in kpegasos.__all__:
+        assert f'id="kpegasos.{name}"' in (site / "generated" / f"kpegasos.{name}.html").read_text(
+            encoding="utf-8"
+        )
+    experiments = (site / "experiments.html").read_text(encoding="utf-8")
+    for figure in (ROOT / "figures").glob("*.png"):
+        assert f'id="{figure.stem.replace("_", "-")}"' in experiments
+    for example in (DOCS / "examples").glob("plot_*.py"):
+        assert (site / "auto_examples" / f"{example.stem}.html").exists()
+    everything = "".join(page.read_text(encoding="utf-8") for page in site.rglob("*.html"))
+    assert str(ROOT) not in everything
+    assert str(tmp_path) not in everything
+    assert "<math" in (site / "theory.html").read_text(encoding="utf-8")
