@@ -273,8 +273,8 @@ class Ascent:
 #: Examples of a block, and blocks between two evaluations of the gap.
 _BLOCK_SIZE = 256
 _BLOCKS_OF_A_ROUND = 8
-#: Passes over a block at the most: more of them where the dual hardly rises, since large C and smooth
-#: kernels make a block's own problem the hard one.
+#: Passes over a block at the most: more of them where the dual hardly rises, since large C and
+#: smooth kernels make a block's own problem the hard one.
 _FEWEST_PASSES, _MOST_PASSES = 50, 5000
 
 

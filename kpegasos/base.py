@@ -159,7 +159,14 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 setattr(self, name, before[name])
             raise
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> BasePegasos:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        watch: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> BasePegasos:
+        """Fit; ``watch`` is shown the attributes at each checkpoint and may end it."""
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         given = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         X, y = self._validate(X, y, reset=not self._continues())
@@ -173,7 +180,8 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         options = Options(self.batch_size, self.sampling, self.projection, self.average)
         callbacks = bool(getattr(self, "_skl_callbacks", []))
-        trace = "epoch" if callbacks and self.trace is None else self.trace
+        in_step = callbacks or watch is not None
+        trace = "epoch" if in_step and self.trace is None else self.trace
 
         for pair in pairs:
             if self.batch_size > pair.members.size:
@@ -205,8 +213,8 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             interruptible(Stopper(self.max_time)) as stopper,
             progress_bar(self.verbose, name, len(pairs)) as update,
         ):
-            if callbacks:
-                runs = self._fit_in_step(pairs, run_of, stopper, update, attributes, given)
+            if in_step:
+                runs = self._fit_in_step(pairs, run_of, stopper, update, attributes, given, watch)
                 results = [self._finish(run, stopper) for run in runs]
             else:
                 self._init_callback_context()
@@ -229,6 +237,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         update: Callable[[int, Run], None],
         attributes: Callable[[list[Result]], dict[str, Any]],
         given: dict[str, Any],
+        watch: Callable[[dict[str, Any]], bool] | None,
     ) -> list[Run]:
         """Train with callbacks: a whole model exists after each round of checkpoints."""
         runs = [run_of(pair, len(pairs)) for pair in pairs]
@@ -241,7 +250,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             stop = checkpoint.call_on_fit_task_end(
                 **given, reconstruction_attributes=lambda: attributes([r.result() for r in runs])
             )
-            if stop:
+            if stop or (watch is not None and watch(attributes([r.result() for r in runs]))):
                 for run in runs:
                     run.stop()
         context.call_on_fit_task_end(**given)

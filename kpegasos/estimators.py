@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -348,6 +350,13 @@ class LinearPegasosSVC(BasePegasos):
         Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
     trace : {"epoch", "log"}, sequence of int or None, default="epoch"
         Checkpoints of ``history_``; each costs one pass over the data.
+    early_stopping : bool, default=False
+        Set a part of the examples aside, and stop when its accuracy has not risen for some
+        checkpoints, as `SGDClassifier` does.
+    validation_fraction : float, default=0.1
+        That part, of each class.
+    n_iter_no_change : int, default=5
+        These checkpoints.
     class_weight : dict, "balanced" or None, default=None
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
     break_ties : bool, default=False
@@ -375,6 +384,8 @@ class LinearPegasosSVC(BasePegasos):
         Signed coefficients in SVC's layout.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
         Primal objective, its certified distance to the optimum, and that divided by the objective.
+    validation_scores_ : list of float
+        Accuracy on the part set aside, at each checkpoint; with ``early_stopping`` only.
     history_ : History or list of History
     n_iter_ : int or ndarray of shape (n_pairs,)
     lam_ : float or ndarray of shape (n_pairs,)
@@ -397,6 +408,9 @@ class LinearPegasosSVC(BasePegasos):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePegasos._parameter_constraints,
         "sampling": [StrOptions(set(SAMPLINGS))],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     }
 
     _streams: list[Stream] | None
@@ -418,6 +432,9 @@ class LinearPegasosSVC(BasePegasos):
         tol: float | None = None,
         max_time: float | None = None,
         trace: Any = "epoch",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         class_weight: Any = None,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
@@ -440,6 +457,9 @@ class LinearPegasosSVC(BasePegasos):
         self.tol = tol
         self.max_time = max_time
         self.trace = trace
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
@@ -447,6 +467,41 @@ class LinearPegasosSVC(BasePegasos):
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        watch: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> BasePegasos:
+        if not self.early_stopping:
+            return super()._fit(X, y, sample_weight, watch)
+        if self.warm_start:
+            raise ValueError("early_stopping must be False with warm_start=True, got True instead")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
+        aside = train_test_split(
+            np.arange(weight.size),
+            test_size=self.validation_fraction,
+            stratify=np.asarray(y),
+            random_state=self.random_state,
+        )[1]
+        # Examples of no weight take no part, and keep their place in alpha_ and support_.
+        weight_aside = weight[aside].copy()
+        weight[aside] = 0.0
+        X_aside, y_aside = _safe_indexing(X, aside), np.asarray(y)[aside]
+        scores: list[float] = []
+
+        def score(attributes: dict[str, Any]) -> bool:
+            model = copy.copy(self)
+            model.__dict__.update(attributes)
+            scores.append(model.score(X_aside, y_aside, sample_weight=weight_aside))
+            recent, before = scores[-self.n_iter_no_change :], scores[: -self.n_iter_no_change]
+            return bool(before) and max(recent) <= max(before)
+
+        super()._fit(X, y, weight, score)
+        self.validation_scores_ = scores
+        return self
 
     def _prepare(
         self, X: Any, pairs: list[Pair]

@@ -129,6 +129,16 @@ def total_steps(n_iter: int | None, epochs: float | None, n_samples: int, batch_
     return max(1, math.ceil(epochs * n_samples / batch_size))
 
 
+def _growing(first: int, last: int, rows: LinearRows) -> list[int]:
+    """Steps ever further apart, from a fraction of an epoch on."""
+    begin, points = max(1, rows.n_samples // 8), []
+    number = 0
+    while (step := int(begin * 1.5**number)) < last - first:
+        points.append(first + step)
+        number += 1
+    return points
+
+
 class Checkpoints:
     """Steps in ``(first, last]`` at which a run is recorded; ``last`` always among them.
 
@@ -492,7 +502,8 @@ def make_run(
     last = first + total_steps(n_iter, epochs, problem.y.size, options.batch_size)
     keep = trace is not None or tol is not None
     if tol is not None and trace is None:
-        trace = "epoch"
+        # A check costs as much as a pass over the data where rows are linear.
+        trace = _growing(first, last, rows) if isinstance(rows, LinearRows) else "epoch"
     points = Checkpoints(trace, first, last, problem.y.size, options.batch_size)
     return Run(problem, rows, state, points, keep=keep)
 
@@ -540,7 +551,8 @@ def pegasos(
     max_time : float, default=None
         Seconds after which the model reached so far is returned.
     trace : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Checkpoints; None evaluates at the end only.
+        Checkpoints; None evaluates at the end only, or with ``tol`` where it has to: each epoch,
+        or, for linear rows, at steps that grow by half.
     random_state : int, RandomState or None, default=None
         Makes the index stream.
     state : State, default=None

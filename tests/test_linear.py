@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.model_selection import train_test_split
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, linear, linear_rows, make_problem, pegasos, sdca
 
@@ -86,3 +87,57 @@ def test_fewer_steps_than_an_epoch_are_a_model():
         clf = LinearPegasosSVC(n_iter=500, sampling=sampling, random_state=0, trace=None).fit(X, y)
         assert clf.n_iter_ == 500
         assert clf.score(X, y) > 0.9
+
+
+# --- stopping early -------------------------------------------------------------------------------
+
+
+def overlapping(n_samples=2000, n_classes=2):
+    return make_blobs(n_samples, centers=n_classes, cluster_std=4.0, random_state=0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_early_stopping_ends_when_the_score_no_longer_rises(n_classes):
+    X, y = overlapping(n_classes=n_classes)
+    clf = LinearPegasosSVC(epochs=500, early_stopping=True, n_iter_no_change=3, random_state=0).fit(
+        X, y
+    )
+    scores = clf.validation_scores_
+    assert 3 < len(scores) < 500
+    assert max(scores[-3:]) <= max(scores[:-3])
+    # And no earlier: before the last checkpoint one of the last three was the best.
+    assert max(scores[-4:-1]) > max(scores[:-4], default=-1)
+
+
+def test_early_stopping_trains_on_the_other_examples_alone():
+    X, y = overlapping()
+    kwargs = {"epochs": 3, "n_iter_no_change": 50, "random_state": 0}
+    clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.25, **kwargs).fit(X, y)
+    assert clf.alpha_.size == y.size
+    assert clf.history_["iteration"].tolist() == [1500, 3000, 4500]
+    _, aside = train_test_split(np.arange(y.size), test_size=0.25, stratify=y, random_state=0)
+    assert not clf.alpha_[aside].any()
+    assert not np.isin(clf.support_, aside).any()
+    assert clf.validation_scores_[-1] == clf.score(X[aside], y[aside])
+
+
+def test_early_stopping_is_refused_with_a_warm_start():
+    with pytest.raises(ValueError, match="early_stopping must be False with warm_start=True"):
+        LinearPegasosSVC(early_stopping=True, warm_start=True).fit(*overlapping())
+
+
+@pytest.mark.parametrize(("name", "value"), [("validation_fraction", 1.0), ("n_iter_no_change", 0)])
+def test_early_stopping_refuses_what_makes_no_sense(name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of LinearPegasosSVC"):
+        LinearPegasosSVC(**{name: value}).fit(*overlapping())
+
+
+def test_tolerance_of_linear_rows_is_checked_ever_more_rarely():
+    """A check looks at all rows: from a part of an epoch on, at steps that grow by half."""
+    task = make_problem(Y, 1e-2)
+    result = pegasos(task, linear_rows(DENSE), epochs=200, tol=0.05, trace=None, random_state=0)
+    steps = result.history["iteration"]
+    assert result.status == "tolerance"
+    assert result.relative_gap <= 0.05
+    assert steps[0] == N // 8
+    assert np.all(np.diff(steps) >= 0.45 * steps[:-1])
