@@ -1,9 +1,9 @@
 """The journal paper's kernel table: seconds to its accuracy on Adult, USPS, MNIST, then and now.
 
 Shalev-Shwartz, Singer, Srebro, Cotter (2011), Tables 2 and 3: Gaussian kernel, no intercept,
-seconds until the primal objective is within ε of its optimum, where ε is such that the test error is 1.1
-times the optimum's. The paper does not say how features are scaled, so the error at the optimum is
-computed for several normalisations and held against the published one.
+seconds until the primal objective is within ε of its optimum, where ε is such that the test error
+is 1.1 times the optimum's. The paper does not say how features are scaled, so the error at the
+optimum is computed for several normalisations and held against the published one.
 
 Pegasos and our polished runs have the paper's problem. The peers have an intercept; they are judged
 on the problem with a constant feature, against that problem's optimum. Each tolerance of theirs is
