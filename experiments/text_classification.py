@@ -5,6 +5,13 @@ The claim is the papers' headline: ICML 2007 trains CCAT in 2 s, MPB 2011 reache
 `datasets.make_text_like`, of CCAT's shape; seconds are those of the solver, as the papers count
 them, without reading, checking and certifying. Medians over seeds, all averages from the same
 draws.
+
+Verdict: reproduced, and ahead: the last iterate is at the paper's ε after .06 s and 198,000 steps,
+the t-weighted average after .12 s and 275,000 (.18 s with permutations), a quarter to a third of an
+epoch, with a test error of 6.04 to 6.06% (6.04% at the optimum); at 1.1 times the optimal error
+they are after .007 and .012 s. A step takes 260 to 320 ns in blocks of rows, 580 by permutations.
+The uniform average needs 1.4 times as many steps, and the suffix average more time a step, for the
+sums that it sets aside.
 """
 
 from __future__ import annotations

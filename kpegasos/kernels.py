@@ -1,11 +1,10 @@
 """Kernel functions, evaluated a block at a time.
 
 A kernel is any object with ``block(A, B) -> (n_a, n_b)``, ``diag(A) -> (n_a,)`` and a flag
-``positive_definite``. The built-in
-ones are small frozen dataclasses. Those that depend on inner products alone share one matrix
-product (BLAS, or scipy for sparse rows) followed by an in-place map from ``<a, b>``, ``‖a‖²``,
-``‖b‖²`` to the kernel value; a new one of that sort needs only its map. Where rows are kept and
-when they are computed is the business of `kpegasos.gram`.
+``positive_definite``. The built-in ones are small frozen dataclasses. Those that depend on inner
+products alone share one matrix product followed by an in-place map from ``<a, b>``, ``‖a‖²``,
+``‖b‖²`` to the kernel value; a new one of that sort needs its map, its diagonal and the flag. Where
+rows are kept and when they are computed is the business of `kpegasos.gram`.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class OneVsOneDisplay:
             If there are not as many axes as quantities.
         """
         if ax is None:
-            size = (4.2 * len(self.values), 3.6)
+            size = (4.2 * len(self.values), 4.2)
             _, ax = plt.subplots(
                 1, len(self.values), figsize=size, layout="constrained", squeeze=False
             )
