@@ -50,7 +50,7 @@ NORMALISATIONS: dict[str, Any] = {
     "unit rows": normalize,
 }
 CHOSEN = {"Adult": "as they come", "USPS 8": "to [0, 1]", "MNIST 8": "as they come"}
-_EPOCHS = {"Adult": 30, "USPS 8": 300, "MNIST 8": 60}
+_EPOCHS = {"Adult": 10, "USPS 8": 200, "MNIST 8": 30}
 _CACHE_MB = 1024.0
 
 
@@ -181,7 +181,7 @@ def _peer(name: str, solver: str, quick: bool) -> dict[str, Any]:
     ours = {"epochs": 0.5, "polish": True, "tol": 1e-3, "cache_mb": _CACHE_MB}
     bound = in_a_process({**common, "solver": "kpegasos", "parameters": ours})["dual_bound"]
     result: dict[str, Any] = {}
-    for tol in (1.0, 1e-1, 1e-2, 1e-3):
+    for tol in (1e-1, 1e-2, 1e-3):
         result = in_a_process({**common, "solver": solver, "parameters": {"tol": tol}})
         if result["objective"] <= bound + published["epsilon"]:
             break
@@ -208,7 +208,7 @@ def compute(run: Run) -> dict[str, Any]:
             )
     splits = [
         run.part(f"USPS split {seed}", partial(_resplit_usps, seed))
-        for seed in run.progress(0 if run.quick else 10, "splits")
+        for seed in run.progress(0 if run.quick else 5, "splits")
     ]
     table = []
     for name in run.progress(names, "solvers"):
@@ -230,6 +230,8 @@ def compute(run: Run) -> dict[str, Any]:
         polished = run.part(f"{name}, polished", partial(_polished, name, f_star, run.quick))
         row |= {f"polished_{key}": polished[key] for key in ("seconds", "test_error")}
         for solver in installed()[1:]:
+            if solver == "scikit-learn" and name == "MNIST 8":
+                continue  # minutes
             peer = run.part(f"{name}, {solver}", partial(_peer, name, solver, run.quick))
             row |= {f"{solver}_{key}": peer[key] for key in ("seconds", "test_error", "tol")}
         row |= {

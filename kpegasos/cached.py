@@ -25,6 +25,8 @@ from kpegasos.streamed import Streamed, streamed_bytes
 
 #: A block is filled up to about this many rows with doubtful ones.
 SMALL_BLOCK = 32
+#: Share of the rows that can be held from which on the support's do not fit with those to come.
+_CROWDED = 0.75
 
 
 class RowBuffers:
@@ -63,7 +65,8 @@ class CachedRows(KernelSource):
 
     In the first epoch margins still swing, and most forecasts of violators would be wrong. So its
     draws are scored against the support alone, as by `Streamed`; the rows of the violators found
-    are computed when margins are asked for, at the latest when the epoch is over.
+    are computed when margins are asked for, at the latest when the epoch is over. Where the budget
+    does not hold the support's rows it goes on like that.
 
     Parameters
     ----------
@@ -168,13 +171,18 @@ class CachedRows(KernelSource):
         examples: Examples,
         rule: Rule,
     ) -> int:
-        """Run the loop over those of the draws that belong to the first epoch; returns how many."""
+        """Run the loop over the draws that rows are not kept for; returns how many."""
         k = rule.batch_size
         opening = self._opening
         if opening is None or not method.from_zero or k > opening.largest_batch:
             return 0
-        part = min(stop, self.n_samples // k * k - int(state.counters[STEPS]) * k)
+        part = self.n_samples // k * k - int(state.counters[STEPS]) * k
         if part <= 0:
+            # Rows that would be given up before they are used again are better not kept at all.
+            crowded = np.count_nonzero(state.alpha) > _CROWDED * self.n_held
+            part = stop if crowded else 0
+        part = min(stop, part)
+        if part == 0:
             return 0
         opening.advance(method, state, draws, part, examples, rule)
         self.evaluations += opening.evaluations

@@ -106,7 +106,7 @@ class Streamed(KernelSource):
         for left in range(0, support.size, width):
             part = slice(left, min(support.size, left + width))
             margins += self._against(members, support, part) @ coef[part]
-        values = np.ascontiguousarray(self._blocks.block(members, members))
+        values = self._among(members)
         self.evaluations += members.size * (support.size + members.size)
         rows = KernelRows(
             values,
@@ -149,6 +149,17 @@ class Streamed(KernelSource):
         values = np.empty((members.size, part.stop - part.start), self._blocks.dtype)
         features, norms = self._blocks.features(members), self._blocks.squared_norms[members]
         self._packed.write(features, norms, values, part.start, part.stop)
+        return values
+
+    def _among(self, members: np.ndarray) -> np.ndarray:
+        """Kernel values of some members against each other."""
+        if self._packed is None:
+            return np.ascontiguousarray(self._blocks.block(members, members))
+        values = np.empty((members.size, members.size), self._blocks.dtype)
+        features, norms = self._blocks.features(members), self._blocks.squared_norms[members]
+        packed = self._blocks.packed_kernel(members.size)
+        packed.append(features, norms)
+        packed.write(features, norms, values)
         return values
 
     def forget(self) -> None:
