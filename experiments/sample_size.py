@@ -6,6 +6,12 @@ the time to a test error may fall. Documents of CCAT's shape, λ = 1e-4; the acc
 of 1.1 times the optimum of the largest m. Seconds are those of the solver (medians over seeds);
 those of the whole ``fit`` at the same number of steps, with validation and certificate, which look
 at every example, stand beside them. The dependence on λ is that of the seconds to f* + ε.
+
+Verdict: reproduced for m: some 10,000 steps for any m from 50,000 to 800,000, seconds in the solver
+like m^0.06; the whole fit, at .03 to .35 s, like m^0.85, as reading, checking and certifying look
+at every row. That more data need fewer steps does not show, as 50,000 documents are enough already.
+Against λ the bound is cautious: seconds to f* + .005 grow like λ^-0.4, steps like λ^-0.6 over two
+decades, and like 1/λ only at the small end.
 """
 
 from __future__ import annotations
