@@ -8,6 +8,13 @@ optimum is computed for several normalisations and held against the published on
 Pegasos and our polished runs have the paper's problem. The peers have an intercept; they are judged
 on the problem with a constant feature, against that problem's optimum. Each tolerance of theirs is
 run; the table has the first that is within ε. Data are dense float32.
+
+Verdict: with Adult as it comes (0 and 1) and pixels of MNIST divided by 255 the published errors at
+the optimum hold (14.93% for 14.9%, .57% for .57%). On USPS none of these gives .457%: features in
+[0, 1] come nearest, 1.30% in the files' split and .56 to .96% in five others of the paper's size.
+Pegasos is at ε after 4.3 s on Adult (30 s in 2011) and 84 s on MNIST (4,200 s), the ratio to LASVM
+of then turned round; on USPS, where all but a few examples are support vectors and ε is .08% of the
+optimum, not within 200 epochs. Polished runs take 2.1, .3 and 2.9 s, intelex 3.1, .8 and 8.0 s.
 """
 
 from __future__ import annotations
@@ -263,7 +270,8 @@ def plot(results: dict[str, Any]) -> Figure:
                 seconds = row.get(key)
                 peer = label.endswith("SVC")
                 ax.barh(label, seconds or 0, color="#0072B2" if peer else color, left=0)
-                text = f" {seconds:.3g} s" if seconds else " not reached"
+                missing = " not reached" if key in row else " not run"
+                text = f" {seconds:,.{0 if seconds >= 100 else 2}f} s" if seconds else missing
                 ax.text(seconds or 0.1, label, text, va="center", fontsize=10)
         ax.set_xscale("log")
         ax.set_xlim(0.1, 1e5)
