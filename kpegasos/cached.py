@@ -179,8 +179,8 @@ class CachedRows(KernelSource):
         part = self.n_samples // k * k - int(state.counters[STEPS]) * k
         if part <= 0:
             # Rows that would be given up before they are used again are better not kept at all.
-            crowded = np.count_nonzero(state.alpha) > _CROWDED * self.n_held
-            part = stop if crowded else 0
+            fits = np.count_nonzero(state.alpha) <= _CROWDED * self.n_held
+            part = 0 if fits or self.n_held == self.n_samples else stop
         part = min(stop, part)
         if part == 0:
             return 0
