@@ -6,6 +6,13 @@ at growing numbers of steps or passes, several times; the first setting whose me
 0.1% of the certified optimum, or whose test error is at most 1.1 times the optimum's, gives its
 time: the whole call of ``fit``, validation and certificate included. No intercept, as in the paper;
 features are float32.
+
+Verdict: on text ours is first to 1% (.32 s for the last iterate, .41 s for the t-weighted average;
+SGDClassifier .43, LinearSVC 2.2) and to 0.1% (.40, .43 and 2.8 s), of which some .2 s are checking
+the data and the certificate; a step takes 220 to 280 ns, reading its row from memory would take 36.
+On Covertype the error at the optimum is 22.4% (published 22.6); at 1.1 times that ours is after
+.09 s, SGDClassifier after .19 averaged and 1.5 not; to 1% 2.3 s, LinearSVC 4.8, SGDClassifier
+not within 50 passes, while 0.1% is reached by LinearSVC alone.
 """
 
 from __future__ import annotations
@@ -38,7 +45,7 @@ PROBLEMS: dict[str, tuple[float, str]] = {
 }
 _TEST = 23_149
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0)
-_PASSES = (1, 2, 3, 5, 10, 20, 50, 100)
+_PASSES = (1, 2, 3, 5, 10, 20, 50)
 GOALS = ("within 1% of f*", "within 0.1% of f*", "1.1 times the optimal test error")
 
 
@@ -142,7 +149,7 @@ def _measure(name: str, solver: str, effort: float, quick: bool) -> dict[str, fl
             begin = time.perf_counter()
             model.fit(data.X, data.y)
             seconds.append(time.perf_counter() - begin)
-            if seconds[0] > 20:
+            if seconds[0] > 5:
                 break
     w = np.ravel(model.coef_).astype(float)
     objective = primal(data.X @ w, float(w @ w), make_problem(data.y, data.lam))
@@ -238,7 +245,7 @@ COLORS = {
 def plot(results: dict[str, Any]) -> Figure:
     """Suboptimality and test error against seconds."""
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import ScalarFormatter
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
 
     figure, axes = plt.subplots(len(results["optima"]), 2, figsize=(10, 8), squeeze=False)
     for (left, right), (name, optimum) in zip(axes, results["optima"].items(), strict=True):
@@ -261,5 +268,6 @@ def plot(results: dict[str, Any]) -> Figure:
         for ax in (left, right):
             ax.grid(alpha=0.3)
             ax.xaxis.set_major_formatter(ScalarFormatter())
+            ax.xaxis.set_minor_formatter(NullFormatter())
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
