@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kpegasos import RBF, PegasosSVC, make_problem
-from kpegasos.blocks import kernel_decision
+from kpegasos.core.problem import primal
 from kpegasos.datasets import load_adult, load_fashion_mnist, load_mnist, load_usps
-from kpegasos.multiclass import make_pairs, pair_coefficients
-from kpegasos.objective import primal
+from kpegasos.estimators._one_vs_one import make_pairs, pair_coefficients
+from kpegasos.kernels.matrix import kernel_decision
 
 MEBIBYTE = 1 << 20
 
@@ -85,7 +85,7 @@ def installed() -> list[str]:
 def make_model(solver: str, task: Task, parameters: dict[str, Any]) -> Any:
     """Estimator of a solver."""
     if solver == "kpegasos":
-        return PegasosSVC(task.C, gamma=task.gamma, trace=None, random_state=0, **parameters)
+        return PegasosSVC(task.C, gamma=task.gamma, checkpoints=None, random_state=0, **parameters)
     if solver == "scikit-learn-intelex":
         from sklearnex.svm import SVC
     else:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kpegasos import PegasosSVC
-from kpegasos.animation import TrainingAnimation
 from kpegasos.datasets import make_toy
+from kpegasos.plotting.animation import TrainingAnimation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,9 +28,9 @@ N_SAMPLES, C, GAMMA = 200, 10.0, 2.0
 N_ITER, GRID = 40_000, 50
 
 
-def _record(n_iter: int) -> dict[str, Any]:
+def _record(n_steps: int) -> dict[str, Any]:
     X, y = make_toy("moons", N_SAMPLES, random_state=0)
-    model = PegasosSVC(C=C, gamma=GAMMA, n_iter=n_iter, trace="log", random_state=0)
+    model = PegasosSVC(C=C, gamma=GAMMA, n_steps=n_steps, checkpoints="log", random_state=0)
     recorded = TrainingAnimation.from_estimator(model, X.round(3), y, grid_resolution=GRID)
     # Three digits, and not decimals: level lines stay smooth where f is nearly 0.
     values = [float(f"{value:.3g}") for value in recorded.values.ravel()]
@@ -47,8 +47,8 @@ def _record(n_iter: int) -> dict[str, Any]:
 
 def compute(run: Run) -> dict[str, Any]:
     """Train once and record every checkpoint."""
-    n_iter = 10 if run.quick else N_ITER
-    recorded = run.part("run", lambda: _record(n_iter))
+    n_steps = 10 if run.quick else N_ITER
+    recorded = run.part("run", lambda: _record(n_steps))
     history = recorded["history"]
     rows = zip(*history.values(), strict=True)
     support = [int(np.count_nonzero(alpha)) for alpha in recorded["alpha"]]

@@ -58,7 +58,7 @@ def _excess(
     """Suboptimality of each kind of iterate after each number of steps, a row for each seed."""
     _, y, rows = setting(name)
     problem = make_problem(y, LAM_MS[name] / y.size)
-    options: dict[str, Any] = {"n_iter": steps[-1], "trace": steps, "sampling": sampling}
+    options: dict[str, Any] = {"n_steps": steps[-1], "checkpoints": steps, "sampling": sampling}
     excess = {}
     for average in AVERAGES:
         histories = [

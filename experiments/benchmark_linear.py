@@ -27,8 +27,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
+from kpegasos.core.problem import primal
 from kpegasos.datasets import load_covtype, make_text_like
-from kpegasos.objective import primal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,12 +81,12 @@ def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]
     common: dict[str, Any] = {
         "lam": data.lam,
         "fit_intercept": False,
-        "trace": None,
+        "checkpoints": None,
         "random_state": 0,
     }
 
     def ours(share: float, **options: Any) -> LinearPegasosSVC:
-        return LinearPegasosSVC(n_iter=max(1, int(share * n_samples)), **common, **options)
+        return LinearPegasosSVC(n_steps=max(1, int(share * n_samples)), **common, **options)
 
     def sgd(passes: float, average: bool) -> SGDClassifier:
         return SGDClassifier(
@@ -163,7 +163,7 @@ def _measure(name: str, solver: str, effort: float, quick: bool) -> dict[str, fl
     if isinstance(model, LinearPegasosSVC):
         row["relative_gap"] = float(model.relative_gap_)
         row["loop_nanoseconds_a_step"] = float(
-            1e9 * model.history_["seconds"][-1] / np.ravel(model.n_iter_)[0]
+            1e9 * model.history_["seconds"][-1] / np.ravel(model.n_steps_)[0]
         )
     return row
 

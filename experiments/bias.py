@@ -31,7 +31,7 @@ from sklearn.svm import SVC
 
 from kpegasos import linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import load_usps, make_gaussian_noise
-from kpegasos.solver import Run as PegasosRun
+from kpegasos.solvers.pegasos import PegasosRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,10 +113,10 @@ def _constant(
     pegasos(
         make_problem(y, LAM),
         linear_rows(X, intercept_scaling=size),
-        n_iter=steps[-1],
+        n_steps=steps[-1],
         batch_size=BATCH,
         sampling="uniform",
-        trace=steps,
+        checkpoints=steps,
         random_state=seed,
         monitor=note,
     )
@@ -124,12 +124,12 @@ def _constant(
 
 
 def _averages(
-    X: np.ndarray, y: np.ndarray, k: int, n_iter: int, seed: int, treatment: str, b: float = 0.0
+    X: np.ndarray, y: np.ndarray, k: int, n_steps: int, seed: int, treatment: str, b: float = 0.0
 ) -> Iterator[tuple[int, np.ndarray, float]]:
     """Yield t and the t-weighted averages of w and b after each step."""
     rng = np.random.default_rng(seed)
     w, w_mean, b_mean = np.zeros(X.shape[1]), np.zeros(X.shape[1]), b
-    for t in range(1, n_iter + 1):
+    for t in range(1, n_steps + 1):
         drawn = rng.integers(y.size, size=k)
         labels, features = y[drawn], X[drawn]
         f = features @ w
@@ -155,11 +155,11 @@ def _along(
     return found
 
 
-def _search(X: np.ndarray, y: np.ndarray, n_iter: int, seed: int) -> tuple[float, float]:
+def _search(X: np.ndarray, y: np.ndarray, n_steps: int, seed: int) -> tuple[float, float]:
     """Golden section over |b| ≤ 1 + 1/√λ, which holds the optimum as ‖w*‖ ≤ 1/√λ."""
 
     def least(b: float) -> float:
-        *_, (_, w, _) = _averages(X, y, BATCH, n_iter // EVALUATIONS, seed, "fixed", b)
+        *_, (_, w, _) = _averages(X, y, BATCH, n_steps // EVALUATIONS, seed, "fixed", b)
         found.append((_objective(X, y, w, b), b))
         return found[-1][0]
 
@@ -188,7 +188,7 @@ def _runs(name: str, treatment: str, steps: list[int], seeds: int) -> np.ndarray
         if treatment.startswith("constant"):
             values.append(_constant(X, y, float(treatment.split()[1]), steps, seed))
         elif treatment == "search":
-            values.append([_search(X, y, n_iter, seed) for n_iter in steps])
+            values.append([_search(X, y, n_steps, seed) for n_steps in steps])
         else:
             k = SMALL_BATCH if treatment == "small batch" else BATCH
             values.append(_along(X, y, k, steps, seed, treatment.removeprefix("small ")))
@@ -208,8 +208,8 @@ def compute(run: Run) -> dict[str, Any]:
         values = np.array(run.part(f"{name}, {treatment}", work))
         excess = np.percentile(values[:, :, 0] - optima[name]["f*"], [20, 50, 80], axis=0)
         off = np.percentile(np.abs(values[:, :, 1] - optima[name]["b*"]), [20, 50, 80], axis=0)
-        for i, n_iter in enumerate(steps):
-            row = {"data": name, "treatment": treatment, "T": n_iter}
+        for i, n_steps in enumerate(steps):
+            row = {"data": name, "treatment": treatment, "T": n_steps}
             row["k"] = SMALL_BATCH if treatment == "small batch" else BATCH
             for key, found in (("suboptimality", excess), ("b_off", off)):
                 row |= dict(zip((f"{key}_20", key, f"{key}_80"), found[:, i], strict=True))

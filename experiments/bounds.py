@@ -65,7 +65,7 @@ def _bracket() -> dict[str, Any]:
 
 def _averages(steps: list[int], seeds: int, options: dict[str, Any]) -> np.ndarray:
     problem, rows, _ = _setting()
-    options = {"n_iter": steps[-1], "trace": steps, **options}
+    options = {"n_steps": steps[-1], "checkpoints": steps, **options}
     return np.array(
         [
             pegasos(problem, rows, random_state=seed, **options).history["objective_average"]
@@ -81,7 +81,9 @@ def _iterates(steps: list[int], seeds: range) -> dict[str, Any]:
     options: dict[str, Any] = {"sampling": "uniform", "projection": True, "average": None}
     means, random = [], []
     for seed in seeds:
-        run = pegasos(problem, rows, n_iter=steps[-1], trace=every, random_state=seed, **options)
+        run = pegasos(
+            problem, rows, n_steps=steps[-1], checkpoints=every, random_state=seed, **options
+        )
         objectives = np.array([1.0, *run.history["objective_last"][:-1]])  # w_1 = 0
         means.append([objectives[:n].mean() for n in steps])
         rng = np.random.default_rng(seed)
@@ -97,14 +99,14 @@ def _best(random: np.ndarray, runs: int) -> np.ndarray:
 
 
 def _row(
-    statement: str, source: str, n_iter: int, delta: float | None, values: np.ndarray, bound: Any
+    statement: str, source: str, n_steps: int, delta: float | None, values: np.ndarray, bound: Any
 ) -> dict[str, Any]:
     """Compare excess objectives with a bound on their mean, or on all but a fraction delta."""
     measured = float(values.mean() if delta is None else np.quantile(values, 1 - delta))
     return {
         "statement": statement,
         "source": source,
-        "T": n_iter,
+        "T": n_steps,
         "delta": delta,
         "measured": measured,
         "bound": float(bound),

@@ -50,17 +50,19 @@ def _bracket() -> dict[str, Any]:
         "objective": result.objective,
         "dual_bound": result.dual_bound,
         "relative_gap": result.relative_gap,
-        "epochs": result.n_iter / N_SAMPLES,
+        "epochs": result.n_steps / N_SAMPLES,
         "status": result.status,
     }
 
 
 def _histories(name: str, n_draws: int, seeds: int) -> dict[str, Any]:
     options = CONFIGURATIONS[name]
-    n_iter = n_draws // options.get("batch_size", 1)
+    n_steps = n_draws // options.get("batch_size", 1)
     problem, rows = _setting()
     histories = [
-        pegasos(problem, rows, n_iter=n_iter, trace="log", random_state=seed, **options).history
+        pegasos(
+            problem, rows, n_steps=n_steps, checkpoints="log", random_state=seed, **options
+        ).history
         for seed in range(seeds)
     ]
     kept = COLUMNS if name == "default" else COLUMNS[:2]

@@ -25,7 +25,7 @@ from scipy import sparse
 
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import make_text_like
-from kpegasos.distributed import fit_dask
+from kpegasos.large.dask import fit_dask
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ SEEDS = (0, 1, 2)
 
 def _model(seed: int, epochs: int = EPOCHS) -> LinearPegasosSVC:
     return LinearPegasosSVC(
-        lam=1e-4, fit_intercept=False, epochs=epochs, trace=None, random_state=seed
+        lam=1e-4, fit_intercept=False, epochs=epochs, checkpoints=None, random_state=seed
     )
 
 
@@ -77,7 +77,7 @@ def _measure(model: LinearPegasosSVC, fit: Any, X_test: Any, y_test: np.ndarray)
     fit(model)
     seconds = time.perf_counter() - begin
     error = float(np.mean(model.predict(X_test) != y_test))
-    return {"seconds": round(seconds, 2), "test_error": error, "steps": model.n_iter_}
+    return {"seconds": round(seconds, 2), "test_error": error, "steps": model.n_steps_}
 
 
 def compute(run: Run) -> dict[str, Any]:

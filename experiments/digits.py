@@ -55,7 +55,7 @@ def _halves() -> tuple[Any, ...]:
 
 
 def _model(kernel: str, **parameters: Any) -> PegasosSVC:
-    return PegasosSVC(kernel=kernel, trace=None, random_state=0, **parameters)
+    return PegasosSVC(kernel=kernel, checkpoints=None, random_state=0, **parameters)
 
 
 def _search(model: Any, kernel: str, cs: tuple[float, ...], folds: int) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _example(seeds: int) -> dict[str, Any]:
     """The example's model by SVC and by Pegasos with several seeds."""
     X, y, X_test, y_test = _halves()
     ours = [
-        PegasosSVC(**EXAMPLE, trace=None, random_state=seed).fit(X, y).score(X_test, y_test)
+        PegasosSVC(**EXAMPLE, checkpoints=None, random_state=seed).fit(X, y).score(X_test, y_test)
         for seed in range(seeds)
     ]
     return {"SVC": SVC(**EXAMPLE).fit(X, y).score(X_test, y_test), "PegasosSVC": ours}

@@ -40,10 +40,10 @@ _PEGASOS: dict[str, Any] = {"n_jobs": 2, "random_state": 0}
 _RBF: dict[str, Any] = {"C": 10.0, "gamma": 0.03}
 #: Name, model, divisor of the training images used, factor of the pixels.
 MODELS: tuple[tuple[str, Any, int, float], ...] = (
-    (LINEAR, LinearPegasosSVC(C=0.1, epochs=100, trace=None, **_PEGASOS), 1, 1.0),
+    (LINEAR, LinearPegasosSVC(C=0.1, epochs=100, checkpoints=None, **_PEGASOS), 1, 1.0),
     (
         "LinearPegasosSVC, defaults, raw pixels",
-        LinearPegasosSVC(trace=None, **_PEGASOS),
+        LinearPegasosSVC(checkpoints=None, **_PEGASOS),
         1,
         255.0,
     ),
@@ -63,9 +63,9 @@ MODELS: tuple[tuple[str, Any, int, float], ...] = (
         )
         for seed in range(3)
     ),
-    ("PegasosSVC RBF, {n:,} images", PegasosSVC(trace=None, **_RBF, **_PEGASOS), 6, 1.0),
+    ("PegasosSVC RBF, {n:,} images", PegasosSVC(checkpoints=None, **_RBF, **_PEGASOS), 6, 1.0),
     ("SVC RBF, {n:,} images", SVC(**_RBF), 6, 1.0),
-    ("PegasosSVC RBF, {n:,} images", PegasosSVC(trace=None, **_RBF, **_PEGASOS), 1, 1.0),
+    ("PegasosSVC RBF, {n:,} images", PegasosSVC(checkpoints=None, **_RBF, **_PEGASOS), 1, 1.0),
 )
 REPORTED = {"term paper: Pegasos": 0.8029, "term paper: scikit-learn Linear SVM": 0.729}
 

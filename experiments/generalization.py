@@ -114,10 +114,10 @@ def _curves(
         X, y = population.draw(n, seed)
         longest = max(longest, data_radius(X))
         problem, rows = make_problem(y, lam), linear_rows(X)
-        options = {**options, "trace": None, "random_state": seed}
+        options = {**options, "checkpoints": None, "random_state": seed}
         state, done = None, 0
         for i, step in enumerate(steps):
-            result = pegasos(problem, rows, n_iter=step - done, state=state, **options)
+            result = pegasos(problem, rows, n_steps=step - done, state=state, **options)
             state, done = result.state, step
             w = np.asarray(result.w)
             errors[seed, i] = population.error(w)

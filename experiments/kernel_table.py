@@ -28,8 +28,8 @@ from sklearn.preprocessing import normalize
 
 from experiments._kernel_peers import in_a_process, installed, load
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos
-from kpegasos.blocks import kernel_decision
 from kpegasos.datasets import load_usps
+from kpegasos.kernels.matrix import kernel_decision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,7 +74,7 @@ def _optimum(
         epochs=0.5,
         polish=True,
         tol=tol,
-        trace=None,
+        checkpoints=None,
         cache_mb=_CACHE_MB,
         random_state=0,
     ).fit(X, y)
@@ -139,7 +139,7 @@ def _pegasos(name: str, optimum: float, quick: bool) -> dict[str, Any]:
         rows,
         epochs=epochs,
         sampling="uniform",
-        trace=list(range(step, epochs * n_samples + 1, step)),
+        checkpoints=list(range(step, epochs * n_samples + 1, step)),
         random_state=0,
         monitor=watch,
     )
@@ -159,7 +159,7 @@ def _polished(name: str, optimum: float, quick: bool) -> dict[str, Any]:
             epochs=0.5,
             polish=True,
             tol=published["epsilon"] / (optimum + published["epsilon"]),
-            trace=None,
+            checkpoints=None,
             cache_mb=_CACHE_MB,
             random_state=0,
         )

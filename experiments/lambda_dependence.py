@@ -52,7 +52,7 @@ def _objectives(name: str, lam: float, epochs: tuple[int, ...], seeds: int) -> d
     for seed in range(seeds):
         for method, options in METHODS.items():
             run = pegasos(
-                problem, rows, n_iter=steps[-1], trace=steps, random_state=seed, **options
+                problem, rows, n_steps=steps[-1], checkpoints=steps, random_state=seed, **options
             )
             found[method].append(run.history["objective_average"])
         run = sdca(problem, rows, tol=0.0, max_epochs=epochs[-1], random_state=seed)

@@ -49,7 +49,7 @@ def _fit(problem: str, kernel: str, epochs: int, tol: float) -> dict[str, Any]:
             "train_accuracy": model.score(X, y),
             "test_accuracy": model.score(X_test, y_test),
             "support_vectors": len(model.support_),
-            "epochs": model.n_iter_ / N_TRAIN,
+            "epochs": model.n_steps_ / N_TRAIN,
             "objective": model.objective_,
             "certified_gap": model.duality_gap_,
             "relative_gap": model.relative_gap_,

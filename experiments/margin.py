@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
-from kpegasos.solver import Run as PegasosRun
+from kpegasos.solvers.pegasos import PegasosRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,7 +101,7 @@ def _degrees(result: Result) -> float:
     return float(np.rad2deg(np.arctan2(result.w[1], result.w[0])))
 
 
-def _runs(C: float, n_iter: int, seeds: int) -> dict[str, Any]:
+def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     """Margins of the averaged iterate along Pegasos runs, and of the optimum of the objective."""
     X, y = _data()
     signs = np.where(y == 1, 1.0, -1.0)
@@ -119,8 +119,8 @@ def _runs(C: float, n_iter: int, seeds: int) -> dict[str, Any]:
         result = pegasos(
             problem,
             rows,
-            n_iter=n_iter,
-            trace="log",
+            n_steps=n_steps,
+            checkpoints="log",
             random_state=seed,
             monitor=note,
         )
@@ -159,10 +159,10 @@ def _runs(C: float, n_iter: int, seeds: int) -> dict[str, Any]:
 
 def compute(run: Run) -> dict[str, Any]:
     """Search all lines, then run Pegasos for each C with every seed."""
-    n_iter, seeds = (10_000, 5) if run.quick else (1_000_000, SEEDS)
+    n_steps, seeds = (10_000, 5) if run.quick else (1_000_000, SEEDS)
     best = run.part("search", _search)
     fits = {
-        f"{C:g}": run.part(f"C = {C:g}", partial(_runs, C, n_iter, seeds))
+        f"{C:g}": run.part(f"C = {C:g}", partial(_runs, C, n_steps, seeds))
         for C in run.progress(CS, "values of C")
     }
     table = []
@@ -179,7 +179,7 @@ def compute(run: Run) -> dict[str, Any]:
                 "pegasos_share_20": low,
                 "pegasos_share_80": high,
                 "pegasos_relative_gap": np.median(fit["gap"]),
-                "passes": n_iter / N_SAMPLES,
+                "passes": n_steps / N_SAMPLES,
             }
         )
     return {

@@ -51,7 +51,11 @@ def _finals(name: str, method: str, k: int, steps: list[int], seeds: int) -> np.
     """Objective of the returned iterate after each number of steps, a row for each seed."""
     _, y, rows = setting(name)
     problem = make_problem(y, LAM_M / y.size)
-    options: dict[str, Any] = {"n_iter": max(steps), "trace": sorted(set(steps)), "batch_size": k}
+    options: dict[str, Any] = {
+        "n_steps": max(steps),
+        "checkpoints": sorted(set(steps)),
+        "batch_size": k,
+    }
     options |= METHODS[method]
     values = []
     for seed in range(seeds):

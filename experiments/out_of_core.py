@@ -83,7 +83,9 @@ def _measure(
     """Train within a limit; runs in a process of its own."""
     if limit_mb:
         resource.setrlimit(resource.RLIMIT_DATA, (limit_mb << 20, limit_mb << 20))
-    model = LinearPegasosSVC(lam=1e-4, fit_intercept=False, epochs=2, trace=None, random_state=0)
+    model = LinearPegasosSVC(
+        lam=1e-4, fit_intercept=False, epochs=2, checkpoints=None, random_state=0
+    )
     begin = time.perf_counter()
     X, y = None, None
     try:

@@ -52,7 +52,7 @@ def _objectives(
     """Objective of the last and of the t-weighted average iterate, a row for each seed."""
     _, y, rows = setting(name)
     problem = make_problem(y, lam)
-    options: dict[str, Any] = {"n_iter": steps[-1], "trace": steps, "projection": projection}
+    options: dict[str, Any] = {"n_steps": steps[-1], "checkpoints": steps, "projection": projection}
     histories = [
         pegasos(problem, rows, sampling="uniform", random_state=seed, **options).history
         for seed in range(seeds)

@@ -76,14 +76,14 @@ def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[
             reached.update(steps=record.iteration, seconds=record.seconds)
         return bool(reached)
 
-    pegasos(problem, rows, n_iter=2000, sampling="block", trace=None)
+    pegasos(problem, rows, n_steps=2000, sampling="block", checkpoints=None)
     points = [int(t) for t in np.unique(np.geomspace(2000, 3e6, 90).astype(int))]
     pegasos(
         problem,
         rows,
-        n_iter=points[-1],
+        n_steps=points[-1],
         sampling="block",
-        trace=points,
+        checkpoints=points,
         monitor=test,
         random_state=seed,
     )
@@ -92,9 +92,9 @@ def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[
     model = LinearPegasosSVC(
         lam=LAM,
         fit_intercept=False,
-        n_iter=int(reached["steps"]),
+        n_steps=int(reached["steps"]),
         sampling="block",
-        trace=None,
+        checkpoints=None,
         random_state=seed,
     )
     begin = time.perf_counter()
@@ -120,9 +120,9 @@ def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
     pegasos(
         problem,
         rows,
-        n_iter=points[-1],
+        n_steps=points[-1],
         sampling="block",
-        trace=points,
+        checkpoints=points,
         monitor=test,
         max_time=60,
         random_state=seed,

@@ -22,11 +22,10 @@ import numpy as np
 
 from experiments._settings import bracket, setting
 from kpegasos import make_problem
-from kpegasos.sampling import IndexStream
-from kpegasos.solver import Checkpoints
-from kpegasos.solver import Run as PegasosRun
-from kpegasos.state import Options, new_state
-from kpegasos.stopping import Stopper
+from kpegasos.core.draws import IndexStream
+from kpegasos.core.state import PegasosOptions, new_state
+from kpegasos.solvers.pegasos import Checkpoints, PegasosRun
+from kpegasos.solvers.stopping import Stopper
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +67,7 @@ def _curves(name: str, sampling: str, epochs: list[float], seeds: int) -> dict[s
     steps = [round(epoch * m) for epoch in epochs]
     last, average = [], []
     for seed in range(seeds):
-        state = new_state(m, rows.base_size, Options(), problem.lam, seed)
+        state = new_state(m, rows.image_size, PegasosOptions(), problem.lam, seed)
         points = Checkpoints(steps, 0, steps[-1], m, 1)
         stream = _stream(sampling, m, seed)
         run = PegasosRun(problem, rows, state, points, stream=stream)

@@ -25,8 +25,8 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
+from kpegasos.core.draws import IndexStream
 from kpegasos.datasets import make_gaussian_noise, make_toy
-from kpegasos.sampling import IndexStream
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +68,8 @@ def _moons(n_samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(y == 1, 1.0, -1.0)
 
 
-def _steps(n_iter: int) -> list[int]:
-    return sorted({round(step) for step in 10 ** (np.arange(0, 8 * np.log10(n_iter) + 0.5) / 8)})
+def _steps(n_steps: int) -> list[int]:
+    return sorted({round(step) for step in 10 ** (np.arange(0, 8 * np.log10(n_steps) + 0.5) / 8)})
 
 
 class Judge:
@@ -112,9 +112,9 @@ def _wrong(judge: Judge, slip: str, draws: np.ndarray, steps: list[int]) -> list
     return found
 
 
-def _kernel_rules(n_iter: int, seeds: int) -> dict[str, Any]:
+def _kernel_rules(n_steps: int, seeds: int) -> dict[str, Any]:
     """Suboptimality and test error along the runs of each rule, a row for each seed."""
-    judge, steps = Judge(), _steps(n_iter)
+    judge, steps = Judge(), _steps(n_steps)
     found: dict[str, list[Any]] = {
         rule: [] for rule in (CORRECT, "label", "threshold", "scaling", "code")
     }
@@ -129,10 +129,10 @@ def _kernel_rules(n_iter: int, seeds: int) -> dict[str, Any]:
 
         options: dict[str, Any] = {"sampling": "uniform", "average": None, "random_state": seed}
         run = pegasos(
-            judge.problem, judge.rows, n_iter=n_iter, trace=steps, monitor=note, **options
+            judge.problem, judge.rows, n_steps=n_steps, checkpoints=steps, monitor=note, **options
         )
         assert run.state is not None
-        draws = IndexStream(N_SAMPLES, "uniform", run.state.seed).take(0, n_iter)
+        draws = IndexStream(N_SAMPLES, "uniform", run.state.seed).take(0, n_steps)
         found[CORRECT].append(correct)
         found["scaling"].append(unscaled)
         for slip in ("label", "threshold", "code"):
@@ -144,16 +144,16 @@ def _kernel_rules(n_iter: int, seeds: int) -> dict[str, Any]:
     }
 
 
-def _gradients(n_iter: int) -> dict[str, Any]:
+def _gradients(n_steps: int) -> dict[str, Any]:
     """Steps along the full gradient, and along what is printed in its place."""
     X, y = make_gaussian_noise(N_SAMPLES, separation=4.0, random_state=0)
     y, lam = np.where(y == 1, 1.0, -1.0), 0.01
-    problem, rows, steps = make_problem(y, lam), linear_rows(X), _steps(n_iter)
+    problem, rows, steps = make_problem(y, lam), linear_rows(X), _steps(n_steps)
     optimum = sdca(problem, rows, tol=1e-8, max_epochs=20_000, random_state=0).dual_bound
     options: dict[str, Any] = {"batch_size": N_SAMPLES, "average": None, "random_state": 0}
-    right = pegasos(problem, rows, n_iter=n_iter, trace=steps, **options).history
+    right = pegasos(problem, rows, n_steps=n_steps, checkpoints=steps, **options).history
     w, printed = np.zeros(2), []
-    for t in range(1, n_iter + 1):
+    for t in range(1, n_steps + 1):
         # The mean loss is a number: it is subtracted from every coordinate, as numpy would do.
         w = w - (lam * w + np.maximum(0.0, 1 - y * (X @ w)).mean()) / (lam * t)
         loss = np.maximum(0.0, 1 - y * (X @ w)).mean()
@@ -188,12 +188,12 @@ def _runtimes(m: int, lam: float, seeds: int, most: int) -> list[float]:
         run = pegasos(
             problem,
             rows,
-            n_iter=most,
-            trace=_steps(most),
+            n_steps=most,
+            checkpoints=_steps(most),
             monitor=lambda run: run.history.records[-1].objective_average < optimum + EPSILON,
             **options,
         )
-        reached.append(run.n_iter if run.objective < optimum + EPSILON else np.nan)
+        reached.append(run.n_steps if run.objective < optimum + EPSILON else np.nan)
     return reached
 
 
@@ -228,10 +228,10 @@ def _table(
 
 def compute(run: Run) -> dict[str, Any]:
     """Run every rule."""
-    n_iter, seeds = (10_000, 2) if run.quick else (N_STEPS, SEEDS)
+    n_steps, seeds = (10_000, 2) if run.quick else (N_STEPS, SEEDS)
     lams = LAMS[:3] if run.quick else LAMS
-    kernel = run.part("kernel rules", partial(_kernel_rules, n_iter, seeds))
-    full = run.part("full gradient", partial(_gradients, min(n_iter, 10_000)))
+    kernel = run.part("kernel rules", partial(_kernel_rules, n_steps, seeds))
+    full = run.part("full gradient", partial(_gradients, min(n_steps, 10_000)))
     zero = run.part("step zero", _zero)
     runtimes: dict[str, list[Any]] = {str(m): [] for m in SIZES}
     for m, lam in run.progress(list(product(SIZES, lams)), "runtimes"):

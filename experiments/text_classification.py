@@ -69,9 +69,9 @@ def _curve(average: str | None, sampling: str, seed: int, quick: bool) -> dict[s
         errors.append(float(np.mean((X_test @ w > 0) != (y_test > 0))))
 
     kwargs: dict[str, Any] = {"average": average, "sampling": sampling}
-    pegasos(problem, rows, n_iter=1000, trace=None, **kwargs)  # compiles
+    pegasos(problem, rows, n_steps=1000, checkpoints=None, **kwargs)  # compiles
     result = pegasos(
-        problem, rows, n_iter=last, trace=points, monitor=test, random_state=seed, **kwargs
+        problem, rows, n_steps=last, checkpoints=points, monitor=test, random_state=seed, **kwargs
     )
     return {
         "steps": points,

@@ -1,18 +1,26 @@
 """kpegasos: Pegasos support vector machines, kernel and linear, with a certified duality gap."""
 
-from kpegasos.ascent import sdca
-from kpegasos.blocks import KernelBlocks
-from kpegasos.cached import CachedRows
+from kpegasos.core.problem import Problem, make_problem
 from kpegasos.estimators import LinearPegasosSVC, PegasosSVC
-from kpegasos.gram import make_rows
-from kpegasos.history import History, Record
-from kpegasos.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, make_kernel
-from kpegasos.linear import LinearRows, linear_rows
-from kpegasos.objective import Problem, make_problem
-from kpegasos.outofcore import ArrayChunks, fit_chunks
-from kpegasos.solver import Result, pegasos
-from kpegasos.sources import Precomputed
-from kpegasos.streamed import Streamed
+from kpegasos.kernels.functions import (
+    RBF,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    make_kernel,
+)
+from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.large.chunks import ArrayChunks, fit_chunks
+from kpegasos.rows.base import GramRows
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.choose import make_rows
+from kpegasos.rows.features import FeatureRows, linear_rows
+from kpegasos.rows.uncached import UncachedRows
+from kpegasos.solvers.dual_ascent import sdca
+from kpegasos.solvers.history import History, Record
+from kpegasos.solvers.pegasos import Result, pegasos
 
 __version__ = "0.1.0"
 
@@ -20,21 +28,21 @@ __all__ = [
     "RBF",
     "ArrayChunks",
     "CachedRows",
+    "FeatureRows",
+    "GramRows",
     "History",
     "Kernel",
-    "KernelBlocks",
+    "KernelMatrix",
     "Laplacian",
     "Linear",
     "LinearPegasosSVC",
-    "LinearRows",
     "PegasosSVC",
     "Polynomial",
-    "Precomputed",
     "Problem",
     "Record",
     "Result",
     "Sigmoid",
-    "Streamed",
+    "UncachedRows",
     "fit_chunks",
     "linear_rows",
     "make_kernel",

@@ -1,6 +1,6 @@
 """What the papers prove about Pegasos, as functions to hold next to a measurement.
 
-All bounds are for the problem of `kpegasos.objective` with equal weights, ``f(w) = lam/2 ‖w‖² +
+All bounds are for the problem of `kpegasos.core.problem` with equal weights, ``f(w) = lam/2 ‖w‖² +
 mean hinge``, where ``‖x‖ ≤ R`` in feature space (`data_radius`), for steps ``1/(lam t)`` from
 ``w_1 = 0``. "In expectation" and "with probability" ask for mini-batches A_t of independent draws,
 ``sampling="uniform"``; these proofs do not cover permutations. No bound depends on the size k of a
@@ -20,7 +20,7 @@ best of several runs        `best_of_runs_bound`                                
 ==========================  ===================================================  ================
 
 T steps make ``w_1, …, w_{T+1}``. The theorems speak of ``w_1, …, w_T``; the averages of
-`kpegasos.averaging` leave out ``w_1 = 0`` instead of ``w_{T+1}``, and obey the same bounds.
+`kpegasos.core.averaging` leave out ``w_1 = 0`` instead of ``w_{T+1}``, and obey the same bounds.
 
 References
 ----------
@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kpegasos.kernels import Kernel, make_kernel
+from kpegasos.kernels.functions import Kernel, make_kernel
 
 __all__ = [
     "average_iterate_bound",
@@ -67,10 +67,10 @@ def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
     return values
 
 
-def _steps(n_iter: ArrayLike, least: int = 3) -> Values:
-    values = np.asarray(n_iter, dtype=np.float64)
+def _steps(n_steps: ArrayLike, least: int = 3) -> Values:
+    values = np.asarray(n_steps, dtype=np.float64)
     holds = (values >= least) & (values < np.inf)
-    return _require("n_iter", values, holds, f"at least {least} and finite")
+    return _require("n_steps", values, holds, f"at least {least} and finite")
 
 
 def _positive(name: str, value: ArrayLike) -> Values:
@@ -137,7 +137,7 @@ def subgradient_norm_bound(
     return np.sqrt(lam) + radius if projection else 2 * radius
 
 
-def regret_bound(n_iter: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
+def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
     """Bound the mean regret of subgradient steps: ``G² (1 + ln T) / (2 lam T)``.
 
     ICML 2007, Lemma 1: for any lam-strongly convex ``f_t``, steps ``1/(lam t)`` and ``‖∇_t‖ ≤ G``,
@@ -146,15 +146,15 @@ def regret_bound(n_iter: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) ->
 
     Parameters
     ----------
-    n_iter, lam, gradient_norm : array-like
+    n_steps, lam, gradient_norm : array-like
         T ≥ 1, λ > 0 and G > 0, of `subgradient_norm_bound` in the case of Pegasos.
     """
-    n_iter, lam = _steps(n_iter, 1), _positive("lam", lam)
+    n_steps, lam = _steps(n_steps, 1), _positive("lam", lam)
     gradient_norm = _positive("gradient_norm", gradient_norm)
-    return gradient_norm**2 * (1 + np.log(n_iter)) / (2 * lam * n_iter)
+    return gradient_norm**2 * (1 + np.log(n_steps)) / (2 * lam * n_steps)
 
 
-def convergence_bound(n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> Values:
+def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> Values:
     """Bound of the first paper, with projection: ``c ln T / (lam T)``, ``c = (√lam + R)²``.
 
     ICML 2007 has it three times; w* is the optimum:
@@ -167,21 +167,21 @@ def convergence_bound(n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> V
 
     Parameters
     ----------
-    n_iter, lam, radius : array-like
+    n_steps, lam, radius : array-like
         T ≥ 3, λ > 0 and R > 0.
 
     Examples
     --------
-    >>> round(float(convergence_bound(n_iter=100, lam=0.01, radius=1.0)), 3)
+    >>> round(float(convergence_bound(n_steps=100, lam=0.01, radius=1.0)), 3)
     5.572
     """
     c = subgradient_norm_bound(lam, radius, projection=True) ** 2
-    n_iter = _steps(n_iter)
-    return c * np.log(n_iter) / (_positive("lam", lam) * n_iter)
+    n_steps = _steps(n_steps)
+    return c * np.log(n_steps) / (_positive("lam", lam) * n_steps)
 
 
 def random_iterate_bound(
-    n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
     """Bound a random iterate, with projection: ``c ln T / (delta lam T)``, ``c = (√lam + R)²``.
 
@@ -190,10 +190,10 @@ def random_iterate_bound(
 
     Parameters
     ----------
-    n_iter, lam, radius, delta : array-like
+    n_steps, lam, radius, delta : array-like
         T ≥ 3, λ > 0, R > 0 and 0 < δ < 1.
     """
-    return convergence_bound(n_iter, lam, radius) / _probability(delta)
+    return convergence_bound(n_steps, lam, radius) / _probability(delta)
 
 
 def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
@@ -213,7 +213,7 @@ def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
 
 
 def best_of_runs_bound(
-    n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
     """Bound the best of s random iterates: ``c e s ln T / (lam T)``, ``c = (√lam + R)²``.
 
@@ -225,17 +225,17 @@ def best_of_runs_bound(
 
     Parameters
     ----------
-    n_iter, lam, radius, delta : array-like
+    n_steps, lam, radius, delta : array-like
         T ≥ 3 s of all runs together, λ > 0, R > 0 and 0 < δ < 1.
     """
     runs = n_runs(delta)
-    share = _steps(n_iter) / runs
-    _require("n_iter / n_runs(delta)", share, share >= 3, "at least 3")
-    return np.e * runs * convergence_bound(n_iter, lam, radius)
+    share = _steps(n_steps) / runs
+    _require("n_steps / n_runs(delta)", share, share >= 3, "at least 3")
+    return np.e * runs * convergence_bound(n_steps, lam, radius)
 
 
 def average_iterate_bound(
-    n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
     """Bound the average iterate: ``G² (1 + ln T) / (2 lam T)``.
 
@@ -246,7 +246,7 @@ def average_iterate_bound(
 
     Parameters
     ----------
-    n_iter, lam, radius : array-like
+    n_steps, lam, radius : array-like
         T ≥ 3, λ > 0 and R > 0.
     projection : bool, default=False
 
@@ -256,11 +256,11 @@ def average_iterate_bound(
     ``1 + ln T``: less, from T = 3 on.
     """
     gradient_norm = subgradient_norm_bound(lam, radius, projection=projection)
-    return regret_bound(_steps(n_iter), lam, gradient_norm)
+    return regret_bound(_steps(n_steps), lam, gradient_norm)
 
 
 def weighted_average_bound(
-    n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
     """Bound the t-weighted average, ``average="weighted"``: ``2 G² / (lam (T + 1))``.
 
@@ -270,7 +270,7 @@ def weighted_average_bound(
 
     Parameters
     ----------
-    n_iter, lam, radius : array-like
+    n_steps, lam, radius : array-like
         T ≥ 1, λ > 0 and R > 0.
     projection : bool, default=False
 
@@ -283,11 +283,11 @@ def weighted_average_bound(
     the sums being up to T + 1; divide by ``T (T+1)/2``. Likewise ``Σ t e_t`` up to T.
     """
     c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
-    return 2 * c / (_positive("lam", lam) * (_steps(n_iter, 1) + 1))
+    return 2 * c / (_positive("lam", lam) * (_steps(n_steps, 1) + 1))
 
 
 def generalization_bound(
-    n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
     """Bound the mean excess of all iterates, ``D_T/T``, without projection.
 
@@ -301,7 +301,7 @@ def generalization_bound(
 
     Parameters
     ----------
-    n_iter, lam, radius, delta : array-like
+    n_steps, lam, radius, delta : array-like
         T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/e; says nothing where ``4 ln(T) delta ≥ 1``.
 
     Notes
@@ -311,16 +311,16 @@ def generalization_bound(
     ``√ln(1/delta)`` that it is used with; the proof of Lemma 3.1 has a sum, ``L(w*) + L(w_t)``, for
     a difference (which is at least ``lam/2 ‖w_t − w*‖²`` because w* minimises L).
     """
-    n_iter, lam = _steps(n_iter), _positive("lam", lam)
+    n_steps, lam = _steps(n_steps), _positive("lam", lam)
     square = _positive("radius", radius) ** 2
     doubt = -np.log(_probability(delta, np.exp(-1), "1/e"))
-    growth = 1 + np.log(n_iter)
+    growth = 1 + np.log(n_steps)
     tail = np.maximum(32 * square, 9 * square + 6 * lam) * doubt
-    return (2 * square * growth + 8 * square * np.sqrt(growth * doubt) + tail) / (lam * n_iter)
+    return (2 * square * growth + 8 * square * np.sqrt(growth * doubt) + tail) / (lam * n_steps)
 
 
 def mean_excess_bound(
-    n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
     """Bound the mean excess of all iterates, and the excess of their average, without projection.
 
@@ -330,15 +330,15 @@ def mean_excess_bound(
 
     Parameters
     ----------
-    n_iter, lam, radius, delta : array-like
+    n_steps, lam, radius, delta : array-like
         T ≥ 3, λ > 0, R > 0 and 0 < δ < 1.
     """
-    share = _probability(delta) / (4 * np.log(_steps(n_iter)))
-    return generalization_bound(n_iter, lam, radius, share)
+    share = _probability(delta) / (4 * np.log(_steps(n_steps)))
+    return generalization_bound(n_steps, lam, radius, share)
 
 
 def median_excess_bound(
-    n_iter: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
     """Bound a random iterate with probability 1/2, without projection.
 
@@ -349,9 +349,9 @@ def median_excess_bound(
 
     Parameters
     ----------
-    n_iter, lam, radius, delta : array-like
+    n_steps, lam, radius, delta : array-like
         T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/2.
     """
     delta = _probability(delta, 0.5, "1/2")
     factor = 2 * (1 - delta) / (1 - 2 * delta)
-    return factor * mean_excess_bound(n_iter, lam, radius, delta)
+    return factor * mean_excess_bound(n_steps, lam, radius, delta)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils import check_random_state
 
-from kpegasos.sampling import IndexStream
+from kpegasos.core.draws import IndexStream
 
 
 class Integers(NamedTuple):

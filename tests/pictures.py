@@ -1,7 +1,7 @@
 """Figures held against small pictures in ``tests/baseline``, and messages against a pattern.
 
 Pictures have no text, since fonts differ between machines. After a wanted change,
-``UPDATE_BASELINES=1 python -m pytest tests/test_plotting.py tests/test_animation.py`` draws them
+``UPDATE_BASELINES=1 python -m pytest tests/plotting`` draws them
 again.
 """
 

@@ -19,13 +19,13 @@ DRAWS = stream(DATA.y.size, N_STEPS)
 LAM = 2.0**-2
 
 
-def ours(K=K, y=DATA.y, lam=LAM, n_iter=N_STEPS):
+def ours(K=K, y=DATA.y, lam=LAM, n_steps=N_STEPS):
     rows = make_rows(K, "precomputed")
-    return pegasos(make_problem(y, lam), rows, n_iter=n_iter, average=None, random_state=0)
+    return pegasos(make_problem(y, lam), rows, n_steps=n_steps, average=None, random_state=0)
 
 
-def by_the_book(K=K, y=DATA.y, lam=LAM, n_iter=N_STEPS):
-    return naive.pegasos(K, y, stream(len(y), n_iter), lam)
+def by_the_book(K=K, y=DATA.y, lam=LAM, n_steps=N_STEPS):
+    return naive.pegasos(K, y, stream(len(y), n_steps), lam)
 
 
 def assert_by_the_book(result, expected):
@@ -54,7 +54,7 @@ def test_label_outside_sum_forgets_labels():
 def test_label_outside_sum_fails_two_points():
     """x and its opposite, labelled apart: one violation settles both, the slip sees a conflict."""
     K, y, lam = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([1, -1]), 0.5
-    result = ours(K, y, lam, n_iter=2)
+    result = ours(K, y, lam, n_steps=2)
     assert result.alpha.sum() == 1
     assert sum(naive.slip_label_outside_sum(K, y, stream(2, 2), lam)) == 2
 
@@ -62,8 +62,8 @@ def test_label_outside_sum_fails_two_points():
 def test_shrunk_threshold_is_not_ours():
     """One point, lam = 1: after the first step its margin is 1, and 1 is no violation."""
     K, y = np.array([[1.0]]), [1]
-    result = ours(K, y, 1.0, n_iter=2)
-    assert_by_the_book(result, by_the_book(K, y, 1.0, n_iter=2))
+    result = ours(K, y, 1.0, n_steps=2)
+    assert_by_the_book(result, by_the_book(K, y, 1.0, n_steps=2))
     assert result.alpha.tolist() == [1]
     assert naive.slip_shrunk_threshold(K, y, [0, 0], 1.0) == [2]
 
@@ -79,8 +79,8 @@ def test_step_zero_is_not_ours():
     """Steps count from 1: from 0 the first step size is infinite."""
     with pytest.raises(ZeroDivisionError):
         naive.slip_step_zero(K, DATA.y, DRAWS, LAM)
-    result = ours(n_iter=1)
-    assert_by_the_book(result, by_the_book(n_iter=1))
+    result = ours(n_steps=1)
+    assert_by_the_book(result, by_the_book(n_steps=1))
     first = DRAWS[0]
     expected = np.zeros(DATA.y.size)
     expected[first] = DATA.y[first] / LAM
@@ -110,15 +110,15 @@ def test_seed_code_is_not_ours():
 
 def test_seed_code_lets_lone_points_violate_forever():
     """Without the self term orthogonal points see no margin; ours reach theirs and stay."""
-    K, y, n_iter = np.eye(3), [1, -1, 1], 60
-    result = ours(K, y, 1.0, n_iter)
-    assert_by_the_book(result, by_the_book(K, y, 1.0, n_iter))
-    draws = stream(3, n_iter)
+    K, y, n_steps = np.eye(3), [1, -1, 1], 60
+    result = ours(K, y, 1.0, n_steps)
+    assert_by_the_book(result, by_the_book(K, y, 1.0, n_steps))
+    draws = stream(3, n_steps)
     slip = np.abs(np.array(naive.slip_seed_code(K, y, draws, 1.0), float))
     assert_array_equal(slip, np.bincount(draws))
     # lam = 1: the optimum has margin 1/3 at each, hence everything violates; less lam, and not.
-    relaxed = ours(K, y, 2.0**-3, n_iter)
-    assert_by_the_book(relaxed, by_the_book(K, y, 2.0**-3, n_iter))
+    relaxed = ours(K, y, 2.0**-3, n_steps)
+    assert_by_the_book(relaxed, by_the_book(K, y, 2.0**-3, n_steps))
     assert (relaxed.alpha < np.bincount(draws) / 2).all()
 
 
@@ -127,7 +127,7 @@ def test_seed_code_lets_lone_points_violate_forever():
 def test_no_slip_in_any_rows(cache, lam):
     """The counts are the definition's and none of the slips', whatever serves the rows."""
     rows = make_rows(DATA.X, "linear", cache=cache)
-    result = pegasos(make_problem(DATA.y, lam), rows, n_iter=N_STEPS, average=None, random_state=0)
+    result = pegasos(make_problem(DATA.y, lam), rows, n_steps=N_STEPS, average=None, random_state=0)
     counts = result.alpha.tolist()
     assert counts == by_the_book(lam=lam).counts
     assert counts != naive.slip_label_outside_sum(K, DATA.y, DRAWS, lam)

@@ -79,21 +79,21 @@ def test_best_of_runs_pays_below_an_eighth():
 
 def test_printed_best_of_runs_covers_whole_runs():
     """Runs of ⌊T/s⌋ steps, each within Theorem 3 for delta = 1/e, are within the printed bound."""
-    n_iter = np.arange(9, 3000)
+    n_steps = np.arange(9, 3000)
     for delta in (0.3, 0.1, 0.02, 1e-6):
         runs = n_runs(delta)
-        usable = n_iter[n_iter >= 3 * runs]
+        usable = n_steps[n_steps >= 3 * runs]
         single = random_iterate_bound(usable // runs, 0.1, 1.0, np.exp(-1))
         assert np.all(single <= best_of_runs_bound(usable, 0.1, 1.0, delta))
 
 
 @pytest.mark.parametrize("bound", [*BOUNDS, *WITH_DELTA])
 def test_broadcasting(bound):
-    n_iter, lam = np.array([[20], [300]]), np.array([0.01, 0.1, 10.0])
+    n_steps, lam = np.array([[20], [300]]), np.array([0.01, 0.1, 10.0])
     others = (2.0, 0.1) if bound in WITH_DELTA else (2.0,)
-    values = bound(n_iter, lam, *others)
+    values = bound(n_steps, lam, *others)
     assert values.shape == (2, 3)
-    assert_array_equal(values, [[bound(t, c, *others) for c in lam] for t in n_iter.ravel()])
+    assert_array_equal(values, [[bound(t, c, *others) for c in lam] for t in n_steps.ravel()])
     assert np.ndim(bound(20, 0.1, *others)) == 0
     assert bound([20, 300], 0.1, *others).tolist() == [bound(t, 0.1, *others) for t in (20, 300)]
 
@@ -103,7 +103,7 @@ steps = st.integers(40, 10**9)  # for the 12 runs of delta = 1e-5 too
 
 
 @given(steps, positive, positive, st.floats(1.01, 10))
-def test_more_steps_less_norm_less_bound(n_iter, lam, radius, factor):
+def test_more_steps_less_norm_less_bound(n_steps, lam, radius, factor):
     bounds = [regret_bound, *BOUNDS]
     bounds += [lambda *a, bound=bound: bound(*a, 0.01) for bound in WITH_DELTA]
     bounds += [
@@ -111,49 +111,49 @@ def test_more_steps_less_norm_less_bound(n_iter, lam, radius, factor):
         for bound in (average_iterate_bound, weighted_average_bound)
     ]
     for bound in bounds:
-        value = bound(n_iter, lam, radius)
-        assert bound(factor * n_iter, lam, radius) < value
-        assert bound(n_iter, factor * lam, radius) < value
-        assert bound(n_iter, lam, factor * radius) > value
+        value = bound(n_steps, lam, radius)
+        assert bound(factor * n_steps, lam, radius) < value
+        assert bound(n_steps, factor * lam, radius) < value
+        assert bound(n_steps, lam, factor * radius) > value
 
 
 @given(steps, positive, positive, st.floats(1e-4, 0.3), st.floats(0.1, 0.9))
-def test_less_doubt_more_bound(n_iter, lam, radius, delta, factor):
+def test_less_doubt_more_bound(n_steps, lam, radius, delta, factor):
     for bound in (random_iterate_bound, generalization_bound, mean_excess_bound):
-        assert bound(n_iter, lam, radius, factor * delta) > bound(n_iter, lam, radius, delta)
-    surer, usual = (best_of_runs_bound(n_iter, lam, radius, d) for d in (factor * delta, delta))
+        assert bound(n_steps, lam, radius, factor * delta) > bound(n_steps, lam, radius, delta)
+    surer, usual = (best_of_runs_bound(n_steps, lam, radius, d) for d in (factor * delta, delta))
     assert surer >= usual  # two probabilities may have the same number of runs
 
 
 @given(steps, positive, positive, st.floats(1e-6, 0.999))
-def test_corollaries_follow_from_the_theorems(n_iter, lam, radius, delta):
-    assert convergence_bound(n_iter, lam, radius) >= average_iterate_bound(
-        n_iter, lam, radius, projection=True
+def test_corollaries_follow_from_the_theorems(n_steps, lam, radius, delta):
+    assert convergence_bound(n_steps, lam, radius) >= average_iterate_bound(
+        n_steps, lam, radius, projection=True
     )
-    share = delta / (4 * np.log(n_iter))
-    assert mean_excess_bound(n_iter, lam, radius, delta) == generalization_bound(
-        n_iter, lam, radius, share
+    share = delta / (4 * np.log(n_steps))
+    assert mean_excess_bound(n_steps, lam, radius, delta) == generalization_bound(
+        n_steps, lam, radius, share
     )
     # What is likely is no less than what is expected.
-    assert mean_excess_bound(n_iter, lam, radius, delta) > average_iterate_bound(
-        n_iter, lam, radius
+    assert mean_excess_bound(n_steps, lam, radius, delta) > average_iterate_bound(
+        n_steps, lam, radius
     )
 
 
 # Errors
 
 
-STEPS = r"n_iter must be at least [13] and finite, got"
+STEPS = r"n_steps must be at least [13] and finite, got"
 DELTA = "delta must be above 0 and below 1(/e|/2|), got"
 
 
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
     [
-        ("n_iter", 0, f"{STEPS} 0 instead"),
-        ("n_iter", [20, -3], f"{STEPS} -3 instead"),
-        ("n_iter", np.nan, f"{STEPS} nan instead"),
-        ("n_iter", np.inf, f"{STEPS} inf instead"),
+        ("n_steps", 0, f"{STEPS} 0 instead"),
+        ("n_steps", [20, -3], f"{STEPS} -3 instead"),
+        ("n_steps", np.nan, f"{STEPS} nan instead"),
+        ("n_steps", np.inf, f"{STEPS} inf instead"),
         ("lam", 0.0, "lam must be a positive finite number, got 0 instead"),
         ("lam", [1.0, -2.0], "lam must be a positive finite number, got -2 instead"),
         ("radius", np.inf, "radius must be a positive finite number, got inf instead"),
@@ -162,7 +162,7 @@ DELTA = "delta must be above 0 and below 1(/e|/2|), got"
     ],
 )
 def test_errors_name_parameter_and_value(parameter, value, message):
-    arguments = {"n_iter": 20, "lam": 0.1, "radius": 1.0}
+    arguments = {"n_steps": 20, "lam": 0.1, "radius": 1.0}
     bounds = WITH_DELTA
     if parameter != "delta":
         bounds = [*BOUNDS, *WITH_DELTA]
@@ -177,7 +177,7 @@ def test_errors_name_parameter_and_value(parameter, value, message):
 )
 def test_theorems_begin_at_three_steps(bound):
     others = (0.5, 1.0, 0.3) if bound in WITH_DELTA else (0.5, 1.0)
-    with pytest.raises(ValueError, match=r"n_iter.* must be at least 3"):
+    with pytest.raises(ValueError, match=r"n_steps.* must be at least 3"):
         bound(2, *others)
     if bound is not best_of_runs_bound:
         assert bound(3, *others) > 0
@@ -193,7 +193,7 @@ def test_limits_of_single_bounds():
     with pytest.raises(ValueError, match=r"delta must be above 0 and below 1/2, got 0\.5 instead"):
         median_excess_bound(10, 1.0, 1.0, 0.5)
     # s = 3 runs of less than three steps
-    with pytest.raises(ValueError, match=r"n_iter / n_runs\(delta\) must be at least 3, got 2.66"):
+    with pytest.raises(ValueError, match=r"n_steps / n_runs\(delta\) must be at least 3, got 2.66"):
         best_of_runs_bound(8, 1.0, 1.0, 0.1)
 
 
@@ -230,14 +230,14 @@ class Bench:
         best = sdca(self.problem, self.rows, tol=1e-9, max_epochs=2000, random_state=0)
         self.optimum, self.w_star = best.dual_bound, best.w  # no more than f*
 
-    def run(self, n_iter, **options):
+    def run(self, n_steps, **options):
         """The last iterate and the average after each step."""
         seen = []
         pegasos(
             self.problem,
             self.rows,
-            n_iter=n_iter,
-            trace=range(1, n_iter + 1),
+            n_steps=n_steps,
+            checkpoints=range(1, n_steps + 1),
             monitor=lambda run: seen.append(run.evaluate()),
             **options,
         )
@@ -257,12 +257,12 @@ def benches(draw):
     return Bench(X, y, draw(st.sampled_from([0.01, 0.1, 1.0, 20.0])))
 
 
-def mean_regret(bench, n_iter, batch_size, sampling, projection, seed, rivals):
+def mean_regret(bench, n_steps, batch_size, sampling, projection, seed, rivals):
     """``mean f(w_t; A_t) − mean f(u; A_t)`` for each rival u."""
     options = {"batch_size": batch_size, "sampling": sampling, "random_state": seed}
-    seen = bench.run(n_iter, projection=projection, average=None, **options)
-    draws = stream(len(bench.y), n_iter * batch_size, sampling=sampling, random_state=seed)
-    batches = draws.reshape(n_iter, batch_size)
+    seen = bench.run(n_steps, projection=projection, average=None, **options)
+    draws = stream(len(bench.y), n_steps * batch_size, sampling=sampling, random_state=seed)
+    batches = draws.reshape(n_steps, batch_size)
     iterates = [(np.zeros(len(bench.y)), 0.0)]
     iterates += [(last.margins, last.squared_norm) for last, _ in seen[:-1]]
     own = np.mean([bench.objective(*w, a) for w, a in zip(iterates, batches, strict=True)])
@@ -281,17 +281,17 @@ def mean_regret(bench, n_iter, batch_size, sampling, projection, seed, rivals):
     st.booleans(),
     st.integers(0, 2**31 - 1),
 )
-def test_regret_is_bounded_always(bench, n_iter, batch_size, sampling, projection, seed):
+def test_regret_is_bounded_always(bench, n_steps, batch_size, sampling, projection, seed):
     """Lemma 1 and Theorem 1, against the optimum, 0 and vectors on the surface of the ball."""
     batch_size = min(batch_size, len(bench.y))
     others = np.random.default_rng(seed).normal(size=(5, 2))
     others /= np.sqrt(bench.lam) * np.linalg.norm(others, axis=1, keepdims=True)
     rivals = [bench.w_star, np.zeros(2), *others]
-    regrets = mean_regret(bench, n_iter, batch_size, sampling, projection, seed, rivals)
+    regrets = mean_regret(bench, n_steps, batch_size, sampling, projection, seed, rivals)
     largest = subgradient_norm_bound(bench.lam, bench.radius, projection=projection)
-    assert max(regrets) <= regret_bound(n_iter, bench.lam, largest) * (1 + 1e-9)
+    assert max(regrets) <= regret_bound(n_steps, bench.lam, largest) * (1 + 1e-9)
     if projection:
-        assert max(regrets) <= convergence_bound(n_iter, bench.lam, bench.radius) * (1 + 1e-9)
+        assert max(regrets) <= convergence_bound(n_steps, bench.lam, bench.radius) * (1 + 1e-9)
 
 
 @settings(max_examples=25, deadline=None)
@@ -300,12 +300,12 @@ def test_average_of_full_gradients_is_bounded_always(bench, projection):
     """Corollary 1 of both papers; the average as in print, of w_1 … w_T, and ours."""
     size = len(bench.y)
     seen = bench.run(60, batch_size=size, projection=projection, average="uniform", random_state=0)
-    for n_iter in range(3, 61):
-        _, ours = seen[n_iter - 1]
-        _, shorter = seen[n_iter - 2]  # of w_2 … w_T
-        share = (n_iter - 1) / n_iter
+    for n_steps in range(3, 61):
+        _, ours = seen[n_steps - 1]
+        _, shorter = seen[n_steps - 2]  # of w_2 … w_T
+        share = (n_steps - 1) / n_steps
         printed = bench.objective(share * shorter.margins, share**2 * shorter.squared_norm)
-        arguments = (n_iter, bench.lam, bench.radius)
+        arguments = (n_steps, bench.lam, bench.radius)
         bound = average_iterate_bound(*arguments, projection=projection)
         assert max(ours.objective, printed) - bench.optimum <= bound * (1 + 1e-9)
         if projection:
@@ -347,10 +347,10 @@ class Excess:
 
     def __init__(self, bench, projection):
         self.lam, self.radius, self.projection = bench.lam, bench.radius, projection
-        options = {"n_iter": N_STEPS, "sampling": "uniform", "projection": projection}
+        options = {"n_steps": N_STEPS, "sampling": "uniform", "projection": projection}
 
-        def histories(average, trace):
-            options.update(average=average, trace=trace)
+        def histories(average, checkpoints):
+            options.update(average=average, checkpoints=checkpoints)
             for seed in range(N_RUNS):
                 yield pegasos(bench.problem, bench.rows, random_state=seed, **options).history
 
@@ -363,10 +363,10 @@ class Excess:
             np.array(values) - bench.optimum for values in (iterates, averages, weighted)
         )
 
-    def random_iterates(self, n_iter, runs=1):
-        """The best of ``runs`` random iterates among the first ``n_iter``, again and again."""
+    def random_iterates(self, n_steps, runs=1):
+        """The best of ``runs`` random iterates among the first ``n_steps``, again and again."""
         groups = self.iterates[: N_RUNS // runs * runs].reshape(-1, runs, N_STEPS)
-        chosen = np.random.default_rng(n_iter).integers(n_iter, size=(*groups.shape[:2], 1))
+        chosen = np.random.default_rng(n_steps).integers(n_steps, size=(*groups.shape[:2], 1))
         return np.take_along_axis(groups, chosen, axis=2).min(axis=(1, 2))
 
 
@@ -401,40 +401,40 @@ def assert_rarely_above(values, bound, probability):
 def test_bounds_in_expectation(excesses):
     for excess in excesses:
         where = {"lam": excess.lam, "radius": excess.radius}
-        n_iter = np.arange(3, N_STEPS + 1)
-        bound = average_iterate_bound(n_iter, **where, projection=excess.projection)
+        n_steps = np.arange(3, N_STEPS + 1)
+        bound = average_iterate_bound(n_steps, **where, projection=excess.projection)
         assert_mean_at_most(excess.average[:, 2:], bound)
         mean_iterates = (excess.iterates.cumsum(axis=1) / np.arange(1, N_STEPS + 1))[:, 2:]
         assert_mean_at_most(mean_iterates, bound)
         if excess.projection:
-            assert_mean_at_most(mean_iterates, convergence_bound(n_iter, **where))
+            assert_mean_at_most(mean_iterates, convergence_bound(n_steps, **where))
         weighted = weighted_average_bound(MOMENTS, **where, projection=excess.projection)
         assert_mean_at_most(excess.weighted, weighted)
 
 
-@pytest.mark.parametrize("n_iter", MOMENTS)
+@pytest.mark.parametrize("n_steps", MOMENTS)
 @pytest.mark.parametrize("delta", [0.6, 0.2, 0.05])
-def test_random_iterates_with_probability(excesses, n_iter, delta):
+def test_random_iterates_with_probability(excesses, n_steps, delta):
     _, excess = excesses
-    where = (n_iter, excess.lam, excess.radius, delta)
-    assert_rarely_above(excess.random_iterates(n_iter), random_iterate_bound(*where), delta)
+    where = (n_steps, excess.lam, excess.radius, delta)
+    assert_rarely_above(excess.random_iterates(n_steps), random_iterate_bound(*where), delta)
     runs = int(n_runs(delta))
-    best = excess.random_iterates(n_iter // runs, runs)
-    if n_iter >= 3 * runs:
+    best = excess.random_iterates(n_steps // runs, runs)
+    if n_steps >= 3 * runs:
         assert_rarely_above(best, best_of_runs_bound(*where), delta)
 
 
-@pytest.mark.parametrize("n_iter", MOMENTS)
+@pytest.mark.parametrize("n_steps", MOMENTS)
 @pytest.mark.parametrize("delta", [0.2, 0.05])
-def test_mean_excess_with_probability(excesses, n_iter, delta):
+def test_mean_excess_with_probability(excesses, n_steps, delta):
     excess, _ = excesses
-    where = (n_iter, excess.lam, excess.radius)
-    mean = excess.iterates[:, :n_iter].mean(axis=1)
-    share = delta / (4 * np.log(n_iter))
+    where = (n_steps, excess.lam, excess.radius)
+    mean = excess.iterates[:, :n_steps].mean(axis=1)
+    share = delta / (4 * np.log(n_steps))
     assert_rarely_above(mean, generalization_bound(*where, share), delta)
-    assert_rarely_above(excess.average[:, n_iter - 1], mean_excess_bound(*where, delta), delta)
+    assert_rarely_above(excess.average[:, n_steps - 1], mean_excess_bound(*where, delta), delta)
     bound = median_excess_bound(*where, delta)
-    assert_rarely_above(excess.random_iterates(n_iter), bound, 0.5)
+    assert_rarely_above(excess.random_iterates(n_steps), bound, 0.5)
 
 
 def test_bounds_are_not_out_of_reach():

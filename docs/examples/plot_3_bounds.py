@@ -28,7 +28,7 @@ print(f"f* = {optimum:.6f}")
 # The bounds hold in expectation, for independent draws. ``R`` is the largest norm in feature space,
 # 1 for the RBF kernel.
 
-options = {"n_iter": 20_000, "sampling": "uniform", "average": "weighted", "trace": "log"}
+options = {"n_steps": 20_000, "sampling": "uniform", "average": "weighted", "checkpoints": "log"}
 runs = [pegasos(problem, rows, random_state=seed, **options) for seed in range(20)]
 where = {"lam": problem.lam, "radius": data_radius(X, "rbf", gamma=2.0)}
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 
 from kpegasos import RBF, PegasosSVC
 from kpegasos.datasets import make_toy
-from kpegasos.kernels import InnerProductKernel
+from kpegasos.kernels.functions import InnerProductKernel
 from kpegasos.plotting import DecisionRegionDisplay
 
 X, y = load_digits(return_X_y=True)

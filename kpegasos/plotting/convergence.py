@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from kpegasos.history import History
 from kpegasos.plotting.style import BESIDE, COLORS, axes_or_new
+from kpegasos.solvers.history import History
 
 Columns = History | Mapping[str, ArrayLike]
 #: A bound as a function of the step T, or its values at the checkpoints.

@@ -15,8 +15,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import ScalarFormatter
 from numpy.typing import ArrayLike
 
-from kpegasos.history import History
 from kpegasos.plotting.convergence import histories
+from kpegasos.solvers.history import History
 
 _TITLES = {
     "gap": "certified gap",

@@ -1,0 +1,6 @@
+"""The algorithms: pure functions of arrays.
+
+Lives here: the compiled loops with what they ask of rows, their state, the problem with its
+objective and dual bound, averages of the iterates, the order of the draws.
+May import: numpy, numba and `kpegasos.utils`. Knows neither kernels nor estimators nor clocks.
+"""

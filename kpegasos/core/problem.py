@@ -1,0 +1,126 @@
+"""Primal and dual objective and the certificate between them, O(n_samples) from margins.
+
+The problem, for labels ``y = ±1`` and weights ``ω`` of mean one, is
+
+    P(w) = lam/2 ‖w‖² + (1/m) Σ ω_i max(0, 1 − y_i f(x_i)),    f(x) = <w, φ(x)>.
+
+For any ``β ∈ [0, 1]^m`` with ``w_β = (1/(lam m)) Σ β_i ω_i y_i φ(x_i)``, weak duality says
+
+    D(β) = (1/m) Σ ω_i β_i − lam/2 ‖w_β‖²  ≤  min P,
+
+so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
+``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
+into the box.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kpegasos.core.loops import Examples
+
+#: Relative error that float32 kernel values may bring into an objective.
+_ROUNDING = 1e-5
+
+
+class Problem(NamedTuple):
+    """A binary problem: labels ±1, weights of mean one and the regularisation ``lam``.
+
+    Build it with `make_problem`, which checks it.
+    """
+
+    y: np.ndarray
+    weight: np.ndarray
+    lam: float
+
+    @property
+    def examples(self) -> Examples:
+        """Labels and weighted labels, as the loops want them."""
+        return Examples(self.y, self.y * self.weight)
+
+
+def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = None) -> Problem:
+    """Check labels, weights and ``lam`` and normalise the weights to mean one.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    lam : float
+        Regularisation λ > 0 of the paper; ``1 / (C · Σ weights)`` in SVC's terms.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Positive weights; equal if None.
+
+    Raises
+    ------
+    ValueError
+        If a label is not ±1, a weight is not positive and finite, or ``lam`` is not.
+    """
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    if y.ndim != 1 or y.size == 0 or not np.all(np.abs(y) == 1.0):
+        raise ValueError("y must be a non-empty vector of labels -1 and +1")
+    if not (np.isfinite(lam) and lam > 0):
+        raise ValueError(f"lam must be a positive finite number, got {lam} instead")
+    if sample_weight is None:
+        return Problem(y, np.ones_like(y), float(lam))
+    weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if weight.shape != y.shape or not (np.all(np.isfinite(weight)) and np.all(weight > 0)):
+        raise ValueError(
+            f"sample_weight must be {y.size} positive finite numbers, "
+            f"got shape {weight.shape}, minimum {weight.min(initial=np.inf)} instead"
+        )
+    return Problem(y, weight / weight.mean(), float(lam))
+
+
+def hinge_loss(margins: np.ndarray, problem: Problem) -> float:
+    """Weighted mean of ``max(0, 1 − y f)``."""
+    slack = np.maximum(0.0, 1.0 - problem.y * margins)
+    return float(slack @ problem.weight) / problem.y.size
+
+
+def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
+    """``P(w)`` from ``f(x_i)`` and ``‖w‖²``."""
+    return 0.5 * problem.lam * squared_norm + hinge_loss(margins, problem)
+
+
+def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+    """Compute the θ that maximises ``D(θβ)`` over the feasible multiples of ``β = lam m c``.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_samples,)
+        Non-negative ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``.
+    squared_norm : float
+        ``‖w‖²``.
+    problem : Problem
+    """
+    largest = problem.lam * coef.size * float(coef.max())
+    if largest <= 0.0:
+        return 0.0
+    linear, quadratic = _dual_parts(coef, squared_norm, problem)
+    return min(1.0 / largest, linear / quadratic) if quadratic > 0.0 else 1.0 / largest
+
+
+def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+    """Best ``D(θβ)`` over the feasible multiples of ``β = lam m c``; at least 0.
+
+    Parameters are those of `best_multiple`.
+    """
+    theta = best_multiple(coef, squared_norm, problem)
+    linear, quadratic = _dual_parts(coef, squared_norm, problem)
+    return max(0.0, theta * linear - 0.5 * theta * theta * quadratic)
+
+
+def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tuple[float, float]:
+    """``D(θβ) = θ · linear − θ²/2 · quadratic``."""
+    return problem.lam * float(coef @ problem.weight), problem.lam * squared_norm
+
+
+def is_impossible(objective: float, bound: float, squared_norm: float) -> bool:
+    """Whether values contradict a positive semi-definite kernel, beyond what rounding explains.
+
+    A squared norm is not negative, and no dual value exceeds a primal one.
+    """
+    return squared_norm < -_ROUNDING * objective or bound > (1.0 + _ROUNDING) * objective

@@ -1,0 +1,288 @@
+"""`PegasosSVC`: kernel support vector classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from kpegasos.estimators import _one_vs_one as multiclass
+from kpegasos.estimators._base import POSITIVE, BasePegasos
+from kpegasos.estimators._one_vs_one import Pair, share_classes
+from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
+from kpegasos.kernels.matrix import KernelMatrix, PairBlocks, check_magnitude, kernel_decision
+from kpegasos.rows.base import GramRows
+from kpegasos.rows.cached import BufferPool
+from kpegasos.rows.choose import check_gram, choose_source
+from kpegasos.solvers.pegasos import Result, Rows
+
+
+class PegasosSVC(BasePegasos):
+    """Kernel support vector classifier trained by Pegasos.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse regularisation in SVC's terms: ``lam = 1 / (C · Σ weights)`` of each pair.
+    lam : float, default=None
+        The papers' λ; wins over ``C``.
+    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
+object, default="rbf"
+        A callable is ``f(A, B) -> (n_a, n_b)`` and must be positive semi-definite for the gap to
+        be a certificate; the sigmoid kernel is not, and has none (NaN).
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        ``1 / (n_features · X.var())``, ``1 / n_features`` or a positive number.
+    coef0 : float, default=0.0
+        Of the polynomial and sigmoid kernels.
+    fit_intercept : bool, default=True
+        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
+    intercept_scaling : float, default=1.0
+        Size of the constant feature: the larger, the less the intercept is regularised.
+    epochs : float, default=20
+        Draws per example. With ``warm_start`` they come on top of the earlier ones.
+    n_steps : int, default=None
+        Steps T of each pair; wins over ``epochs``.
+    batch_size : int, default=1
+        Examples k of one step.
+    sampling : {"permutation", "uniform"}, default="permutation"
+        A fresh permutation each epoch, or independent draws.
+    projection : bool, default=False
+        Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+    average : {"weighted", "suffix", "uniform"} or None, default="weighted"
+        Which average of the iterates is the model; None is the papers' last iterate.
+    polish : bool, default=False
+        After the Pegasos steps, go on from their model by dual coordinate ascent, on the same rows
+        and certificate, until the relative gap is at most ``tol`` (1e-2 if None). Not Pegasos any
+        more, but exact.
+    tol : float, default=None
+        Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
+    max_time : float, default=None
+        Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
+    checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
+        Checkpoints of ``history_``.
+    cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
+        Whether all kernel rows are computed at first, kept when first needed, or not kept. The
+        model is the same.
+    cache_mb : float, default=1024
+        MiB that kernel values may take, all threads together.
+    class_weight : dict, "balanced" or None, default=None
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    break_ties : bool, default=False
+        Break ties of the vote by the decisions instead of by the order of the classes.
+    n_jobs : int, default=None
+        Threads that train pairs of classes.
+    warm_start : bool, default=False
+        Whether another ``fit`` on the same data goes on with the same sequence of iterates.
+    verbose : bool, default=False
+        Progress bar with the certified gap.
+    random_state : int, RandomState or None, default=None
+        Makes the order of the examples.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    alpha_ : ndarray of shape (n_samples,) or (n_pairs, n_samples)
+        How often each example was drawn while violating the margin; int64 without projection.
+    support_ : ndarray of shape (n_support_vectors,)
+        Indices of the support vectors, grouped by class.
+    support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
+        Empty with ``kernel="precomputed"``.
+    n_support_ : ndarray of shape (n_classes,)
+    dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
+        Signed coefficients in SVC's layout.
+    intercept_ : ndarray of shape (n_pairs,)
+    coef_ : ndarray of shape (n_pairs, n_features)
+        With ``kernel="linear"`` only.
+    objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
+        Primal objective, its certified distance to the optimum, and that divided by the objective.
+    history_ : History or list of History
+    n_steps_ : int or ndarray of shape (n_pairs,)
+    lam_ : float or ndarray of shape (n_pairs,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+
+    See Also
+    --------
+    LinearPegasosSVC : The same for the linear kernel, through the primal vector.
+
+    References
+    ----------
+    Shalev-Shwartz, Singer, Srebro: Pegasos (ICML 2007); with Cotter: Mathematical Programming
+    127:3-30 (2011), Fig. 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kpegasos import PegasosSVC
+    >>> X, y = make_moons(300, noise=0.15, random_state=0)
+    >>> clf = PegasosSVC(gamma=2.0, C=10.0, polish=True, random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.97
+    True
+    >>> clf.relative_gap_ <= 0.01
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BasePegasos._parameter_constraints,
+        "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, HasMethods(["block", "diag"])],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "cache": [StrOptions({"auto", "precomputed", "cached", "streamed"})],
+        "cache_mb": [POSITIVE],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        lam: float | None = None,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        epochs: float = 20,
+        n_steps: int | None = None,
+        batch_size: int = 1,
+        sampling: str = "permutation",
+        projection: bool = False,
+        average: str | None = "weighted",
+        polish: bool = False,
+        tol: float | None = None,
+        max_time: float | None = None,
+        checkpoints: Any = "epoch",
+        cache: str = "auto",
+        cache_mb: float = 1024.0,
+        class_weight: Any = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.epochs = epochs
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.projection = projection
+        self.average = average
+        self.polish = polish
+        self.tol = tol
+        self.max_time = max_time
+        self.checkpoints = checkpoints
+        self.cache = cache
+        self.cache_mb = cache_mb
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _validate(
+        self, X: Any, y: Any = "no_validation", *, reset: bool, accept_sparse: bool = True
+    ) -> Any:
+        accept_sparse = accept_sparse and not self._is_precomputed()
+        return super()._validate(X, y, reset=reset, accept_sparse=accept_sparse)
+
+    def _prepare(
+        self, X: Any, pairs: list[Pair]
+    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
+        if self._is_precomputed():
+            return self._gram_rows(check_gram(X)), {"_kernel": None}
+        if isinstance(self.kernel, str):
+            check_magnitude(X)
+        kernel = make_kernel(
+            self.kernel,
+            gamma=scale_gamma(self.gamma, X),
+            degree=self.degree,
+            coef0=self.coef0,
+        )
+        buffers = BufferPool()
+        shared, shared_mb = None, 0.0
+        if len(pairs) > 1:
+            budget = self.cache_mb if self.cache in ("auto", "cached") else 0.0
+            shared, shared_mb = share_classes(kernel, X, pairs, budget, self.n_jobs)
+
+        def rows(pair: Pair, n_at_once: int) -> Rows:
+            blocks: KernelMatrix
+            if shared is not None:
+                blocks = PairBlocks(shared, pair.classes)
+            else:
+                whole = pair.members.size == X.shape[0]
+                blocks = KernelMatrix(kernel, X if whole else X[pair.members])
+            return choose_source(
+                blocks,
+                cache=self.cache,
+                cache_mb=self.cache_mb - shared_mb,
+                shares=n_at_once,
+                batch_size=self.batch_size,
+                intercept_scaling=self._offset,
+                buffers=buffers,
+            )
+
+        return rows, {"_kernel": kernel}
+
+    def _gram_rows(self, gram: np.ndarray) -> Callable[[Pair, int], Rows]:
+        def rows(pair: Pair, n_at_once: int) -> Rows:
+            whole = pair.members.size == gram.shape[0]
+            part = gram if whole else gram[np.ix_(pair.members, pair.members)]
+            return GramRows(part, intercept_scaling=self._offset)
+
+        return rows
+
+    def _model_attributes(
+        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
+    ) -> dict[str, Any]:
+        n_classes = max(pair.classes[1] for pair in pairs) + 1
+        chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
+        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[chosen.support]
+        return {
+            "support_": chosen.support,
+            "support_vectors_": vectors,
+            "n_support_": chosen.n_support,
+            "dual_coef_": chosen.dual_coef,
+        }
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Primal weights of each pair, of shape (n_pairs, n_features); linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available with kernel='linear'")
+        check_is_fitted(self)
+        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
+
+    def _decide(self, X: Any) -> np.ndarray:
+        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        if self._kernel is None:
+            return X[:, self.support_] @ coefs.T + self.intercept_
+        return kernel_decision(self._kernel, X, self.support_vectors_, coefs) + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags

@@ -1,0 +1,32 @@
+"""Kernel values between sets of points.
+
+Lives here: kernel functions, the kernel matrix of one data set against itself and against new
+points, and the packed products that it is made of.
+May import: `kpegasos.utils`. Knows neither solvers nor where rows are kept.
+"""
+
+from kpegasos.kernels.functions import (
+    KERNELS,
+    RBF,
+    CallableKernel,
+    InnerProductKernel,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    make_kernel,
+)
+
+__all__ = [
+    "KERNELS",
+    "RBF",
+    "CallableKernel",
+    "InnerProductKernel",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Sigmoid",
+    "make_kernel",
+]

@@ -1,0 +1,6 @@
+"""What a solver asks about its examples.
+
+Lives here: `RowSource`, the one interface that solvers see, and its kinds: feature rows, a whole
+Gram matrix, cached kernel rows, kernel rows that are not kept.
+May import: `kpegasos.core`, `kpegasos.kernels`, `kpegasos.utils`. Knows no solver.
+"""

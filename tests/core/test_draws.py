@@ -1,0 +1,119 @@
+"""The index stream: draws that depend on seed, key and position, and on nothing else."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from kpegasos.core.draws import BLOCK, IndexStream
+
+each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "block"])
+SAMPLINGS = st.sampled_from(["permutation", "uniform", "block"])
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 10, 257])
+def test_permutation_each_epoch(n_samples):
+    epochs = IndexStream(n_samples, "permutation", 3).take(0, 20 * n_samples).reshape(20, -1)
+    assert_array_equal(np.sort(epochs, axis=1), np.tile(np.arange(n_samples), (20, 1)))
+
+
+def test_permutation_differs_between_epochs():
+    epochs = IndexStream(50, "permutation", 3).take(0, 20 * 50).reshape(20, -1)
+    assert len({tuple(epoch) for epoch in epochs}) == 20
+
+
+def test_permutation_is_unbiased():
+    """Every example is equally likely at every place of an epoch."""
+    epochs = IndexStream(5, "permutation", 0).take(0, 5 * 4000).reshape(-1, 5)
+    counts = np.stack([np.bincount(place, minlength=5) for place in epochs.T])
+    # 800 expected, standard deviation 25.
+    assert np.abs(counts - 800).max() < 5 * 25
+
+
+def test_uniform_draws_are_independent():
+    draws = IndexStream(5, "uniform", 0).take(0, 20_000)
+    pairs = np.bincount(5 * draws[::2] + draws[1::2], minlength=25)
+    # 400 expected, standard deviation 20; a permutation would leave no repetitions.
+    assert np.abs(pairs - 400).max() < 5 * 20
+
+
+def test_uniform_repeats_within_an_epoch():
+    assert len(set(IndexStream(100, "uniform", 0).epoch(0))) < 100
+
+
+@given(
+    st.integers(1, 12),
+    SAMPLINGS,
+    st.integers(0, 99),
+    st.lists(st.integers(0, 120), min_size=2, max_size=6),
+)
+def test_take_does_not_depend_on_cuts(n_samples, sampling, seed, cuts):
+    """Any partition of a range gives the same draws, with batches that straddle epochs."""
+    cuts = sorted(cuts)
+    whole = IndexStream(n_samples, sampling, seed).take(cuts[0], cuts[-1])
+    stream = IndexStream(n_samples, sampling, seed)
+    parts = [stream.take(a, b) for a, b in pairwise(cuts)]
+    assert_array_equal(np.concatenate(parts), whole)
+    assert whole.dtype == np.int64
+
+
+@given(st.integers(1, 12), SAMPLINGS, st.lists(st.integers(0, 15), max_size=12))
+def test_epochs_in_any_order(n_samples, sampling, order):
+    """Going back to an epoch that is no longer at hand gives it again."""
+    stream, fresh = (IndexStream(n_samples, sampling, 5) for _ in range(2))
+    whole = fresh.take(0, 16 * n_samples).reshape(16, n_samples)
+    for number in order:
+        assert_array_equal(stream.epoch(number), whole[number])
+
+
+@each_sampling
+def test_seed_and_key_tell_apart(sampling):
+    streams = [
+        IndexStream(1000, sampling, seed, key).take(0, 2000)
+        for seed in (0, 1)
+        for key in ((), (0,), (1,), (0, 0), (0, 1), (1, 0))
+    ]
+    assert len({tuple(draws) for draws in streams}) == 12
+
+
+@each_sampling
+def test_seed_and_key_repeat(sampling):
+    first, second = (IndexStream(40, sampling, 7, [3, 1]).take(5, 300) for _ in range(2))
+    assert_array_equal(first, second)
+
+
+@each_sampling
+@pytest.mark.parametrize("start", [0, 3, 7, 14])
+def test_take_nothing(sampling, start):
+    assert IndexStream(7, sampling, 0).take(start, start).size == 0
+
+
+def test_draws_are_in_range():
+    for sampling in ("permutation", "uniform"):
+        draws = IndexStream(6, sampling, 0).take(0, 600)
+        assert set(draws) == set(range(6))
+
+
+def test_sampling_unknown():
+    with pytest.raises(ValueError, match=r"sampling must be .* got 'cyclic'"):
+        IndexStream(5, "cyclic", 0)
+
+
+def test_block_visits_every_example_once_an_epoch():
+    stream = IndexStream(1000, "block", 0)
+    for number in range(3):
+        assert_array_equal(np.sort(stream.epoch(number)), np.arange(1000))
+    assert not np.array_equal(stream.epoch(0), stream.epoch(1))
+
+
+def test_block_visits_consecutive_examples_together():
+    draws = IndexStream(1000, "block", 0).epoch(0)
+    starts = np.flatnonzero(np.diff(draws) != 1) + 1
+    blocks = np.split(draws, starts)
+    for block in blocks:
+        assert block[0] % BLOCK == 0
+    # The last block is shorter; two that happen to be neighbours look like one.
+    assert len(blocks) >= 1000 // BLOCK - 3

@@ -1,0 +1,318 @@
+"""scikit-learn's callbacks on both estimators, alone and inside meta-estimators."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
+
+BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
+CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+def data(n_classes=3, n_samples=90):
+    return make_blobs(n_samples, centers=n_classes, cluster_std=3.0, random_state=0)
+
+
+class Recorder:
+    """Notes every hook; stops the fit at the end of checkpoint ``stop_after``."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after = stop_after
+        self.events = []
+        self.given = []
+        self.models = []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        self.events.append(f"begin {context.task_name}")
+        self.given.append((X, y, metadata))
+
+    def on_fit_task_end(
+        self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None
+    ):
+        self.events.append(f"end {context.task_name}")
+        self.given.append((X, y, metadata))
+        if context.task_name == "checkpoint":
+            self.models.append(fitted_estimator)
+            return len(self.models) == self.stop_after
+        return None
+
+
+@BOTH
+@CLASSES
+def test_hooks_come_in_pairs(Estimator, n_classes):
+    X, y = data(n_classes)
+    recorder = Recorder()
+    Estimator(epochs=4, random_state=0).set_callbacks(recorder).fit(X, y)
+    assert recorder.events == [
+        "setup",
+        "begin fit",
+        *["begin checkpoint", "end checkpoint"] * 4,
+        "end fit",
+        "teardown",
+    ]
+
+
+@BOTH
+def test_hooks_get_data_and_weights(Estimator):
+    X, y = data()
+    weight = np.ones(y.size)
+    recorder = Recorder()
+    Estimator(epochs=1).set_callbacks(recorder).fit(X, y, sample_weight=weight)
+    assert len(recorder.given) == 4
+    for given_X, given_y, metadata in recorder.given:
+        assert given_X is X
+        assert given_y is y
+        assert metadata["sample_weight"] is weight
+
+
+@BOTH
+@pytest.mark.parametrize("checkpoints", ["epoch", "log", [10, 25], None])
+def test_hooks_follow_the_trace(Estimator, checkpoints):
+    X, y = data()
+    recorder = Recorder()
+    clf = (
+        Estimator(n_steps=180, checkpoints=checkpoints, random_state=0)
+        .set_callbacks(recorder)
+        .fit(X, y)
+    )
+    # Without a checkpoints callbacks still come once an epoch (60 examples of a pair).
+    expected = 3 if checkpoints is None else len(clf.history_[0])
+    assert recorder.events.count("begin checkpoint") == expected
+    assert recorder.events.count("end checkpoint") == expected
+
+
+@BOTH
+@CLASSES
+@pytest.mark.parametrize("checkpoints", ["epoch", None])
+def test_model_is_that_without_callbacks(Estimator, n_classes, checkpoints):
+    X, y = data(n_classes)
+    plain = Estimator(epochs=5, checkpoints=checkpoints, random_state=0)
+    watched = clone(plain).set_callbacks(Recorder(), ScoringMonitor(scoring="accuracy"))
+    plain.fit(X, y)
+    watched.fit(X, y)
+    np.testing.assert_array_equal(plain.alpha_, watched.alpha_)
+    np.testing.assert_array_equal(plain.decision_function(X), watched.decision_function(X))
+    np.testing.assert_array_equal(plain.objective_, watched.objective_)
+    if checkpoints == "epoch":
+        np.testing.assert_array_equal(plain.duality_gap_, watched.duality_gap_)
+    else:  # callbacks bring checkpoints, and these better dual bounds
+        assert np.all(watched.duality_gap_ <= plain.duality_gap_)
+    fitted = {name for name in vars(plain) if name.endswith("_")}
+    assert fitted == {name for name in vars(watched) if name.endswith("_")}
+
+
+@BOTH
+@CLASSES
+def test_fitted_estimator_is_the_model_so_far(Estimator, n_classes):
+    X, y = data(n_classes)
+    recorder = Recorder()
+    clf = Estimator(epochs=3, random_state=0).set_callbacks(recorder).fit(X, y)
+    for epochs, model in enumerate(recorder.models, start=1):
+        alone = Estimator(epochs=epochs, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+        np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+        np.testing.assert_array_equal(model.n_steps_, alone.n_steps_)
+    np.testing.assert_array_equal(clf.predict(X), recorder.models[-1].predict(X))
+
+
+@BOTH
+@CLASSES
+def test_callback_stops_early(Estimator, n_classes):
+    X, y = data(n_classes)
+    recorder = Recorder(stop_after=2)
+    clf = Estimator(epochs=30, random_state=0).set_callbacks(recorder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        clf.fit(X, y)
+    assert recorder.events.count("begin checkpoint") == 2
+    assert recorder.events[-2:] == ["end fit", "teardown"]
+    short = Estimator(epochs=2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(clf.n_steps_, short.n_steps_)
+    np.testing.assert_array_equal(clf.decision_function(X), short.decision_function(X))
+    history = clf.history_ if n_classes == 2 else clf.history_[0]
+    assert len(history) == 2
+
+
+@BOTH
+def test_stop_then_warm_start_goes_on(Estimator):
+    X, y = data(2)
+    clf = Estimator(epochs=10, random_state=0, warm_start=True).set_callbacks(Recorder(3))
+    clf.fit(X, y).set_callbacks()
+    clf.set_params(epochs=2).fit(X, y)
+    whole = Estimator(epochs=5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(clf.alpha_, whole.alpha_)
+    np.testing.assert_array_equal(clf.decision_function(X), whole.decision_function(X))
+
+
+@BOTH
+def test_pairs_that_reach_tol_wait_for_the_others(Estimator):
+    X, y = make_blobs(150, centers=[[0, 0], [1, 1], [30, 30]], cluster_std=1.0, random_state=0)
+    settings = {"tol": 0.2, "C": 1.0, "epochs": 2000, "random_state": 0}
+    plain = Estimator(**settings).fit(X, y)
+    recorder = Recorder()
+    watched = Estimator(**settings).set_callbacks(recorder).fit(X, y)
+    np.testing.assert_array_equal(plain.n_steps_, watched.n_steps_)
+    assert len(set(plain.n_steps_)) > 1
+    assert len(recorder.models) == max(len(history) for history in watched.history_)
+    np.testing.assert_array_equal(plain.decision_function(X), watched.decision_function(X))
+
+
+@BOTH
+def test_max_time_ends_with_whole_hooks(Estimator):
+    X, y = data()
+    recorder = Recorder()
+    clf = Estimator(epochs=10**5, max_time=0.2).set_callbacks(recorder)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        clf.fit(X, y)
+    assert recorder.events.count("begin checkpoint") == recorder.events.count("end checkpoint")
+    assert recorder.events[-2:] == ["end fit", "teardown"]
+    assert np.all(clf.n_steps_ >= 1)
+
+
+class Failing(Recorder):
+    def on_fit_task_end(self, estimator, context):
+        raise RuntimeError("this callback fails")
+
+
+@BOTH
+def test_failing_callback_is_torn_down(Estimator):
+    X, y = data()
+    failing = Failing()
+    clf = Estimator(epochs=3).set_callbacks(failing)
+    with pytest.raises(RuntimeError, match="this callback fails"):
+        clf.fit(X, y)
+    assert failing.events == ["setup", "begin fit", "begin checkpoint", "teardown"]
+    clf.set_callbacks().fit(X, y)
+    assert clf.score(X, y) > 0.5
+
+
+@BOTH
+def test_scoring_monitor(Estimator):
+    X, y = data()
+    weight = np.random.default_rng(0).uniform(0.1, 3.0, size=y.size)
+    monitor = ScoringMonitor(scoring="accuracy")
+    recorder = Recorder()
+    clf = Estimator(epochs=4, random_state=0).set_callbacks(monitor, recorder)
+    clf.fit(X, y, sample_weight=weight)
+    scores = [row["accuracy"] for row in monitor.get_logs().data]
+    expected = [
+        accuracy_score(y, model.predict(X), sample_weight=weight) for model in recorder.models
+    ]
+    assert scores == pytest.approx(expected)
+    clf.fit(X, y)
+    assert len(monitor.get_logs("all")) == 2
+
+
+@BOTH
+def test_progress_bar(Estimator, capsys):
+    X, y = data()
+    clf = Estimator(epochs=3, random_state=0).set_callbacks(ProgressBar()).fit(X, y)
+    shown = capsys.readouterr().out
+    assert f"{Estimator.__name__} - fit" in shown
+    assert "100%" in shown
+    assert clf.score(X, y) > 0.5
+
+
+@BOTH
+def test_progress_bar_beside_verbose(Estimator, capsys):
+    X, y = data()
+    Estimator(epochs=3, verbose=True).set_callbacks(ProgressBar()).fit(X, y)
+    shown = capsys.readouterr().out
+    assert "gap" in shown
+    assert f"{Estimator.__name__} - fit" in shown
+
+
+@BOTH
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search(Estimator, n_jobs, capsys):
+    X, y = data()
+    monitor = ScoringMonitor(scoring="accuracy")
+    clf = Estimator(epochs=3, random_state=0)
+    grid = {"C": [0.01, 1.0]}
+    search = GridSearchCV(clone(clf).set_callbacks(monitor), grid, cv=2, n_jobs=n_jobs)
+    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, y)
+    plain = GridSearchCV(clone(clf), grid, cv=2).fit(X, y)
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_array_equal(search.decision_function(X), plain.decision_function(X))
+    rows = monitor.get_logs().data
+    # Two candidates on two splits and the refit, three checkpoints each.
+    assert len(rows) == 15
+    assert all(0 < row["accuracy"] <= 1 for row in rows)
+    shown = capsys.readouterr().out
+    assert f"{Estimator.__name__} - fit" in shown
+    assert "refit" in shown
+
+
+@BOTH
+def test_pipeline(Estimator, capsys):
+    X, y = data()
+    monitor = ScoringMonitor(scoring="accuracy")
+    clf = Estimator(epochs=3, random_state=0)
+    watched = make_pipeline(StandardScaler(), clone(clf).set_callbacks(monitor))
+    watched.set_callbacks(ProgressBar()).fit(X, y)
+    plain = make_pipeline(StandardScaler(), clone(clf)).fit(X, y)
+    np.testing.assert_array_equal(watched.decision_function(X), plain.decision_function(X))
+    assert len(monitor.get_logs().data) == 3
+    assert f"{Estimator.__name__} - fit" in capsys.readouterr().out
+
+
+@BOTH
+def test_grid_search_over_pipeline(Estimator):
+    X, y = data()
+    monitor = ScoringMonitor(scoring="accuracy")
+    clf = Estimator(epochs=2, random_state=0).set_callbacks(monitor)
+    name = Estimator.__name__.lower()
+    search = GridSearchCV(make_pipeline(StandardScaler(), clf), {f"{name}__lam": [0.1, 0.01]}, cv=2)
+    search.set_callbacks(ProgressBar(max_propagation_depth=0)).fit(X, y)
+    assert len(monitor.get_logs().data) == 10
+    assert search.predict(X).shape == y.shape
+
+
+@BOTH
+def test_clone_keeps_callbacks_and_no_state(Estimator):
+    X, y = data()
+    recorder = Recorder()
+    clf = Estimator(epochs=1).set_callbacks(recorder).fit(X, y)
+    other = clone(clf)
+    assert not [name for name in vars(other) if name.endswith("_")]
+    other.fit(X, y)
+    assert recorder.events.count("begin fit") == 2
+
+
+@BOTH
+def test_bad_data_calls_no_task(Estimator):
+    X, y = data()
+    recorder = Recorder()
+    clf = Estimator(epochs=1).set_callbacks(recorder)
+    with pytest.raises(ValueError, match="y must have at least two classes"):
+        clf.fit(X, np.zeros(y.size))
+    assert "begin fit" not in recorder.events
+    assert recorder.events.count("setup") == recorder.events.count("teardown")
+
+
+def test_partial_fit_calls_no_hook():
+    """A stream has no end that a callback could be told of."""
+    X, y = data()
+    recorder = Recorder()
+    clf = LinearPegasosSVC().set_callbacks(recorder)
+    clf.partial_fit(X, y, classes=[0, 1, 2])
+    assert recorder.events.count("begin fit") == recorder.events.count("end fit")
+    assert recorder.events.count("setup") == recorder.events.count("teardown")

@@ -1,0 +1,260 @@
+"""Training chunk by chunk: the same run in another order, in memory that does not grow."""
+
+import subprocess
+import sys
+from functools import partial
+
+import naive
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from sklearn.utils import check_random_state
+
+from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
+from kpegasos.core.draws import IndexStream
+from kpegasos.datasets import SvmlightChunks, iter_svmlight, make_text_like
+from kpegasos.large import chunks as outofcore
+
+
+def visiting_order(n_samples, chunk_size, n_epochs, sampling="permutation", random_state=0):
+    """The examples in the order in which a fit over chunks draws them."""
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    starts = np.arange(0, n_samples, chunk_size)
+    draws, visit = [], 0
+    for epoch in range(n_epochs):
+        for chunk in IndexStream(starts.size, "permutation", seed).epoch(epoch):
+            size = min(chunk_size, n_samples - starts[chunk])
+            within = IndexStream(size, sampling, seed, (0, visit)).take(0, size)
+            draws.append(starts[chunk] + within)
+            visit += 1
+    return np.concatenate(draws)
+
+
+# The sequence of iterates
+
+
+@pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
+@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+def test_iterates_are_those_of_pegasos_in_the_order_of_the_visits(integers, average, sampling):
+    model = LinearPegasosSVC(
+        lam=integers.lam, average=average, sampling=sampling, epochs=3, random_state=0
+    )
+    fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
+    order = visiting_order(37, 10, 3, sampling)
+    run = naive.linear_pegasos(integers.X, integers.y, order, integers.lam, intercept_scaling=1)
+    expected = np.array([float(v) for v in naive.average(run.iterates, average)])
+    np.testing.assert_allclose(
+        np.append(model.coef_[0], model.intercept_), expected, rtol=4e-15, atol=1e-15
+    )
+    assert model.n_steps_ == 3 * 37
+
+
+def test_counts_and_sums_are_exact_integers(integers):
+    model = LinearPegasosSVC(lam=1.0, fit_intercept=False, epochs=4, random_state=0)
+    fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
+    run = naive.linear_pegasos(integers.X, integers.y, visiting_order(37, 10, 4), 1.0)
+    violations = np.array(run.counts) * integers.y
+    np.testing.assert_array_equal(model._streams[0].state.loop.base[:-1], violations @ integers.X)
+
+
+def test_every_example_is_drawn_once_an_epoch():
+    order = visiting_order(37, 10, 2)
+    np.testing.assert_array_equal(np.sort(order[:37]), np.arange(37))
+    assert not np.array_equal(order[:37], order[37:])
+
+
+def test_chunks_come_in_a_new_order_each_epoch():
+    class Watched(ArrayChunks):
+        visits = ()
+
+        def __getitem__(self, number):
+            self.visits += (number,)
+            return super().__getitem__(number)
+
+    X, y = make_text_like(80, 50, 0.1, random_state=0)
+    chunks = Watched(X, y, chunk_size=10)
+    fit_chunks(LinearPegasosSVC(epochs=2, random_state=0), chunks)
+    first, second = chunks.visits[:8], chunks.visits[8:]
+    assert sorted(first) == sorted(second) == list(range(8))
+    assert first != second != tuple(range(8)) != first
+
+
+def test_one_chunk_is_partial_fit():
+    X, y = make_text_like(200, 50, 0.1, random_state=0)
+    a = fit_chunks(LinearPegasosSVC(epochs=1, random_state=0), [(X, y)])
+    b = LinearPegasosSVC(random_state=0).partial_fit(X, y, classes=[-1, 1])
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+
+
+# What may be chunks
+
+
+@pytest.fixture(scope="module")
+def text():
+    return make_text_like(1000, 200, 0.05, random_state=0)
+
+
+def fitted(chunks, **arguments):
+    return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "memmap", "csr of memmaps"])
+def test_the_kind_of_array_does_not_matter(text, tmp_path, kind):
+    X, y = text
+
+    def mapped(name, array):
+        np.save(tmp_path / name, array)
+        return np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+
+    if kind == "dense":
+        given = X.toarray()
+    elif kind == "memmap":
+        given, y = mapped("X", X.toarray()), mapped("y", y)
+    elif kind == "csr of memmaps":
+        arrays = [mapped(name, getattr(X, name)) for name in ("data", "indices", "indptr")]
+        given = sparse.csr_matrix(tuple(arrays), shape=X.shape)
+        assert all(outofcore._maps(array) is not None for array in (given.data, given.indices))
+    else:
+        given = X
+    expected = fitted([(X[i : i + 300], y[i : i + 300]) for i in range(0, 1000, 300)], epochs=2)
+    np.testing.assert_allclose(
+        fitted(ArrayChunks(given, y, chunk_size=300), epochs=2), expected, rtol=1e-6, atol=1e-9
+    )
+
+
+def test_iterables_come_in_their_own_order(text, tmp_path):
+    X, y = text
+    dump_svmlight_file(X, y, str(tmp_path / "file"), zero_based=False)
+    opened = partial(iter_svmlight, tmp_path / "file", n_features=200, chunk_size=300)
+    parts = [(X[i : i + 300], y[i : i + 300]) for i in range(0, 1000, 300)]
+
+    class Again:
+        def __iter__(self):
+            return iter(parts)
+
+    expected = LinearPegasosSVC(lam=1e-3, random_state=0)
+    for part in parts * 2:
+        expected.partial_fit(*part, classes=[-1, 1])
+    for chunks in (opened, Again()):
+        model = fit_chunks(LinearPegasosSVC(lam=1e-3, random_state=0), chunks, epochs=2)
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5, atol=1e-7)
+    once = fit_chunks(
+        LinearPegasosSVC(lam=1e-3, random_state=0), opened(), epochs=1, classes=[-1, 1]
+    )
+    assert once.n_steps_ == 1000
+
+
+def test_svmlight_chunks_train(text, tmp_path):
+    X, y = text
+    dump_svmlight_file(X, y, str(tmp_path / "file"), zero_based=False)
+    chunks = SvmlightChunks(tmp_path / "file", n_features=200, chunk_mb=0.02)
+    assert len(chunks) > 3
+    model = fit_chunks(LinearPegasosSVC(random_state=0), chunks)
+    reference = LinearPegasosSVC(random_state=0).fit(X, y)
+    assert model.score(X, y) > reference.score(X, y) - 0.02
+
+
+def test_empty_chunks_are_passed_over(text):
+    X, y = text
+    for chunks in ([(X, y), (X[:0], y[:0])], [(X[:0], y[:0]), (X, y)]):
+        np.testing.assert_array_equal(
+            fitted(partial(iter, chunks), epochs=1), fitted([(X, y)], epochs=1)
+        )
+
+
+# The problem is that of fit
+
+
+@pytest.mark.parametrize("lam", [None, 0.01])
+def test_weights_and_lam_mean_what_they_mean_to_fit(lam):
+    # One example of each class: whatever the order, all draws violate at this lam.
+    X, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 1])
+    weight = np.array([3.0, 1.0])
+    parameters = {"C": 0.1, "lam": lam, "class_weight": {1: 2.0}, "epochs": 50, "random_state": 0}
+    a = LinearPegasosSVC(**parameters).fit(X, y, sample_weight=weight)
+    b = fit_chunks(LinearPegasosSVC(**parameters), [(X, y, weight)])
+    np.testing.assert_allclose(a.coef_, b.coef_, rtol=0.1)
+
+
+def test_several_classes(text):
+    X, _ = text
+    y = np.array(["a", "b", "c"])[np.argmax(X[:, :3].toarray(), axis=1)]
+    parameters = {"C": 1.0, "epochs": 20, "random_state": 0}
+    model = fit_chunks(LinearPegasosSVC(**parameters), ArrayChunks(X, y, chunk_size=300))
+    reference = LinearPegasosSVC(**parameters).fit(X, y)
+    assert model.coef_.shape == (3, 200)
+    assert np.mean(model.predict(X) == reference.predict(X)) > 0.97
+
+
+def test_a_second_fit_begins_anew_and_partial_fit_goes_on(text):
+    X, y = text
+    chunks = ArrayChunks(X, y, chunk_size=300)
+    model = LinearPegasosSVC(epochs=2, random_state=0)
+    first = fit_chunks(model, chunks).coef_
+    np.testing.assert_array_equal(fit_chunks(model, chunks).coef_, first)
+    assert model.partial_fit(X, y).n_steps_ == 3000
+
+
+def test_rejects(text):
+    X, y = text
+    chunks = ArrayChunks(X, y, chunk_size=300)
+
+    def fails(chunks, match, *, parameters=None, **arguments):
+        with pytest.raises(ValueError, match=match):
+            fit_chunks(LinearPegasosSVC(**(parameters or {})), chunks, **arguments)
+
+    fails(chunks, "epochs must be a positive whole number for chunks, got 1.5", epochs=1.5)
+    fails(chunks, "epochs must be a positive whole number for chunks, got 0", epochs=0)
+    fails(iter(chunks), "epochs must be 1 for an iterator", epochs=2)
+    fails(iter(chunks), "chunks must be such that they can be read again", epochs=1)
+    fails(chunks, r"classes must be those of the chunks, \[-1, 1\]", classes=[0, 1])
+    fails([], "chunks must hold examples")
+    fails([], "chunks must hold examples", classes=[0, 1], parameters={"lam": 1.0})
+    fails(chunks, "class_weight must be a dict", parameters={"class_weight": "balanced"})
+    fails(chunks, "'C' parameter", parameters={"C": -1.0})
+    fails(ArrayChunks(X, y, 1.0 * (y > 0)), "sample_weight must be positive somewhere")
+    fails(ArrayChunks(X, 0 * y), "classes must hold at least two")
+    with pytest.raises(ValueError, match="chunk_size must be at least 1, got 0"):
+        ArrayChunks(X, y, chunk_size=0)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ArrayChunks(X, y[1:])
+
+
+# Memory
+
+PROGRAM = """
+import re, sys
+import numpy as np
+from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
+
+folder, n_samples = sys.argv[1], int(sys.argv[2])
+X = np.lib.format.open_memmap(f"{folder}/X{n_samples}.npy", "r")
+y = np.arange(n_samples) % 2
+model = LinearPegasosSVC(epochs=2, random_state=0)
+fit_chunks(model, ArrayChunks(X, y, chunk_size=5000))
+assert model.n_steps_ == 2 * n_samples
+print(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+"""
+
+
+# Not ru_maxrss, which begins with the size of the process that started this one.
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
+def test_peak_memory_does_not_grow_with_the_data(tmp_path):
+    peaks = {}
+    for n_samples in (50_000, 200_000):
+        path = tmp_path / f"X{n_samples}.npy"
+        X = np.lib.format.open_memmap(path, "w+", np.float32, (n_samples, 200))
+        for begin in range(0, n_samples, 5000):
+            X[begin : begin + 5000] = np.random.default_rng(begin).random((5000, 200), np.float32)
+        del X
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path), str(n_samples)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        peaks[n_samples] = int(done.stdout) / 1024
+        path.unlink()
+    # The arrays are 38 and 153 MiB, a chunk is 4.
+    assert peaks[200_000] - peaks[50_000] < 12

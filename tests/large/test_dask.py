@@ -1,0 +1,292 @@
+"""Training on partitions: what averaging states means, and what a lost worker costs."""
+
+import copy
+import os
+import signal
+import threading
+import time
+
+import naive
+import numpy as np
+import pytest
+from joblib import parallel_config
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows
+from kpegasos.core.draws import IndexStream
+from kpegasos.core.problem import Problem
+from kpegasos.core.state import PegasosOptions, returned_vector
+from kpegasos.datasets import make_text_like, make_toy
+from kpegasos.large.dask import fit_dask, merge_states
+from kpegasos.solvers.online import advance_stream, new_stream
+
+pytestmark = pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+AVERAGES = ["weighted", "suffix", "uniform", None]
+
+
+@pytest.fixture(scope="module")
+def client():
+    """One worker inside this process."""
+    with distributed.Client(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+    ) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def two_processes():
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs="CRITICAL",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def in_chunks(array, sizes):
+    return da.from_array(array, chunks=(tuple(sizes), *array.shape[1:]))
+
+
+# The mean of states
+
+
+def advanced(options, integers, parts):
+    """Runs over some rows each, from a state that all have in common."""
+    common = new_stream(3, options, 1.0, 0, 0)
+
+    def go_on(stream, rows):
+        problem = Problem(integers.y[rows], np.ones(rows.stop - rows.start), 0.5)
+        advance_stream(stream, problem, linear_rows(integers.X[rows], intercept_scaling=1.0))
+
+    go_on(common, slice(0, 13))
+    streams = [copy.deepcopy(common) for _ in parts]
+    for run, rows in zip(streams, parts, strict=True):
+        go_on(run, rows)
+    return streams, go_on
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("projection", [False, True])
+def test_the_mean_of_states_has_the_mean_of_the_iterates(integers, average, projection):
+    options = PegasosOptions(average=average, projection=projection)
+    streams, _ = advanced(options, integers, [slice(13, 25), slice(25, 37)])
+    merged = merge_states([s.state for s in streams], [3, 1])
+    for kind in {None, average}:
+        vectors = []
+        for state in [*(s.state for s in streams), merged]:
+            last = copy.copy(state)
+            last.options = state.options._replace(average=kind)
+            vectors.append(returned_vector(last))
+        np.testing.assert_allclose(
+            vectors[-1], 0.75 * vectors[0] + 0.25 * vectors[1], rtol=1e-9, atol=1e-12
+        )
+    assert merged.steps == 25
+
+
+def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
+    options = PegasosOptions(average="suffix", projection=True)
+    (run,), go_on = advanced(options, integers, [slice(13, 25)])
+    twin = copy.deepcopy(run)
+    twin.state = merge_states([run.state, run.state], [1, 2])
+    for stream_ in (run, twin):
+        go_on(stream_, slice(0, 37))
+    np.testing.assert_allclose(twin.vector(), run.vector(), rtol=1e-9, atol=1e-12)
+
+
+def test_sums_of_integers_stay_exact(integers):
+    streams, _ = advanced(PegasosOptions(), integers, [slice(13, 25), slice(25, 37)])
+    base = merge_states([s.state for s in streams], [1, 1]).loop.base
+    np.testing.assert_array_equal(2 * base, sum(s.state.loop.base for s in streams))
+    np.testing.assert_array_equal(2 * base, np.round(2 * base))
+
+
+def test_states_must_have_taken_equally_many_steps(integers):
+    streams, _ = advanced(PegasosOptions(), integers, [slice(13, 25), slice(13, 26)])
+    with pytest.raises(ValueError, match=r"equally many steps, got \[25, 26\] instead"):
+        merge_states([s.state for s in streams], [1, 1])
+
+
+# A fit
+
+
+def by_the_book(integers, rows, number, n_steps, average):
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
+    draws = IndexStream(rows.stop - rows.start, "permutation", seed, (0, number)).take(0, n_steps)
+    run = naive.linear_pegasos(
+        integers.X[rows], integers.y[rows], draws, integers.lam, intercept_scaling=1
+    )
+    return np.array([float(v) for v in naive.average(run.iterates, average)])
+
+
+def vector(model):
+    return np.append(model.coef_[0], model.intercept_)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_one_partition_is_pegasos(client, integers, average, rounds):
+    model = LinearPegasosSVC(lam=1.0, epochs=3, average=average, random_state=0)
+    fit_dask(model, in_chunks(integers.X, [37]), in_chunks(integers.y, [37]), rounds=rounds)
+    expected = by_the_book(integers, slice(0, 37), 0, 111, average)
+    np.testing.assert_allclose(vector(model), expected, rtol=4e-15, atol=1e-15)
+    assert model.n_steps_ == 111
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, integers, average):
+    model = LinearPegasosSVC(lam=1.0, epochs=2, average=average, random_state=0)
+    sizes = [30, 7]
+    fit_dask(model, in_chunks(integers.X, sizes), in_chunks(integers.y, sizes), rounds=1)
+    large = by_the_book(integers, slice(0, 30), 0, 37, average)
+    small = by_the_book(integers, slice(30, 37), 1, 37, average)
+    np.testing.assert_allclose(vector(model), (30 * large + 7 * small) / 37, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def text():
+    X, y = make_text_like(6000, 300, 0.05, random_state=0)
+    return X, np.where(y == 1, "yes", "no")
+
+
+def test_model_is_as_good_as_that_of_one_process(client, text):
+    X, y = text
+    blocks = in_chunks(X.toarray(), [1500] * 4).map_blocks(sparse.csr_matrix)
+    model = LinearPegasosSVC(lam=1e-3, epochs=5, random_state=0)
+    fit_dask(model, blocks, in_chunks(y, [1500] * 4))
+    reference = LinearPegasosSVC(lam=1e-3, epochs=5, random_state=0).fit(X, y)
+    assert model.score(X, y) > reference.score(X, y) - 0.003
+    assert model.n_features_in_ == 300
+    assert model.partial_fit(X, y).n_steps_ == 5 * 1500 + 6000
+
+
+def test_weights_and_several_classes(client):
+    X, y = make_text_like(3000, 100, 0.1, noise=0.0, random_state=0)
+    X = X.toarray()
+    y = np.where(y == 1, 2, np.arange(3000) % 2)  # 0 and 1 cannot be told apart, but by weight
+    weight = np.where(y == 0, 5.0, 1.0)
+    sizes = [1400, 1400, 200]
+    parameters = {"C": 0.01, "epochs": 10, "class_weight": {2: 2.0}, "random_state": 0}
+    model = fit_dask(
+        LinearPegasosSVC(**parameters), *(in_chunks(a, sizes) for a in (X, y, weight)), rounds=20
+    )
+    reference = LinearPegasosSVC(**parameters).fit(X, y, sample_weight=weight)
+    assert model.coef_.shape == (3, 100)
+    assert np.mean(model.predict(X) == reference.predict(X)) > 0.97
+    norms = [np.linalg.norm(m.coef_, axis=1) for m in (model, reference)]
+    np.testing.assert_allclose(*norms, atol=0.1)
+    np.testing.assert_allclose(model.intercept_, reference.intercept_, atol=0.02)
+
+
+def test_partitions_without_a_class_or_without_rows(client):
+    X, y = make_text_like(600, 100, 0.1, noise=0.0, random_state=0)
+    X, y = X.toarray(), np.where(y == 1, 2, np.arange(600) % 2)
+    order = np.argsort(y == 2, kind="stable")  # the last partition knows class 2 only
+    X, y = X[order], y[order]
+    sizes = [200, 0, 200, 200]
+    model = LinearPegasosSVC(C=1.0, random_state=0)
+    fit_dask(model, in_chunks(X, sizes), in_chunks(y, sizes), rounds=20)
+    assert np.mean((model.predict(X) == 2) == (y == 2)) > 0.9
+
+
+def test_rejects(client, text):
+    X, y = text[0].toarray(), text[1]
+    rows, labels = in_chunks(X, [3000, 3000]), in_chunks(y, [3000, 3000])
+
+    def fails(match, X=rows, y=labels, *, parameters=None, **arguments):
+        model = LinearPegasosSVC(**(parameters or {}))
+        with pytest.raises(ValueError, match=match):
+            fit_dask(model, X, y, **arguments)
+        assert not hasattr(model, "coef_")
+
+    fails("X must be a Dask array of 2 dimensions, got ndarray", X=X)
+    fails("y must be a Dask array of 1 dimension, got ndarray", y=y)
+    fails(r"y must be chunked like the rows of X, \(3000, 3000\)", y=in_chunks(y, [6000]))
+    fails("X must be chunked along the rows only, got 2", X=rows.rechunk((3000, 150)))
+    fails("rounds must be a positive integer, got 0", rounds=0)
+    fails("'C' parameter", parameters={"C": -1.0})
+    fails("class_weight must be a dict", parameters={"class_weight": "balanced"})
+    fails("classes must hold at least two", y=da.zeros_like(labels, dtype=int))
+    fails("contains NaN", X=rows * np.nan)
+
+
+# Worker processes
+
+
+def kill_one_of_two(client, killed):
+    """Kill a worker while it takes steps, in the second round or later."""
+    pids = client.run(os.getpid)
+    seen = set()
+    while not killed:
+        for address, keys in client.processing().items():
+            steps = {str(key) for key in keys if str(key).startswith("_advance")}
+            seen |= steps
+            if steps and len(seen) > 2 and address in pids:
+                os.kill(pids[address], signal.SIGKILL)
+                killed.append(pids[address])
+                return
+        time.sleep(0.01)
+
+
+def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, client):
+    X, y = make_text_like(4000, 200, 0.05, random_state=0)
+    rows, labels = in_chunks(X.toarray(), [2000, 2000]), in_chunks(y, [2000, 2000])
+
+    def fitted(client):
+        model = LinearPegasosSVC(lam=1e-3, epochs=1000, random_state=0)
+        return fit_dask(model, rows, labels, rounds=4, client=client)
+
+    killed = []
+    killer = threading.Thread(target=kill_one_of_two, args=(two_processes, killed))
+    killer.start()
+    try:
+        model = fitted(two_processes)
+    finally:
+        unharmed = not killed
+        killed.append(None)
+        killer.join()
+    assert not unharmed, "the fit was over before a worker could be killed"
+    assert killed[0] not in two_processes.run(os.getpid).values()
+    # As if nothing had happened, with two processes or with one worker.
+    np.testing.assert_array_equal(model.coef_, fitted(client).coef_)
+    two_processes.wait_for_workers(2, timeout=30)
+
+
+@pytest.mark.parametrize("make", [LinearPegasosSVC, PegasosSVC])
+def test_joblib_spreads_folds_and_seeds_over_the_workers(two_processes, make):
+    X, y = make_toy("moons", 200, random_state=0)
+
+    def where(model, X, y):  # a local function travels by value
+        return os.getpid()
+
+    alone = cross_val_score(make(random_state=0), X, y, cv=6)
+    with parallel_config(backend="dask", client=two_processes):
+        places = cross_val_score(make(random_state=0), X, y, cv=6, scoring=where, n_jobs=-1)
+        spread = cross_val_score(make(random_state=0), X, y, cv=6, n_jobs=-1)
+        search = GridSearchCV(make(), {"random_state": [0, 1], "C": [0.1, 1.0]}, cv=2, n_jobs=-1)
+        search.fit(X, y)
+    assert os.getpid() not in places
+    np.testing.assert_array_equal(alone, spread)
+    assert set(search.best_params_) == {"random_state", "C"}
+    assert len(search.cv_results_["mean_test_score"]) == 4
+
+
+def test_pairs_of_one_fit_stay_on_threads_that_share_memory(two_processes):
+    X, y = make_text_like(900, 100, 0.1, random_state=0)
+    y = np.arange(900) % 3
+    parameters = {"epochs": 3, "n_jobs": 2, "random_state": 0}
+    alone = LinearPegasosSVC(**parameters).fit(X, y)
+    before = two_processes.run(lambda dask_worker: len(dask_worker.state.log))
+    with parallel_config(backend="dask", client=two_processes):
+        inside = LinearPegasosSVC(**parameters).fit(X, y)
+    assert two_processes.run(lambda dask_worker: len(dask_worker.state.log)) == before
+    np.testing.assert_array_equal(alone.coef_, inside.coef_)

@@ -1,0 +1,148 @@
+"""Linear rows: margins of sparse rows, draws in blocks, rows that are asked for ahead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import train_test_split
+
+from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_problem, pegasos, sdca
+from kpegasos.rows import features as linear
+
+RNG = np.random.default_rng(0)
+N = 700
+DENSE = np.where(RNG.random((N, 30)) < 0.3, RNG.integers(-3, 4, (N, 30)), 0)
+Y = np.where(DENSE[:, :3].sum(axis=1) + RNG.integers(-1, 2, N) > 0, 1, -1)
+
+
+def as_rows(dtype, index_dtype):
+    X = sparse.csr_matrix(DENSE.astype(dtype))
+    X.indices, X.indptr = X.indices.astype(index_dtype), X.indptr.astype(index_dtype)
+    return X
+
+
+each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+each_index = pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "block"])
+
+
+@each_dtype
+@each_index
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("some", [False, True])
+def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypatch):
+    monkeypatch.setattr(linear, "_WORK_OF_A_THREAD", 0.0)
+    monkeypatch.setattr(linear, "available_threads", lambda: threads)
+    members = RNG.permutation(N)[:123] if some else np.arange(N)
+    rows = linear.FeatureRows(
+        as_rows(dtype, index_dtype), members=members if some else None, intercept_scaling=2.0
+    )
+    vectors = RNG.integers(-5, 6, (31, 2)).astype(float)
+    expected = DENSE[members] @ vectors[:-1] + 2.0 * vectors[-1]
+    assert_array_equal(rows.margins(vectors), expected)
+
+
+@each_dtype
+@each_index
+@each_sampling
+def test_sparse_and_dense_rows_are_the_same_run(dtype, index_dtype, sampling):
+    """Exactly, on integers, whatever the types; asking for memory ahead changes nothing."""
+    task = make_problem(Y, 2.0**-8)
+    kwargs = {"epochs": 3, "random_state": 0, "sampling": sampling}
+    expected = pegasos(task, linear_rows(DENSE.astype(np.float64)), **kwargs)
+    result = pegasos(task, linear_rows(as_rows(dtype, index_dtype)), **kwargs)
+    assert_array_equal(result.alpha, expected.alpha)
+    assert_allclose(result.w, expected.w, rtol=1e-12)
+
+
+def test_block_sampling_has_a_certificate():
+    """Each example is drawn once an epoch, so that the counts are dual feasible as they are."""
+    task = make_problem(Y, 1e-2)
+    result = pegasos(task, linear_rows(DENSE), epochs=60, random_state=0, sampling="block")
+    truth = sdca(task, linear_rows(DENSE), tol=1e-6)
+    assert result.dual_bound <= truth.objective
+    assert result.objective >= truth.dual_bound
+    assert result.relative_gap < 0.1
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_block_sampling_of_an_estimator(n_classes):
+    """Rows in the order given: sorted by class they would be no fair sample."""
+    X, y = make_blobs(900, centers=n_classes, n_features=5, random_state=0)
+    clf = LinearPegasosSVC(sampling="block", epochs=5, random_state=0).fit(X, y)
+    assert clf.score(X, y) > 0.9
+    assert clf.get_params()["sampling"] == "block"
+
+
+def test_block_sampling_is_for_linear_models():
+    with pytest.raises(ValueError, match="'sampling' parameter of PegasosSVC"):
+        PegasosSVC(sampling="block").fit(DENSE, Y)
+
+
+def test_fewer_steps_than_an_epoch_are_a_model():
+    X, y = make_blobs(5000, centers=2, n_features=5, random_state=0)
+    for sampling in ("permutation", "block"):
+        clf = LinearPegasosSVC(
+            n_steps=500, sampling=sampling, random_state=0, checkpoints=None
+        ).fit(X, y)
+        assert clf.n_steps_ == 500
+        assert clf.score(X, y) > 0.9
+
+
+# --- stopping early -------------------------------------------------------------------------------
+
+
+def overlapping(n_samples=2000, n_classes=2):
+    return make_blobs(n_samples, centers=n_classes, cluster_std=4.0, random_state=0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_early_stopping_ends_when_the_score_no_longer_rises(n_classes):
+    X, y = overlapping(n_classes=n_classes)
+    clf = LinearPegasosSVC(epochs=500, early_stopping=True, n_iter_no_change=3, random_state=0).fit(
+        X, y
+    )
+    scores = clf.validation_scores_
+    assert 3 < len(scores) < 500
+    assert max(scores[-3:]) <= max(scores[:-3])
+    # And no earlier: before the last checkpoint one of the last three was the best.
+    assert max(scores[-4:-1]) > max(scores[:-4], default=-1)
+
+
+def test_early_stopping_trains_on_the_other_examples_alone():
+    X, y = overlapping()
+    kwargs = {"epochs": 3, "n_iter_no_change": 50, "random_state": 0}
+    clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.25, **kwargs).fit(X, y)
+    assert clf.alpha_.size == y.size
+    assert clf.history_["iteration"].tolist() == [1500, 3000, 4500]
+    _, aside = train_test_split(np.arange(y.size), test_size=0.25, stratify=y, random_state=0)
+    assert not clf.alpha_[aside].any()
+    assert not np.isin(clf.support_, aside).any()
+    assert clf.validation_scores_[-1] == clf.score(X[aside], y[aside])
+
+
+def test_early_stopping_is_refused_with_a_warm_start():
+    with pytest.raises(ValueError, match="early_stopping must be False with warm_start=True"):
+        LinearPegasosSVC(early_stopping=True, warm_start=True).fit(*overlapping())
+
+
+@pytest.mark.parametrize(("name", "value"), [("validation_fraction", 1.0), ("n_iter_no_change", 0)])
+def test_early_stopping_refuses_what_makes_no_sense(name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of LinearPegasosSVC"):
+        LinearPegasosSVC(**{name: value}).fit(*overlapping())
+
+
+def test_tolerance_of_linear_rows_is_checked_ever_more_rarely():
+    """A check looks at all rows: from a part of an epoch on, at steps that grow by half."""
+    task = make_problem(Y, 1e-2)
+    result = pegasos(
+        task, linear_rows(DENSE), epochs=200, tol=0.05, checkpoints=None, random_state=0
+    )
+    steps = result.history["iteration"]
+    assert result.status == "tolerance"
+    assert result.relative_gap <= 0.05
+    assert steps[0] == N // 8
+    assert np.all(np.diff(steps) >= 0.45 * steps[:-1])
