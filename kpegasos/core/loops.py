@@ -28,10 +28,11 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
 from kpegasos.core.prefetch import ask
+from kpegasos.utils import tuning
+from kpegasos.utils.compiled import FAST, compiled
 
 #: Status codes that a loop returns.
 DONE, NEED_ROW, RESCALE = 0, 1, 2
@@ -49,12 +50,9 @@ SMALLEST_SCALE = 2.0**-10
 #: Moves of a dual variable up to this size do not keep a block in work.
 SMALLEST_MOVE = 1e-6
 # Draws that memory is asked for ahead of, and the most entries of a row to ask for.
-_AHEAD, _LONG_ROW = 8, 512
+_AHEAD, _LONG_ROW = tuning.PREFETCH_DRAWS, tuning.PREFETCH_ENTRIES
 # Margins that stay in a processor's first cache while many rows are added to them.
-_TILE = 2048
-
-# Sums may be reordered and fused; nothing may assume that values are finite.
-_FAST: Any = {"reassoc", "contract"}
+_TILE = tuning.MARGINS_TILE
 
 
 class LoopState(NamedTuple):
@@ -271,7 +269,7 @@ def _(rows, draws, position):  # type: ignore[no-untyped-def]
 
 # The compiled loops pick the implementation by the type of the rows, once, at compile time; called
 # as plain Python (NUMBA_DISABLE_JIT=1), singledispatch makes the same choice.
-_JIT: Any = {"fastmath": _FAST, "nogil": True}
+_JIT: Any = {"fastmath": FAST, "nogil": True}
 
 
 @overload(_inner, jit_options=_JIT)
@@ -297,7 +295,7 @@ def _add_overload(rows, state, i, step, stamped_step):  # type: ignore[no-untype
 # --- the loops ------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled()
 def add_all(
     state: LoopState,
     rows: KernelView | DenseView | CsrView,
@@ -310,7 +308,7 @@ def add_all(
         _add(rows, state, i, state.alpha[i] * signed, state.stamps[i] * signed)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled()
 def sparse_margins(
     rows: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:
@@ -335,7 +333,7 @@ def sparse_margins(
                 out[i, k] += value * vectors[feature, k]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled()
 def primal_steps(
     state: LoopState,
     rows: KernelView | DenseView | CsrView,
@@ -425,7 +423,7 @@ def primal_steps(
     return status, position
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled()
 def dual_steps(
     state: LoopState,
     rows: KernelView | DenseView | CsrView,
@@ -470,7 +468,7 @@ def dual_steps(
     return status, position
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled()
 def dual_block(
     state: LoopState,
     rows: KernelView,

@@ -31,6 +31,7 @@ from sklearn.datasets import load_svmlight_file, make_circles, make_moons
 from sklearn.utils import check_random_state
 
 from kpegasos.datasets._files import parse_idx, require, verified_content
+from kpegasos.utils.validation import draw_seed
 
 __all__ = [
     "Dataset",
@@ -343,7 +344,7 @@ def make_text_like(
         )
     if not 0 <= noise <= 1:
         raise ValueError(f"noise must be a fraction between 0 and 1, got {noise!r}")
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = draw_seed(random_state)
     model = _TextModel(n_features, density, noise, dtype, seed)
     parts = [model.block(number) for number in range(-(-n_samples // _TEXT_BLOCK))]
     sizes = np.concatenate([part.sizes for part in parts])[:n_samples]

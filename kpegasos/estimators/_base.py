@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -31,10 +31,10 @@ from kpegasos.core.state import PegasosOptions, State
 from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators.progress import progress_bar
-from kpegasos.kernels.matrix import canonical_rows
 from kpegasos.solvers.dual_ascent import polish
 from kpegasos.solvers.pegasos import PegasosRun, Result, Rows, make_run
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.validation import canonical_rows, draw_seed
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 #: Far enough from the ends of float64 for squares and reciprocals.
@@ -177,7 +177,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         key = self._problem_digest(X, labels, weight)
         states = self._earlier_states(key, len(pairs))
         rows_of, prepared = self._prepare(X, pairs)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = draw_seed(self.random_state)
         options = PegasosOptions(self.batch_size, self.sampling, self.projection, self.average)
         callbacks = bool(getattr(self, "_skl_callbacks", []))
         in_step = callbacks or watch is not None

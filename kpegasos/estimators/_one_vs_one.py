@@ -20,11 +20,11 @@ from threadpoolctl import threadpool_limits
 
 from kpegasos.core.problem import Problem, make_problem
 from kpegasos.kernels.functions import Kernel
-from kpegasos.kernels.gemm import available_threads
 from kpegasos.kernels.matrix import ClassBlocks, KernelMatrix
 from kpegasos.rows.cached import cache_mb_needed
 from kpegasos.solvers.pegasos import PegasosRun, Result
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.threads import available_threads
 
 
 class Pair(NamedTuple):

@@ -15,11 +15,18 @@ from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._base import POSITIVE, BasePegasos
 from kpegasos.estimators._one_vs_one import Pair, share_classes
 from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
-from kpegasos.kernels.matrix import KernelMatrix, PairBlocks, check_magnitude, kernel_decision
+from kpegasos.kernels.matrix import (
+    KernelMatrix,
+    PairBlocks,
+    kernel_decision,
+)
 from kpegasos.rows.base import GramRows
 from kpegasos.rows.cached import BufferPool
-from kpegasos.rows.choose import check_gram, choose_source
+from kpegasos.rows.choose import (
+    choose_source,
+)
 from kpegasos.solvers.pegasos import Result, Rows
+from kpegasos.utils.validation import check_gram, check_magnitude
 
 
 class PegasosSVC(BasePegasos):

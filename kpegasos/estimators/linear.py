@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight
@@ -20,11 +20,11 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.kernels.matrix import check_magnitude
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.online import Stream, advance_stream, new_stream
 from kpegasos.solvers.pegasos import Result, Rows
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.validation import check_magnitude, draw_seed
 
 #: Attributes that a stream has not, and takes away if `fit` had set them.
 _OF_ONE_FIT = (
@@ -357,7 +357,7 @@ class LinearPegasosSVC(BasePegasos):
         return streams
 
     def _draw_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return draw_seed(self.random_state)
 
     def _chunk_pairs(
         self, X: Any, y: np.ndarray, classes: np.ndarray, sample_weight: Any

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-#: Bytes of a block that are mapped at a time, so that its passes run in the processor's cache.
-_TILE_BYTES = 1 << 19
-
+from kpegasos.utils import tuning
+from kpegasos.utils.compiled import compiled
 
 _LOG2_E = np.float32(1.44269504)
 #: ln 2 in two parts, the first of which has so few digits that its multiples are exact.
@@ -30,7 +28,7 @@ _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _LOWEST = np.float32(-87.0)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _gaussian(
     products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: np.float32
 ) -> None:
@@ -131,7 +129,7 @@ class InnerProductKernel:
         """
         norms_a = norms_a.astype(products.dtype, copy=False)[:, None]
         norms_b = norms_b.astype(products.dtype, copy=False)
-        height = max(1, _TILE_BYTES // max(1, products.itemsize * products.shape[1]))
+        height = max(1, tuning.MAP_BYTES // max(1, products.itemsize * products.shape[1]))
         for top in range(0, products.shape[0], height):
             tile = slice(top, top + height)
             self._map(products[tile], norms_a[tile], norms_b)
@@ -352,7 +350,7 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
 
 def _variance(X: np.ndarray) -> float:
     """``X.var()`` in float64, without a float64 copy of X."""
-    height = max(1, _TILE_BYTES // max(1, X.shape[1] * 8))
+    height = max(1, tuning.MAP_BYTES // max(1, X.shape[1] * 8))
     tiles = [X[top : top + height] for top in range(0, X.shape[0], height)]
     mean = sum(float(tile.sum(dtype=np.float64)) for tile in tiles) / X.size
     return sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles) / X.size

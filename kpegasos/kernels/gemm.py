@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+from kpegasos.utils import tuning
+from kpegasos.utils.compiled import compiled
 
 
 def _vector_bytes() -> int:
@@ -31,8 +33,7 @@ _BYTES = _vector_bytes()
 #: AVX-512 and ARM have 32, older processors 16.
 _VECTORS = 2
 _ROWS = 8 if _BYTES == 64 or platform.machine().lower() in ("arm64", "aarch64") else 4
-#: Features of a panel that are gone through at a time, so that they stay in a processor's cache.
-_DEPTH = 1024
+_DEPTH = tuning.PANEL_DEPTH
 
 
 def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, out: Any) -> Any:
@@ -106,7 +107,7 @@ _without_jit = config.DISABLE_JIT  # type: ignore[attr-defined]
 _tile: Any = _tile_in_python if _without_jit else intrinsic(_compiled_tile)
 
 
-@njit(cache=True, nogil=True)
+@compiled(fastmath=False)
 def _multiply(
     left: np.ndarray, panels: np.ndarray, n_rows: int, first: int, last: int, out: np.ndarray
 ) -> None:
@@ -128,7 +129,7 @@ def _multiply(
                 out[i, j - first] = source[j - panel * width]
 
 
-@njit(cache=True, nogil=True)
+@compiled(fastmath=False)
 def _fill(strips: np.ndarray, first: int, rows: np.ndarray) -> None:
     """Write rows, transposed, into strips of shape (n_strips, n_features, width)."""
     width = strips.shape[2]
@@ -193,8 +194,3 @@ class PackedProducts:
     def write(self, first: int, last: int, out: np.ndarray) -> None:
         """Write the products with the packed rows ``first`` to ``last`` to ``out``."""
         _multiply(self._left, self._panels, self.n_rows, first, last, out)
-
-
-def available_threads() -> int:
-    """Threads that OpenMP would use: environment, threadpoolctl and joblib may all limit them."""
-    return int(_openmp_effective_n_threads())

@@ -15,63 +15,11 @@ from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels.functions import InnerProductKernel, Kernel, check_values
 from kpegasos.kernels.packed import PackedKernel
+from kpegasos.utils import tuning
+from kpegasos.utils.validation import largest_value, too_large
 
-MEBIBYTE = 1 << 20
-#: Kernel values beyond this leave no room for the squares and sums that objectives are made of.
-LARGEST_VALUE = 1e100
-#: Rows of features that are looked at in one go, where all have to be.
-_MANY_ROWS = 1024
 #: Rows to predict from which on packing them pays.
 _WORTH_PACKING = 64
-
-
-def canonical_rows(X: Any) -> Any:
-    """Return rows as the loops want them, copied only if need be.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-
-    Returns
-    -------
-    ndarray or CSR matrix without duplicate entries, float32 as given or float64
-    """
-    if sparse.issparse(X):
-        X = sparse.csr_matrix(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    else:
-        X = np.asarray(X)
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-
-
-def check_magnitude(X: Any) -> None:
-    """Check that inner products of the rows stay far from overflow.
-
-    Raises
-    ------
-    ValueError
-        If they may not, or are not finite.
-    """
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        return
-    largest = max(float(X.max()), -float(X.min()))
-    if not np.isfinite(largest):
-        raise ValueError("X must be finite, got NaN or infinity")
-    if largest > (_largest(X.dtype) / X.shape[1]) ** 0.5:
-        raise ValueError(_too_large("inner products", X.dtype, largest))
-
-
-def _largest(dtype: np.dtype) -> float:
-    return min(LARGEST_VALUE, float(np.finfo(dtype).max))
-
-
-def _too_large(what: str, dtype: np.dtype, largest: float) -> str:
-    return (
-        f"X must be small enough that {what} fit in {dtype} with room to spare, "
-        f"got values up to {largest:.3g}; scale the features"
-    )
 
 
 class KernelMatrix:
@@ -120,8 +68,8 @@ class KernelMatrix:
         diagonals, squared_norms = [np.empty(0)], [np.empty(0)]
         finite = True
         with np.errstate(over="ignore", invalid="ignore"):
-            for top in range(0, self.n_samples, _MANY_ROWS):
-                rows = self.features(slice(top, top + _MANY_ROWS))
+            for top in range(0, self.n_samples, tuning.FEATURE_ROWS):
+                rows = self.features(slice(top, top + tuning.FEATURE_ROWS))
                 diagonals.append(self.kernel.diag(rows))
                 finite &= bool(np.isfinite(diagonals[-1]).all())
                 if self.shared_norms:
@@ -129,9 +77,9 @@ class KernelMatrix:
                     finite &= bool(np.isfinite(squared_norms[-1]).all())
         self.diagonal = np.concatenate(diagonals)
         self.squared_norms = np.concatenate(squared_norms).astype(self.dtype)
-        if not finite or np.abs(self.diagonal).max(initial=0.0) > _largest(self.dtype):
+        if not finite or np.abs(self.diagonal).max(initial=0.0) > largest_value(self.dtype):
             what = f"{type(self.kernel).__name__} values"
-            raise ValueError(_too_large(what, self.dtype, float(abs(self.X).max())))
+            raise ValueError(too_large(what, self.dtype, float(abs(self.X).max())))
 
     def features(self, which: Any) -> Any:
         """Rows of features (a slice or indices of examples), centred where that helps."""
@@ -172,8 +120,8 @@ class KernelMatrix:
         with self._lock:
             if self._packed is None:
                 packed = self.packed_kernel(capacity=self.n_samples)
-                for top in range(0, self.n_samples, _MANY_ROWS):
-                    part = slice(top, top + _MANY_ROWS)
+                for top in range(0, self.n_samples, tuning.FEATURE_ROWS):
+                    part = slice(top, top + tuning.FEATURE_ROWS)
                     packed.append(self.features(part), self.squared_norms[part])
                 self._packed = packed
         return self._packed
@@ -246,7 +194,7 @@ class ClassBlocks:
     @staticmethod
     def memory_mb(sizes: np.ndarray, dtype: np.dtype) -> float:
         """MiB that the shared values of such classes may come to."""
-        return float((sizes.astype(float) ** 2).sum() * np.dtype(dtype).itemsize / MEBIBYTE)
+        return float((sizes.astype(float) ** 2).sum() * np.dtype(dtype).itemsize / tuning.MEBIBYTE)
 
     def own_rows(self, number: int, members: np.ndarray, out: np.ndarray) -> int:
         """Write rows of a class against itself; returns how many kernel values were new."""
@@ -397,7 +345,7 @@ def kernel_decision(
     if isinstance(kernel, InnerProductKernel) and is_dense and X.shape[0] >= _WORTH_PACKING:
         _packed_decision(kernel, X, shift, support_vectors, columns, block_mb, result)
         return result
-    height = max(1, int(block_mb * MEBIBYTE) // (n_support * support_vectors.dtype.itemsize))
+    height = max(1, int(block_mb * tuning.MEBIBYTE) // (n_support * support_vectors.dtype.itemsize))
     for top in range(0, X.shape[0], height):
         part = X[top : top + height]
         if shift is not None:
@@ -417,9 +365,9 @@ def _packed_decision(
 ) -> None:
     """Add ``K(X, support vectors) @ columns`` to the result, with packed rows of X."""
     support_norms = row_norms(support_vectors, squared=True)
-    height = min(X.shape[0], _MANY_ROWS * 4)
-    width = int(block_mb * MEBIBYTE) // (height * support_vectors.dtype.itemsize)
-    width = max(1, min(width, _MANY_ROWS))
+    height = min(X.shape[0], tuning.FEATURE_ROWS * 4)
+    width = int(block_mb * tuning.MEBIBYTE) // (height * support_vectors.dtype.itemsize)
+    width = max(1, min(width, tuning.FEATURE_ROWS))
     values = np.empty((width, height), support_vectors.dtype)
     for top in range(0, X.shape[0], height):
         rows = X[top : top + height].astype(values.dtype, copy=False)

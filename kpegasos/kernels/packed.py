@@ -8,12 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from kpegasos.kernels.functions import InnerProductKernel
-from kpegasos.kernels.gemm import PackedMatrix, available_threads
-
-#: Bytes of kernel values that are finished while they are in a processor's cache.
-_HOT_BYTES = 1 << 18
-#: Multiplications that a thread should have before it is worth waking.
-_WORK_OF_A_THREAD = 1e7
+from kpegasos.kernels.gemm import PackedMatrix
+from kpegasos.utils import tuning
+from kpegasos.utils.threads import available_threads, threads_for
 
 
 class PackedKernel:
@@ -80,7 +77,7 @@ class PackedKernel:
             return
         products = self._rows.products(rows)
         width = self._rows.width
-        step = max(1, _HOT_BYTES // (width * rows.shape[0] * rows.itemsize)) * width
+        step = max(1, tuning.HOT_BYTES // (width * rows.shape[0] * rows.itemsize)) * width
 
         def part(begin: int, end: int) -> None:
             # Of contiguous memory, as the compiler makes vector code for that alone.
@@ -95,7 +92,7 @@ class PackedKernel:
                 begin = stop
 
         work = rows.shape[0] * (last - first) * self.n_features
-        pieces = max(1, min(self.threads, int(work / _WORK_OF_A_THREAD)))
+        pieces = threads_for(work, self.threads)
         ends = first + (last - first) * np.arange(pieces + 1) // pieces
         ends[1:-1] -= ends[1:-1] % width
         ends = np.maximum(ends, first)

@@ -14,11 +14,8 @@ import numpy as np
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.loops import Examples, KernelView, LoopParameters, LoopState
 from kpegasos.core.state import Algorithm, run_loop
-from kpegasos.kernels.matrix import MEBIBYTE, KernelMatrix
-
-#: Rows of one block at the most, and the fewest that a source must have room for.
-TILE_ROWS = 256
-FEWEST_ROWS = 16
+from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.utils import tuning
 
 
 class KernelSource:
@@ -130,7 +127,7 @@ class GramRows(KernelSource):
         n_samples = blocks.n_samples
         gram = np.empty((n_samples, n_samples), dtype=blocks.dtype)
         # Temporaries come on top of the matrix, so they have to be small.
-        work = MEBIBYTE if blocks.has_temporaries else 64 * MEBIBYTE
+        work = tuning.MEBIBYTE if blocks.has_temporaries else 64 * tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
         evaluations = 0
         for top in range(0, n_samples, height):

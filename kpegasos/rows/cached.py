@@ -19,14 +19,10 @@ from kpegasos.core.loops import (
     add_all,
 )
 from kpegasos.core.state import Algorithm, fold_scale
-from kpegasos.kernels.matrix import MEBIBYTE, KernelMatrix, streamed_product
-from kpegasos.rows.base import FEWEST_ROWS, TILE_ROWS, KernelSource
+from kpegasos.kernels.matrix import KernelMatrix, streamed_product
+from kpegasos.rows.base import KernelSource
 from kpegasos.rows.uncached import UncachedRows, streamed_bytes
-
-#: A block is filled up to about this many rows with doubtful ones.
-SMALL_BLOCK = 32
-#: Share of the rows that can be held from which on the support's do not fit with those to come.
-_CROWDED = 0.75
+from kpegasos.utils import tuning
 
 
 class BufferPool:
@@ -93,14 +89,14 @@ class CachedRows(KernelSource):
         *,
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
-        tile_rows: int = TILE_ROWS,
+        tile_rows: int = tuning.TILE_ROWS,
         opening_rows: int = 128,
         buffers: BufferPool | None = None,
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self.image_size = self.n_samples
         kept, block = cache_capacity(self.n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
-        if kept < min(FEWEST_ROWS, self.n_samples):
+        if kept < min(tuning.FEWEST_ROWS, self.n_samples):
             needed = cache_mb_needed(self.n_samples, blocks.dtype, blocks.has_temporaries)
             raise ValueError(
                 f"cache_mb must be at least {needed:.3g} to hold one block of rows of "
@@ -122,10 +118,12 @@ class CachedRows(KernelSource):
         self._opening: UncachedRows | None = None
         self._margins_stale = False
         work = self.tile_rows * self._rows.values.strides[0]
-        if self.n_samples >= 8 * opening_rows and work >= FEWEST_ROWS**2 * streamed_bytes(blocks):
+        if self.n_samples >= 8 * opening_rows and work >= tuning.FEWEST_ROWS**2 * streamed_bytes(
+            blocks
+        ):
             self._opening = UncachedRows(
                 blocks,
-                cache_mb=work / MEBIBYTE,
+                cache_mb=work / tuning.MEBIBYTE,
                 intercept_scaling=intercept_scaling,
                 tile_rows=opening_rows,
                 pack=True,
@@ -181,7 +179,7 @@ class CachedRows(KernelSource):
         part = self.n_samples // k * k - int(state.counters[STEPS]) * k
         if part <= 0:
             # Rows that would be given up before they are used again are better not kept at all.
-            fits = np.count_nonzero(state.alpha) <= _CROWDED * self.row_capacity
+            fits = np.count_nonzero(state.alpha) <= tuning.UNCACHED_ABOVE_FILL * self.row_capacity
             part = 0 if fits or self.row_capacity == self.n_samples else stop
         part = min(stop, part)
         if part == 0:
@@ -231,12 +229,17 @@ class CachedRows(KernelSource):
         needed = upcoming[offset]
         done = int(state.counters[STEPS]) * parameters.batch_size
         # Early on the margins change quickly against t, and a far priority is mostly wrong.
-        window = upcoming[offset + 1 : offset + parameters.batch_size + max(TILE_ROWS, done // 4)]
+        window = upcoming[
+            offset + 1 : offset + parameters.batch_size + max(tuning.TILE_ROWS, done // 4)
+        ]
         window = window[self._rows.slots[window] < 0]
         score = algorithm.priority(state, window, examples, parameters)
         # A few rows cost as much as one, so the likeliest of the doubtful fill up a small block.
-        if score.size > SMALL_BLOCK:
-            wanted = window[score <= max(0.0, np.partition(score, SMALL_BLOCK)[SMALL_BLOCK])]
+        if score.size > tuning.SMALL_TILE_ROWS:
+            wanted = window[
+                score
+                <= max(0.0, np.partition(score, tuning.SMALL_TILE_ROWS)[tuning.SMALL_TILE_ROWS])
+            ]
         else:
             wanted = window[np.isfinite(score)]
         unique, first = np.unique(np.concatenate(([needed], wanted)), return_index=True)
@@ -291,15 +294,15 @@ def cache_capacity(
 ) -> tuple[int, int]:
     """Rows that a budget keeps, and rows of one block in work beside them."""
     kept_bytes, work_bytes = _row_bytes(n_samples, dtype, has_temporaries)
-    budget = int(cache_mb * MEBIBYTE)
-    if budget >= n_samples * kept_bytes + min(n_samples, TILE_ROWS) * work_bytes:
-        return n_samples, min(n_samples, TILE_ROWS)
+    budget = int(cache_mb * tuning.MEBIBYTE)
+    if budget >= n_samples * kept_bytes + min(n_samples, tuning.TILE_ROWS) * work_bytes:
+        return n_samples, min(n_samples, tuning.TILE_ROWS)
     # At most a fifth for the block in work.
-    block = max(1, min(TILE_ROWS, budget // (5 * work_bytes)))
+    block = max(1, min(tuning.TILE_ROWS, budget // (5 * work_bytes)))
     return min(n_samples, (budget - block * work_bytes) // kept_bytes), block
 
 
 def cache_mb_needed(n_samples: int, dtype: np.dtype, has_temporaries: bool = False) -> float:
     """A ``cache_mb`` that is enough for `CachedRows`, with a block of a few rows in work."""
     kept_bytes, work_bytes = _row_bytes(n_samples, dtype, has_temporaries)
-    return (min(FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / MEBIBYTE
+    return (min(tuning.FEWEST_ROWS, n_samples) * kept_bytes + 4 * work_bytes) / tuning.MEBIBYTE

@@ -7,20 +7,18 @@
 
 from __future__ import annotations
 
-import math
-from itertools import product
 from typing import Any
 
-import numpy as np
-
 from kpegasos.kernels.functions import make_kernel
-from kpegasos.kernels.matrix import MEBIBYTE, KernelMatrix, canonical_rows, check_magnitude
-from kpegasos.rows.base import FEWEST_ROWS, TILE_ROWS, GramRows, KernelSource
+from kpegasos.kernels.matrix import (
+    KernelMatrix,
+)
+from kpegasos.rows.base import GramRows, KernelSource
 from kpegasos.rows.cached import BufferPool, CachedRows, cache_capacity, cache_mb_needed
 from kpegasos.rows.uncached import UncachedRows, streamed_bytes
+from kpegasos.utils import tuning
+from kpegasos.utils.validation import canonical_rows, check_gram, check_magnitude
 
-#: Up to this many examples `cache="auto"` computes the whole matrix at once.
-_SMALL = 2000
 CACHES = ("auto", "precomputed", "cached", "streamed")
 
 
@@ -91,17 +89,17 @@ def choose_source(
     n_samples = blocks.n_samples
     needed_mb = {
         "cached": cache_mb_needed(n_samples, blocks.dtype, blocks.has_temporaries),
-        "streamed": max(batch_size, min(FEWEST_ROWS, n_samples)) ** 2
+        "streamed": max(batch_size, min(tuning.FEWEST_ROWS, n_samples)) ** 2
         * streamed_bytes(blocks)
-        / MEBIBYTE,
+        / tuning.MEBIBYTE,
     }
     cache_mb /= shares
-    gram_mb = n_samples * n_samples * blocks.dtype.itemsize / MEBIBYTE
+    gram_mb = n_samples * n_samples * blocks.dtype.itemsize / tuning.MEBIBYTE
     if cache == "auto":
         kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
-        if n_samples <= _SMALL and gram_mb <= cache_mb:
+        if n_samples <= tuning.GRAM_SAMPLES and gram_mb <= cache_mb:
             cache = "precomputed"
-        elif kept >= min(n_samples, 2 * TILE_ROWS):
+        elif kept >= min(n_samples, 2 * tuning.TILE_ROWS):
             cache = "cached"
         else:
             cache = "streamed"
@@ -119,36 +117,3 @@ def choose_source(
             blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling, buffers=buffers
         )
     return UncachedRows(blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling)
-
-
-def check_gram(gram: Any) -> np.ndarray:
-    """Check that a kernel matrix is square and symmetric (to rounding).
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
-    gram = np.asarray(gram)
-    if gram.dtype not in (np.float32, np.float64):
-        gram = gram.astype(np.float64)
-    if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
-        raise ValueError(
-            f"kernel='precomputed' expects X to be a square kernel matrix, got shape {gram.shape}"
-        )
-    scale = max(float(gram.max(initial=0.0)), -float(gram.min(initial=0.0)))
-    if not math.isfinite(scale):
-        raise ValueError(
-            "kernel='precomputed' expects X to be a finite kernel matrix, got NaN or infinity"
-        )
-    tolerance = 100 * float(np.finfo(gram.dtype).eps) * scale
-    for top, left in product(range(0, gram.shape[0], 256), repeat=2):
-        tile = gram[top : top + 256, left : left + 256]
-        mirrored = gram[left : left + 256, top : top + 256].T
-        difference = np.abs(tile - mirrored).max() if left >= top else 0.0
-        if difference > tolerance:
-            raise ValueError(
-                f"kernel='precomputed' expects X to be a symmetric kernel matrix, "
-                f"got entries that differ by {difference:.3g} from their mirror images"
-            )
-    return gram

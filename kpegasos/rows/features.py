@@ -25,13 +25,9 @@ from kpegasos.core.loops import (
     sparse_margins,
 )
 from kpegasos.core.state import Algorithm, run_loop
-from kpegasos.kernels.gemm import available_threads
-from kpegasos.kernels.matrix import canonical_rows, check_magnitude
-
-#: Bytes of rows that are gathered at a time when margins are computed.
-_GATHER_BYTES = 1 << 24
-#: Multiplications from which on several threads are worth waking.
-_WORK_OF_A_THREAD = 1e7
+from kpegasos.utils import tuning
+from kpegasos.utils.threads import threads_for
+from kpegasos.utils.validation import canonical_rows, check_magnitude
 
 
 class FeatureRows:
@@ -117,7 +113,7 @@ class FeatureRows:
         if sparse.issparse(self.X):
             height = 1 << 15
         else:
-            height = max(1, _GATHER_BYTES // max(1, self.X.shape[1] * self.X.dtype.itemsize))
+            height = max(1, tuning.GATHER_BYTES // max(1, self.X.shape[1] * self.X.dtype.itemsize))
         for top in range(0, self.n_samples, height):
             yield slice(top, min(self.n_samples, top + height))
 
@@ -135,8 +131,7 @@ class FeatureRows:
         if isinstance(self._rows, CsrView):
             # Neither copied nor converted, as scipy's product would.
             vectors = np.ascontiguousarray(vectors, dtype=np.float64)
-            many = self.X.nnz * vectors.shape[1] > _WORK_OF_A_THREAD
-            threads = available_threads() if many else 1
+            threads = threads_for(self.X.nnz * vectors.shape[1])
             ends = [self.n_samples * k // threads for k in range(threads + 1)]
             Parallel(threads, backend="threading")(
                 delayed(sparse_margins)(self._rows, vectors, begin, end, result)

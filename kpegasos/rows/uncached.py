@@ -14,8 +14,9 @@ from kpegasos.core.loops import (
     LoopState,
 )
 from kpegasos.core.state import Algorithm, fold_scale
-from kpegasos.kernels.matrix import MEBIBYTE, KernelMatrix, streamed_product
-from kpegasos.rows.base import FEWEST_ROWS, TILE_ROWS, KernelSource
+from kpegasos.kernels.matrix import KernelMatrix, streamed_product
+from kpegasos.rows.base import KernelSource
+from kpegasos.utils import tuning
 
 
 class UncachedRows(KernelSource):
@@ -43,21 +44,21 @@ class UncachedRows(KernelSource):
         *,
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
-        tile_rows: int = TILE_ROWS,
+        tile_rows: int = tuning.TILE_ROWS,
         pack: bool = False,
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self._blocks = blocks
         cost = streamed_bytes(blocks)
-        side = math.isqrt(int(cache_mb * MEBIBYTE / cost))
-        if side < min(FEWEST_ROWS, self.n_samples):
+        side = math.isqrt(int(cache_mb * tuning.MEBIBYTE / cost))
+        if side < min(tuning.FEWEST_ROWS, self.n_samples):
             raise ValueError(
-                f"cache_mb must be at least {FEWEST_ROWS**2 * cost / MEBIBYTE:.3g} to hold one "
+                f"cache_mb must be at least {tuning.FEWEST_ROWS**2 * cost / tuning.MEBIBYTE:.3g} to hold one "
                 f"block of kernel values, got {cache_mb:g} instead"
             )
         self.largest_batch = side
         self.tile_rows = max(1, min(tile_rows, side))
-        self._budget = int(cache_mb * MEBIBYTE)
+        self._budget = int(cache_mb * tuning.MEBIBYTE)
         self._packed = blocks.packed_kernel() if pack and not blocks.has_temporaries else None
         self._packed_support = np.empty(0, dtype=np.int64)
 
@@ -73,7 +74,7 @@ class UncachedRows(KernelSource):
         """PegasosRun the loop over ``draws[:stop]``."""
         k = parameters.batch_size
         if k > self.largest_batch:
-            needed = k * k * streamed_bytes(self._blocks) / MEBIBYTE
+            needed = k * k * streamed_bytes(self._blocks) / tuning.MEBIBYTE
             raise ValueError(
                 f"cache_mb must be at least {1.005 * needed:.3g} for batch_size={k} with "
                 f"cache='streamed', got room for batches of {self.largest_batch} instead"

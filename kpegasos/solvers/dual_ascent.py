@@ -11,7 +11,6 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.draws import IndexStream
@@ -31,6 +30,8 @@ from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.pegasos import PegasosRun, Result, Rows, new_evaluations
 from kpegasos.solvers.stopping import Stopper, TimeSlicer, interruptible
+from kpegasos.utils import tuning
+from kpegasos.utils.validation import draw_seed
 
 
 def _movable(
@@ -48,7 +49,6 @@ _INDEFINITE = (
     "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
 )
 
-_FIRST_SLICE = 1024
 
 DUAL = Algorithm(dual_steps, _movable, from_zero=False)
 
@@ -87,7 +87,7 @@ def sdca(
     ValueError
         If the kernel is not positive semi-definite, by its name or as the values show.
     """
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = draw_seed(random_state)
     state = new_state(
         rows.n_samples, rows.image_size, PegasosOptions(average=None), problem.lam, seed
     )
@@ -193,7 +193,7 @@ class Ascent:
         self._first = before.state.steps if before else 0
         self._seconds = before.state.seconds if before else 0.0
         self._stream = stream
-        self._slicer = TimeSlicer(_FIRST_SLICE)
+        self._slicer = TimeSlicer(tuning.FIRST_SLICE)
         self._evaluations = before.state.evaluations if before else 0
         self._examples = problem.examples
         self._rule = LoopParameters(float(problem.lam), problem.y.size, 1, False, False)
@@ -280,14 +280,6 @@ class Ascent:
         )
 
 
-#: Examples of a block, and blocks between two evaluations of the gap.
-_BLOCK_SIZE = 256
-_BLOCKS_OF_A_ROUND = 8
-#: Passes over a block at the most: more of them where the dual hardly rises, since large C and
-#: smooth kernels make a block's own problem the hard one.
-_FEWEST_PASSES, _MOST_PASSES = 50, 5000
-
-
 class BlockAscent(Ascent):
     """Dual ascent over blocks of the worst violators, on kernel rows that are held.
 
@@ -298,7 +290,7 @@ class BlockAscent(Ascent):
     """
 
     _block = np.empty(0, dtype=np.int64)
-    _passes = _FEWEST_PASSES
+    _passes = tuning.FEWEST_PASSES
     _last_best = -math.inf
 
     def _advance(self, stopper: Stopper) -> None:
@@ -306,12 +298,12 @@ class BlockAscent(Ascent):
         rows, loop = self.rows, self.loop
         assert isinstance(rows, KernelSource)
         if self.best - self._last_best < 0.01 * self.history.records[-1].gap:
-            self._passes = min(2 * self._passes, _MOST_PASSES)
+            self._passes = min(2 * self._passes, tuning.MOST_PASSES)
         self._last_best = self.best
-        for number in range(_BLOCKS_OF_A_ROUND):
+        for number in range(tuning.WORKING_SETS_OF_A_ROUND):
             if number > 0 and stopper.reason() is not None:
                 return
-            self._block = self._next_block(min(_BLOCK_SIZE, rows.row_capacity))
+            self._block = self._next_block(min(tuning.WORKING_SET, rows.row_capacity))
             step = int(loop.counters[STEPS])
             dual_block(
                 loop,

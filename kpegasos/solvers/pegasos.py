@@ -16,7 +16,6 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
@@ -41,15 +40,14 @@ from kpegasos.core.state import (
     new_state,
     returned_vector,
 )
-from kpegasos.rows.base import TILE_ROWS, KernelSource
+from kpegasos.rows.base import KernelSource
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.stopping import Stopper, TimeSlicer, interruptible
+from kpegasos.utils import tuning
+from kpegasos.utils.validation import draw_seed
 
 Rows = KernelSource | FeatureRows
-
-#: Draws before a run hears of Ctrl-C and deadlines.
-_FIRST_SLICE = 1024
 
 
 def _violators(
@@ -271,7 +269,7 @@ class PegasosRun:
         self._stream = stream or IndexStream(
             problem.y.size, options.sampling, state.seed, state.key
         )
-        self._slicer = TimeSlicer(_FIRST_SLICE)
+        self._slicer = TimeSlicer(tuning.FIRST_SLICE)
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
         if isinstance(rows, FeatureRows) and options.projection:
             rows.require_norms()
@@ -337,12 +335,14 @@ class PegasosRun:
     def _stop_reason(self, stopper: Stopper) -> str | None:
         """The stopper's reason, once the first slice of the run is done."""
         draws = (self.state.steps - self.first) * self._rule.batch_size
-        return stopper.reason() if draws >= _FIRST_SLICE else None
+        return stopper.reason() if draws >= tuning.FIRST_SLICE else None
 
     def _look_ahead(self, done: int) -> int:
         if isinstance(self.rows, FeatureRows) or self.rows.image_size == 0:
             return 0
-        return min(max(TILE_ROWS, done // 4) + self._rule.batch_size, 2 * self.problem.y.size)
+        return min(
+            max(tuning.TILE_ROWS, done // 4) + self._rule.batch_size, 2 * self.problem.y.size
+        )
 
     def _snapshot(self, steps: int) -> None:
         """Keep the sums up to a power of two; only the last two can be asked for."""
@@ -587,7 +587,7 @@ def pegasos(
     >>> np.sign(result.margins)
     array([-1., -1.,  1.,  1.])
     """
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = draw_seed(random_state)
     options = PegasosOptions(batch_size, sampling, projection, average)
     run = make_run(
         problem,

@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Seconds that one slice of a loop should take, so that Ctrl-C and deadlines are heard.
-SLICE_SECONDS = 0.02
-_FEWEST_DRAWS, _MOST_DRAWS = 32, 1 << 20
+from kpegasos.utils import tuning
 
 
 class TimeSlicer:
@@ -33,11 +31,11 @@ class TimeSlicer:
 
     def done(self, draws: int, seconds: float) -> None:
         """Learn from a slice that made so many draws in so many seconds."""
-        if seconds > 2 * SLICE_SECONDS:
-            self.draws = max(_FEWEST_DRAWS, self.draws // 2)
-        elif seconds < SLICE_SECONDS and draws >= self.draws:
+        if seconds > 2 * tuning.SLICE_SECONDS:
+            self.draws = max(tuning.FEWEST_DRAWS, self.draws // 2)
+        elif seconds < tuning.SLICE_SECONDS and draws >= self.draws:
             # A slice that ended early, at a checkpoint, says nothing of a longer one.
-            self.draws = min(_MOST_DRAWS, 2 * self.draws)
+            self.draws = min(tuning.MOST_DRAWS, 2 * self.draws)
 
 
 class Stopper:

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import RBF, KernelMatrix, Linear, Polynomial
-from kpegasos.kernels import packed as packed_module
-from kpegasos.kernels.gemm import PackedMatrix, available_threads
+from kpegasos.kernels.gemm import (
+    PackedMatrix,
+)
+from kpegasos.utils import tuning
+from kpegasos.utils.threads import available_threads
 
 RNG = np.random.default_rng(0)
 
@@ -109,7 +112,7 @@ def test_rows_are_the_same_bits_in_any_block(kernel, dtype, height):
 @each_kernel
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_rows_are_the_same_bits_on_any_number_of_threads(kernel, threads, monkeypatch):
-    monkeypatch.setattr(packed_module, "_WORK_OF_A_THREAD", 1.0)
+    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     X = RNG.normal(size=(203, 33))
     assert_array_equal(
         whole(KernelMatrix(kernel, X, threads=threads)), whole(KernelMatrix(kernel, X, threads=1))
@@ -132,7 +135,7 @@ def test_rows_raise_what_a_thread_raised(monkeypatch):
             if norms_b.size < 100:
                 raise RuntimeError("broken kernel")
 
-    monkeypatch.setattr(packed_module, "_WORK_OF_A_THREAD", 1.0)
+    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     blocks = KernelMatrix(Broken(1.0), RNG.normal(size=(203, 2)), threads=4)
     with pytest.raises(RuntimeError, match="broken kernel"):
         whole(blocks)

@@ -10,7 +10,8 @@ from sklearn.datasets import make_blobs
 from sklearn.model_selection import train_test_split
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_problem, pegasos, sdca
-from kpegasos.rows import features as linear
+from kpegasos.utils import threads as threads_module
+from kpegasos.utils import tuning
 
 RNG = np.random.default_rng(0)
 N = 700
@@ -34,8 +35,8 @@ each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("some", [False, True])
 def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypatch):
-    monkeypatch.setattr(linear, "_WORK_OF_A_THREAD", 0.0)
-    monkeypatch.setattr(linear, "available_threads", lambda: threads)
+    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
+    monkeypatch.setattr(threads_module, "available_threads", lambda: threads)
     members = RNG.permutation(N)[:123] if some else np.arange(N)
     rows = linear.FeatureRows(
         as_rows(dtype, index_dtype), members=members if some else None, intercept_scaling=2.0

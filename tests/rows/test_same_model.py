@@ -14,6 +14,7 @@ from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.dual_ascent import BlockAscent, polish, sdca
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
 
 X, LABELS = make_blobs(1800, centers=3, n_features=20, cluster_std=6.0, random_state=0)
 X = X.astype(np.float32)
@@ -73,7 +74,7 @@ def test_polished_model_is_the_same_for_any_memory_and_threads(polished, cache_m
 
 def test_model_is_the_same_for_any_threads_of_a_product(reference, monkeypatch):
     monkeypatch.setattr(packed_module, "available_threads", lambda: 5)
-    monkeypatch.setattr(packed_module, "_WORK_OF_A_THREAD", 1.0)
+    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     assert_same_bits(reference, fit())
 
 

@@ -27,7 +27,7 @@ from kpegasos import (
 )
 from kpegasos.kernels.matrix import ClassBlocks, PairBlocks, streamed_product
 from kpegasos.rows.cached import BufferPool, cache_capacity, cache_mb_needed
-from kpegasos.rows.choose import check_gram
+from kpegasos.utils.validation import check_gram
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(53, 4))

@@ -17,7 +17,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
-import kpegasos.solvers.pegasos
 from kpegasos import (
     RBF,
     CachedRows,
@@ -40,6 +39,7 @@ from kpegasos.rows.cached import cache_mb_needed
 from kpegasos.solvers.dual_ascent import polish
 from kpegasos.solvers.pegasos import Checkpoints, make_run
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
 
 DATA = make_integers()
 M = DATA.y.size
@@ -651,7 +651,7 @@ def test_resume_with_other_rows_equals_one_run(average):
 def test_slices_do_not_matter(source, average, first_slice, monkeypatch):
     options = {"batch_size": 3, "average": average}
     whole = run(any_rows(source), **options)
-    monkeypatch.setattr(kpegasos.solvers.pegasos, "_FIRST_SLICE", first_slice)
+    monkeypatch.setattr(tuning, "FIRST_SLICE", first_slice)
     assert_same_result(run(any_rows(source), **options), whole)
 
 

@@ -1,0 +1,61 @@
+"""Machine constants: numbers that change the time a fit takes, and nothing else.
+
+Every one was found by `python -m benchmarks.tune`, which sweeps it on a few fits and prints the
+seconds; run it on another machine before you change a value. Modules read them as
+``tuning.NAME`` when they need them, so a test or a sweep can set one in one place. Those that
+compiled loops use are frozen when the loop is compiled.
+"""
+
+from __future__ import annotations
+
+MEBIBYTE = 1 << 20
+
+# --- threads and slices ---
+
+#: Multiplications that a thread should have before it is worth waking.
+WORK_OF_A_THREAD = 1e7
+#: Seconds that one slice of a loop should take, so that Ctrl-C and deadlines are noticed.
+SLICE_SECONDS = 0.02
+#: Draws of the first slice, and the fewest and the most of any later one.
+FIRST_SLICE, FEWEST_DRAWS, MOST_DRAWS = 1024, 32, 1 << 20
+
+# --- kernel values ---
+
+#: Features of a panel that are gone through at a time, so that they stay in a processor's cache.
+PANEL_DEPTH = 1024
+#: Bytes of kernel values that are finished while they are in a processor's cache.
+HOT_BYTES = 1 << 18
+#: Bytes of a tile that is mapped at a time where a map makes several passes.
+MAP_BYTES = 1 << 19
+#: Rows of features that are looked at in one go, where all have to be.
+FEATURE_ROWS = 1024
+
+# --- kernel rows ---
+
+#: Kernel rows computed together at the most, and the fewest that a source must have room for.
+TILE_ROWS, FEWEST_ROWS = 256, 16
+#: A tile is filled up to this many rows with doubtful ones, since few rows cost as much as one.
+SMALL_TILE_ROWS = 32
+#: Up to this many examples ``cache="auto"`` computes the whole Gram matrix at once.
+GRAM_SAMPLES = 2000
+#: Draws that the warm-up scores together; data of less than eight such parts have none.
+WARMUP_DRAWS = 128
+#: Rows are no longer kept once the support fills this share of the rows that can be held.
+UNCACHED_ABOVE_FILL = 0.75
+
+# --- feature rows ---
+
+#: Bytes of feature rows that are gathered at a time when margins are computed.
+GATHER_BYTES = 1 << 24
+#: Draws that memory is asked for ahead of, and the most entries of a row to ask for.
+PREFETCH_DRAWS, PREFETCH_ENTRIES = 8, 512
+
+# --- dual ascent ---
+
+#: Margins that stay in a processor's first cache while many rows are added to them.
+MARGINS_TILE = 2048
+#: Examples of a working set, and working sets between two evaluations of the gap.
+WORKING_SET, WORKING_SETS_OF_A_ROUND = 256, 8
+#: Passes over a working set: the first limit, and what it may be doubled to where the dual hardly
+#: rises, since large C and smooth kernels make the working set's own problem the hard one.
+FEWEST_PASSES, MOST_PASSES = 50, 5000
