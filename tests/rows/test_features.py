@@ -9,7 +9,15 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import train_test_split
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_problem, pegasos, sdca
+from kpegasos import (
+    FeatureRows,
+    LinearPegasosSVC,
+    PegasosSVC,
+    linear_rows,
+    make_problem,
+    pegasos,
+    sdca,
+)
 from kpegasos.utils import threads as threads_module
 from kpegasos.utils import tuning
 
@@ -38,7 +46,7 @@ def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypat
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     monkeypatch.setattr(threads_module, "available_threads", lambda: threads)
     members = RNG.permutation(N)[:123] if some else np.arange(N)
-    rows = linear.FeatureRows(
+    rows = FeatureRows(
         as_rows(dtype, index_dtype), members=members if some else None, intercept_scaling=2.0
     )
     vectors = RNG.integers(-5, 6, (31, 2)).astype(float)
