@@ -14,7 +14,7 @@ import numpy as np
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.loops import Examples, KernelView, LoopParameters, LoopState
 from kpegasos.core.state import Algorithm, run_loop
-from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.kernels.matrix import KernelValues
 from kpegasos.utils import tuning
 
 
@@ -122,17 +122,17 @@ class GramRows(KernelSource):
         )
 
     @classmethod
-    def from_blocks(cls, blocks: KernelMatrix, *, intercept_scaling: float = 0.0) -> GramRows:
+    def from_blocks(cls, blocks: KernelValues, *, intercept_scaling: float = 0.0) -> GramRows:
         """Compute the whole matrix, a block at a time."""
         n_samples = blocks.n_samples
         gram = np.empty((n_samples, n_samples), dtype=blocks.dtype)
         # Temporaries come on top of the matrix, so they have to be small.
-        work = tuning.MEBIBYTE if blocks.has_temporaries else 64 * tuning.MEBIBYTE
+        work = 64 * tuning.MEBIBYTE if blocks.can_pack else tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
         evaluations = 0
         for top in range(0, n_samples, height):
             members = np.arange(top, min(n_samples, top + height))
-            evaluations += blocks.rows(members, gram[top : top + height])
+            evaluations += blocks.write_rows(members, gram[top : top + height])
         source = cls(gram, intercept_scaling=intercept_scaling)
         source.positive_definite = blocks.kernel.positive_definite
         source.evaluations = evaluations

@@ -19,7 +19,8 @@ from kpegasos.core.loops import (
     add_all,
 )
 from kpegasos.core.state import Algorithm, fold_scale
-from kpegasos.kernels.matrix import KernelMatrix, streamed_product
+from kpegasos.kernels.decision import kernel_product
+from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.uncached import UncachedRows, streamed_bytes
 from kpegasos.utils import tuning
@@ -66,7 +67,7 @@ class CachedRows(KernelSource):
 
     Parameters
     ----------
-    blocks : KernelMatrix
+    blocks : KernelValues
     cache_mb : float, default=1024
         MiB for the rows kept and the block in work together.
     intercept_scaling : float, default=0.0
@@ -85,7 +86,7 @@ class CachedRows(KernelSource):
 
     def __init__(
         self,
-        blocks: KernelMatrix,
+        blocks: KernelValues,
         *,
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
@@ -95,9 +96,9 @@ class CachedRows(KernelSource):
     ) -> None:
         super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
         self.image_size = self.n_samples
-        kept, block = cache_capacity(self.n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
+        kept, block = cache_capacity(self.n_samples, blocks.dtype, cache_mb, not blocks.can_pack)
         if kept < min(tuning.FEWEST_ROWS, self.n_samples):
-            needed = cache_mb_needed(self.n_samples, blocks.dtype, blocks.has_temporaries)
+            needed = cache_mb_needed(self.n_samples, blocks.dtype, not blocks.can_pack)
             raise ValueError(
                 f"cache_mb must be at least {needed:.3g} to hold one block of rows of "
                 f"{self.n_samples} kernel values, got {cache_mb:g} instead; use cache='streamed' "
@@ -250,10 +251,10 @@ class CachedRows(KernelSource):
         slots = self._room_for(block.size)
         values = self._rows.values
         if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
-            self.evaluations += self._blocks.rows(block, values[slots[0] : slots[-1] + 1])
+            self.evaluations += self._blocks.write_rows(block, values[slots[0] : slots[-1] + 1])
         else:
             rows = np.empty((block.size, self.n_samples), dtype=values.dtype)
-            self.evaluations += self._blocks.rows(block, rows)
+            self.evaluations += self._blocks.write_rows(block, rows)
             values[slots] = rows
         self._rows.slots[block] = slots
         self._owner[slots] = block
@@ -276,7 +277,7 @@ class CachedRows(KernelSource):
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""
-        return streamed_product(self._blocks, columns, self.offset, self.tile_rows)
+        return kernel_product(self._blocks, columns, self.offset, self.tile_rows)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + offset`` of each example."""

@@ -12,6 +12,7 @@ from typing import Any
 from kpegasos.kernels.functions import make_kernel
 from kpegasos.kernels.matrix import (
     KernelMatrix,
+    KernelValues,
 )
 from kpegasos.rows.base import GramRows, KernelSource
 from kpegasos.rows.cached import BufferPool, CachedRows, cache_capacity, cache_mb_needed
@@ -68,7 +69,7 @@ def make_rows(
 
 
 def choose_source(
-    blocks: KernelMatrix,
+    blocks: KernelValues,
     *,
     cache: str,
     cache_mb: float,
@@ -88,7 +89,7 @@ def choose_source(
     """
     n_samples = blocks.n_samples
     needed_mb = {
-        "cached": cache_mb_needed(n_samples, blocks.dtype, blocks.has_temporaries),
+        "cached": cache_mb_needed(n_samples, blocks.dtype, not blocks.can_pack),
         "streamed": max(batch_size, min(tuning.FEWEST_ROWS, n_samples)) ** 2
         * streamed_bytes(blocks)
         / tuning.MEBIBYTE,
@@ -96,7 +97,7 @@ def choose_source(
     cache_mb /= shares
     gram_mb = n_samples * n_samples * blocks.dtype.itemsize / tuning.MEBIBYTE
     if cache == "auto":
-        kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
+        kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, not blocks.can_pack)
         if n_samples <= tuning.GRAM_SAMPLES and gram_mb <= cache_mb:
             cache = "precomputed"
         elif kept >= min(n_samples, 2 * tuning.TILE_ROWS):

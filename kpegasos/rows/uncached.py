@@ -14,7 +14,8 @@ from kpegasos.core.loops import (
     LoopState,
 )
 from kpegasos.core.state import Algorithm, fold_scale
-from kpegasos.kernels.matrix import KernelMatrix, streamed_product
+from kpegasos.kernels.decision import kernel_product
+from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.base import KernelSource
 from kpegasos.utils import tuning
 
@@ -27,7 +28,7 @@ class UncachedRows(KernelSource):
 
     Parameters
     ----------
-    blocks : KernelMatrix
+    blocks : KernelValues
     cache_mb : float, default=1024
         MiB for the block in work.
     intercept_scaling : float, default=0.0
@@ -40,7 +41,7 @@ class UncachedRows(KernelSource):
 
     def __init__(
         self,
-        blocks: KernelMatrix,
+        blocks: KernelValues,
         *,
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
@@ -59,8 +60,7 @@ class UncachedRows(KernelSource):
         self.largest_batch = side
         self.tile_rows = max(1, min(tile_rows, side))
         self._budget = int(cache_mb * tuning.MEBIBYTE)
-        self._packed = blocks.packed_kernel() if pack and not blocks.has_temporaries else None
-        self._packed_support = np.empty(0, dtype=np.int64)
+        self._packed = blocks.pack_subset() if pack and blocks.can_pack else None
 
     def advance(
         self,
@@ -138,11 +138,10 @@ class UncachedRows(KernelSource):
         """Examples that have been counted, in the order in which they are packed."""
         support = np.flatnonzero(alpha)
         if self._packed is not None:
-            packed = self._packed_support
+            packed = self._packed.members
             new = support[np.isin(support, packed, invert=True, assume_unique=True)]
-            blocks = self._blocks
-            self._packed.append(blocks.features(new), blocks.squared_norms[new])
-            self._packed_support = support = np.concatenate((packed, new))
+            self._packed.append(new)
+            support = self._packed.members
         return support
 
     def _against(self, members: np.ndarray, support: np.ndarray, part: slice) -> np.ndarray:
@@ -150,8 +149,7 @@ class UncachedRows(KernelSource):
         if self._packed is None:
             return self._blocks.block(members, support[part])
         values = np.empty((members.size, part.stop - part.start), self._blocks.dtype)
-        features, norms = self._blocks.features(members), self._blocks.squared_norms[members]
-        self._packed.write(features, norms, values, part.start, part.stop)
+        self._packed.write(members, values, part.start, part.stop)
         return values
 
     def _among(self, members: np.ndarray) -> np.ndarray:
@@ -159,28 +157,26 @@ class UncachedRows(KernelSource):
         if self._packed is None:
             return np.ascontiguousarray(self._blocks.block(members, members))
         values = np.empty((members.size, members.size), self._blocks.dtype)
-        features, norms = self._blocks.features(members), self._blocks.squared_norms[members]
-        packed = self._blocks.packed_kernel(members.size)
-        packed.append(features, norms)
-        packed.write(features, norms, values)
+        packed = self._blocks.pack_subset()
+        packed.append(members)
+        packed.write(members, values)
         return values
 
     def forget(self) -> None:
         """Give up what is packed."""
         if self._packed is not None:
-            self._packed = self._blocks.packed_kernel()
-            self._packed_support = np.empty(0, dtype=np.int64)
+            self._packed = self._blocks.pack_subset()
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + offset) @ columns``."""
         width = self._width(self.tile_rows)
-        return streamed_product(self._blocks, columns, self.offset, self.tile_rows, width)
+        return kernel_product(self._blocks, columns, self.offset, self.tile_rows, width)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + offset`` of each example."""
         return self._blocks.diagonal + self.offset
 
 
-def streamed_bytes(blocks: KernelMatrix) -> int:
+def streamed_bytes(blocks: KernelValues) -> int:
     """Bytes that a value of a block in work takes: itself, its copy in float64, temporaries."""
-    return 32 if blocks.has_temporaries else 16
+    return 16 if blocks.can_pack else 32
