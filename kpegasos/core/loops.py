@@ -299,9 +299,7 @@ def _dual_pass(
 
 
 @compiled()
-def _add_moves(
-    state: LoopState, view: KernelView, members: np.ndarray, moved: np.ndarray
-) -> None:
+def _add_moves(state: LoopState, view: KernelView, members: np.ndarray, moved: np.ndarray) -> None:
     """Add the moves of a working set to the margins of all examples, a tile at a time."""
     for begin in range(0, state.image.size, _MARGINS_TILE):
         image = state.image[begin : begin + _MARGINS_TILE]

@@ -1,7 +1,7 @@
 """The state of a run: what the compiled loops modify, and what is read off it.
 
-Here ``q`` is the unscaled iterate: after t steps ``w = scale · q / (lam · k · t)`` with mini-batches
-of size k, so a step without projection is ``q ← q + Σ ω y φ(x)`` over the violators and nothing
+Here ``q`` is the unscaled iterate: after t steps ``w = scale · q / (lam · k · t)`` with batches of
+size k, so a step without projection is ``q ← q + Σ ω y φ(x)`` over the violators and nothing
 needs to be shrunk (MPB 2011, Fig. 1, multiplied through by ``lam · k · t``). With the projection,
 ``scale`` is the running product of the projection factors.
 
@@ -44,9 +44,9 @@ class LoopState(NamedTuple):
     Parameters
     ----------
     alpha, stamps : ndarray of shape (n_samples,), float64
-        Coefficients of ``q = Σ alpha_j ω_j y_j φ(x_j)`` and their stamped sums. In Pegasos ``alpha``
-        counts violations (integers, held exactly, unless the projection rescales them); in dual
-        ascent it is the dual variable β.
+        Coefficients of ``q = Σ alpha_j ω_j y_j φ(x_j)`` and their stamped sums. In Pegasos they
+        count violations (integers, held exactly, unless the projection rescales them); in dual
+        ascent they are the dual variables β.
     image, stamped_image : ndarray, float64
         Images of both sums. An empty ``stamped_image`` is not maintained.
     scalars : ndarray of shape (3,), float64

@@ -1,7 +1,7 @@
 """What the loops ask of rows: an inner product, a claim on a row, its addition, a prefetch.
 
-Three kinds of rows exist, each a NamedTuple of plain arrays, told apart by their type when a loop is
-compiled:
+Three kinds of rows exist, each a NamedTuple of plain arrays. Their type tells them apart when a
+loop is compiled:
 
 - `KernelView`: rows of kernel values; an image is the margin of every example,
 - `DenseView` and `CsrView`: rows of features; an image is the primal vector.

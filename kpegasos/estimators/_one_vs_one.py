@@ -21,7 +21,8 @@ from threadpoolctl import threadpool_limits
 from kpegasos.core.problem import Problem, make_problem
 from kpegasos.kernels.functions import Kernel
 from kpegasos.kernels.shared import ClassSortedMatrix
-from kpegasos.solvers.pegasos import PegasosRun, Result
+from kpegasos.solvers.pegasos import PegasosRun
+from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.threads import available_threads
 
@@ -139,7 +140,7 @@ def train_one_by_one(
 
     def train(pair: Pair) -> Result:
         with lock:
-            part = stopper.share(max(1.0, waiting[0] / threads))
+            part = stopper.split(max(1.0, waiting[0] / threads))
             waiting[0] -= 1
         run = make_run(pair, threads)
         while not run.finished:

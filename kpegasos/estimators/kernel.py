@@ -17,12 +17,13 @@ from kpegasos.estimators._one_vs_one import Pair, share_classes
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
-from kpegasos.rows.base import GramRows
-from kpegasos.rows.cached import BufferPool
+from kpegasos.rows.base import RowSource as Rows
+from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import (
     choose_source,
 )
-from kpegasos.solvers.pegasos import Result, Rows
+from kpegasos.rows.gram import GramRows
+from kpegasos.solvers.result import Result
 from kpegasos.utils.validation import check_gram, check_magnitude
 
 
@@ -240,7 +241,7 @@ object, default="rbf"
                 shares=n_at_once,
                 batch_size=self.batch_size,
                 intercept_scaling=self._offset,
-                buffers=buffers,
+                pool=buffers,
             )
 
         return rows, {"_kernel": kernel}

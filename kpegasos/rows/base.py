@@ -113,23 +113,21 @@ class RowSource(ABC):
         """Coefficients, margins and norm of some iterates of a state."""
 
     @abstractmethod
-    def primal(
-        self, evaluated: Evaluated, examples: Examples
-    ) -> tuple[np.ndarray | None, float]:
+    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Weights of shape (n_features,) if rows are features, and the intercept."""
 
     @abstractmethod
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
         """Image of an iterate, of shape (image_size,)."""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027
         """Have ``‖φ(x)‖²`` ready, which projection and dual ascent need."""
 
     def look_ahead(self, done: int, batch_size: int) -> int:
         """How many draws beyond ``stop`` are of use when ``done`` draws have been made."""
         return 0
 
-    def refresh_margins(self, state: LoopState, examples: Examples) -> None:
+    def refresh_margins(self, state: LoopState, examples: Examples) -> None:  # noqa: B027
         """Bring the image of a state up to date, where `advance` may leave it behind."""
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
@@ -147,7 +145,7 @@ class RowSource(ABC):
         claimed, self._unclaimed = self._unclaimed, 0
         return claimed
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Give memory back to where it came from; the rows are not used any more."""
 
 
@@ -206,9 +204,7 @@ class KernelSource(RowSource):
             for coef, coef_signed, margin in zip(coefs, signed, margins, strict=True)
         ]
 
-    def primal(
-        self, evaluated: Evaluated, examples: Examples
-    ) -> tuple[np.ndarray | None, float]:
+    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""
         return None, self.kernel_offset * float((evaluated.coef * examples.signed).sum())
 

@@ -125,9 +125,7 @@ def choose_source(
     if cache == "precomputed":
         return GramRows.from_values(values, intercept_scaling=intercept_scaling)
     if cache == "cached":
-        return CachedRows(
-            values, cache_mb=share_mb, intercept_scaling=intercept_scaling, pool=pool
-        )
+        return CachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling, pool=pool)
     return UncachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling)
 
 

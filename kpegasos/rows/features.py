@@ -83,9 +83,7 @@ class FeatureRows(RowSource):
             for j, (iterate, vector) in enumerate(zip(iterates, vectors, strict=True))
         ]
 
-    def primal(
-        self, evaluated: Evaluated, examples: Examples
-    ) -> tuple[np.ndarray | None, float]:
+    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Weights of the features, and the intercept."""
         vector = self.image_of(evaluated)
         return vector[:-1], self.intercept_scaling * float(vector[-1])

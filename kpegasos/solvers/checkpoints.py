@@ -53,9 +53,7 @@ class Checkpoints:
         else:
             for step in checkpoints if checkpoints is not None else ():
                 if not isinstance(step, Integral) or step < 1:
-                    raise ValueError(
-                        f"checkpoints must list steps from 1 on, got {step!r} instead"
-                    )
+                    raise ValueError(f"checkpoints must list steps from 1 on, got {step!r} instead")
 
     def _steps(self) -> Iterator[int]:
         """Steps that do not decrease; some may be too early or too late."""
@@ -63,7 +61,9 @@ class Checkpoints:
             if self._checkpoints == "log":
                 return (round(10 ** (number / 10)) for number in count())
             n_samples, k = self._n_samples, self._batch_size
-            return (-(-number * n_samples // k) for number in count(self.first * k // n_samples + 1))
+            return (
+                -(-number * n_samples // k) for number in count(self.first * k // n_samples + 1)
+            )
         return iter(sorted(int(step) for step in self._checkpoints or ()))
 
     def __iter__(self) -> Iterator[int]:

@@ -190,7 +190,7 @@ class SolverRun(ABC):
         """Where a slice that would end at a step ends instead."""
         return end
 
-    def _end_slice(self) -> None:
+    def _end_slice(self) -> None:  # noqa: B027
         """Do what is due after a slice."""
 
     @contextmanager

@@ -207,8 +207,8 @@ class DualAscent(SolverRun):
         problem, rows = run.problem, run.rows
         _, returned = run.evaluate()
         evaluated = returned.evaluated
-        scale = problem.lam * problem.y.size
-        scale *= best_multiple(evaluated.coef, evaluated.squared_norm, problem)
+        theta = best_multiple(evaluated.coef, evaluated.squared_norm, problem)
+        scale = theta * problem.lam * problem.y.size
         state = new_state(
             rows.n_samples,
             rows.image_size,
