@@ -19,6 +19,7 @@ from kpegasos.plotting.fitted import histories, pair_number
 from kpegasos.plotting.style import GREY, AxesDisplay
 
 
+# Long, since more than half of it are docstrings of its four public methods.
 class ConvergenceDisplay(AxesDisplay):
     """Objective, dual bound, gap or any other column of histories, on logarithmic axes.
 

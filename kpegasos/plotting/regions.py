@@ -28,6 +28,7 @@ _LINES: dict[str, Any] = {
 _DOT: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.3, "zorder": 2.5}
 
 
+# Long, since more than half of it are docstrings of its four public methods.
 class DecisionRegionDisplay(AxesDisplay):
     """Decision regions, the lines f(x) = −1, 0, 1, the examples and the support vectors.
 
