@@ -250,8 +250,8 @@ def average_iterate_bound(
     MPB 2011, Theorem 1, has this for ``mean f(w_t; A_t) − mean f(w*; A_t)``, always. It follows for
     ``f(w̄) − f(w*)`` of the average in expectation, and always where ``A_t = S`` (Corollary 1).
     Zhou, Theorem 3.7, has it for ``mean L(w_t) − L(w*)`` with the L of `generalization_bound`. It
-    is printed there as O(ln T / (lam T)) for R = 1 and small lam; it holds with this constant for all
-    R and lam.
+    is printed there as O(ln T / (lam T)) for R = 1 and small lam, and holds with this constant for
+    all R and lam.
 
     Parameters
     ----------
