@@ -24,7 +24,7 @@ from kpegasos import RBF, PegasosSVC, make_problem
 from kpegasos.core.problem import primal
 from kpegasos.datasets import load_adult, load_fashion_mnist, load_mnist, load_usps
 from kpegasos.estimators._one_vs_one import make_pairs, pair_coefficients
-from kpegasos.kernels.matrix import kernel_decision
+from kpegasos.kernels.decision import kernel_decision
 
 MEBIBYTE = 1 << 20
 

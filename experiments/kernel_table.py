@@ -29,7 +29,7 @@ from sklearn.preprocessing import normalize
 from experiments._kernel_peers import in_a_process, installed, load
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos
 from kpegasos.datasets import load_usps
-from kpegasos.kernels.matrix import kernel_decision
+from kpegasos.kernels.decision import kernel_decision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,14 +13,15 @@ from kpegasos.kernels.functions import (
 )
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
-from kpegasos.rows.base import GramRows
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.choose import make_rows
 from kpegasos.rows.features import FeatureRows, linear_rows
+from kpegasos.rows.gram import GramRows
 from kpegasos.rows.uncached import UncachedRows
 from kpegasos.solvers.dual_ascent import sdca
 from kpegasos.solvers.history import History, Record
-from kpegasos.solvers.pegasos import Result, pegasos
+from kpegasos.solvers.pegasos import pegasos
+from kpegasos.solvers.result import Result
 
 __version__ = "0.1.0"
 

@@ -4,7 +4,9 @@ All bounds are for the problem of `kpegasos.core.problem` with equal weights, ``
 mean hinge``, where ``‖x‖ ≤ R`` in feature space (`data_radius`), for steps ``1/(lam t)`` from
 ``w_1 = 0``. "In expectation" and "with probability" ask for mini-batches A_t of independent draws,
 ``sampling="uniform"``; these proofs do not cover permutations. No bound depends on the size k of a
-mini-batch or on the number of examples. All arguments are broadcast against each other.
+mini-batch or on the number of examples. All arguments are broadcast against each other; an argument
+out of range raises a ValueError. In the formulas T is ``n_steps``, λ ``lam``, R ``radius``, δ
+``delta``.
 
 ==========================  ===================================================  ================
 what is bounded             function                                             holds
@@ -91,12 +93,18 @@ def data_radius(
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Examples.
     kernel : str, callable or Kernel, default="linear"
-        As for `kpegasos.make_kernel`; ``"linear"`` gives the largest norm of a row.
+        Kernel as `kpegasos.make_kernel` takes it; ``"linear"`` gives the largest norm of a row.
     intercept_scaling : float, default=0.0
         Size of the constant feature; 0 for none.
     **parameters : float
-        ``gamma``, ``degree``, ``coef0``.
+        Parameters of the kernel: ``gamma``, ``degree``, ``coef0``.
+
+    Returns
+    -------
+    float
+        The radius R.
 
     Raises
     ------
@@ -147,7 +155,7 @@ def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -
     Parameters
     ----------
     n_steps, lam, gradient_norm : array-like
-        T ≥ 1, λ > 0 and G > 0, of `subgradient_norm_bound` in the case of Pegasos.
+        T ≥ 1, λ > 0 and G > 0; the G of Pegasos is `subgradient_norm_bound`.
     """
     n_steps, lam = _steps(n_steps, 1), _positive("lam", lam)
     gradient_norm = _positive("gradient_norm", gradient_norm)
@@ -226,7 +234,7 @@ def best_of_runs_bound(
     Parameters
     ----------
     n_steps, lam, radius, delta : array-like
-        T ≥ 3 s of all runs together, λ > 0, R > 0 and 0 < δ < 1.
+        T ≥ 3 s, the steps of all runs together, λ > 0, R > 0 and 0 < δ < 1.
     """
     runs = n_runs(delta)
     share = _steps(n_steps) / runs
@@ -241,14 +249,16 @@ def average_iterate_bound(
 
     MPB 2011, Theorem 1, has this for ``mean f(w_t; A_t) − mean f(w*; A_t)``, always. It follows for
     ``f(w̄) − f(w*)`` of the average in expectation, and always where ``A_t = S`` (Corollary 1).
-    Zhou, Theorem 3.7, is its case for ``mean L(w_t) − L(w*)``, L as in `generalization_bound`:
-    printed as O(ln T / (lam T)) for R = 1 and small lam, true with this constant for all.
+    Zhou, Theorem 3.7, has it for ``mean L(w_t) − L(w*)`` with the L of `generalization_bound`. It
+    is printed there as O(ln T / (lam T)) for R = 1 and small lam, and holds with this constant for
+    all R and lam.
 
     Parameters
     ----------
     n_steps, lam, radius : array-like
         T ≥ 3, λ > 0 and R > 0.
     projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
 
     Notes
     -----
@@ -273,6 +283,7 @@ def weighted_average_bound(
     n_steps, lam, radius : array-like
         T ≥ 1, λ > 0 and R > 0.
     projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
 
     Notes
     -----
@@ -295,21 +306,21 @@ def generalization_bound(
     at most ``(2 R² (1 + ln T) + 8 R² √((1 + ln T) ln(1/delta)) + max(32 R², 9 R² + 6 lam)
     ln(1/delta)) / (lam T)``.
 
-    L is the expectation of ``lam/2 ‖w‖² + hinge`` over what the draws come from: the population,
-    which makes this a bound of generalisation, as long as every draw is a new example (k T ≤ m);
-    the training set, so that ``L = f``, where examples are drawn again and again.
+    L is the expectation of ``lam/2 ‖w‖² + hinge`` over the distribution of the draws. As long as
+    every draw is a new example (k T ≤ m), that is the population, and this is a bound of
+    generalisation. Where examples are drawn again, it is the training set, and ``L = f``.
 
     Parameters
     ----------
     n_steps, lam, radius, delta : array-like
-        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/e; says nothing where ``4 ln(T) delta ≥ 1``.
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/e; the bound says nothing where ``4 ln(T) delta ≥ 1``.
 
     Notes
     -----
     The constants follow from Lemma 3.1 and Freedman's inequality as printed, but for three slips.
     T ≥ 3 and ``delta < 1/e`` are stated in Lemma 3.2 only; its ``max{…}`` lacks the factor
-    ``√ln(1/delta)`` that it is used with; the proof of Lemma 3.1 has a sum, ``L(w*) + L(w_t)``, for
-    a difference (which is at least ``lam/2 ‖w_t − w*‖²`` because w* minimises L).
+    ``√ln(1/delta)`` that it is used with; the proof of Lemma 3.1 has a sum, ``L(w*) + L(w_t)``,
+    where it needs the difference, which is at least ``lam/2 ‖w_t − w*‖²`` as w* minimises L.
     """
     n_steps, lam = _steps(n_steps), _positive("lam", lam)
     square = _positive("radius", radius) ** 2

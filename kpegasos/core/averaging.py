@@ -25,18 +25,18 @@ AVERAGES = ("weighted", "uniform", "suffix", None)
 
 
 class LinearCombination(NamedTuple):
-    """An iterate as ``plain · base − stamped · (stamped_image + prefix)``."""
+    """An iterate as ``plain · total − stamped · (stamped_total + prefix)``."""
 
     plain: float
     stamped: float
 
     def apply(
-        self, base: np.ndarray, stamped_image: np.ndarray, prefix: np.ndarray | None = None
+        self, total: np.ndarray, stamped: np.ndarray, prefix: np.ndarray | None = None
     ) -> np.ndarray:
         """Combine the two sums (of counts, of margins or of vectors) into those of the iterate."""
         if self.stamped == 0.0:
-            return self.plain * base
-        combined = self.plain * base - self.stamped * stamped_image
+            return self.plain * total
+        combined = self.plain * total - self.stamped * stamped
         if prefix is not None:
             combined -= self.stamped * prefix
         return combined

@@ -12,11 +12,11 @@ from numba import config, types
 from numba.extending import intrinsic
 
 
-def _ask_in_python(array: Any, index: int) -> None:
+def _prefetch_in_python(array: Any, index: int) -> None:
     """Nothing to gain."""
 
 
-def _ask(typing: Any, array: Any, index: Any) -> Any:
+def _prefetch(typing: Any, array: Any, index: Any) -> Any:
     """Fetch the cache line of ``array[index]`` for reading."""
     signature = types.void(array, index)
 
@@ -35,4 +35,4 @@ def _ask(typing: Any, array: Any, index: Any) -> Any:
 
 
 _without_jit = config.DISABLE_JIT  # type: ignore[attr-defined]
-ask: Any = _ask_in_python if _without_jit else intrinsic(_ask)
+prefetch: Any = _prefetch_in_python if _without_jit else intrinsic(_prefetch)

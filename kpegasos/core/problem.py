@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.loops import Examples
+from kpegasos.core.state import Examples
 
 #: Relative error that float32 kernel values may bring into an objective.
 _ROUNDING = 1e-5
@@ -60,7 +60,11 @@ def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = N
     """
     y = np.ascontiguousarray(y, dtype=np.float64)
     if y.ndim != 1 or y.size == 0 or not np.all(np.abs(y) == 1.0):
-        raise ValueError("y must be a non-empty vector of labels -1 and +1")
+        found = np.unique(y)[:5].tolist() if y.size else "no labels"
+        raise ValueError(
+            f"y must be a non-empty vector of labels -1 and +1, got {found} "
+            f"of shape {y.shape} instead"
+        )
     if not (np.isfinite(lam) and lam > 0):
         raise ValueError(f"lam must be a positive finite number, got {lam} instead")
     if sample_weight is None:

@@ -1,52 +1,96 @@
-"""The state of a run: what the loops modify, and what is read off it.
+"""The state of a run: what the compiled loops modify, and what is read off it.
 
-Apart from the loop's arrays, a state knows its index stream (seed and key), its options, the best
-dual bound so far and the sums set aside for the suffix average: all that a run needs to go on.
+Here ``q`` is the unscaled iterate: after t steps ``w = scale · q / (lam · k · t)`` with batches of
+size k, so a step without projection is ``q ← q + Σ ω y φ(x)`` over the violators and nothing
+needs to be shrunk (MPB 2011, Fig. 1, multiplied through by ``lam · k · t``). With the projection,
+``scale`` is the running product of the projection factors.
+
+A state holds ``q`` twice: by the coefficients ``alpha`` of its examples, and by its *image*, which
+is what margins are read off: ``<q, φ(x_i)>`` of every example where kernel rows are held, ``q``
+itself where rows are features, nothing where kernel rows are not kept.
+
+Averages of the iterates come from a second, *stamped* sum: a violation at step t adds
+``increment`` to ``alpha`` and ``increment · clock`` to ``stamps``, where the clock is the running
+sum of ``scale`` (or of ``scale / t``); `kpegasos.core.averaging` turns the pair into any average.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
 from kpegasos.core.averaging import AVERAGES, LinearCombination, combination, suffix_start
-from kpegasos.core.loops import (
-    CLOCK,
-    RESCALE,
-    SCALE,
-    SQUARED_NORM,
-    STEPS,
-    UNTESTED,
-    CsrView,
-    DenseView,
-    Examples,
-    KernelView,
-    LoopParameters,
-    LoopState,
-)
+from kpegasos.core.draws import Sampling, check_sampling
+from kpegasos.utils.validation import as_integer
+
+#: Status codes that a loop returns.
+DONE, NEED_ROW, RESCALE = 0, 1, 2
+#: Positions in `LoopState.scalars`.
+SCALE, CLOCK, SQUARED_NORM = 0, 1, 2
+#: Positions in `LoopState.counters`.
+STEPS, BATCH_OFFSET, ROW_HITS, MARGINS_STALE = 0, 1, 2, 3
+#: `BATCH_OFFSET` of a batch whose margins have not been tested yet.
+UNTESTED = -1
+#: Below this scale it is folded into the state: long before anything underflows, since
+#: ``clock_t − clock_r`` of late steps cancels when the scale has fallen far since the clock began.
+SMALLEST_SCALE = 2.0**-10
 
 
-class Algorithm(NamedTuple):
-    """A loop and its priority of which examples it will update.
+class LoopState(NamedTuple):
+    """What the loops read and modify; all real arrays are float64, whatever the dtype of the rows.
 
-    The priority is a score for each example asked about, in the units of ``base``: negative if it
-    would be updated now, the larger the less likely it will be soon, infinite if it will not.
-    ``from_zero`` says that step 0 is ``w = 0``.
+    Parameters
+    ----------
+    alpha, stamps : ndarray of shape (n_samples,), float64
+        Coefficients of ``q = Σ alpha_j ω_j y_j φ(x_j)`` and their stamped sums. In Pegasos they
+        count violations (integers, held exactly, unless the projection rescales them); in dual
+        ascent they are the dual variables β.
+    image, stamped_image : ndarray, float64
+        Images of both sums. An empty ``stamped_image`` is not maintained.
+    scalars : ndarray of shape (3,), float64
+        Scale, clock, squared norm of ``q`` (kept only with the projection).
+    counters : ndarray of shape (4,), int64
+        Steps done, position inside the current batch, row hits, and whether the image lacks steps
+        that ``alpha`` has.
+    violating : ndarray of shape (batch_size,), bool
+        Which draws of the current batch violate the margin.
     """
 
-    loop: Callable[..., tuple[int, int]]
-    priority: Callable[[LoopState, np.ndarray, Examples, LoopParameters], np.ndarray]
-    from_zero: bool
+    alpha: np.ndarray
+    stamps: np.ndarray
+    image: np.ndarray
+    stamped_image: np.ndarray
+    scalars: np.ndarray
+    counters: np.ndarray
+    violating: np.ndarray
+
+
+class Examples(NamedTuple):
+    """Labels ±1 and the labels times their weight, float64 of shape (n_samples,)."""
+
+    label: np.ndarray
+    signed: np.ndarray
+
+
+class LoopParameters(NamedTuple):
+    """Scalars of the update rule, cast once so that each loop is compiled once.
+
+    ``clock_over_t`` says that the clock adds ``scale / t`` instead of ``scale``.
+    """
+
+    lam: float
+    n_samples: int
+    batch_size: int
+    projection: bool
+    clock_over_t: bool
 
 
 def fold_scale(state: LoopState) -> None:
     """Fold the scale into the state: the same iterate and averages, with scale 1 and clock 0."""
     scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
-    for plain, stamped in ((state.alpha, state.stamps), (state.base, state.stamped_image)):
+    for plain, stamped in ((state.alpha, state.stamps), (state.image, state.stamped_image)):
         if stamped.size:
             stamped -= clock * plain
         plain *= scale
@@ -55,39 +99,62 @@ def fold_scale(state: LoopState) -> None:
     state.scalars[CLOCK] = 0.0
 
 
-def run_loop(
-    algorithm: Algorithm,
-    state: LoopState,
-    rows: KernelView | DenseView | CsrView,
-    draws: np.ndarray,
-    stop: int,
-    examples: Examples,
-    parameters: LoopParameters,
-) -> None:
-    """PegasosRun a loop over ``draws[:stop]`` where all rows are at hand."""
-    position, status = 0, RESCALE
-    while status == RESCALE:
-        status, position = algorithm.loop(state, rows, draws, position, stop, examples, parameters)
-        if status == RESCALE:
-            fold_scale(state)
-
-
 class PegasosOptions(NamedTuple):
     """How Pegasos runs; checked by `check_options`."""
 
     batch_size: int = 1
-    sampling: str = "permutation"
+    sampling: Sampling = "permutation"
     projection: bool = False
     average: str | None = "weighted"
 
 
+def check_options(options: PegasosOptions, n_samples: int) -> PegasosOptions:
+    """Return the options with Python's own numbers.
+
+    Raises
+    ------
+    ValueError
+        For options that no run can follow.
+    """
+    k = as_integer("batch_size", options.batch_size, least=1)
+    if k > n_samples:
+        raise ValueError(
+            f"batch_size must be at most the number of examples, {n_samples}, got {k} instead"
+        )
+    if options.average not in AVERAGES:
+        raise ValueError(f"average must be one of {AVERAGES}, got {options.average!r} instead")
+    return options._replace(
+        batch_size=k,
+        sampling=check_sampling(options.sampling),
+        projection=bool(options.projection),
+    )
+
+
 @dataclass
 class State:
-    """Everything a run needs to go on: loop state, stream, certificate so far."""
+    """Everything a run needs to go on.
+
+    Attributes
+    ----------
+    loop : LoopState
+    seed : int
+    spawn_key : tuple of int
+        Seed and key of the index stream.
+    options : PegasosOptions
+    lam : float
+    best_dual : float
+        Largest dual value seen.
+    evaluations : int
+        Kernel values computed so far.
+    seconds : float
+        Time in the solver so far.
+    suffix_snapshots : dict
+        Step to the sums of counts and of images up to there, for the suffix average.
+    """
 
     loop: LoopState
     seed: int
-    key: tuple[int, ...]
+    spawn_key: tuple[int, ...]
     options: PegasosOptions
     lam: float
     best_dual: float = 0.0
@@ -100,18 +167,55 @@ class State:
         """Steps done."""
         return int(self.loop.counters[STEPS])
 
-
-def check_options(options: PegasosOptions, n_samples: int) -> None:
-    """Raise a ValueError for options that no run can follow."""
-    k = options.batch_size
-    if not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"batch_size must be a positive integer, got {k!r} instead")
-    if k > n_samples:
-        raise ValueError(
-            f"batch_size must be at most the number of examples, {n_samples}, got {k} instead"
+    def iterate(self, average: str | None) -> Iterate:
+        """How the chosen iterate is made from the sums of the state."""
+        scalars = self.loop.scalars
+        coefficients = combination(
+            average,
+            self.steps,
+            scalars[SCALE],
+            scalars[CLOCK],
+            self.lam,
+            self.options.batch_size,
         )
-    if options.average not in AVERAGES:
-        raise ValueError(f"average must be one of {AVERAGES}, got {options.average!r} instead")
+        prefix = None
+        if average == "suffix":
+            prefix = self.suffix_snapshots.get(suffix_start(self.steps))
+        return Iterate(coefficients, prefix)
+
+    def take_suffix_snapshot(self) -> None:
+        """Keep the sums up to a power of two; only the last two can be asked for."""
+        loop, steps = self.loop, self.steps
+        clock = loop.scalars[CLOCK]
+        image = clock * loop.image - loop.stamped_image if loop.image.size else np.empty(0)
+        snapshots = self.suffix_snapshots
+        snapshots[steps] = (clock * loop.alpha - loop.stamps, image)
+        for old in [s for s in snapshots if s < steps // 2]:
+            del snapshots[old]
+
+
+class Iterate(NamedTuple):
+    """An iterate as a combination of a state's sums.
+
+    Attributes
+    ----------
+    combination : LinearCombination
+    prefix : tuple of ndarray or None
+        Sums of counts and of images up to the step where the suffix begins.
+    """
+
+    combination: LinearCombination
+    prefix: tuple[np.ndarray, np.ndarray] | None = None
+
+    def coefficients(self, state: LoopState) -> np.ndarray:
+        """Coefficients ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
+        prefix = self.prefix and self.prefix[0]
+        return self.combination.apply(state.alpha, state.stamps, prefix)
+
+    def image(self, state: LoopState) -> np.ndarray:
+        """Image of w: margins or the primal vector, as the state holds that of q."""
+        prefix = self.prefix and self.prefix[1]
+        return self.combination.apply(state.image, state.stamped_image, prefix)
 
 
 def new_state(
@@ -120,7 +224,7 @@ def new_state(
     options: PegasosOptions,
     lam: float,
     seed: int,
-    key: tuple[int, ...] = (),
+    spawn_key: tuple[int, ...] = (),
 ) -> State:
     """State of a run that has not begun: ``w = 0``.
 
@@ -128,49 +232,20 @@ def new_state(
     ----------
     n_samples : int
     image_size : int
-        Length of the maintained margins or of the primal vector.
+        Length of the image that the rows maintain.
     options : PegasosOptions
     lam : float
     seed : int
-    key : tuple of int
-        Seed and key of the index stream.
+    spawn_key : tuple of int, default=()
+        With the seed, what the index stream is made from.
     """
     loop = LoopState(
         alpha=np.zeros(n_samples),
         stamps=np.zeros(n_samples),
-        base=np.zeros(image_size),
+        image=np.zeros(image_size),
         stamped_image=np.zeros(image_size if options.average is not None else 0),
         scalars=np.array([1.0, 0.0, 0.0]),
         counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
         violating=np.zeros(options.batch_size, dtype=bool),
     )
-    return State(loop, seed, key, options, lam)
-
-
-def iterate_combination(state: State, average: str | None) -> LinearCombination:
-    """How the chosen iterate is made from the sums of the state."""
-    scalars = state.loop.scalars
-    return combination(
-        average,
-        state.steps,
-        scalars[SCALE],
-        scalars[CLOCK],
-        state.lam,
-        state.options.batch_size,
-    )
-
-
-def iterate_prefix(state: State, average: str | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Sums over counts and over ``base`` up to the step where the suffix begins."""
-    if average != "suffix":
-        return None
-    return state.suffix_snapshots.get(suffix_start(state.steps))
-
-
-def returned_vector(state: State) -> np.ndarray:
-    """Primal vector of the chosen average, intercept coordinate last; linear rows only."""
-    average = state.options.average
-    prefix = iterate_prefix(state, average)
-    return iterate_combination(state, average).apply(
-        state.loop.base, state.loop.stamped_image, prefix and prefix[1]
-    )
+    return State(loop, seed, spawn_key, options, lam)

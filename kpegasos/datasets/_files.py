@@ -9,64 +9,55 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-import pooch  # type: ignore[import-untyped]
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 
-class _DownloadBar:
-    """What pooch asks of a progress bar (``total``, update, reset, close), drawn by rich."""
+class Dataset(NamedTuple):
+    """A real data set, split into a training and a test set.
 
-    def __init__(self, name: str) -> None:
-        self._bar = Progress(
-            TextColumn(name),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=Console(stderr=True),
-        )
-        self._task = self._bar.add_task(name, total=None)
+    Attributes
+    ----------
+    X_train, X_test : ndarray or CSR matrix of shape (n_samples, n_features), float32
+        Features of the examples to train on and to test on.
+    y_train, y_test : ndarray of shape (n_samples,), int64
+        Labels of the examples to train on and to test on.
+    target_names : tuple of str
+        Names of the classes, in ascending order of their labels.
+    """
 
-    def __enter__(self) -> _DownloadBar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
-    @property
-    def total(self) -> float | None:
-        return self._bar.tasks[0].total
-
-    @total.setter
-    def total(self, n_bytes: int) -> None:
-        self._bar.update(self._task, total=n_bytes)
-
-    def update(self, n_bytes: int) -> None:
-        self._bar.advance(self._task, n_bytes)
-
-    def reset(self) -> None:
-        self._bar.update(self._task, completed=0)
-
-    def close(self) -> None:
-        self._bar.refresh()
+    X_train: Any
+    y_train: NDArray[np.int64]
+    X_test: Any
+    y_test: NDArray[np.int64]
+    target_names: tuple[str, ...]
 
 
-def _folders(folder: str) -> list[Path]:
-    """List the places where the files of a set may lie."""
-    roots = [os.environ.get("KPEGASOS_DATA"), pooch.os_cache("kpegasos")]
-    return [Path(root) / folder for root in roots if root]
+def _given(folder: str) -> list[Path]:
+    """Return the folder of a set below ``KPEGASOS_DATA``, if that is set."""
+    root = os.environ.get("KPEGASOS_DATA")
+    return [Path(root) / folder] if root else []
+
+
+def _cached(folder: str) -> Path:
+    """Return the folder of a set in the user's cache."""
+    import pooch  # type: ignore[import-untyped]  # only where the cache is looked at
+
+    return Path(pooch.os_cache("kpegasos")) / folder
 
 
 def _find(folder: str, name: str) -> Path | None:
-    return next((place / name for place in _folders(folder) if (place / name).is_file()), None)
+    for place in _given(folder):
+        if (place / name).is_file():
+            return place / name
+    path = _cached(folder) / name
+    return path if path.is_file() else None
 
 
-def _missing(folder: str, name: str, failures: list[str] | None = None) -> FileNotFoundError:
-    looked = " or ".join(map(str, _folders(folder)))
+def _missing(folder: str, name: str, failures: Sequence[str] = ()) -> FileNotFoundError:
+    looked = " or ".join(map(str, [*_given(folder), _cached(folder)]))
     tried = f" and could not be downloaded ({'; '.join(failures)})" if failures else ""
     return FileNotFoundError(
         f"{name} is not in {looked}{tried}: put it into a folder {folder!r} and set the "
@@ -101,23 +92,18 @@ def verified_content(folder: str, name: str, sha256: str, mirrors: Sequence[str]
     path = _find(folder, name)
     if path is not None:
         return _verified(path, sha256)
-    path = _folders(folder)[-1] / name
+    from kpegasos.datasets._download import download  # with pooch and rich, for this only
+
+    path = _cached(folder) / name
     failures = []
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")  # it would advise us to state a checksum of the .gz file
-    try:
-        for mirror in mirrors:
-            try:
-                with _DownloadBar(name) as bar:
-                    pooch.retrieve(mirror + name, None, name, path.parent, progressbar=bar)
-                return _verified(path, sha256)
-            except (OSError, ValueError) as error:  # errors of requests are OSErrors
-                with suppress(OSError):
-                    path.unlink()
-                failures.append(f"{mirror}: {error}")
-    finally:
-        logger.setLevel(level)
+    for mirror in mirrors:
+        try:
+            download(mirror + name, path)
+            return _verified(path, sha256)
+        except (OSError, ValueError) as error:
+            with suppress(OSError):
+                path.unlink()
+            failures.append(f"{mirror}: {error}")
     raise _missing(folder, name, failures)
 
 

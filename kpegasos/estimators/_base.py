@@ -31,8 +31,10 @@ from kpegasos.core.state import PegasosOptions, State
 from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators.progress import progress_bar
+from kpegasos.rows.base import RowSource as Rows
 from kpegasos.solvers.dual_ascent import polish
-from kpegasos.solvers.pegasos import PegasosRun, Result, Rows, make_run
+from kpegasos.solvers.pegasos import PegasosRun, make_run
+from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.validation import canonical_rows, draw_seed
 
@@ -172,7 +174,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y = self._validate(X, y, reset=not self._continues())
         labels, weight, classes = self._targets(X, y, sample_weight)
         pairs = multiclass.make_pairs(
-            labels, classes.size, weight, self.lam, self.C, grouped=self.sampling != "block"
+            labels, classes.size, weight, self.lam, self.C, grouped=self.sampling != "contiguous"
         )
         key = self._problem_digest(X, labels, weight)
         states = self._earlier_states(key, len(pairs))
@@ -201,7 +203,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 checkpoints=checkpoints,
                 tol=self._gap_target,
                 seed=seed,
-                key=(pair.number,),
+                spawn_key=(pair.number,),
                 state=states[pair.number],
             )
 

@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from kpegasos.core.problem import Problem, make_problem
 from kpegasos.kernels.functions import Kernel
-from kpegasos.kernels.matrix import ClassBlocks, KernelMatrix
-from kpegasos.rows.cached import cache_mb_needed
-from kpegasos.solvers.pegasos import PegasosRun, Result
+from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.solvers.pegasos import PegasosRun
+from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.threads import available_threads
 
@@ -92,30 +92,16 @@ def make_pairs(
 
 
 def share_classes(
-    kernel: Kernel, X: Any, pairs: list[Pair], cache_mb: float, n_jobs: int | None = None
-) -> tuple[ClassBlocks, float]:
-    """Let the pairs share packed examples, and the blocks of their classes if memory allows.
-
-    It does if as much is left, and enough for each pair.
-
-    Returns
-    -------
-    shared : ClassBlocks
-    memory_mb : float
-        MiB set apart for the blocks.
-    """
+    kernel: Kernel, X: Any, pairs: list[Pair], n_jobs: int | None = None
+) -> ClassSortedMatrix:
+    """One kernel matrix over all classes, whose packed examples the pairs share."""
     # Pairs (0, j) hold class 0 and class j, each grouped.
     by_class = [pair for pair in pairs if pair.classes[0] == 0]
     first = int((by_class[0].problem.y > 0).sum())
     members = [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
-    sizes = np.array([part.size for part in members])
-    memory_mb = ClassBlocks.memory_mb(sizes, X.dtype)
-    needed = [cache_mb_needed(pair.members.size, X.dtype, True) for pair in pairs]
-    keep = cache_mb - memory_mb >= max(memory_mb, sum(needed))
     at_once = n_threads(n_jobs, len(pairs))
     threads = max(1, available_threads() // at_once)
-    blocks = KernelMatrix(kernel, X, np.concatenate(members), threads=threads)
-    return ClassBlocks(blocks, sizes, keep=keep), memory_mb if keep else 0.0
+    return ClassSortedMatrix(kernel, X, members, threads=threads)
 
 
 def n_threads(n_jobs: int | None, n_pairs: int) -> int:
@@ -154,7 +140,7 @@ def train_one_by_one(
 
     def train(pair: Pair) -> Result:
         with lock:
-            part = stopper.share(max(1.0, waiting[0] / threads))
+            part = stopper.split(max(1.0, waiting[0] / threads))
             waiting[0] -= 1
         run = make_run(pair, threads)
         while not run.finished:

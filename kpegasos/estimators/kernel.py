@@ -14,18 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._base import POSITIVE, BasePegasos
 from kpegasos.estimators._one_vs_one import Pair, share_classes
+from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
-from kpegasos.kernels.matrix import (
-    KernelMatrix,
-    PairBlocks,
-    kernel_decision,
-)
-from kpegasos.rows.base import GramRows
-from kpegasos.rows.cached import BufferPool
+from kpegasos.kernels.matrix import KernelMatrix, KernelValues
+from kpegasos.rows.base import RowSource as Rows
+from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import (
     choose_source,
 )
-from kpegasos.solvers.pegasos import Result, Rows
+from kpegasos.rows.gram import GramRows
+from kpegasos.solvers.result import Result
 from kpegasos.utils.validation import check_gram, check_magnitude
 
 
@@ -221,33 +219,29 @@ object, default="rbf"
             return self._gram_rows(check_gram(X)), {"_kernel": None}
         if isinstance(self.kernel, str):
             check_magnitude(X)
-        kernel = make_kernel(
-            self.kernel,
-            gamma=scale_gamma(self.gamma, X),
-            degree=self.degree,
-            coef0=self.coef0,
-        )
+        parameters = {}
+        if isinstance(self.kernel, str):
+            gamma = scale_gamma(self.gamma, X)
+            parameters = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+        kernel = make_kernel(self.kernel, **parameters)
         buffers = BufferPool()
-        shared, shared_mb = None, 0.0
-        if len(pairs) > 1:
-            budget = self.cache_mb if self.cache in ("auto", "cached") else 0.0
-            shared, shared_mb = share_classes(kernel, X, pairs, budget, self.n_jobs)
+        shared = share_classes(kernel, X, pairs, self.n_jobs) if len(pairs) > 1 else None
 
         def rows(pair: Pair, n_at_once: int) -> Rows:
-            blocks: KernelMatrix
+            blocks: KernelValues
             if shared is not None:
-                blocks = PairBlocks(shared, pair.classes)
+                blocks = shared.pair(*pair.classes)
             else:
                 whole = pair.members.size == X.shape[0]
                 blocks = KernelMatrix(kernel, X if whole else X[pair.members])
             return choose_source(
                 blocks,
                 cache=self.cache,
-                cache_mb=self.cache_mb - shared_mb,
+                cache_mb=self.cache_mb,
                 shares=n_at_once,
                 batch_size=self.batch_size,
                 intercept_scaling=self._offset,
-                buffers=buffers,
+                pool=buffers,
             )
 
         return rows, {"_kernel": kernel}

@@ -20,9 +20,10 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.rows.base import RowSource as Rows
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.online import Stream, advance_stream, new_stream
-from kpegasos.solvers.pegasos import Result, Rows
+from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.validation import check_magnitude, draw_seed
 

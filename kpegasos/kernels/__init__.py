@@ -1,7 +1,7 @@
 """Kernel values between sets of points.
 
 Lives here: kernel functions, the kernel matrix of one data set against itself and against new
-points, and the packed products that it is made of.
+points, what pairs of classes share of it, and the packed products that it is made of.
 May import: `kpegasos.utils`. Knows neither solvers nor where rows are kept.
 """
 

@@ -6,13 +6,16 @@ examples are packed once into panels, and one compiled tile, held in vector regi
 rest. As every inner product is summed in the same order wherever it stands in a block, kernel
 values do not depend on the partition into blocks or threads, to the last bit, and are symmetric.
 
-What becomes of the products is left to `kpegasos.kernels.functions`, which are wanted to `kpegasos.rows.choose`.
+The tile is an accelerator. With the environment variable ``KPEGASOS_GEMM=numpy`` ten lines of numpy
+take its place; then the last bits are those of the BLAS that numpy calls. What becomes of the
+products is left to `kpegasos.kernels.packed`.
 """
 
 from __future__ import annotations
 
+import os
 import platform
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import binding, ir
@@ -35,6 +38,98 @@ _VECTORS = 2
 _ROWS = 8 if _BYTES == 64 or platform.machine().lower() in ("arm64", "aarch64") else 4
 _DEPTH = tuning.PANEL_DEPTH
 
+#: What multiplies: "compiled" or "numpy".
+IMPLEMENTATION = os.environ.get("KPEGASOS_GEMM", "compiled")
+if IMPLEMENTATION not in ("compiled", "numpy"):
+    raise ValueError(f"KPEGASOS_GEMM must be 'compiled' or 'numpy', got {IMPLEMENTATION!r} instead")
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    IMPLEMENTATION = "numpy"
+
+
+# --- the compiled tile ----------------------------------------------------------------------------
+#
+# In words, with one vector for all lanes of a row's part:
+#
+#     sums[r][v] = out[r][v]                         for all rows r and vectors v of the tile
+#     for feature in range(depth):
+#         examples[v] = right[feature][v]            one load each
+#         factor = left[feature][r] in every lane
+#         sums[r][v] += factor * examples[v]         fused where the processor can
+#     out[r][v] = sums[r][v]
+#
+# Numba's own loops do not keep the sums in registers; hence the intermediate language of LLVM.
+
+
+class _Types(NamedTuple):
+    """Types of a tile's values: a vector of ``lanes`` numbers of ``size`` bytes, and an index."""
+
+    vector: Any
+    index: Any
+    lanes: int
+    size: int
+
+    def number(self, value: int) -> Any:
+        return ir.Constant(self.index, value)
+
+
+def _load(builder: Any, kind: _Types, pointer: Any, offset: Any) -> Any:
+    """The vector that begins ``offset`` numbers behind a pointer."""
+    return builder.load(_vector_pointer(builder, kind, pointer, offset), align=kind.size)
+
+
+def _vector_pointer(builder: Any, kind: _Types, pointer: Any, offset: Any) -> Any:
+    return builder.bitcast(builder.gep(pointer, [offset]), kind.vector.as_pointer())
+
+
+def _in_every_lane(builder: Any, kind: _Types, scalar: Any) -> Any:
+    word = ir.IntType(32)
+    unset = ir.Constant(kind.vector, ir.Undefined)
+    first = builder.insert_element(unset, scalar, ir.Constant(word, 0))
+    zeros = ir.Constant(ir.VectorType(word, kind.lanes), [0] * kind.lanes)
+    return builder.shuffle_vector(first, unset, zeros)
+
+
+def _add_feature(
+    builder: Any, kind: _Types, left: Any, right: Any, feature: Any, sums: list[Any]
+) -> list[Any]:
+    """The sums with one feature's products added: row by row, vector by vector."""
+    row = builder.mul(feature, kind.number(_VECTORS * kind.lanes))
+    examples = [
+        _load(builder, kind, right, builder.add(row, kind.number(v * kind.lanes)))
+        for v in range(_VECTORS)
+    ]
+    column = builder.mul(feature, kind.number(_ROWS))
+    added = []
+    for r in range(_ROWS):
+        entry = builder.gep(left, [builder.add(column, kind.number(r))])
+        factor = _in_every_lane(builder, kind, builder.load(entry))
+        for v in range(_VECTORS):
+            term = builder.fmul(factor, examples[v], flags=("contract",))
+            added.append(builder.fadd(sums[r * _VECTORS + v], term, flags=("contract",)))
+    return added
+
+
+def _add_all_features(
+    builder: Any, kind: _Types, left: Any, right: Any, depth: Any, starts: list[Any]
+) -> list[Any]:
+    """A loop over at least one feature that keeps the sums in registers; the sums at its end."""
+    before = builder.basic_block
+    loop, after = builder.append_basic_block("features"), builder.append_basic_block("store")
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    feature = builder.phi(kind.index)
+    sums = [builder.phi(kind.vector) for _ in starts]
+    added = _add_feature(builder, kind, left, right, feature, sums)
+    following = builder.add(feature, kind.number(1))
+    feature.add_incoming(kind.number(0), before)
+    feature.add_incoming(following, loop)
+    for total, start, larger in zip(sums, starts, added, strict=True):
+        total.add_incoming(start, before)
+        total.add_incoming(larger, loop)
+    builder.cbranch(builder.icmp_signed("<", following, depth), loop, after)
+    builder.position_at_end(after)
+    return added
+
 
 def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, out: Any) -> Any:
     """``out += leftᵀ @ right`` of shapes (depth, _ROWS), (depth, width), (_ROWS, width)."""
@@ -42,73 +137,27 @@ def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, out: Any) -> 
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = context.get_data_type(signature.args[0].dtype)
-        lanes = _BYTES // context.get_abi_sizeof(value)
         size = context.get_abi_sizeof(value)
-        vector, word, index = ir.VectorType(value, lanes), ir.IntType(32), args[2].type
-        pointers = [
+        lanes = _BYTES // size
+        kind = _Types(ir.VectorType(value, lanes), args[2].type, lanes, size)
+        left, right, out = (
             context.make_array(signature.args[k])(context, builder, args[k]).data for k in (0, 1, 3)
-        ]
-
-        def at(pointer: Any, offset: Any) -> Any:
-            return builder.bitcast(builder.gep(pointer, [offset]), vector.as_pointer())
-
-        def spread(scalar: Any) -> Any:
-            unset = ir.Constant(vector, ir.Undefined)
-            first = builder.insert_element(unset, scalar, ir.Constant(word, 0))
-            zeros = ir.Constant(ir.VectorType(word, lanes), [0] * lanes)
-            return builder.shuffle_vector(first, unset, zeros)
-
-        targets = [
-            at(pointers[2], ir.Constant(index, number * lanes))
-            for number in range(_ROWS * _VECTORS)
-        ]
-        starts = [builder.load(target, align=size) for target in targets]
-        before = builder.basic_block
-        loop, after = builder.append_basic_block("features"), builder.append_basic_block("store")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        feature = builder.phi(index)
-        feature.add_incoming(ir.Constant(index, 0), before)
-        sums = [builder.phi(vector) for _ in starts]
-        row = builder.mul(feature, ir.Constant(index, _VECTORS * lanes))
-        examples = [
-            builder.load(
-                at(pointers[1], builder.add(row, ir.Constant(index, v * lanes))), align=size
-            )
-            for v in range(_VECTORS)
-        ]
-        column = builder.mul(feature, ir.Constant(index, _ROWS))
-        grown = []
-        for r in range(_ROWS):
-            entry = builder.gep(pointers[0], [builder.add(column, ir.Constant(index, r))])
-            factor = spread(builder.load(entry))
-            for v in range(_VECTORS):
-                term = builder.fmul(factor, examples[v], flags=("contract",))
-                grown.append(builder.fadd(sums[r * _VECTORS + v], term, flags=("contract",)))
-        for total, start, larger in zip(sums, starts, grown, strict=True):
-            total.add_incoming(start, before)
-            total.add_incoming(larger, loop)
-        following = builder.add(feature, ir.Constant(index, 1))
-        feature.add_incoming(following, loop)
-        builder.cbranch(builder.icmp_signed("<", following, args[2]), loop, after)
-        builder.position_at_end(after)
-        for total, target in zip(grown, targets, strict=True):
-            builder.store(total, target, align=size)
+        )
+        offsets = [kind.number(number * lanes) for number in range(_ROWS * _VECTORS)]
+        starts = [_load(builder, kind, out, offset) for offset in offsets]
+        sums = _add_all_features(builder, kind, left, right, args[2], starts)
+        for total, offset in zip(sums, offsets, strict=True):
+            builder.store(total, _vector_pointer(builder, kind, out, offset), align=size)
         return context.get_dummy_value()
 
     return signature, codegen
 
 
-def _tile_in_python(left: np.ndarray, right: np.ndarray, depth: int, out: np.ndarray) -> None:
-    out += left.T @ right
-
-
-_without_jit = config.DISABLE_JIT  # type: ignore[attr-defined]
-_tile: Any = _tile_in_python if _without_jit else intrinsic(_compiled_tile)
+_tile: Any = intrinsic(_compiled_tile)
 
 
 @compiled(fastmath=False)
-def _multiply(
+def _multiply_compiled(
     left: np.ndarray, panels: np.ndarray, n_rows: int, first: int, last: int, out: np.ndarray
 ) -> None:
     """``out[:, :] = rows @ examples[first:last].T`` of packed rows and examples."""
@@ -127,6 +176,46 @@ def _multiply(
             source = total[i // height, i % height]
             for j in range(start, stop):
                 out[i, j - first] = source[j - panel * width]
+
+
+# --- the same by numpy ----------------------------------------------------------------------------
+
+
+def _multiply_numpy(
+    left: np.ndarray, panels: np.ndarray, n_rows: int, first: int, last: int, out: np.ndarray
+) -> None:
+    """``out[:, :] = rows @ examples[first:last].T`` of packed rows and examples."""
+    strips, n_features, height = left.shape
+    rows = left.transpose(0, 2, 1).reshape(strips * height, n_features)[:n_rows]
+    width = panels.shape[2]
+    begin = first // width
+    chosen = panels[begin : -(-last // width)]
+    examples = chosen.transpose(0, 2, 1).reshape(chosen.shape[0] * width, n_features)
+    out[...] = rows @ examples[first - begin * width : last - begin * width].T
+
+
+def multiply(
+    left: np.ndarray, panels: np.ndarray, n_rows: int, first: int, last: int, out: np.ndarray
+) -> None:
+    """Write the inner products of packed rows with a range of packed examples.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n_strips, n_features, strip_width)
+        The rows, padded with zeros.
+    panels : ndarray of shape (n_panels, n_features, panel_width)
+        The examples, padded with zeros.
+    n_rows : int
+        Rows that are not padding.
+    first, last : int
+        The range.
+    out : ndarray of shape (n_rows, last - first)
+    """
+    chosen = _multiply_numpy if IMPLEMENTATION == "numpy" else _multiply_compiled
+    chosen(left, panels, n_rows, first, last, out)
+
+
+# --- packing --------------------------------------------------------------------------------------
 
 
 @compiled(fastmath=False)
@@ -193,4 +282,4 @@ class PackedProducts:
 
     def write(self, first: int, last: int, out: np.ndarray) -> None:
         """Write the products with the packed rows ``first`` to ``last`` to ``out``."""
-        _multiply(self._left, self._panels, self.n_rows, first, last, out)
+        multiply(self._left, self._panels, self.n_rows, first, last, out)

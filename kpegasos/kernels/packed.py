@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from collections.abc import Iterator
 
 import numpy as np
 
-from kpegasos.kernels.functions import InnerProductKernel
-from kpegasos.kernels.gemm import PackedMatrix
+from kpegasos.kernels.base import InnerProductKernel
+from kpegasos.kernels.gemm import PackedMatrix, PackedProducts
 from kpegasos.utils import tuning
-from kpegasos.utils.threads import available_threads, threads_for
+from kpegasos.utils.threads import available_threads, parallel_for, threads_for
+
+
+def aligned_ranges(first: int, last: int, width: int, n_panels: int) -> Iterator[tuple[int, int]]:
+    """Cut ``[first, last)`` at multiples of a panel's width.
+
+    Parameters
+    ----------
+    first, last : int
+    width : int
+        Examples of a panel.
+    n_panels : int
+        Panels that a range touches at the most.
+
+    Yields
+    ------
+    begin, end : int
+        Ranges that are not empty, in order.
+    """
+    for panel in range(first // width, -(-last // width), n_panels):
+        begin, end = max(first, panel * width), min(last, (panel + n_panels) * width)
+        if begin < end:
+            yield begin, end
 
 
 class PackedKernel:
@@ -21,7 +42,7 @@ class PackedKernel:
     kernel : InnerProductKernel
     n_features : int
     dtype : dtype
-        float32 or float64.
+        float32 or float64: that of the arithmetic.
     capacity : int, default=0
         How many examples to make room for at once.
     threads : int, default=None
@@ -40,18 +61,17 @@ class PackedKernel:
         self.kernel = kernel
         self.n_features = n_features
         self.threads = available_threads() if threads is None else threads
-        self._rows = PackedMatrix(n_features, dtype, capacity)
+        self._matrix = PackedMatrix(n_features, dtype, capacity)
         self._norms = np.empty(0, dtype)
-        self._pool: ThreadPoolExecutor | None = None
 
     @property
     def n_samples(self) -> int:
         """Number of examples."""
-        return self._rows.n_rows
+        return self._matrix.n_rows
 
     def append(self, rows: np.ndarray, squared_norms: np.ndarray) -> None:
         """Add examples behind the others."""
-        self._rows.append(rows)
+        self._matrix.append(rows)
         self._norms = np.concatenate((self._norms, squared_norms.astype(rows.dtype, copy=False)))
 
     def write(
@@ -68,40 +88,39 @@ class PackedKernel:
         ----------
         rows : ndarray of shape (n_rows, n_features)
         squared_norms : ndarray of shape (n_rows,)
-        out : ndarray of shape (n_rows, last - first)
+        out : ndarray of shape (n_rows, last - first), float32 or float64
         first, last : int
             The range, by default all examples.
         """
         last = self.n_samples if last is None else last
         if last == first or rows.shape[0] == 0:
             return
-        products = self._rows.products(rows)
-        width = self._rows.width
-        step = max(1, tuning.HOT_BYTES // (width * rows.shape[0] * rows.itemsize)) * width
+        products = self._matrix.products(rows)
 
-        def part(begin: int, end: int) -> None:
-            # Of contiguous memory, as the compiler makes vector code for that alone.
-            values = np.empty((rows.shape[0], min(step, end - begin)), rows.dtype)
-            while begin < end:
-                stop = min(end, begin - begin % width + step)
-                if stop - begin != values.shape[1]:
-                    values = np.empty((rows.shape[0], stop - begin), rows.dtype)
-                products.write(begin, stop, values)
-                self.kernel.finish(values, squared_norms, self._norms[begin:stop])
-                out[:, begin - first : stop - first] = values
-                begin = stop
+        def piece(begin: int, end: int) -> None:
+            columns = out[:, begin - first : end - first]
+            self._write_piece(products, squared_norms, begin, end, columns)
 
-        work = rows.shape[0] * (last - first) * self.n_features
-        pieces = threads_for(work, self.threads)
-        ends = first + (last - first) * np.arange(pieces + 1) // pieces
-        ends[1:-1] -= ends[1:-1] % width
-        ends = np.maximum(ends, first)
-        if pieces == 1:
-            part(first, last)
-            return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads)
-        others = [self._pool.submit(part, int(a), int(b)) for a, b in pairwise(ends[1:])]
-        part(first, int(ends[1]))
-        for other in others:
-            other.result()
+        width = self._matrix.width
+        n_panels = -(-last // width) - first // width
+        threads = threads_for(rows.shape[0] * (last - first) * self.n_features, self.threads)
+        parallel_for(piece, aligned_ranges(first, last, width, -(-n_panels // threads)))
+
+    def _write_piece(
+        self,
+        products: PackedProducts,
+        squared_norms: np.ndarray,
+        first: int,
+        last: int,
+        out: np.ndarray,
+    ) -> None:
+        """Write a range on one thread, by tiles that stay in a processor's cache."""
+        n_rows, width = squared_norms.size, self._matrix.width
+        n_panels = max(1, tuning.HOT_BYTES // (width * n_rows * self._norms.itemsize))
+        scratch = np.empty(n_rows * min(n_panels * width, last - first), self._norms.dtype)
+        for begin, end in aligned_ranges(first, last, width, n_panels):
+            # Contiguous, as the compiler makes vector code for that alone.
+            tile = scratch[: n_rows * (end - begin)].reshape(n_rows, end - begin)
+            products.write(begin, end, tile)
+            self.kernel.apply(tile, squared_norms, self._norms[begin:end])
+            out[:, begin - first : end - first] = tile

@@ -38,14 +38,14 @@ import numpy as np
 from sklearn.base import clone
 
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.loops import SQUARED_NORM
-from kpegasos.core.state import State, fold_scale
+from kpegasos.core.state import SQUARED_NORM, State, fold_scale
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.large.chunks import add_totals, pair_lams, totals_of
 from kpegasos.rows.features import FeatureRows
+from kpegasos.solvers.checkpoints import Checkpoints
 from kpegasos.solvers.online import Stream
-from kpegasos.solvers.pegasos import Checkpoints, PegasosRun
+from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.stopping import Stopper
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
@@ -100,10 +100,10 @@ def merge_states(states: Sequence[State], weights: Sequence[float]) -> State:
     def mean(arrays: list[np.ndarray]) -> np.ndarray:
         return np.asarray(shares @ np.stack(arrays))
 
-    base = mean([state.loop.base for state in states])
+    base = mean([state.loop.image for state in states])
     first.loop.scalars[SQUARED_NORM] = float(base @ base)
     first.loop = first.loop._replace(
-        base=base, stamped_image=mean([state.loop.stamped_image for state in states])
+        image=base, stamped_image=mean([state.loop.stamped_image for state in states])
     )
     first.suffix_snapshots = {
         at: (np.empty(0), mean([state.suffix_snapshots[at][1] for state in states]))
@@ -147,7 +147,7 @@ def _advance(shard: _Shard, streams: list[Stream], steps: list[int], n_rounds: i
         if n_samples:
             state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
             draws = _Later(
-                n_samples, state.options.sampling, state.seed, (*state.key, shard.number)
+                n_samples, state.options.sampling, state.seed, (*state.spawn_key, shard.number)
             )
             draws.done = n_rounds * n_steps * state.options.batch_size
             end = state.steps + n_steps
@@ -155,7 +155,7 @@ def _advance(shard: _Shard, streams: list[Stream], steps: list[int], n_rounds: i
             rows = FeatureRows(shard.X, members=pair.members, intercept_scaling=stream.offset)
             problem = pair.problem._replace(lam=state.lam)
             run = PegasosRun(problem, rows, state, points, stream=draws)
-            run.advance_to(end, Stopper())
+            run.take_steps(end, Stopper())
         states.append(_bare(state))
     return states
 

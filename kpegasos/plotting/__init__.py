@@ -1,12 +1,12 @@
-"""Figures of models and runs, as displays in the manner of scikit-learn.
+"""Pictures of models and runs, as displays in the manner of scikit-learn.
 
-A display holds what it shows, so it can be made from a fitted estimator (``from_estimator``) or
-from stored numbers without training (``from_predictions``, ``from_history``). ``plot`` draws on the
-axes that it is given, or on new ones, and leaves the artists in attributes that end in ``_``.
-
+Lives here: displays, made from a fitted estimator or from stored numbers; ``plot`` draws on the
+axes that it is given and keeps the artists in attributes that end in ``_``.
+May import: `kpegasos.solvers.history`, `kpegasos.theory`, scikit-learn and matplotlib.
 Confusion matrices are scikit-learn's own `sklearn.metrics.ConfusionMatrixDisplay`.
 """
 
+from kpegasos.plotting.animation import TrainingAnimation
 from kpegasos.plotting.convergence import ConvergenceDisplay
 from kpegasos.plotting.margins import MarginHistogramDisplay
 from kpegasos.plotting.pairs import OneVsOneDisplay
@@ -19,4 +19,5 @@ __all__ = [
     "DecisionRegionDisplay",
     "MarginHistogramDisplay",
     "OneVsOneDisplay",
+    "TrainingAnimation",
 ]

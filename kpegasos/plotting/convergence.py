@@ -2,62 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection
-from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from kpegasos.plotting.style import BESIDE, COLORS, axes_or_new
-from kpegasos.solvers.history import History
-
-Columns = History | Mapping[str, ArrayLike]
-#: A bound as a function of the step T, or its values at the checkpoints.
-Bound = Callable[[np.ndarray], ArrayLike] | ArrayLike
-
-_X_LABELS = {
-    "iteration": "iteration",
-    "epoch": "passes over the data",
-    "seconds": "time in the solver, s",
-    "kernel_evaluations": "kernel evaluations",
-}
-_VALUES = ("objective_last", "objective_average", "dual_bound")
-_EXCESSES = ("suboptimality", "suboptimality_last", "gap")
-#: The same thing has the same colour in every figure.
-_LOOKS = {
-    "objective_last": ("last iterate", COLORS[0]),
-    "objective_average": ("averaged iterate", COLORS[1]),
-    "dual_bound": ("dual bound", COLORS[2]),
-    "suboptimality_last": ("last iterate", COLORS[0]),
-    "suboptimality": ("averaged iterate", COLORS[1]),
-    "gap": ("certified gap", COLORS[4]),
-}
-_BOUND_COLORS = (COLORS[3], COLORS[7], COLORS[5])
-_BOUND_POINTS = 400
+from kpegasos.plotting import columns
+from kpegasos.plotting.bounds import Bound, bound_curve, draw_bound
+from kpegasos.plotting.columns import Columns
+from kpegasos.plotting.fitted import histories, pair_number
+from kpegasos.plotting.style import GREY, AxesDisplay
 
 
-class ConvergenceDisplay:
+# Long, since more than half of it are docstrings of its four public methods.
+class ConvergenceDisplay(AxesDisplay):
     """Objective, dual bound, gap or any other column of histories, on logarithmic axes.
 
-    Several runs are shown by their median and the band between two percentiles. What is not
-    positive is left out.
+    Several runs are shown by their median and the band between two percentiles. Values that are not
+    positive are left out.
 
     Parameters
     ----------
     positions : array-like of shape (n_checkpoints,)
-        Along the horizontal axis.
+        Positions of the checkpoints along the horizontal axis.
     curves : mapping of str to array-like of shape (n_checkpoints,) or (n_runs, n_checkpoints)
         Columns of `History`, or ``"suboptimality"`` and ``"suboptimality_last"``, the objective of
-        the averaged and of the last iterate minus the optimum. They must be of one kind:
-        objectives and dual bound, or suboptimality and gap, or a single other column.
+        the averaged and of the last iterate minus the optimum. All must be of one kind: objectives
+        and dual bound, or suboptimality and gap, or a single other column.
     iterations : array-like of shape (n_checkpoints,), default=None
-        Steps T at the checkpoints, for bounds; ``positions`` if None.
+        Steps T at the checkpoints, of which bounds are functions; ``positions`` if None.
     x : {"iteration", "epoch", "seconds", "kernel_evaluations"}, default="iteration"
         What the horizontal axis shows.
     optimum : float, default=None
@@ -70,14 +48,17 @@ class ConvergenceDisplay:
     bands_ : dict of str to Collection or None
         The band of each column; None for a single run.
     bounds_ : dict of str to Line2D
-        Each bound.
+        The curve of each bound.
     vacuous_ : dict of str to Collection or None
-        Where the bound says less than w = 0 does; None if it does so nowhere.
+        The shaded ground where a bound says less than w = 0 does; None if there is none.
     optimum_ : Line2D or None
         The line at the optimum beside objectives.
     legend_ : Legend or None
+        The legend beside the axes; None if there is none.
     ax_ : Axes
+        The axes that the curves were drawn on.
     figure_ : Figure
+        The figure of these axes.
 
     Raises
     ------
@@ -107,9 +88,6 @@ class ConvergenceDisplay:
     bounds_: dict[str, Line2D]
     vacuous_: dict[str, Collection | None]
     optimum_: Line2D | None
-    legend_: Legend | None
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -120,9 +98,10 @@ class ConvergenceDisplay:
         x: str = "iteration",
         optimum: float | None = None,
     ) -> None:
-        if x not in _X_LABELS:
-            raise ValueError(f"x must be one of {', '.join(map(repr, _X_LABELS))}, got {x!r}")
-        self.kind = _kind(list(curves))
+        if x not in columns.X_LABELS:
+            names = ", ".join(map(repr, columns.X_LABELS))
+            raise ValueError(f"x must be one of {names}, got {x!r}")
+        self.kind = columns.kind_of(list(curves))
         self.x = x
         self.optimum = optimum
         self.positions = np.asarray(positions, dtype=float)
@@ -147,7 +126,7 @@ class ConvergenceDisplay:
         runs: Columns | Sequence[Columns],
         *,
         x: str = "iteration",
-        y: str | Sequence[str] = _VALUES,
+        y: str | Sequence[str] = columns.VALUES,
         optimum: float | None = None,
         ax: Axes | None = None,
         **plot_options: Any,
@@ -156,22 +135,24 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        runs : History, mapping of columns, or sequence of these
-            One a seed, all with the same checkpoints; the columns of a mapping may also hold
-            several runs, as arrays of shape (n_runs, n_checkpoints).
+        runs : History, mapping of str to array-like, or sequence of these
+            One run for each seed, all with the same checkpoints; the columns of a mapping may also
+            hold several runs, as arrays of shape (n_runs, n_checkpoints).
         x : {"iteration", "epoch", "seconds", "kernel_evaluations"}, default="iteration"
-            Column along the horizontal axis; where runs differ (in seconds), their median.
+            Column along the horizontal axis; the median of the runs where they differ in it.
         y : str or sequence of str, default=("objective_last", "objective_average", "dual_bound")
-            Columns to show.
+            Columns along the vertical axis, all of one kind.
         optimum : float, default=None
             Smallest value of the objective; needed for suboptimality.
         ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
         **plot_options
-            Passed on to `plot`.
+            Options of `plot`.
 
         Returns
         -------
         ConvergenceDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -182,22 +163,13 @@ class ConvergenceDisplay:
             If there is no such column.
         """
         names = [y] if isinstance(y, str) else list(y)
-        _kind(names)
-        curves = {}
-        for name in names:
-            if name.startswith("suboptimality"):
-                if optimum is None:
-                    raise ValueError(f"optimum must be given for y={name!r}, got None")
-                last = name == "suboptimality_last"
-                objective = _column(runs, "objective_last" if last else "objective_average")
-                curves[name] = objective - optimum
-            else:
-                curves[name] = _column(runs, name)
-        known = x == "iteration" or _has(runs, "iteration")
+        columns.kind_of(names)
+        curves = {name: columns.curve(runs, name, optimum) for name in names}
+        known = columns.has_column(runs, "iteration")
         display = cls(
-            positions=np.median(_column(runs, x), axis=0),
+            positions=np.median(columns.column(runs, x), axis=0),
             curves=curves,
-            iterations=np.median(_column(runs, "iteration"), axis=0) if known else None,
+            iterations=np.median(columns.column(runs, "iteration"), axis=0) if known else None,
             x=x,
             optimum=optimum,
         )
@@ -217,15 +189,18 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : PegasosSVC or LinearPegasosSVC
+            Estimator that was fitted with ``fit``.
         pair : tuple of two class labels, default=None
-            Whose history to show; needed with more than two classes.
+            Pair of classes whose history to show; needed with more than two classes.
         ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
         **options
-            Passed on to `from_history` and `plot`.
+            Options of `from_history` and `plot`.
 
         Returns
         -------
         ConvergenceDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -247,20 +222,21 @@ class ConvergenceDisplay:
         legend: bool = True,
         **line_style: Any,
     ) -> ConvergenceDisplay:
-        """Draw.
+        """Draw the curves, and bounds beside them.
 
         Parameters
         ----------
         ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
         label : str or sequence of str, default=None
-            Name of each curve in the legend; what it is if None.
+            Name of each curve in the legend; what the curve shows if None.
         band : (float, float), default=(20, 80)
-            Percentiles over the runs.
+            Percentiles over the runs between which the band lies.
         bounds : mapping of str to callable or array-like of shape (n_checkpoints,), default=None
-            Upper bounds on the suboptimality by the name in the legend: functions of arrays of
+            Upper bounds on the suboptimality by their names in the legend: functions of arrays of
             steps T, or values at the checkpoints. Beside objectives the optimum is added.
         bounds_from : float, default=3
-            Smallest step T that functions are asked for; most of the theorems hold from 3 on.
+            Smallest step T at which a bound is evaluated; most of the theorems hold from 3 on.
         trivial : float, default=1
             Objective of w = 0, which is 1 with weights of mean one. A bound is vacuous, and the
             ground shaded, where it allows for more than that. Where the optimum is not known, the
@@ -268,11 +244,12 @@ class ConvergenceDisplay:
         legend : bool, default=True
             Whether to add a legend, to the right of the axes and so never over the curves.
         **line_style
-            Of every curve; passed on to ``Axes.plot``.
+            Options of ``Axes.plot`` for every curve.
 
         Returns
         -------
-        self
+        ConvergenceDisplay
+            This display.
 
         Raises
         ------
@@ -280,38 +257,14 @@ class ConvergenceDisplay:
             If there are not as many labels as curves, a bound has the wrong shape, or there are
             bounds beside what they do not bound.
         """
-        labels = self._labels(label)
-        if bounds and self.kind == "other":
-            raise ValueError(
-                f"bounds must stand beside objectives or suboptimality, got y={list(self.curves)}"
-            )
-        if bounds and self.kind == "value" and self.optimum is None:
-            raise ValueError("optimum must be given for bounds beside objectives, got None")
-        ax = self.ax_ = axes_or_new(ax)
-        self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]
-        self.lines_, self.bands_, self.bounds_, self.vacuous_ = {}, {}, {}, {}
-        for name, values in self.curves.items():
-            low, median, high = np.percentile(values, [band[0], 50.0, band[1]], axis=0)
-            shown = np.where(median > 0, median, np.nan)
-            usual = {"color": _LOOKS[name][1]} if name in _LOOKS else {}
-            style = {**usual, **line_style}
-            (line,) = ax.plot(self.positions, shown, label=labels[name], **style)
-            area: dict[str, Any] = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
-            self.lines_[name] = line
-            self.bands_[name] = (
-                ax.fill_between(self.positions, low, high, where=low > 0, **area)
-                if len(values) > 1
-                else None
-            )
-        self.optimum_ = None
-        if self.kind == "value" and self.optimum is not None:
-            dots: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": "dotted"}
-            self.optimum_ = ax.axhline(self.optimum, label="f*", **dots)
-        ax.set(xscale="log", yscale="log", xlabel=_X_LABELS[self.x], ylabel=self._y_label())
-        for number, (name, bound) in enumerate((bounds or {}).items()):
-            color = _BOUND_COLORS[number % len(_BOUND_COLORS)]
-            self._draw_bound(name, bound, color, bounds_from, trivial)
-        self.legend_ = ax.legend(*self.legend_entries(), **BESIDE) if legend else None
+        labels = columns.labels_of(list(self.curves), label)
+        self._check_bounds(bounds)
+        ax = self._take_axes(ax)
+        self._draw_curves(labels, band, line_style)
+        y_label = columns.y_label_of(list(self.curves))
+        ax.set(xscale="log", yscale="log", xlabel=columns.X_LABELS[self.x], ylabel=y_label)
+        self._draw_bounds(bounds or {}, bounds_from, trivial)
+        self._add_legend(legend, *self.legend_entries())
         return self
 
     def legend_entries(self) -> tuple[list[Any], list[str]]:
@@ -320,141 +273,64 @@ class ConvergenceDisplay:
         Returns
         -------
         handles : list of Artist
+            Artists that the legend explains.
         labels : list of str
+            Texts beside the artists.
 
         Raises
         ------
         AttributeError
-            Before `plot`.
+            If called before `plot`.
         """
         handles, labels = self.ax_.get_legend_handles_labels()
         if any(area is not None for area in self.vacuous_.values()):
-            handles.append(Patch(color=COLORS[7], alpha=0.2, linewidth=0))
+            handles.append(Patch(color=GREY, alpha=0.2, linewidth=0))
             labels.append("bound vacuous")
         return handles, labels
 
-    def _labels(self, label: str | Sequence[str] | None) -> dict[str, str]:
-        """Names of the curves in the legend."""
-        if label is None:
-            names = [
-                _LOOKS[name][0] if name in _LOOKS else name.replace("_", " ")
-                for name in self.curves
-            ]
-        else:
-            names = [label] if isinstance(label, str) else list(label)
-        if len(names) != len(self.curves):
+    def _check_bounds(self, bounds: Mapping[str, Bound] | None) -> None:
+        if bounds and self.kind == "other":
             raise ValueError(
-                f"label must name each of the {len(self.curves)} curves, got {len(names)} names"
+                f"bounds must stand beside objectives or suboptimality, got y={list(self.curves)}"
             )
-        return dict(zip(self.curves, names, strict=True))
+        if bounds and self.kind == "value" and self.optimum is None:
+            raise ValueError("optimum must be given for bounds beside objectives, got None")
 
-    def _y_label(self) -> str:
-        if self.kind == "value":
-            return "dual bound" if list(self.curves) == ["dual_bound"] else "objective f(w)"
-        if self.kind == "excess":
-            if "gap" not in self.curves:
-                return "suboptimality f(w) − f*"
-            return "certified gap" if len(self.curves) == 1 else "f(w) − f* and its bound"
-        (name,) = self.curves
-        return {"relative_gap": "certified relative gap"}.get(name, name.replace("_", " "))
-
-    def _draw_bound(
-        self, name: str, bound: Bound, color: str, first: float, trivial: float
+    def _draw_curves(
+        self, labels: dict[str, str], band: tuple[float, float], line_style: dict[str, Any]
     ) -> None:
-        """Add a bound, and shade where it is vacuous."""
-        if callable(bound):
-            last = self.iterations[-1]
-            steps = np.geomspace(min(max(first, self.iterations[0]), last), last, _BOUND_POINTS)
-            # Rounding must not lead outside of where the function is defined.
-            steps = steps.clip(first, last) if first <= last else steps[:0]
-            with np.errstate(divide="ignore"):
-                known = np.log(self.iterations), np.log(self.positions)
-                positions = np.exp(np.interp(np.log(steps), *known))
-            values = np.asarray(bound(steps), dtype=float)
-        else:
-            positions, values = self.positions, np.asarray(bound, dtype=float)
-        if values.shape != positions.shape:
-            raise ValueError(
-                f"bounds[{name!r}] must have a value for each step of shape {positions.shape}, "
-                f"got shape {values.shape}"
-            )
-        ax = self.ax_
+        """Draw medians, bands and the optimum."""
+        self.lines_, self.bands_, self.optimum_ = {}, {}, None
+        colors = columns.colors_of(list(self.curves))
+        for name, values in self.curves.items():
+            low, median, high = np.percentile(values, [band[0], 50.0, band[1]], axis=0)
+            shown = np.where(median > 0, median, np.nan)
+            style = {**colors[name], **line_style}
+            (line,) = self.ax_.plot(self.positions, shown, label=labels[name], **style)
+            self.lines_[name], self.bands_[name] = line, None
+            if len(values) > 1:
+                area: dict[str, Any] = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
+                self.bands_[name] = self.ax_.fill_between(
+                    self.positions, low, high, where=low > 0, **area
+                )
+        if self.kind == "value" and self.optimum is not None:
+            dots: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": "dotted"}
+            self.optimum_ = self.ax_.axhline(self.optimum, label="f*", **dots)
+
+    def _draw_bounds(self, bounds: Mapping[str, Bound], first: float, trivial: float) -> None:
+        """Draw bounds, and shade where they are vacuous."""
+        self.bounds_, self.vacuous_ = {}, {}
         offset = self.optimum if self.kind == "value" and self.optimum is not None else 0.0
-        limits = ax.get_xlim()
-        (line,) = ax.plot(positions, values + offset, color=color, linestyle="--", label=name)
-        self.bounds_[name] = line
-        vacuous = values >= trivial - self._lowest()
-        self.vacuous_[name] = None
-        if vacuous.any():
-            self.vacuous_[name] = ax.fill_between(
-                positions,
-                0.0,
-                1.0,
-                where=vacuous,
-                transform=ax.get_xaxis_transform(),
-                color=color,
-                alpha=0.12,
-                linewidth=0,
+        limit = trivial - self._lowest()
+        for number, (name, bound) in enumerate(bounds.items()):
+            curve = bound_curve(name, bound, self.iterations, self.positions, first)
+            self.bounds_[name], self.vacuous_[name] = draw_bound(
+                self.ax_, name, number, curve, offset=offset, limit=limit
             )
-        ax.set_xlim(limits)
 
     def _lowest(self) -> float:
-        """The optimum, or what is known to be below it."""
+        """Return the optimum, or what is known to be below it."""
         if self.optimum is not None:
             return self.optimum
         known = self.curves.get("dual_bound", np.zeros(1))
         return float(np.nanmax(known)) if np.isfinite(known).any() else 0.0
-
-
-def histories(estimator: Any) -> list[History]:
-    """Histories of all pairs of classes of a fitted estimator."""
-    found = getattr(estimator, "history_", None)
-    if found is None:
-        raise ValueError(
-            f"estimator must have been fitted with fit and keep a history_, got "
-            f"{type(estimator).__name__} without one"
-        )
-    return found if isinstance(found, list) else [found]
-
-
-def pair_number(classes: np.ndarray, pair: tuple[Any, Any] | None) -> int:
-    """Position of a pair among all pairs, in lexicographic order."""
-    labels = np.asarray(classes).tolist()
-    if pair is None:
-        if len(labels) == 2:
-            return 0
-        raise ValueError(f"pair must name two of the {len(labels)} classes {labels}, got None")
-    if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(labels):
-        raise ValueError(f"pair must name two of the classes {labels}, got {pair!r}")
-    i, j = sorted(labels.index(label) for label in pair)
-    return i * len(labels) - i * (i + 1) // 2 + j - i - 1
-
-
-def _kind(names: list[str]) -> str:
-    """Kind of the columns: "value", "excess" or "other"."""
-    if names and all(name in _VALUES for name in names):
-        return "value"
-    if names and all(name in _EXCESSES for name in names):
-        return "excess"
-    if len(names) == 1:
-        return "other"
-    raise ValueError(
-        f"y must name columns of one kind, some of {_VALUES} or of {_EXCESSES} or a single other, "
-        f"got {names}"
-    )
-
-
-def _has(runs: Any, name: str) -> bool:
-    one = runs if isinstance(runs, History | Mapping) else runs[0]
-    return name in (one.columns if isinstance(one, History) else one)
-
-
-def _column(runs: Any, name: str) -> np.ndarray:
-    """Give one column of all runs, of shape (n_runs, n_checkpoints)."""
-    if isinstance(runs, History | Mapping):
-        return np.atleast_2d(np.asarray(runs[name], dtype=float))
-    rows = [np.asarray(run[name], dtype=float) for run in runs]
-    sizes = [len(row) for row in rows]
-    if len(set(sizes)) != 1:
-        raise ValueError(f"runs must all have the same checkpoints, got {sizes} of them")
-    return np.array(rows)

@@ -8,25 +8,24 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
-from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from kpegasos.plotting.convergence import pair_number
-from kpegasos.plotting.style import BESIDE, axes_or_new, class_name, color_of
+from kpegasos.plotting.fitted import pair_number, two_classes
+from kpegasos.plotting.style import AxesDisplay, class_name, color_of
 
 
-class MarginHistogramDisplay:
-    """How many examples have which margin y f(x), and the shares below 0 and below 1.
+class MarginHistogramDisplay(AxesDisplay):
+    """Histogram of the margins y f(x), with the shares of examples below 0 and below 1.
 
-    Below 0 an example is misclassified; below 1 it has a hinge loss.
+    Below 0 an example is misclassified; below 1 its hinge loss is positive.
 
     Parameters
     ----------
     margins : array-like of shape (n_samples,)
+        Margin y f(x) of each example.
     y : array-like of shape (n_samples,)
-        Classes of the examples.
+        Class of each example.
 
     Attributes
     ----------
@@ -35,13 +34,16 @@ class MarginHistogramDisplay:
     lines_ : list of Line2D
         The lines at 0 and at 1.
     legend_ : Legend or None
+        The legend beside the axes; None if there is none.
     ax_ : Axes
+        The axes that the histogram was drawn on.
     figure_ : Figure
+        The figure of these axes.
 
     Raises
     ------
     ValueError
-        If there is not a finite margin for each label.
+        If there is not one finite margin for each label.
 
     See Also
     --------
@@ -63,9 +65,6 @@ class MarginHistogramDisplay:
 
     bars_: list[BarContainer]
     lines_: list[Line2D]
-    legend_: Legend | None
-    ax_: Axes
-    figure_: Figure
 
     def __init__(self, *, margins: ArrayLike, y: ArrayLike) -> None:
         self.margins = np.asarray(margins, dtype=float)
@@ -95,36 +94,40 @@ class MarginHistogramDisplay:
         Parameters
         ----------
         estimator : object
-            A fitted classifier with ``decision_function``; of several classes, one-vs-one with
-            ``decision_function_shape``.
+            Fitted classifier with ``decision_function``; with more than two classes, a one-vs-one
+            classifier with ``decision_function_shape``.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples whose margins to show.
         y : array-like of shape (n_samples,)
+            Class of each example.
         pair : tuple of two class labels, default=None
-            Whose examples to show; needed with more than two classes.
+            Pair of classes whose examples to show; needed with more than two classes.
         ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
         **plot_options
-            Passed on to `plot`.
+            Options of `plot`.
 
         Returns
         -------
         MarginHistogramDisplay
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If the estimator has not this pair of classes.
+            If the estimator does not have this pair of classes.
         """
         number = pair_number(estimator.classes_, pair)
         labels = np.asarray(y)
         if len(estimator.classes_) == 2:
             decisions = estimator.decision_function(X)
         else:
-            voters = copy.copy(estimator)  # the estimator itself keeps its parameters
+            voters = copy.copy(estimator)  # whose parameter can be set
             voters.decision_function_shape = "ovo"
             kept = np.isin(labels, list(pair or ()))
             labels = labels[kept]
             X = X[kept] if not hasattr(X, "iloc") else X.iloc[kept]
-            # Of several classes, a positive decision is for the first.
+            # With more than two classes, a positive decision is for the first of a pair.
             decisions = -voters.decision_function(X)[:, number]
         return cls.from_predictions(labels, decisions, ax=ax, **plot_options)
 
@@ -132,35 +135,35 @@ class MarginHistogramDisplay:
     def from_predictions(
         cls, y: ArrayLike, decisions: ArrayLike, *, ax: Axes | None = None, **plot_options: Any
     ) -> MarginHistogramDisplay:
-        """Draw the margins that decision values make.
+        """Draw the margins that follow from decision values.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Class of each example, one of two.
         decisions : array-like of shape (n_samples,)
             Decision values, positive for the second class in ascending order.
         ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
         **plot_options
-            Passed on to `plot`.
+            Options of `plot`.
 
         Returns
         -------
         MarginHistogramDisplay
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If there are not two classes and a finite decision for each label.
+            If there are not two classes, or not one finite decision value for each label.
         """
         labels = np.asarray(y)
-        classes = np.unique(labels)
-        if classes.size != 2:
-            raise ValueError(f"y must hold labels of two classes, got {classes.tolist()}")
+        _, second = two_classes(labels)
         values = np.asarray(decisions, dtype=float)
         if values.shape != labels.shape:
             raise ValueError(f"decisions must have shape {labels.shape} like y, got {values.shape}")
-        display = cls(margins=np.where(labels == classes[1], values, -values), y=labels)
+        display = cls(margins=np.where(labels == second, values, -values), y=labels)
         return display.plot(ax, **plot_options)
 
     def plot(
@@ -171,24 +174,25 @@ class MarginHistogramDisplay:
         legend: bool = True,
         **bar_style: Any,
     ) -> MarginHistogramDisplay:
-        """Draw.
+        """Draw the histogram.
 
         Parameters
         ----------
         ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
         bins : int, sequence or str, default="auto"
-            As in `numpy.histogram_bin_edges`.
+            Bins as `numpy.histogram_bin_edges` takes them.
         legend : bool, default=True
             Whether to add a legend, to the right of the axes and so never over the bars.
         **bar_style
-            Passed on to ``Axes.hist``.
+            Options of ``Axes.hist``.
 
         Returns
         -------
-        self
+        MarginHistogramDisplay
+            This display.
         """
-        ax = self.ax_ = axes_or_new(ax)
-        self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]
+        ax = self._take_axes(ax)
         classes = np.unique(self.y)
         edges = np.histogram_bin_edges(self.margins, bins)
         bars: Any
@@ -209,5 +213,5 @@ class MarginHistogramDisplay:
         for container, label in zip(self.bars_, classes, strict=True):
             container.set_label(class_name(label))
         handles: list[Any] = [*self.bars_, *self.lines_]
-        self.legend_ = ax.legend(handles=handles, **BESIDE) if legend else None
+        self._add_legend(legend, handles, [str(handle.get_label()) for handle in handles])
         return self

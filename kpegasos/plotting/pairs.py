@@ -1,4 +1,4 @@
-"""What each pair of classes of a one-vs-one fit cost and reached."""
+"""Heat maps over the pairs of classes of a one-vs-one fit: what each cost and reached."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
@@ -15,15 +14,10 @@ from matplotlib.text import Text
 from matplotlib.ticker import ScalarFormatter
 from numpy.typing import ArrayLike
 
-from kpegasos.plotting.convergence import histories
+from kpegasos.plotting.columns import title_of
+from kpegasos.plotting.fitted import histories
+from kpegasos.plotting.style import Panels, panels_or_new
 from kpegasos.solvers.history import History
-
-_TITLES = {
-    "gap": "certified gap",
-    "relative_gap": "certified relative gap",
-    "support_size": "support vectors",
-    "seconds": "time in the solver, s",
-}
 
 
 class OneVsOneDisplay:
@@ -39,16 +33,20 @@ class OneVsOneDisplay:
     Attributes
     ----------
     axes_ : ndarray of Axes of shape (n_quantities,)
+        The axes of each panel.
     images_ : dict of str to AxesImage
+        The heat map of each quantity.
     colorbars_ : dict of str to Colorbar
+        The colour bar of each quantity.
     texts_ : dict of str to list of Text
-        The numbers in the cells, pair by pair; empty lists if there are none.
+        The numbers in the cells of each quantity, pair by pair; an empty list if there are none.
     figure_ : Figure
+        The figure of the panels.
 
     Raises
     ------
     ValueError
-        If a quantity has not one value a pair.
+        If there is no quantity, or a quantity does not have one value for each pair.
 
     See Also
     --------
@@ -92,7 +90,7 @@ class OneVsOneDisplay:
         *,
         metrics: Sequence[str] = ("relative_gap", "support_size", "seconds"),
         labels: Sequence[Any] | None = None,
-        ax: Axes | Sequence[Axes] | np.ndarray | None = None,
+        ax: Panels | None = None,
         **plot_options: Any,
     ) -> OneVsOneDisplay:
         """Draw what each pair of classes of a fitted estimator reached at its last checkpoint.
@@ -100,18 +98,20 @@ class OneVsOneDisplay:
         Parameters
         ----------
         estimator : PegasosSVC or LinearPegasosSVC
+            Estimator that was fitted with ``fit``.
         metrics : sequence of str, default=("relative_gap", "support_size", "seconds")
-            Columns of `History`.
+            Columns of the history, one for each panel.
         labels : sequence of length n_classes, default=None
             Names of the classes; the estimator's ``classes_`` if None.
         ax : Axes or sequence of Axes, default=None
-            One for each metric.
+            Axes of the panels, one for each metric; those of a new figure if None.
         **plot_options
-            Passed on to `plot`.
+            Options of `plot`.
 
         Returns
         -------
         OneVsOneDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -134,85 +134,88 @@ class OneVsOneDisplay:
 
     def plot(
         self,
-        ax: Axes | Sequence[Axes] | np.ndarray | None = None,
+        ax: Panels | None = None,
         *,
         cmap: Any = "cividis",
         annotate: bool | None = None,
         values_format: str | None = None,
     ) -> OneVsOneDisplay:
-        """Draw.
+        """Draw the panels.
 
         Parameters
         ----------
         ax : Axes or sequence of Axes, default=None
-            One for each quantity; a new figure with a row of them if None.
+            Axes of the panels, one for each quantity; those of a new figure if None.
         cmap : str or Colormap, default="cividis"
-            Colour map; what is not finite is left blank.
+            Colour map; cells of values that are not finite are left blank.
         annotate : bool, default=None
-            Whether to write the values into the cells; up to six classes if None.
+            Whether to write the values into the cells; if None, up to six classes.
         values_format : str, default=None
-            Format of these values; whole numbers in full and two digits of others if None.
+            Format of the values in the cells; whole numbers in full and others to two digits if
+            None.
 
         Returns
         -------
-        self
+        OneVsOneDisplay
+            This display.
 
         Raises
         ------
         ValueError
             If there are not as many axes as quantities.
         """
-        if ax is None:
-            size = (4.2 * len(self.values), 4.2)
-            _, ax = plt.subplots(
-                1, len(self.values), figsize=size, layout="constrained", squeeze=False
-            )
-        self.axes_ = np.ravel(np.asarray(ax, dtype=object))
-        if self.axes_.size != len(self.values):
-            raise ValueError(
-                f"ax must hold {len(self.values)} axes, one for each of {list(self.values)}, "
-                f"got {self.axes_.size}"
-            )
+        self.axes_ = panels_or_new(ax, len(self.values), (4.2 * len(self.values), 4.2))
         self.figure_ = self.axes_[0].get_figure(root=True)
-        n_classes = len(self.classes)
         if annotate is None:
-            annotate = n_classes <= 6
+            annotate = len(self.classes) <= 6
         self.images_, self.colorbars_, self.texts_ = {}, {}, {}
-        for panel, (name, column) in zip(self.axes_, self.values.items(), strict=True):
-            cells = np.full((n_classes, n_classes), np.nan)
-            second, first = np.tril_indices(n_classes, -1)
-            order = np.lexsort((second, first))  # (0, 1), (0, 2), …, as the pairs come
-            first, second = first[order], second[order]
-            cells[second, first] = column
-            # The first class has no row, and the last no column: no pair is below or right of it.
-            image = panel.imshow(np.ma.masked_invalid(cells[1:, :-1]), cmap=cmap)
-            self.images_[name] = image
+        for panel, (name, values) in zip(self.axes_, self.values.items(), strict=True):
+            image = _draw_cells(panel, values, self.classes, cmap)
             scale = ScalarFormatter()
             scale.set_powerlimits((-2, 4))
             bar = self.figure_.colorbar(image, ax=panel, shrink=0.8, format=scale)
-            self.colorbars_[name] = bar
+            self.images_[name], self.colorbars_[name] = image, bar
             self.texts_[name] = []
             if annotate:
-                self.texts_[name] = [
-                    panel.text(
-                        i,
-                        j - 1,
-                        _text(value, values_format),
-                        ha="center",
-                        va="center",
-                        color=_ink(image, value),
-                    )
-                    for i, j, value in zip(first, second, column, strict=True)
-                ]
-            panel.set_xticks(range(n_classes - 1), [str(label) for label in self.classes[:-1]])
-            panel.set_yticks(range(n_classes - 1), [str(label) for label in self.classes[1:]])
-            if max(len(str(label)) for label in self.classes) > 3:
-                for tick in panel.get_xticklabels():
-                    tick.set(rotation=45, ha="right", rotation_mode="anchor")
-            for spine in ("top", "right"):
-                panel.spines[spine].set_visible(False)
-            panel.set(title=_TITLES.get(name, name.replace("_", " ")))
+                self.texts_[name] = _write_values(panel, image, values, values_format)
+            panel.set(title=title_of(name))
         return self
+
+
+def _draw_cells(panel: Axes, values: np.ndarray, classes: list[Any], cmap: Any) -> AxesImage:
+    """Draw a heat map: a column for each first class of a pair, a row for each second one."""
+    cells = np.full((len(classes), len(classes)), np.nan)
+    first, second = np.triu_indices(len(classes), 1)  # (0, 1), (0, 2), …, as the pairs come
+    cells[second, first] = values
+    # The first class has no row and the last no column: no pair is below or right of it.
+    image = panel.imshow(np.ma.masked_invalid(cells[1:, :-1]), cmap=cmap)
+    names = [str(label) for label in classes]
+    panel.set_xticks(range(len(names) - 1), names[:-1])
+    panel.set_yticks(range(len(names) - 1), names[1:])
+    if max(map(len, names)) > 3:
+        for tick in panel.get_xticklabels():
+            tick.set(rotation=45, ha="right", rotation_mode="anchor")
+    for spine in ("top", "right"):
+        panel.spines[spine].set_visible(False)
+    return image
+
+
+def _write_values(
+    panel: Axes, image: AxesImage, values: np.ndarray, values_format: str | None
+) -> list[Text]:
+    """Write the value of each pair into its cell."""
+    first, second = np.triu_indices(image.get_size()[0] + 1, 1)
+    return [
+        panel.text(
+            i,
+            j - 1,
+            _text(value, values_format),
+            ha="center",
+            va="center",
+            color=_ink(image, value),
+        )
+        for i, j, value in zip(first.tolist(), second.tolist(), values, strict=True)
+    ]
 
 
 def _text(value: float, values_format: str | None) -> str:
@@ -224,7 +227,7 @@ def _text(value: float, values_format: str | None) -> str:
 
 
 def _ink(image: AxesImage, value: float) -> str:
-    """Black or white, whichever stands out from the cell."""
+    """Return black or white, whichever stands out from the cell."""
     if not np.isfinite(value):
         return "black"
     red, green, blue, _ = image.cmap(image.norm(np.asarray(value)))

@@ -1,40 +1,72 @@
-"""What all displays share: colours, markers, names of classes, axes."""
+"""What the displays share: colours, markers, names of classes, axes and legends."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
-#: Okabe and Ito's palette, told apart by the colour-blind too; class 0 first.
-COLORS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#666666")
+VERMILLION, BLUE, GREEN, PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
+ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#666666"
+#: Okabe and Ito's palette, which the colour-blind can tell apart, in the order of the classes. Grey
+#: stands for their black, the colour of lines and rings.
+COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
 MARKERS = "os^DvP"
 
 #: A legend to the right of the axes.
-BESIDE: dict[str, Any] = {
+_BESIDE: dict[str, Any] = {
     "loc": "upper left",
     "bbox_to_anchor": (1.02, 1.0),
     "borderaxespad": 0.0,
     "frameon": False,
 }
 
+Panels = Axes | Sequence[Axes] | np.ndarray
+
 
 def color_of(number: int) -> str:
-    """Colour of a class by its number."""
+    """Return the colour of a class by its number."""
     return COLORS[number % len(COLORS)]
 
 
 def marker_of(number: int) -> str:
-    """Marker of a class by its number: the second cue beside the colour."""
+    """Return the marker of a class by its number: the second cue beside the colour."""
     return MARKERS[number % len(MARKERS)]
 
 
 def class_name(label: Any) -> str:
-    """Name of a class in a legend; a bare number says too little."""
+    """Return the name of a class in a legend, where a bare number says too little."""
     return label if isinstance(label, str) else f"class {label}"
 
 
-def axes_or_new(ax: Axes | None) -> Axes:
-    """Return the axes given, or those of a new figure that makes room for a legend."""
-    return plt.subplots(layout="constrained")[1] if ax is None else ax
+def panels_or_new(ax: Panels | None, n_panels: int, figsize: tuple[float, float]) -> np.ndarray:
+    """Return the axes given as an array, or those of a new figure with a row of them."""
+    if ax is None:
+        _, ax = plt.subplots(1, n_panels, figsize=figsize, layout="constrained", squeeze=False)
+    axes = np.ravel(np.asarray(ax, dtype=object))
+    if axes.size != n_panels:
+        raise ValueError(f"ax must hold {n_panels} axes, got {axes.size}")
+    return axes
+
+
+class AxesDisplay:
+    """A display on one set of axes, with a legend beside them."""
+
+    legend_: Legend | None
+    ax_: Axes
+    figure_: Figure
+
+    def _take_axes(self, ax: Axes | None) -> Axes:
+        """Keep the axes given, or those of a new figure that makes room for a legend."""
+        self.ax_ = plt.subplots(layout="constrained")[1] if ax is None else ax
+        self.figure_ = self.ax_.get_figure(root=True)  # type: ignore[assignment]
+        return self.ax_
+
+    def _add_legend(self, wanted: bool, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+        self.legend_ = self.ax_.legend(handles, labels, **_BESIDE) if wanted else None

@@ -1,50 +1,100 @@
-"""What the solver asks of a source of kernel rows, and the simplest one: a whole Gram matrix.
+"""`RowSource`: what a solver asks about its examples, and all that it sees of them.
 
-Every source lets a loop run over an index stream and supplies the kernel rows it needs, in blocks
-of one matrix product each. Because the stream is known ahead, a block holds the missing row
-together with the rows that upcoming violators will need; that changes the cost, never the
-algorithm. The model is the same for every source, cache size and block size, up to the rounding of
-the products. `kpegasos.rows.choose` chooses among the sources.
+A source lets a loop run over an index stream, and answers what is asked at a checkpoint. It keeps
+the *image* of the unscaled iterate q up to date (see `kpegasos.core.state`): margins of all
+examples where kernel rows are held, q itself for features. `KernelSource` is what sources of
+kernel rows have in common. `kpegasos.rows.choose` picks one.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from kpegasos.core.averaging import LinearCombination
-from kpegasos.core.loops import Examples, KernelView, LoopParameters, LoopState
-from kpegasos.core.state import Algorithm, run_loop
-from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.utils import tuning
+from kpegasos.core.state import (
+    RESCALE,
+    Examples,
+    Iterate,
+    LoopParameters,
+    LoopState,
+    fold_scale,
+)
+from kpegasos.core.views import KernelView, View
 
 
-class KernelSource:
-    """What the solver asks of every source of kernel rows.
+class Algorithm(NamedTuple):
+    """A compiled loop, and how soon it will update an example.
+
+    Attributes
+    ----------
+    loop : callable
+        Such as `kpegasos.core.loops.primal_steps`.
+    priority : callable
+        ``priority(state, members, examples, parameters)`` scores each member, in the units of the
+        image: negative if the loop would update it now, the larger the less likely soon, infinite
+        if never.
+    from_zero : bool
+        Whether step 0 is ``w = 0``.
+    """
+
+    loop: Callable[..., tuple[int, int]]
+    priority: Callable[[LoopState, np.ndarray, Examples, LoopParameters], np.ndarray]
+    from_zero: bool
+
+
+class Evaluated(NamedTuple):
+    """An iterate as its rows see it.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_samples,)
+        ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, non-negative.
+    margins : ndarray of shape (n_samples,)
+        ``f(x_i)``.
+    squared_norm : float
+        ``‖w‖²``.
+    vector : ndarray of shape (n_features + 1,) or None
+        Primal vector, the coordinate of the constant feature last; from features only.
+    """
+
+    coef: np.ndarray
+    margins: np.ndarray
+    squared_norm: float
+    vector: np.ndarray | None = None
+
+
+class RowSource(ABC):
+    """Rows of the examples of a binary problem, as solvers see them.
 
     Attributes
     ----------
     n_samples : int
     image_size : int
-        Length of the maintained margins; 0 where none are held.
+        Length of the image that `advance` maintains; 0 where none is held.
     row_capacity : int
-        Rows that can be held at a time.
-    evaluations : int
-        Kernel values computed while training.
-    charged : int
-        How many of them a run has taken on its account.
+        Rows that `ensure_rows` can hold at a time; 0 where rows cannot be asked for one by one.
     positive_definite : bool
+        Whether the kernel is positive semi-definite, so that duality gaps are certificates.
+    cheap_evaluation : bool
+        Whether `evaluate` costs no pass over the data.
+    evaluations : int
+        Kernel values computed so far.
     """
 
     image_size: int = 0
     row_capacity: int = 0
+    cheap_evaluation: bool = True
 
-    def __init__(self, n_samples: int, offset: float, positive_definite: bool) -> None:
+    def __init__(self, n_samples: int, positive_definite: bool) -> None:
         self.n_samples = n_samples
-        self.offset = float(offset)
         self.positive_definite = positive_definite
         self.evaluations = 0
-        self.charged = 0
+        self._unclaimed = 0
 
+    @abstractmethod
     def advance(
         self,
         algorithm: Algorithm,
@@ -54,110 +104,116 @@ class KernelSource:
         examples: Examples,
         parameters: LoopParameters,
     ) -> None:
-        """PegasosRun the loop over ``draws[:stop]``; what lies behind is for look-ahead only."""
-        raise NotImplementedError
+        """Run the loop over ``draws[:stop]``; later draws are for look-ahead only."""
 
-    def ensure_rows(self, members: np.ndarray, step: int) -> KernelView:
-        """Kernel rows among which are those of the members, at most `row_capacity` of them."""
-        raise NotImplementedError
-
-    def refresh_margins(self, state: LoopState, examples: Examples) -> None:
-        """Bring the margins of a state up to date, where `advance` may leave them behind."""
-
+    @abstractmethod
     def evaluate(
-        self,
-        combinations: list[LinearCombination],
-        state: LoopState,
-        prefixes: list[tuple[np.ndarray, np.ndarray] | None],
-        examples: Examples,
-    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """Coefficients, margins and squared norm of each iterate."""
-        coefs = [
-            c.apply(state.alpha, state.stamps, p and p[0])
-            for c, p in zip(combinations, prefixes, strict=True)
-        ]
-        if self.image_size:
-            margins = [
-                c.apply(state.base, state.stamped_image, p and p[1])
-                for c, p in zip(combinations, prefixes, strict=True)
-            ]
-        else:
-            columns = np.stack([coef * examples.signed for coef in coefs], axis=1)
-            margins = list(self.product(columns).T)
-        return [
-            (coef, margin, float((coef * examples.signed) @ margin))
-            for coef, margin in zip(coefs, margins, strict=True)
-        ]
+        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
+    ) -> list[Evaluated]:
+        """Coefficients, margins and norm of some iterates of a state."""
 
-    def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + offset) @ columns``, float64 of shape (n_samples, n_columns)."""
-        raise NotImplementedError
+    @abstractmethod
+    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
+        """Weights of shape (n_features,) if rows are features, and the intercept."""
 
-    def squared_norms(self) -> np.ndarray:
-        """``k(x, x) + offset`` of each example."""
-        raise NotImplementedError
+    @abstractmethod
+    def image_of(self, evaluated: Evaluated) -> np.ndarray:
+        """Image of an iterate, of shape (image_size,)."""
+
+    def prepare(self) -> None:  # noqa: B027
+        """Have ``‖φ(x)‖²`` ready, which projection and dual ascent need."""
+
+    def look_ahead(self, done: int, batch_size: int) -> int:
+        """How many draws beyond ``stop`` are of use when ``done`` draws have been made."""
+        return 0
+
+    def refresh_margins(self, state: LoopState, examples: Examples) -> None:  # noqa: B027
+        """Bring the image of a state up to date, where `advance` may leave it behind."""
+
+    def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
+        """A view that holds the kernel rows of some examples, at most `row_capacity` of them."""
+        raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+
+    def images(self, columns: np.ndarray) -> list[np.ndarray]:
+        """Images of sums ``Σ columns[j] φ(x_j)``, for a state that comes from other rows."""
+        raise ValueError(
+            "state must come from a run on the same kind of rows (kernel or linear), got others"
+        )
+
+    def claim_construction(self) -> int:
+        """Kernel values that were computed before any run; the first run counts them as its own."""
+        claimed, self._unclaimed = self._unclaimed, 0
+        return claimed
+
+    def close(self) -> None:  # noqa: B027
+        """Give memory back to where it came from; the rows are not used any more."""
 
 
-class GramRows(KernelSource):
-    """Rows of a whole Gram matrix.
+def run_loop(
+    algorithm: Algorithm,
+    state: LoopState,
+    view: View,
+    draws: np.ndarray,
+    stop: int,
+    examples: Examples,
+    parameters: LoopParameters,
+) -> None:
+    """Run a loop over ``draws[:stop]`` where no row is missing."""
+    position, status = 0, RESCALE
+    while status == RESCALE:
+        status, position = algorithm.loop(state, view, draws, position, stop, examples, parameters)
+        if status == RESCALE:
+            fold_scale(state)
+
+
+class KernelSource(RowSource):
+    """What sources of kernel rows have in common.
 
     Parameters
     ----------
-    gram : ndarray of shape (n_samples, n_samples)
-        C-contiguous float32 or float64, only read.
-    intercept_scaling : float, default=0.0
+    n_samples : int
+    intercept_scaling : float
         Size B of the constant feature; the kernel becomes ``K + B²``.
+    positive_definite : bool
     """
 
-    def __init__(self, gram: np.ndarray, *, intercept_scaling: float = 0.0) -> None:
-        super().__init__(gram.shape[0], intercept_scaling**2, True)
-        self.image_size = self.row_capacity = self.n_samples
-        self.gram = np.ascontiguousarray(gram)
-        self._rows = KernelView(
-            self.gram,
-            np.arange(self.n_samples),
-            np.zeros(self.n_samples, dtype=np.int64),
-            self.squared_norms(),
-            self.offset,
-        )
+    def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
+        super().__init__(n_samples, positive_definite)
+        self.kernel_offset = float(intercept_scaling) ** 2
 
-    @classmethod
-    def from_blocks(cls, blocks: KernelMatrix, *, intercept_scaling: float = 0.0) -> GramRows:
-        """Compute the whole matrix, a block at a time."""
-        n_samples = blocks.n_samples
-        gram = np.empty((n_samples, n_samples), dtype=blocks.dtype)
-        # Temporaries come on top of the matrix, so they have to be small.
-        work = tuning.MEBIBYTE if blocks.has_temporaries else 64 * tuning.MEBIBYTE
-        height = max(1, work // max(1, 24 * n_samples))
-        evaluations = 0
-        for top in range(0, n_samples, height):
-            members = np.arange(top, min(n_samples, top + height))
-            evaluations += blocks.rows(members, gram[top : top + height])
-        source = cls(gram, intercept_scaling=intercept_scaling)
-        source.positive_definite = blocks.kernel.positive_definite
-        source.evaluations = evaluations
-        return source
-
-    def advance(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
-        """PegasosRun the loop over ``draws[:stop]``."""
-        run_loop(algorithm, state, self._rows, draws, stop, examples, parameters)
-
-    def ensure_rows(self, members: np.ndarray, step: int) -> KernelView:
-        """All kernel rows."""
-        return self._rows
-
+    @abstractmethod
     def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + offset) @ columns``."""
-        return np.asarray(self.gram @ columns + self.offset * columns.sum(axis=0), dtype=np.float64)
+        """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns)."""
 
+    @abstractmethod
     def squared_norms(self) -> np.ndarray:
-        """``k(x, x) + offset`` of each example."""
-        return self.gram.diagonal().astype(np.float64) + self.offset
+        """``k(x, x) + B²`` of each example."""
+
+    def evaluate(
+        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
+    ) -> list[Evaluated]:
+        """Coefficients, margins and norm of some iterates of a state."""
+        coefs = [iterate.coefficients(state) for iterate in iterates]
+        signed = [coef * examples.signed for coef in coefs]
+        if self.image_size:
+            margins = [iterate.image(state) for iterate in iterates]
+        else:
+            margins = list(self.product(np.stack(signed, axis=1)).T)
+        return [
+            Evaluated(coef, margin, float(coef_signed @ margin))
+            for coef, coef_signed, margin in zip(coefs, signed, margins, strict=True)
+        ]
+
+    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
+        """No weights, and the intercept."""
+        return None, self.kernel_offset * float((evaluated.coef * examples.signed).sum())
+
+    def image_of(self, evaluated: Evaluated) -> np.ndarray:
+        """Margins, where they are held."""
+        return evaluated.margins if self.image_size else np.empty(0)
+
+    def images(self, columns: np.ndarray) -> list[np.ndarray]:
+        """Margins of sums ``Σ columns[j] φ(x_j)``, where they are held."""
+        if self.image_size:
+            return list(self.product(columns).T.copy())
+        return [np.empty(0)] * columns.shape[1]

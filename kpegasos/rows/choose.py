@@ -1,8 +1,8 @@
-"""Where kernel rows come from: all kept, kept while they fit, or not kept.
+"""Which source of kernel rows: all kept, kept while they fit, or not kept.
 
 - `GramRows`: the whole Gram matrix;
 - `CachedRows`: rows when first needed, the least recently used given up beyond a byte budget;
-- `UncachedRows`: nothing kept; a block of draws is scored against the support and corrected inside.
+- `UncachedRows`: nothing kept; a tile of draws is scored against the support.
 """
 
 from __future__ import annotations
@@ -10,12 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from kpegasos.kernels.functions import make_kernel
-from kpegasos.kernels.matrix import (
-    KernelMatrix,
+from kpegasos.kernels.matrix import KernelMatrix, KernelValues
+from kpegasos.rows.base import KernelSource
+from kpegasos.rows.budget import (
+    cache_capacity,
+    cached_mb_needed,
+    check_budget,
+    gram_mb_needed,
+    uncached_mb_needed,
 )
-from kpegasos.rows.base import GramRows, KernelSource
-from kpegasos.rows.cached import BufferPool, CachedRows, cache_capacity, cache_mb_needed
-from kpegasos.rows.uncached import UncachedRows, streamed_bytes
+from kpegasos.rows.cache import BufferPool
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
+from kpegasos.rows.uncached import UncachedRows
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import canonical_rows, check_gram, check_magnitude
 
@@ -51,6 +58,13 @@ def make_rows(
     Returns
     -------
     GramRows, CachedRows or UncachedRows
+
+    Raises
+    ------
+    ValueError
+        If X, the kernel or the budget will not do, in one sentence.
+    TypeError
+        For a parameter that no kernel has.
     """
     if cache not in CACHES:
         raise ValueError(f"cache must be one of {CACHES}, got {cache!r} instead")
@@ -68,52 +82,57 @@ def make_rows(
 
 
 def choose_source(
-    blocks: KernelMatrix,
+    values: KernelValues,
     *,
     cache: str,
     cache_mb: float,
     intercept_scaling: float,
     shares: int = 1,
     batch_size: int = 1,
-    buffers: BufferPool | None = None,
+    pool: BufferPool | None = None,
 ) -> KernelSource:
     """Build the source that ``cache`` names, or that suits the size.
 
-    ``shares`` sources have the budget ``cache_mb`` together.
+    Parameters
+    ----------
+    values : KernelValues
+    cache : {"auto", "precomputed", "cached", "streamed"}
+    cache_mb : float
+        Budget that all shares have together, in MiB.
+    intercept_scaling : float
+        Size B of the constant feature; the kernel becomes ``K + B²``.
+    shares : int, default=1
+        Sources that live at the same time.
+    batch_size : int, default=1
+        Examples of one step.
+    pool : BufferPool, default=None
+        Where the memory of cached rows comes from.
 
     Raises
     ------
     ValueError
         If the budget is too small.
     """
-    n_samples = blocks.n_samples
-    needed_mb = {
-        "cached": cache_mb_needed(n_samples, blocks.dtype, blocks.has_temporaries),
-        "streamed": max(batch_size, min(tuning.FEWEST_ROWS, n_samples)) ** 2
-        * streamed_bytes(blocks)
-        / tuning.MEBIBYTE,
-    }
-    cache_mb /= shares
-    gram_mb = n_samples * n_samples * blocks.dtype.itemsize / tuning.MEBIBYTE
+    share_mb = cache_mb / shares
     if cache == "auto":
-        kept, _ = cache_capacity(n_samples, blocks.dtype, cache_mb, blocks.has_temporaries)
-        if n_samples <= tuning.GRAM_SAMPLES and gram_mb <= cache_mb:
-            cache = "precomputed"
-        elif kept >= min(n_samples, 2 * tuning.TILE_ROWS):
-            cache = "cached"
-        else:
-            cache = "streamed"
-    needed_mb["precomputed"] = gram_mb
-    if cache_mb < needed_mb[cache]:
-        raise ValueError(
-            f"cache_mb must be at least {1.005 * needed_mb[cache] * shares:.3g} for "
-            f"cache='{cache}' with {n_samples} examples, got {cache_mb * shares:g} instead"
-            + ("; use cache='streamed' to keep no rows" if cache != "streamed" else "")
-        )
+        cache = _suitable(values, share_mb)
+    needed_mb = {
+        "precomputed": gram_mb_needed(values),
+        "cached": cached_mb_needed(values),
+        "streamed": uncached_mb_needed(values, batch_size),
+    }[cache]
+    check_budget(cache, needed_mb, cache_mb, values, shares)
     if cache == "precomputed":
-        return GramRows.from_blocks(blocks, intercept_scaling=intercept_scaling)
+        return GramRows.from_values(values, intercept_scaling=intercept_scaling)
     if cache == "cached":
-        return CachedRows(
-            blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling, buffers=buffers
-        )
-    return UncachedRows(blocks, cache_mb=cache_mb, intercept_scaling=intercept_scaling)
+        return CachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling, pool=pool)
+    return UncachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling)
+
+
+def _suitable(values: KernelValues, cache_mb: float) -> str:
+    """Name of the source that suits the size of the data and of the budget."""
+    n_samples = values.n_samples
+    if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
+        return "precomputed"
+    kept = cache_capacity(values, cache_mb).rows
+    return "cached" if kept >= min(n_samples, 2 * tuning.TILE_ROWS) else "streamed"

@@ -1,13 +1,12 @@
-"""Rows for the linear solver: the primal vector is kept, so no kernel value is ever needed.
+"""Rows of features: the primal vector is kept, so no kernel value is ever needed.
 
-A `FeatureRows` serves the same solver as the sources of `kpegasos.rows.choose`; what changes is that the
-state's ``base`` is the vector itself, a step costs O(non-zeros of the row), and margins are
-computed when asked for.
+The image of an iterate is the vector itself, a step costs O(non-zeros of the row), and margins are
+computed when they are asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,22 +14,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 
-from kpegasos.core.averaging import LinearCombination
-from kpegasos.core.loops import (
-    CsrView,
-    DenseView,
-    Examples,
-    LoopParameters,
-    LoopState,
-    sparse_margins,
-)
-from kpegasos.core.state import Algorithm, run_loop
+from kpegasos.core.loops import sparse_margins
+from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
+from kpegasos.core.views import CsrView, DenseView
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import threads_for
 from kpegasos.utils.validation import canonical_rows, check_magnitude
 
 
-class FeatureRows:
+class FeatureRows(RowSource):
     """Rows of a dense or CSR matrix.
 
     Parameters
@@ -38,42 +31,34 @@ class FeatureRows:
     X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
         Only read; never copied.
     members : ndarray of shape (n_samples,), int64, default=None
-        Rows that are the examples of this problem; all if None.
+        Rows of X that are the examples of this problem; all if None.
     intercept_scaling : float, default=0.0
         Size B of the constant feature.
     """
 
-    evaluations = 0
-    charged = 0
+    cheap_evaluation = False
 
     def __init__(
         self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
     ) -> None:
-        self.positive_definite = True
-        self.X = X
         self._whole = members is None
         self.members = np.arange(X.shape[0]) if members is None else members
-        self.n_samples = self.members.size
+        super().__init__(self.members.size, positive_definite=True)
+        self.X = X
         self.image_size = X.shape[1] + 1
-        self.offset = float(intercept_scaling)
-        self._rows = self._make_rows(np.zeros(0))
+        self.intercept_scaling = float(intercept_scaling)
+        self._view = self._make_view(np.zeros(0))
 
-    def _make_rows(self, squared_norms: np.ndarray) -> DenseView | CsrView:
-        if sparse.issparse(self.X):
-            return CsrView(
-                self.X.data,
-                self.X.indices,
-                self.X.indptr,
-                self.members,
-                squared_norms,
-                self.offset,
-            )
-        return DenseView(np.asarray(self.X), self.members, squared_norms, self.offset)
+    def _make_view(self, squared_norms: np.ndarray) -> DenseView | CsrView:
+        X, members, scaling = self.X, self.members, self.intercept_scaling
+        if sparse.issparse(X):
+            return CsrView(X.data, X.indices, X.indptr, members, squared_norms, scaling)
+        return DenseView(np.asarray(X), members, squared_norms, scaling)
 
-    def require_norms(self) -> None:
-        """Have ``‖x‖²`` at hand, which projection and dual ascent need."""
-        if self._rows.squared_norms.size == 0:
-            self._rows = self._make_rows(self.squared_norms())
+    def prepare(self) -> None:
+        """Have ``‖x‖²`` ready."""
+        if self._view.squared_norms.size == 0:
+            self._view = self._make_view(self.squared_norms())
 
     def advance(
         self,
@@ -84,41 +69,43 @@ class FeatureRows:
         examples: Examples,
         parameters: LoopParameters,
     ) -> None:
-        """PegasosRun the loop over ``draws[:stop]``."""
-        run_loop(algorithm, state, self._rows, draws, stop, examples, parameters)
-
-    def refresh_margins(self, state: LoopState, examples: Examples) -> None:
-        """Bring ``base`` up to date: it never is behind."""
+        """Run the loop over ``draws[:stop]``."""
+        run_loop(algorithm, state, self._view, draws, stop, examples, parameters)
 
     def evaluate(
-        self,
-        combinations: list[LinearCombination],
-        state: LoopState,
-        prefixes: list[tuple[np.ndarray, np.ndarray] | None],
-        examples: Examples,
-    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """Coefficients, margins and squared norm of each iterate."""
-        vectors = [
-            c.apply(state.base, state.stamped_image, p and p[1])
-            for c, p in zip(combinations, prefixes, strict=True)
-        ]
+        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
+    ) -> list[Evaluated]:
+        """Coefficients, margins, norm and vector of some iterates of a state."""
+        vectors = [iterate.image(state) for iterate in iterates]
         margins = self.margins(np.stack(vectors, axis=1))
         return [
-            (c.apply(state.alpha, state.stamps, p and p[0]), margins[:, j], float(w @ w))
-            for j, (c, p, w) in enumerate(zip(combinations, prefixes, vectors, strict=True))
+            Evaluated(iterate.coefficients(state), margins[:, j], float(vector @ vector), vector)
+            for j, (iterate, vector) in enumerate(zip(iterates, vectors, strict=True))
         ]
 
-    def _blocks(self) -> Iterator[slice]:
+    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
+        """Weights of the features, and the intercept."""
+        vector = self.image_of(evaluated)
+        return vector[:-1], self.intercept_scaling * float(vector[-1])
+
+    def image_of(self, evaluated: Evaluated) -> np.ndarray:
+        """The primal vector."""
+        if evaluated.vector is None:
+            raise ValueError("evaluated must come from feature rows, got kernel rows instead")
+        return evaluated.vector
+
+    def _parts(self) -> Iterator[slice]:
         """Ranges of examples whose rows are gathered together."""
         if sparse.issparse(self.X):
             height = 1 << 15
         else:
-            height = max(1, tuning.GATHER_BYTES // max(1, self.X.shape[1] * self.X.dtype.itemsize))
+            row_bytes = max(1, self.X.shape[1] * self.X.dtype.itemsize)
+            height = max(1, tuning.GATHER_BYTES // row_bytes)
         for top in range(0, self.n_samples, height):
             yield slice(top, min(self.n_samples, top + height))
 
-    def _part(self, rows: slice) -> Any:
-        return self.X[rows] if self._whole else self.X[self.members[rows]]
+    def _gather(self, part: slice) -> Any:
+        return self.X[part] if self._whole else self.X[self.members[part]]
 
     def margins(self, vectors: np.ndarray) -> np.ndarray:
         """``<w, (x, B)>`` of every example, float64 of shape (n_samples, n_vectors).
@@ -128,32 +115,32 @@ class FeatureRows:
         vectors : ndarray of shape (n_features + 1, n_vectors)
         """
         result = np.empty((self.n_samples, vectors.shape[1]))
-        if isinstance(self._rows, CsrView):
+        if sparse.issparse(self.X):
             # Neither copied nor converted, as scipy's product would.
             vectors = np.ascontiguousarray(vectors, dtype=np.float64)
             threads = threads_for(self.X.nnz * vectors.shape[1])
             ends = [self.n_samples * k // threads for k in range(threads + 1)]
             Parallel(threads, backend="threading")(
-                delayed(sparse_margins)(self._rows, vectors, begin, end, result)
+                delayed(sparse_margins)(self._view, vectors, begin, end, result)
                 for begin, end in pairwise(ends)
             )
             return result
-        for rows in self._blocks():
-            result[rows] = self._part(rows) @ vectors[:-1]
-        result += self.offset * vectors[-1]
+        for part in self._parts():
+            result[part] = self._gather(part) @ vectors[:-1]
+        result += self.intercept_scaling * vectors[-1]
         return result
 
     def squared_norms(self) -> np.ndarray:
         """``‖(x, B)‖²`` of each example."""
         result = np.empty(self.n_samples)
-        for rows in self._blocks():
-            part = self._part(rows)
-            if sparse.issparse(part):
-                squares = part.astype(np.float64).power(2)
-                result[rows] = np.asarray(squares.sum(axis=1)).ravel()
+        for part in self._parts():
+            rows = self._gather(part)
+            if sparse.issparse(rows):
+                squares = rows.astype(np.float64).power(2)
+                result[part] = np.asarray(squares.sum(axis=1)).ravel()
             else:
-                result[rows] = np.einsum("ij,ij->i", part, part, dtype=np.float64, casting="safe")
-        return result + self.offset**2
+                result[part] = np.einsum("ij,ij->i", rows, rows, dtype=np.float64, casting="safe")
+        return result + self.intercept_scaling**2
 
 
 def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> FeatureRows:
@@ -165,6 +152,15 @@ def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> FeatureRows:
         float32 and float64 rows are used as they are; anything else becomes float64.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; 0 for none.
+
+    Returns
+    -------
+    FeatureRows
+
+    Raises
+    ------
+    ValueError
+        If X is not a matrix, or its values are not finite or too large.
     """
     X = canonical_rows(X)
     check_magnitude(X)

@@ -1,66 +1,206 @@
-"""Kernel values computed for a block of draws at a time and not kept."""
+"""Kernel values that are computed for a tile of draws at a time and not kept."""
 
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
 
-from kpegasos.core.loops import (
-    RESCALE,
-    Examples,
-    KernelView,
-    LoopParameters,
-    LoopState,
-)
-from kpegasos.core.state import Algorithm, fold_scale
-from kpegasos.kernels.matrix import KernelMatrix, streamed_product
-from kpegasos.rows.base import KernelSource
+from kpegasos.core.state import RESCALE, Examples, LoopParameters, LoopState, fold_scale
+from kpegasos.core.views import KernelView
+from kpegasos.kernels.decision import kernel_product
+from kpegasos.kernels.matrix import KernelValues
+from kpegasos.rows.base import Algorithm, KernelSource
+from kpegasos.rows.budget import check_budget, scored_bytes, uncached_mb_needed
 from kpegasos.utils import tuning
 
 
-class UncachedRows(KernelSource):
-    """Nothing kept: memory grows with (block × support), not with n_samples.
+class SupportValues(Protocol):
+    """Kernel values of a few draws against the support and among themselves."""
 
-    A block of upcoming draws is scored against the support so far by one product, and corrected in
-    order by the kernel values inside the block while its violators are applied.
+    def order(self, alpha: np.ndarray) -> np.ndarray:
+        """Examples of the support, in the order in which they are stored."""
+
+    def against(self, members: np.ndarray, support: np.ndarray, part: slice) -> np.ndarray:
+        """Values of some members against a part of the support."""
+
+    def among(self, members: np.ndarray) -> np.ndarray:
+        """Values of some members against each other."""
+
+    def forget(self) -> None:
+        """Give up what is stored."""
+
+
+class BlockValues:
+    """Support values by one block of the kernel matrix each; nothing is stored."""
+
+    def __init__(self, values: KernelValues) -> None:
+        self._values = values
+
+    def order(self, alpha: np.ndarray) -> np.ndarray:
+        """Examples of the support, increasing."""
+        return np.flatnonzero(alpha)
+
+    def against(self, members: np.ndarray, support: np.ndarray, part: slice) -> np.ndarray:
+        """Values of some members against a part of the support."""
+        return self._values.block(members, support[part])
+
+    def among(self, members: np.ndarray) -> np.ndarray:
+        """Values of some members against each other."""
+        return np.ascontiguousarray(self._values.block(members, members))
+
+    def forget(self) -> None:
+        """Nothing is stored."""
+
+
+class DrawScorer:
+    """Runs a loop over draws that are scored against the support, a tile at a time.
+
+    One product scores a tile of upcoming draws against the support so far. The kernel values inside
+    the tile correct the scores while its violators are applied, in order. Memory grows with
+    (tile × support), not with n_samples.
 
     Parameters
     ----------
-    blocks : KernelMatrix
-    cache_mb : float, default=1024
-        MiB for the block in work.
-    intercept_scaling : float, default=0.0
-    tile_rows : int, default=256
-        Draws of one block.
-    pack : bool, default=False
-        Keep the features of the support, packed for products with the next block. Faster; the
-        support then is that of one run from zero, which only grows.
+    values : KernelValues
+    support_values : SupportValues
+    kernel_offset : float
+    budget : int
+        Bytes of the tile in work.
+    tile_draws : int
+        Draws of a tile at the most.
+
+    Attributes
+    ----------
+    largest_batch : int
+        Draws whose values against each other the budget holds.
     """
 
     def __init__(
         self,
-        blocks: KernelMatrix,
+        values: KernelValues,
+        support_values: SupportValues,
+        kernel_offset: float,
+        budget: int,
+        tile_draws: int,
+    ) -> None:
+        self._values = values
+        self._support_values = support_values
+        self._kernel_offset = kernel_offset
+        self._budget = budget
+        self.largest_batch = math.isqrt(budget // scored_bytes(values))
+        self.tile_draws = max(1, min(tile_draws, self.largest_batch))
+
+    def width(self, height: int) -> int:
+        """How many examples a tile of so many draws is scored against at a time."""
+        per_column = height * scored_bytes(self._values) + self._values.row_bytes
+        return max(1, self._budget // per_column)
+
+    def advance(
+        self,
+        algorithm: Algorithm,
+        state: LoopState,
+        draws: np.ndarray,
+        examples: Examples,
+        parameters: LoopParameters,
+    ) -> int:
+        """Run the loop over the draws; returns how many kernel values that took."""
+        k = parameters.batch_size
+        length = max(k, self.tile_draws // k * k)
+        position = evaluations = 0
+        while position < draws.size:
+            tile = draws[position : position + length]
+            done, computed = self._advance_tile(algorithm, state, tile, examples, parameters)
+            position += done
+            evaluations += computed
+        return evaluations
+
+    def _advance_tile(
+        self,
+        algorithm: Algorithm,
+        state: LoopState,
+        draws: np.ndarray,
+        examples: Examples,
+        parameters: LoopParameters,
+    ) -> tuple[int, int]:
+        """Run the loop over one tile; returns draws done and kernel values computed."""
+        members, local_draws = np.unique(draws, return_inverse=True)
+        margins, n_support = self._score(members, state, examples)
+        view = KernelView(
+            self._support_values.among(members),
+            np.arange(members.size),
+            np.full(members.size, -1, dtype=np.int64),
+            self._values.diagonal[members] + self._kernel_offset,
+            self._kernel_offset,
+        )
+        local = state._replace(
+            alpha=state.alpha[members],
+            stamps=state.stamps[members],
+            image=margins,
+            stamped_image=np.empty(0),
+        )
+        local_examples = Examples(examples.label[members], examples.signed[members])
+        status, done = algorithm.loop(
+            local, view, local_draws.astype(np.int64), 0, draws.size, local_examples, parameters
+        )
+        state.alpha[members] = local.alpha
+        state.stamps[members] = local.stamps
+        if status == RESCALE:
+            fold_scale(state)
+        return done, members.size * (n_support + members.size)
+
+    def _score(
+        self, members: np.ndarray, state: LoopState, examples: Examples
+    ) -> tuple[np.ndarray, int]:
+        """``<q, φ(x_i)>`` of some members, and the size of the support."""
+        support = self._support_values.order(state.alpha)
+        coef = state.alpha[support] * examples.signed[support]
+        margins = np.full(members.size, self._kernel_offset * coef.sum())
+        width = self.width(members.size)
+        for left in range(0, support.size, width):
+            part = slice(left, min(support.size, left + width))
+            margins += self._support_values.against(members, support, part) @ coef[part]
+        return margins, support.size
+
+
+class UncachedRows(KernelSource):
+    """Kernel rows that are not kept: a tile of draws is scored against the support.
+
+    Parameters
+    ----------
+    values : KernelValues
+    cache_mb : float, default=1024
+        MiB for the tile in work.
+    intercept_scaling : float, default=0.0
+        Size B of the constant feature; the kernel becomes ``K + B²``.
+    tile_rows : int, default=256
+        Draws of a tile at the most.
+
+    Raises
+    ------
+    ValueError
+        If the budget is too small.
+    """
+
+    def __init__(
+        self,
+        values: KernelValues,
         *,
         cache_mb: float = 1024.0,
         intercept_scaling: float = 0.0,
-        tile_rows: int = tuning.TILE_ROWS,
-        pack: bool = False,
+        tile_rows: int | None = None,
     ) -> None:
-        super().__init__(blocks.n_samples, intercept_scaling**2, blocks.kernel.positive_definite)
-        self._blocks = blocks
-        cost = streamed_bytes(blocks)
-        side = math.isqrt(int(cache_mb * tuning.MEBIBYTE / cost))
-        if side < min(tuning.FEWEST_ROWS, self.n_samples):
-            raise ValueError(
-                f"cache_mb must be at least {tuning.FEWEST_ROWS**2 * cost / tuning.MEBIBYTE:.3g} to hold one "
-                f"block of kernel values, got {cache_mb:g} instead"
-            )
-        self.largest_batch = side
-        self.tile_rows = max(1, min(tile_rows, side))
-        self._budget = int(cache_mb * tuning.MEBIBYTE)
-        self._packed = blocks.packed_kernel() if pack and not blocks.has_temporaries else None
-        self._packed_support = np.empty(0, dtype=np.int64)
+        super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
+        self._values = values
+        self._scorer = DrawScorer(
+            values,
+            BlockValues(values),
+            self.kernel_offset,
+            int(cache_mb * tuning.MEBIBYTE),
+            tuning.TILE_ROWS if tile_rows is None else tile_rows,
+        )
 
     def advance(
         self,
@@ -71,116 +211,24 @@ class UncachedRows(KernelSource):
         examples: Examples,
         parameters: LoopParameters,
     ) -> None:
-        """PegasosRun the loop over ``draws[:stop]``."""
+        """Run the loop over ``draws[:stop]``."""
         k = parameters.batch_size
-        if k > self.largest_batch:
-            needed = k * k * streamed_bytes(self._blocks) / tuning.MEBIBYTE
+        if k > self._scorer.largest_batch:
+            needed = k * k * scored_bytes(self._values) / tuning.MEBIBYTE
             raise ValueError(
                 f"cache_mb must be at least {1.005 * needed:.3g} for batch_size={k} with "
-                f"cache='streamed', got room for batches of {self.largest_batch} instead"
+                f"cache='streamed', got room for batches of {self._scorer.largest_batch} instead"
             )
-        length = max(k, self.tile_rows // k * k)
-        position = 0
-        while position < stop:
-            end = min(stop, position + length)
-            position += self._advance_block(
-                algorithm, state, draws[position:end], examples, parameters
-            )
-
-    def _width(self, height: int) -> int:
-        """How many examples a block of so many rows is scored against at a time."""
-        gathered = self._blocks.row_bytes
-        per_column = height * streamed_bytes(self._blocks) + gathered
-        return max(1, self._budget // per_column)
-
-    def _advance_block(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> int:
-        members, local_draws = np.unique(draws, return_inverse=True)
-        support = self._support(state.alpha)
-        coef = state.alpha[support] * examples.signed[support]
-        margins = np.full(members.size, self.offset * coef.sum())
-        width = self._width(members.size)
-        for left in range(0, support.size, width):
-            part = slice(left, min(support.size, left + width))
-            margins += self._against(members, support, part) @ coef[part]
-        values = self._among(members)
-        self.evaluations += members.size * (support.size + members.size)
-        rows = KernelView(
-            values,
-            np.arange(members.size),
-            np.full(members.size, -1, dtype=np.int64),
-            self._blocks.diagonal[members] + self.offset,
-            self.offset,
+        self.evaluations += self._scorer.advance(
+            algorithm, state, draws[:stop], examples, parameters
         )
-        local = state._replace(
-            alpha=state.alpha[members],
-            stamps=state.stamps[members],
-            base=margins,
-            stamped_image=np.empty(0),
-        )
-        local_examples = Examples(examples.label[members], examples.signed[members])
-        status, done = algorithm.loop(
-            local, rows, local_draws.astype(np.int64), 0, draws.size, local_examples, parameters
-        )
-        state.alpha[members] = local.alpha
-        state.stamps[members] = local.stamps
-        if status == RESCALE:
-            fold_scale(state)
-        return done
-
-    def _support(self, alpha: np.ndarray) -> np.ndarray:
-        """Examples that have been counted, in the order in which they are packed."""
-        support = np.flatnonzero(alpha)
-        if self._packed is not None:
-            packed = self._packed_support
-            new = support[np.isin(support, packed, invert=True, assume_unique=True)]
-            blocks = self._blocks
-            self._packed.append(blocks.features(new), blocks.squared_norms[new])
-            self._packed_support = support = np.concatenate((packed, new))
-        return support
-
-    def _against(self, members: np.ndarray, support: np.ndarray, part: slice) -> np.ndarray:
-        """Kernel values of some members against a part of the support."""
-        if self._packed is None:
-            return self._blocks.block(members, support[part])
-        values = np.empty((members.size, part.stop - part.start), self._blocks.dtype)
-        features, norms = self._blocks.features(members), self._blocks.squared_norms[members]
-        self._packed.write(features, norms, values, part.start, part.stop)
-        return values
-
-    def _among(self, members: np.ndarray) -> np.ndarray:
-        """Kernel values of some members against each other."""
-        if self._packed is None:
-            return np.ascontiguousarray(self._blocks.block(members, members))
-        values = np.empty((members.size, members.size), self._blocks.dtype)
-        features, norms = self._blocks.features(members), self._blocks.squared_norms[members]
-        packed = self._blocks.packed_kernel(members.size)
-        packed.append(features, norms)
-        packed.write(features, norms, values)
-        return values
-
-    def forget(self) -> None:
-        """Give up what is packed."""
-        if self._packed is not None:
-            self._packed = self._blocks.packed_kernel()
-            self._packed_support = np.empty(0, dtype=np.int64)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + offset) @ columns``."""
-        width = self._width(self.tile_rows)
-        return streamed_product(self._blocks, columns, self.offset, self.tile_rows, width)
+        """``(K + B²) @ columns``."""
+        height = self._scorer.tile_draws
+        width = self._scorer.width(height)
+        return kernel_product(self._values, columns, self.kernel_offset, height, width)
 
     def squared_norms(self) -> np.ndarray:
-        """``k(x, x) + offset`` of each example."""
-        return self._blocks.diagonal + self.offset
-
-
-def streamed_bytes(blocks: KernelMatrix) -> int:
-    """Bytes that a value of a block in work takes: itself, its copy in float64, temporaries."""
-    return 32 if blocks.has_temporaries else 16
+        """``k(x, x) + B²`` of each example."""
+        return self._values.diagonal + self.kernel_offset

@@ -1,4 +1,4 @@
-"""Stochastic dual coordinate ascent: the reference optimum, and the finisher of a Pegasos run.
+"""Dual coordinate ascent: the reference optimum, and the finisher of a Pegasos run.
 
 Not Pegasos: it maximises the dual exactly in one coordinate at a time (Hsieh et al. 2008; MPB 2011
 calls it SDCA) and converges linearly, on the same rows and judged by the same certificate.
@@ -6,56 +6,55 @@ calls it SDCA) and converges linearly, on the same rows and judged by the same c
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.loops import (
-    ROW_HITS,
+from kpegasos.core.loops import dual_steps, dual_working_set
+from kpegasos.core.problem import Problem, best_multiple
+from kpegasos.core.state import (
     STEPS,
     Examples,
+    Iterate,
     LoopParameters,
     LoopState,
-    dual_block,
-    dual_steps,
+    PegasosOptions,
+    State,
+    new_state,
 )
-from kpegasos.core.problem import Problem, best_multiple, dual_bound, is_impossible, primal
-from kpegasos.core.state import Algorithm, PegasosOptions, new_state, returned_vector
-from kpegasos.rows.base import KernelSource
-from kpegasos.rows.features import FeatureRows
-from kpegasos.solvers.history import History, Record
-from kpegasos.solvers.pegasos import PegasosRun, Result, Rows, new_evaluations
-from kpegasos.solvers.stopping import Stopper, TimeSlicer, interruptible
+from kpegasos.rows.base import Algorithm, RowSource
+from kpegasos.solvers.driver import Evaluation, SolverRun
+from kpegasos.solvers.pegasos import PegasosRun
+from kpegasos.solvers.result import Result
+from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import draw_seed
+from kpegasos.utils.validation import as_integer, draw_seed
+
+#: Rounds of working sets in which neither bound nor objective improves, after which there is
+#: nothing left to gain but rounding errors.
+_IDLE_ROUNDS = 20
 
 
-def _movable(
-    state: LoopState, examples_at: np.ndarray, examples: Examples, parameters: LoopParameters
+def _move_priority(
+    state: LoopState, members: np.ndarray, examples: Examples, parameters: LoopParameters
 ) -> np.ndarray:
     """Score the examples: minus infinity if a step would change them now, else infinity."""
     to_margin = 1.0 / (parameters.lam * parameters.n_samples)
-    slack = 1.0 - examples.label[examples_at] * state.base[examples_at] * to_margin
-    beta = state.alpha[examples_at]
+    slack = 1.0 - examples.label[members] * state.image[members] * to_margin
+    beta = state.alpha[members]
     moves = ((slack > 0) & (beta < 1)) | ((slack < 0) & (beta > 0))
     return np.where(moves, -np.inf, np.inf)
 
 
-_INDEFINITE = (
-    "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
-)
-
-
-DUAL = Algorithm(dual_steps, _movable, from_zero=False)
+DUAL = Algorithm(dual_steps, _move_priority, from_zero=False)
 
 
 def sdca(
     problem: Problem,
-    rows: Rows,
+    rows: RowSource,
     *,
     tol: float = 1e-3,
     max_epochs: int = 1000,
@@ -67,12 +66,15 @@ def sdca(
     Parameters
     ----------
     problem : Problem
-    rows : KernelSource or FeatureRows
+        From `make_problem`.
+    rows : RowSource
+        From `make_rows` (kernel) or `linear_rows` (primal vector).
     tol : float, default=1e-3
         Stop when ``(P − D) / P`` is at most this.
     max_epochs : int, default=1000
+        Passes over the data at the most.
     max_time : float, default=None
-        Seconds.
+        Seconds after which the model reached so far is returned.
     random_state : int, RandomState or None, default=None
         Makes the permutations.
 
@@ -80,254 +82,236 @@ def sdca(
     -------
     Result
         ``alpha`` holds β in [0, 1]; ``status`` is ``"tolerance"`` when the gap was reached. Its
-        ``dual_bound ≤ min P ≤ objective`` brackets the optimum.
+        ``dual_bound ≤ min P ≤ objective`` brackets the optimum. The model is the best iterate
+        that was evaluated, once an epoch.
 
     Raises
     ------
     ValueError
         If the kernel is not positive semi-definite, by its name or as the values show.
+    Interrupted
+        After Ctrl-C: a `KeyboardInterrupt` whose ``result`` is the model reached so far.
     """
     seed = draw_seed(random_state)
     state = new_state(
         rows.n_samples, rows.image_size, PegasosOptions(average=None), problem.lam, seed
     )
-    ascent = Ascent(problem, rows, state.loop, IndexStream(rows.n_samples, "permutation", seed))
+    ascent = DualAscent(
+        problem, rows, state, max_epochs=as_integer("max_epochs", max_epochs, least=1)
+    )
     with interruptible(Stopper(max_time)) as stopper:
-        ascent.run(tol, max_epochs, stopper)
-    return ascent.result()
+        while not ascent.finished:
+            ascent.advance(stopper, tol)
+    result = ascent.result()
+    if result.status == "interrupted":
+        raise Interrupted(result)
+    return result
 
 
 def polish(
     run: PegasosRun, *, tol: float = 1e-2, max_epochs: int = 1000, stopper: Stopper | None = None
 ) -> Result:
-    """Finish a Pegasos run exactly: dual coordinate ascent on the same rows, from where it ended.
+    """Refine the model of a Pegasos run by dual ascent, until it is certified to be near-optimal.
 
-    The returned iterate of the run, scaled to the best feasible dual point, is where the ascent
-    begins; no kernel value is computed twice while the rows are kept. The model is no longer an
-    average of Pegasos iterates.
+    The ascent begins at the returned iterate of the run, scaled to the best feasible dual point,
+    and uses the same rows; no kernel value is computed twice while they are kept. The model is no
+    longer an average of Pegasos iterates. It is never worse than the run's own: of all iterates
+    that were evaluated the best is returned.
 
     Parameters
     ----------
     run : PegasosRun
-        Of Pegasos, at its end.
+        At its end.
     tol : float, default=1e-2
         Certified relative gap at which to stop.
     max_epochs : int, default=1000
+        Passes over the data at the most.
     stopper : Stopper, default=None
+        Deadline and Ctrl-C.
 
     Returns
     -------
     Result
         Counts and state are those of the run, its history goes on; coefficients, margins and
         certificate are the ascent's.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite.
     """
     pegasos_result = run.result()
     if run.status in ("interrupted", "max_time") or pegasos_result.relative_gap <= tol:
         return pegasos_result
-    problem, rows, state = run.problem, run.rows, run.state
-    _, returned = run.evaluate()
-    theta = best_multiple(returned.coef, returned.squared_norm, problem)
-    scale = theta * problem.lam * problem.y.size
-    loop = new_state(
-        rows.n_samples, rows.image_size, PegasosOptions(average=None), problem.lam, state.seed
-    ).loop
-    np.minimum(1.0, scale * returned.coef, out=loop.alpha)
-    if isinstance(rows, FeatureRows):
-        loop.base[:] = scale * returned_vector(state)
-    elif rows.image_size:
-        loop.base[:] = scale * returned.margins
-    # A key of its own: the ascent draws what the run would not have drawn.
-    stream = IndexStream(rows.n_samples, "permutation", state.seed, (*state.key, 0, 0))
-    # Where kernel rows are held, blocks of them are worth more than single ones.
-    by_blocks = isinstance(rows, KernelSource) and rows.row_capacity >= 4
-    ascent = (BlockAscent if by_blocks else Ascent)(
-        problem, rows, loop, stream, history=run.history, best=state.best_dual, before=run
-    )
-    ascent.run(tol, max_epochs, stopper or Stopper())
-    result = ascent.result()
+    # Where kernel rows are held, working sets of them are worth more than single ones.
+    kind = WorkingSetAscent if run.rows.row_capacity >= 4 else DualAscent
+    ascent = kind.after(run, max_epochs=max_epochs)
+    stopper = stopper or Stopper()
+    while not ascent.finished:
+        ascent.advance(stopper, tol)
     return replace(
-        result,
+        ascent.result(),
         alpha=pegasos_result.alpha,
         n_steps=pegasos_result.n_steps,
-        state=state,
+        state=run.state,
     )
 
 
-class Ascent:
-    """Epochs of dual coordinate ascent until a certified gap.
+class DualAscent(SolverRun):
+    """Epochs of stochastic dual coordinate ascent, evaluated after each.
 
     Parameters
     ----------
     problem : Problem
-    rows : KernelSource or FeatureRows
-    loop : LoopState
-        Dual variables and ``base`` to begin with; modified in place.
-    stream : IndexStream
-    history : History, default=None
-        To which records are added.
-    best : float, default=0.0
-        A dual bound that is known already.
-    before : PegasosRun, default=None
-        The run that this one finishes; its steps and seconds are counted on.
+    rows : RowSource
+    state : State
+        Dual variables β and their image to begin with; modified in place.
+    max_epochs : int
+        Passes over the data at the most.
+    stream : IndexStream, default=None
+        Made from the state's seed if None.
+    **options
+        Of `SolverRun`.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is known not to be positive semi-definite.
     """
+
+    algorithm = DUAL
 
     def __init__(
         self,
         problem: Problem,
-        rows: Rows,
-        loop: LoopState,
-        stream: IndexStream,
+        rows: RowSource,
+        state: State,
         *,
-        history: History | None = None,
-        best: float = 0.0,
-        before: PegasosRun | None = None,
+        max_epochs: int,
+        stream: IndexStream | None = None,
+        **options: Any,
     ) -> None:
         if not rows.positive_definite:
-            raise ValueError(_INDEFINITE)
-        self.problem = problem
-        self.rows = rows
-        self.loop = loop
-        self.history = history if history is not None else History()
-        self.best = best
-        self.status = "running"
-        self._first = before.state.steps if before else 0
-        self._seconds = before.state.seconds if before else 0.0
-        self._stream = stream
-        self._slicer = TimeSlicer(tuning.FIRST_SLICE)
-        self._evaluations = before.state.evaluations if before else 0
-        self._examples = problem.examples
-        self._rule = LoopParameters(float(problem.lam), problem.y.size, 1, False, False)
-        self._unit = LinearCombination(1.0 / (problem.lam * problem.y.size), 0.0)
-        if isinstance(rows, FeatureRows):
-            rows.require_norms()
+            self._refuse_indefinite()
+        if stream is None:
+            stream = IndexStream(rows.n_samples, "permutation", state.seed, state.spawn_key)
+        super().__init__(problem, rows, state, stream, **options)
+        self._most_steps = max_epochs * problem.y.size
+        self._unit = Iterate(LinearCombination(1.0 / (problem.lam * problem.y.size), 0.0))
+        self._best: Evaluation | None = None
+        rows.prepare()
 
-    def run(self, tol: float, max_epochs: int, stopper: Stopper) -> None:
-        """Go on until the relative gap is at most ``tol``, or something else ends it."""
-        while self.status == "running":
-            begin = time.perf_counter()
-            self._advance(stopper)
-            self._seconds += time.perf_counter() - begin
-            self._evaluations += new_evaluations(self.rows)
-            self._evaluate()
-            if self.history.records[-1].relative_gap <= tol:
-                self.status = "tolerance"
-            elif (reason := stopper.reason()) is not None:
-                self.status = reason
-            elif self.loop.counters[STEPS] >= max_epochs * self.problem.y.size:
-                self.status = "completed"
-
-    def _advance(self, stopper: Stopper) -> None:
-        """Go on until the next evaluation: one epoch."""
-        loop, n_samples = self.loop, self.problem.y.size
-        done = int(loop.counters[STEPS])
-        end = done + n_samples
-        first = done
-        while done < end and (done == first or stopper.reason() is None):
-            slice_begin = time.perf_counter()
-            target = min(end, done + self._slicer.draws)
-            draws = self._stream.take(done, target + n_samples)
-            self.rows.advance(DUAL, loop, draws, target - done, self._examples, self._rule)
-            self._slicer.done(target - done, time.perf_counter() - slice_begin)
-            done = target
-
-    def _evaluate(self) -> None:
-        loop, problem = self.loop, self.problem
-        (evaluated,) = self.rows.evaluate([self._unit], loop, [None], self._examples)
-        self._coef, self._margins, squared_norm = evaluated
-        objective = primal(self._margins, squared_norm, problem)
-        self.best = max(self.best, dual_bound(self._coef, squared_norm, problem))
-        if is_impossible(objective, self.best, squared_norm):
-            raise ValueError(_INDEFINITE)
-        gap = max(0.0, objective - self.best)
-        steps = self._first + int(loop.counters[STEPS])
-        self.history.append(
-            Record(
-                iteration=steps,
-                epoch=steps / problem.y.size,
-                seconds=self._seconds,
-                objective_last=objective,
-                objective_average=objective,
-                dual_bound=self.best,
-                gap=gap,
-                relative_gap=gap / objective,
-                support_size=int(np.count_nonzero(loop.alpha)),
-                kernel_evaluations=self._evaluations,
-                cache_hits=int(loop.counters[ROW_HITS]),
-            )
+    @classmethod
+    def after(cls, run: PegasosRun, *, max_epochs: int) -> DualAscent:
+        """An ascent that begins where a Pegasos run ended, on its account and history."""
+        problem, rows = run.problem, run.rows
+        _, returned = run.evaluate()
+        evaluated = returned.evaluated
+        theta = best_multiple(evaluated.coef, evaluated.squared_norm, problem)
+        scale = theta * problem.lam * problem.y.size
+        state = new_state(
+            rows.n_samples,
+            rows.image_size,
+            PegasosOptions(average=None),
+            problem.lam,
+            run.state.seed,
+            # A key of its own: the ascent draws what the run would not have drawn.
+            (*run.state.spawn_key, 0, 0),
         )
+        np.minimum(1.0, scale * evaluated.coef, out=state.loop.alpha)
+        state.loop.image[:] = scale * rows.image_of(evaluated)
+        state.best_dual = run.state.best_dual
+        state.evaluations = run.state.evaluations
+        state.seconds = run.state.seconds
+        ascent = cls(problem, rows, state, max_epochs=max_epochs, history=run.history)
+        ascent.steps_before = run.state.steps
+        ascent._best = returned
+        return ascent
 
-    def result(self) -> Result:
-        """The model as it stands."""
-        record = self.history.records[-1]
-        coef = self._coef * self._examples.signed
-        w, intercept = None, self.rows.offset * float(coef.sum())
-        if isinstance(self.rows, FeatureRows):
-            vector = self._unit.apply(self.loop.base, self.loop.stamped_image)
-            w, intercept = vector[:-1], self.rows.offset * float(vector[-1])
-        return Result(
-            alpha=self.loop.alpha,
-            coef=coef,
-            w=w,
-            intercept=intercept,
-            margins=self._margins,
-            objective=record.objective_average,
-            dual_bound=record.dual_bound,
-            gap=record.gap,
-            relative_gap=record.relative_gap,
-            n_steps=int(self.loop.counters[STEPS]),
-            status=self.status,
-            history=self.history,
+    def _advance(self, stopper: Stopper) -> str | None:
+        return self.take_steps(self.state.steps + self.problem.y.size, stopper)
+
+    def _at_end(self) -> bool:
+        return self.state.steps >= self._most_steps
+
+    def _iterates(self) -> list[Iterate]:
+        return [self._unit]
+
+    def evaluate(self) -> tuple[Evaluation, Evaluation]:
+        """The iterate as it stands, and the best one so far."""
+        last, _ = super().evaluate()
+        if self._best is None or last.objective <= self._best.objective:
+            self._best = last
+        return last, self._best
+
+    def _refuse_indefinite(self) -> None:
+        raise ValueError(
+            "kernel must be positive semi-definite for dual ascent (sdca, polish), "
+            "got one that is not"
         )
 
 
-class BlockAscent(Ascent):
-    """Dual ascent over blocks of the worst violators, on kernel rows that are held.
+class WorkingSetAscent(DualAscent):
+    """Dual ascent over working sets of the worst violators, on kernel rows that are held.
 
-    Half of a block are the examples that a better model would most like to draw to the positive
-    side, half those to the negative side, as in SVMs with an unpenalised intercept (Joachims 1998);
-    half of the block before stays for one more round. One-sided blocks stall: kernel values
-    have a common part, and a block that may only push one way overshoots along it.
+    Half of a working set are the examples that a better model would most like to draw to the
+    positive side, half those to the negative side, as in SVMs with an unpenalised intercept
+    (Joachims 1998). Half of the working set before stays for one more turn. One-sided working sets
+    stall: kernel values have a common part, and a set that may only push one way overshoots.
     """
 
-    _block = np.empty(0, dtype=np.int64)
-    _passes = tuning.FEWEST_PASSES
-    _last_best = -math.inf
+    _idle_rounds = 0
+    _last_bound = -np.inf
 
-    def _advance(self, stopper: Stopper) -> None:
-        """Go on until the next evaluation: a few blocks."""
-        rows, loop = self.rows, self.loop
-        assert isinstance(rows, KernelSource)
-        if self.best - self._last_best < 0.01 * self.history.records[-1].gap:
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._working_set = np.empty(0, dtype=np.int64)
+        self._passes = tuning.FEWEST_PASSES
+
+    def _advance(self, stopper: Stopper) -> str | None:
+        """Go on until the next evaluation: a few working sets."""
+        if self.state.best_dual - self._last_bound < 0.01 * self.history.records[-1].gap:
             self._passes = min(2 * self._passes, tuning.MOST_PASSES)
-        self._last_best = self.best
+        self._last_bound = self.state.best_dual
+        loop = self.state.loop
         for number in range(tuning.WORKING_SETS_OF_A_ROUND):
-            if number > 0 and stopper.reason() is not None:
-                return
-            self._block = self._next_block(min(tuning.WORKING_SET, rows.row_capacity))
-            step = int(loop.counters[STEPS])
-            dual_block(
-                loop,
-                rows.ensure_rows(self._block, step),
-                self._block,
-                self._examples,
-                self._rule,
-                self._passes,
-            )
+            reason = stopper.reason() if number > 0 else None
+            if reason is not None:
+                return reason
+            with self._on_account():
+                size = min(tuning.WORKING_SET, self.rows.row_capacity)
+                self._working_set = self._next_working_set(size)
+                dual_working_set(
+                    loop,
+                    self.rows.ensure_rows(self._working_set, int(loop.counters[STEPS])),
+                    self._working_set,
+                    self._examples,
+                    self._parameters,
+                    self._passes,
+                )
+        return stopper.reason()
 
-    def _next_block(self, size: int) -> np.ndarray:
-        """Half of the last block, and the examples that violate optimality most on either side."""
-        label, beta = self._examples.label, self.loop.alpha
-        pull = label - self.loop.base / (self.problem.lam * self.problem.y.size)
-        kept = self._block[-(size // 2) :]
+    def record(self) -> None:
+        """Add a record, and note whether the round has gained anything."""
+        before = self.history.records[-1].gap
+        super().record()
+        self._idle_rounds = 0 if self.history.records[-1].gap < before else self._idle_rounds + 1
+
+    def _at_end(self) -> bool:
+        return super()._at_end() or self._idle_rounds >= _IDLE_ROUNDS
+
+    def _next_working_set(self, size: int) -> np.ndarray:
+        """Half of the last one, and the examples that violate optimality most on either side."""
+        label, beta = self._examples.label, self.state.loop.alpha
+        pull = label - self.state.loop.image / (self.problem.lam * self.problem.y.size)
+        kept = self._working_set[-(size // 2) :]
         can_rise = np.where(label > 0, beta < 1, beta > 0)
         can_fall = np.where(label > 0, beta > 0, beta < 1)
         can_rise[kept] = can_fall[kept] = False
         rising = _largest(np.where(can_rise, pull, -np.inf), size // 4)
         can_fall[rising] = False
         falling = _largest(np.where(can_fall, -pull, -np.inf), size // 4)
-        # In turns, as each side makes room for the other.
-        turns = np.argsort(np.concatenate((np.arange(rising.size), np.arange(falling.size))))
-        return np.concatenate((kept, np.concatenate((rising, falling))[turns]))
+        return np.concatenate((kept, _alternating(rising, falling)))
 
 
 def _largest(values: np.ndarray, number: int) -> np.ndarray:
@@ -337,3 +321,9 @@ def _largest(values: np.ndarray, number: int) -> np.ndarray:
     else:
         chosen = np.arange(values.size)
     return chosen[np.isfinite(values[chosen])]
+
+
+def _alternating(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Elements of both in turns, then what the longer has left: each makes room for the other."""
+    turns = np.argsort(np.concatenate((np.arange(one.size), np.arange(other.size))))
+    return np.concatenate((one, other))[turns]

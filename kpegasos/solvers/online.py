@@ -13,9 +13,10 @@ import numpy as np
 
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
-from kpegasos.core.state import PegasosOptions, State, new_state, returned_vector
+from kpegasos.core.state import PegasosOptions, State, new_state
 from kpegasos.rows.features import FeatureRows
-from kpegasos.solvers.pegasos import Checkpoints, PegasosRun
+from kpegasos.solvers.checkpoints import Checkpoints
+from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.stopping import Stopper
 
 
@@ -40,8 +41,8 @@ class Stream:
     def vector(self) -> np.ndarray:
         """Primal vector so far, intercept coordinate last; zeros before the first chunk."""
         if self.state.steps == 0:
-            return np.zeros_like(self.state.loop.base)
-        return returned_vector(self.state)
+            return np.zeros_like(self.state.loop.image)
+        return self.state.iterate(self.state.options.average).image(self.state.loop)
 
 
 def new_stream(
@@ -80,10 +81,10 @@ def advance_stream(stream: Stream, problem: Problem, rows: FeatureRows) -> None:
     n_samples, k = problem.y.size, state.options.batch_size
     state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
     draws = IndexStream(
-        n_samples, state.options.sampling, state.seed, (*state.key, stream.n_chunks)
+        n_samples, state.options.sampling, state.seed, (*state.spawn_key, stream.n_chunks)
     )
     end = state.steps + math.ceil(n_samples / k)
     points = Checkpoints(None, state.steps, end, n_samples, k)
     run = PegasosRun(problem._replace(lam=state.lam), rows, state, points, stream=draws)
-    run.advance_to(end, Stopper())
+    run.take_steps(end, Stopper())
     stream.n_chunks += 1

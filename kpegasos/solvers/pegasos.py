@@ -1,232 +1,70 @@
-"""The driver of Pegasos: segments of a compiled loop, and what happens between them.
+"""Pegasos over any rows: the run that the driver advances, and `pegasos`, the function.
 
-A `PegasosRun` advances the loop to a checkpoint, evaluates objective and certificate there, and says
-whether to go on; deadlines, Ctrl-C, progress and resumption live here and not in the loop. It
-works on any rows: the kernel sources of `kpegasos.rows.choose` or the `FeatureRows` of `kpegasos.rows.features`.
+The update is in `kpegasos.core.loops`; slices, records and certificate are in
+`kpegasos.solvers.driver`. Here is what is Pegasos' own: checkpoints, averages, resuming a state.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from numbers import Integral
-from typing import NamedTuple
+from collections.abc import Callable
+from numbers import Real
 
 import numpy as np
 
-from kpegasos.core.averaging import has_clock_over_t
-from kpegasos.core.draws import IndexStream
-from kpegasos.core.loops import (
+from kpegasos.core.draws import IndexStream, Sampling
+from kpegasos.core.loops import primal_steps
+from kpegasos.core.problem import Problem
+from kpegasos.core.state import (
     CLOCK,
-    ROW_HITS,
     SCALE,
     STEPS,
     Examples,
+    Iterate,
     LoopParameters,
     LoopState,
-    primal_steps,
-)
-from kpegasos.core.problem import Problem, dual_bound, is_impossible, primal
-from kpegasos.core.state import (
-    Algorithm,
     PegasosOptions,
     State,
     check_options,
-    iterate_combination,
-    iterate_prefix,
     new_state,
-    returned_vector,
 )
-from kpegasos.rows.base import KernelSource
-from kpegasos.rows.features import FeatureRows
-from kpegasos.solvers.history import History, Record
-from kpegasos.solvers.stopping import Stopper, TimeSlicer, interruptible
-from kpegasos.utils import tuning
-from kpegasos.utils.validation import draw_seed
-
-Rows = KernelSource | FeatureRows
+from kpegasos.rows.base import Algorithm, RowSource
+from kpegasos.solvers.checkpoints import Checkpoints, CheckpointSpec, growing_steps
+from kpegasos.solvers.driver import SolverRun
+from kpegasos.solvers.result import Result
+from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
+from kpegasos.utils.validation import as_integer, draw_seed
 
 
-def _violators(
-    state: LoopState, examples_at: np.ndarray, examples: Examples, parameters: LoopParameters
+def _violation_priority(
+    state: LoopState, members: np.ndarray, examples: Examples, parameters: LoopParameters
 ) -> np.ndarray:
     """Score the examples by their margin, averaged over the iterates where that is at hand.
 
     Single early iterates swing about their average by whole margins, so the average says more about
     the margin at a later step than the current iterate does.
     """
-    threshold = parameters.lam * parameters.batch_size * state.counters[STEPS]
-    base, scale = state.base[examples_at], state.scalars[SCALE]
-    if state.stamped_image.size and state.counters[STEPS] > 1 and not parameters.clock_over_t:
-        weights = 2.0 / (state.counters[STEPS] + 1.0)
-        margins = weights * (state.scalars[CLOCK] * base - state.stamped_image[examples_at])
+    steps = state.counters[STEPS]
+    threshold = parameters.lam * parameters.batch_size * steps
+    image = state.image[members]
+    if state.stamped_image.size and steps > 1 and not parameters.clock_over_t:
+        weights = 2.0 / (steps + 1.0)
+        margins = weights * (state.scalars[CLOCK] * image - state.stamped_image[members])
     else:
-        margins = scale * base
-    return np.asarray(examples.label[examples_at] * margins - threshold)
+        margins = state.scalars[SCALE] * image
+    return np.asarray(examples.label[members] * margins - threshold)
 
 
-PRIMAL = Algorithm(primal_steps, _violators, from_zero=True)
+PRIMAL = Algorithm(primal_steps, _violation_priority, from_zero=True)
 
 
-class Evaluation(NamedTuple):
-    """An iterate at a checkpoint."""
-
-    coef: np.ndarray
-    margins: np.ndarray
-    squared_norm: float
-    objective: float
-
-
-@dataclass(frozen=True)
-class Result:
-    """A trained binary model and its certificate.
-
-    Attributes
-    ----------
-    alpha : ndarray of shape (n_samples,), float64
-        How often each example was drawn while violating, times the product of the projections since
-        (integers without projection); ``w_{T+1} = Σ alpha_j ω_j y_j φ(x_j) / (lam k T)``. The dual
-        variables β in the case of `sdca`.
-    coef : ndarray of shape (n_samples,)
-        Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.
-    w : ndarray of shape (n_features,) or None
-        Primal vector, from `FeatureRows` only.
-    intercept : float
-        Part of the constant feature.
-    margins : ndarray of shape (n_samples,)
-        ``f(x_i)`` of the training examples.
-    objective, dual_bound, gap, relative_gap : float
-        ``P(w)``, a lower bound on its minimum, and what lies between; NaN where the kernel is not
-        positive semi-definite, by its name or as the values showed.
-    n_steps : int
-        Steps done, all calls together.
-    status : {"completed", "tolerance", "max_time", "interrupted", "stopped"}
-        Why it ended; ``"stopped"`` by a monitor or a callback.
-    history : History
-    state : State
-        What `pegasos` continues from.
-    """
-
-    alpha: np.ndarray
-    coef: np.ndarray
-    w: np.ndarray | None
-    intercept: float
-    margins: np.ndarray
-    objective: float
-    dual_bound: float
-    gap: float
-    relative_gap: float
-    n_steps: int
-    status: str
-    history: History
-    state: State | None = None
-
-
-def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch_size: int) -> int:
-    """Steps of a run: ``n_steps`` when given, else whole mini-batches that cover ``epochs``."""
-    if n_steps is not None:
-        if not isinstance(n_steps, Integral) or n_steps < 1:
-            raise ValueError(f"n_steps must be a positive integer, got {n_steps!r} instead")
-        return int(n_steps)
-    if epochs is None or not (math.isfinite(epochs) and epochs > 0):
-        raise ValueError(f"epochs must be a positive number, got {epochs!r} instead")
-    return max(1, math.ceil(epochs * n_samples / batch_size))
-
-
-def _growing(first: int, last: int, rows: FeatureRows) -> list[int]:
-    """Steps ever further apart, from a fraction of an epoch on."""
-    begin, points = max(1, rows.n_samples // 8), []
-    number = 0
-    while (step := int(begin * 1.5**number)) < last - first:
-        points.append(first + step)
-        number += 1
-    return points
-
-
-class Checkpoints:
-    """Steps in ``(first, last]`` at which a run is recorded; ``last`` always among them.
-
-    They are computed when asked for: a run with a deadline may plan for millions and reach a few.
-
-    Parameters
-    ----------
-    checkpoints : {"epoch", "log"}, sequence of int, or None
-        Ends of epochs, ten steps a decade, these steps, or the end only.
-    first, last : int
-    n_samples, batch_size : int
-        They make the epochs.
-
-    Raises
-    ------
-    ValueError
-        For any other checkpoints.
-    """
-
-    def __init__(
-        self,
-        checkpoints: str | Sequence[int] | None,
-        first: int,
-        last: int,
-        n_samples: int,
-        batch_size: int,
-    ) -> None:
-        self.first = first
-        self.last = last
-        self._steps: Callable[[int], int]
-        self._every = Fraction(0)
-        if isinstance(checkpoints, str) and checkpoints == "epoch":
-            self._steps = lambda number: -(-number * n_samples // batch_size)
-            self._every = Fraction(n_samples, batch_size)
-        elif isinstance(checkpoints, str) and checkpoints == "log":
-            self._steps = lambda number: round(10 ** ((number - 1) / 10))
-        elif isinstance(checkpoints, str):
-            raise ValueError(
-                f"checkpoints must be 'epoch', 'log', a sequence of iterations or None, got {checkpoints!r} "
-                f"instead"
-            )
-        else:
-            for t in checkpoints if checkpoints is not None else ():
-                if not isinstance(t, Integral) or t < 1:
-                    raise ValueError(
-                        f"checkpoints must list iterations from 1 on, got {t!r} instead"
-                    )
-            steps = sorted(int(t) for t in checkpoints) if checkpoints is not None else []
-            self._steps = lambda number: steps[number - 1] if number <= len(steps) else last
-        self._number = 1
-
-    def after(self, step: int) -> int:
-        """Next checkpoint after a step before ``last``; steps must not decrease between calls."""
-        low, high = self._number, self._number + 1
-        while self._steps(high) <= step and self._steps(high) < self.last:
-            low, high = high, 2 * high
-        while low < high:  # the smallest number with a step beyond
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._steps(middle) > step else (middle + 1, high)
-        self._number = low
-        return min(self._steps(low), self.last)
-
-    def __len__(self) -> int:
-        if self._every:
-            return int((self.last - 1) // self._every - self.first // self._every) + 1
-        count, step = 0, self.first
-        begin, self._number = self._number, 1
-        while step < self.last:
-            step = self.after(step)
-            count += 1
-        self._number = begin
-        return count
-
-
-class PegasosRun:
+class PegasosRun(SolverRun):
     """A run of Pegasos that can be advanced, looked at and stopped at any step.
 
     Parameters
     ----------
     problem : Problem
-    rows : KernelSource or FeatureRows
+    rows : RowSource
     state : State
         From `new_state`, or of an earlier run to go on from; modified in place.
     points : Checkpoints
@@ -234,250 +72,118 @@ class PegasosRun:
     keep : bool, default=True
         Whether to evaluate at every checkpoint or at the last alone.
     stream : IndexStream, default=None
-        Where the draws come from; made from the state's seed if None.
+        Where the draws come from, beginning with this run; made from the state's seed if None.
     """
+
+    algorithm = PRIMAL
 
     def __init__(
         self,
         problem: Problem,
-        rows: Rows,
+        rows: RowSource,
         state: State,
         points: Checkpoints,
         *,
         keep: bool = True,
         stream: IndexStream | None = None,
     ) -> None:
-        self.problem = problem
-        self.rows = rows
-        self.state = state
+        first = 0
+        if stream is None:
+            sampling = state.options.sampling
+            stream = IndexStream(problem.y.size, sampling, state.seed, state.spawn_key)
+        else:
+            first = state.steps
+        super().__init__(problem, rows, state, stream, first=first)
         self.points = points
         self.keep = keep
-        self.history = History()
-        self.status = "running"
-        options = state.options
-        self._examples = problem.examples
-        self._rule = LoopParameters(
-            float(problem.lam),
-            problem.y.size,
-            int(options.batch_size),
-            bool(options.projection),
-            has_clock_over_t(options.average),
-        )
-        self.first = state.steps
-        # A stream that was handed in begins with this run.
-        self._origin = 0 if stream is None else self.first
-        self._stream = stream or IndexStream(
-            problem.y.size, options.sampling, state.seed, state.key
-        )
-        self._slicer = TimeSlicer(tuning.FIRST_SLICE)
-        self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
-        if isinstance(rows, FeatureRows) and options.projection:
-            rows.require_norms()
+        self._ahead = iter(points)
+        if state.options.projection:
+            rows.prepare()
 
     @property
-    def finished(self) -> bool:
-        """Whether the run has come to its end, whatever the reason."""
-        return self.status != "running"
+    def progress(self) -> float:
+        """Share of the planned steps that is done, from 0 to 1."""
+        first, last = self.points.first, self.points.last
+        return 1.0 if self.finished else (self.state.steps - first) / (last - first)
 
-    def advance(self, stopper: Stopper, tol: float | None = None) -> None:
-        """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
+    def _advance(self, stopper: Stopper) -> str | None:
+        return self.take_steps(next(self._ahead), stopper)
 
-        The first slice of a run is done before the stopper is heard, so there always is a model.
-        """
-        point = self.points.after(self.state.steps)
-        reason = self.advance_to(point, stopper)
-        last = point == self.points.last or reason is not None
-        if self.keep or last:
-            self._record()
-        if tol is not None and self.history.records[-1].relative_gap <= tol:
-            self.status = "tolerance"
-        elif reason is not None:
-            self.status = reason
-        elif last:
-            self.status = "completed"
-        else:
-            self.status = self._stop_reason(stopper) or "running"
+    def _at_end(self) -> bool:
+        return self.state.steps >= self.points.last
 
-    def advance_to(self, point: int, stopper: Stopper) -> str | None:
-        """Take steps up to ``point``; returns the stopper's reason if it came first."""
-        state, k = self.state, self._rule.batch_size
-        suffix = state.options.average == "suffix"
-        while state.steps < point:
-            steps = state.steps
-            target = min(point, steps + max(1, self._slicer.draws // k))
-            if suffix:
-                # Stop where a sum has to be set aside: at every power of two.
-                target = min(target, 1 << steps.bit_length())
-            begin = time.perf_counter()
-            draws = self._stream.take(
-                (steps - self._origin) * k,
-                (target - self._origin) * k + self._look_ahead(steps * k),
-            )
-            self.rows.advance(
-                PRIMAL, state.loop, draws, (target - steps) * k, self._examples, self._rule
-            )
-            elapsed = time.perf_counter() - begin
-            state.seconds += elapsed
-            if suffix and target & (target - 1) == 0:
-                self.rows.refresh_margins(state.loop, self._examples)
-                self._snapshot(target)
-            self._slicer.done((target - steps) * k, elapsed)
-            if state.steps < point and (reason := self._stop_reason(stopper)) is not None:
-                break
-        else:
-            reason = None
-        begin = time.perf_counter()
-        self.rows.refresh_margins(state.loop, self._examples)
-        state.seconds += time.perf_counter() - begin
-        state.evaluations += new_evaluations(self.rows)
-        return reason
+    def _records_here(self) -> bool:
+        return self.keep
 
-    def _stop_reason(self, stopper: Stopper) -> str | None:
-        """The stopper's reason, once the first slice of the run is done."""
-        draws = (self.state.steps - self.first) * self._rule.batch_size
-        return stopper.reason() if draws >= tuning.FIRST_SLICE else None
+    def _slice_end(self, end: int) -> int:
+        """Stop where a sum has to be set aside for the suffix average: at every power of two."""
+        if self.state.options.average == "suffix":
+            return min(end, 1 << self.state.steps.bit_length())
+        return end
 
-    def _look_ahead(self, done: int) -> int:
-        if isinstance(self.rows, FeatureRows) or self.rows.image_size == 0:
-            return 0
-        return min(
-            max(tuning.TILE_ROWS, done // 4) + self._rule.batch_size, 2 * self.problem.y.size
-        )
-
-    def _snapshot(self, steps: int) -> None:
-        """Keep the sums up to a power of two; only the last two can be asked for."""
-        loop = self.state.loop
-        clock = loop.scalars[CLOCK]
-        base = clock * loop.base - loop.stamped_image if loop.base.size else np.empty(0)
-        suffix_snapshots = self.state.suffix_snapshots
-        suffix_snapshots[steps] = (clock * loop.alpha - loop.stamps, base)
-        for old in [s for s in suffix_snapshots if s < steps // 2]:
-            del suffix_snapshots[old]
-
-    def stop(self) -> None:
-        """End an unfinished run where it stands."""
-        if not self.finished:
-            self.status = "stopped"
-
-    def evaluate(self) -> tuple[Evaluation, Evaluation]:
-        """The last iterate and the returned one, as they stand; also raises the dual bound."""
-        if self._evaluated is not None and self._evaluated[0] == self.state.steps:
-            return self._evaluated[1:]
-        averages = (
-            [None] if self.state.options.average is None else [None, self.state.options.average]
-        )
-        iterates = self.rows.evaluate(
-            [iterate_combination(self.state, average) for average in averages],
-            self.state.loop,
-            [iterate_prefix(self.state, average) for average in averages],
-            self._examples,
-        )
-        evaluations = []
-        for coef, margins, squared_norm in iterates:
-            objective = primal(margins, squared_norm, self.problem)
-            if self.rows.positive_definite:
-                bound = dual_bound(coef, squared_norm, self.problem)
-                self.state.best_dual = max(self.state.best_dual, bound)
-                if is_impossible(objective, self.state.best_dual, squared_norm):
-                    self.rows.positive_definite = False
-            evaluations.append(Evaluation(coef, margins, squared_norm, objective))
-        self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
-        return self._evaluated[1:]
-
-    def _certificate(self, objective: float) -> tuple[float, float, float]:
-        """Dual bound, gap and relative gap of an objective value."""
-        if not self.rows.positive_definite:
-            return math.nan, math.nan, math.nan
-        bound = self.state.best_dual
-        gap = objective - bound
-        if gap < 0.0:  # by rounding
-            gap = 0.0
-        return bound, gap, gap / objective
-
-    def _record(self) -> None:
-        last, returned = self.evaluate()
+    def _end_slice(self) -> None:
         state = self.state
-        bound, gap, relative_gap = self._certificate(returned.objective)
-        self.history.append(
-            Record(
-                iteration=state.steps,
-                epoch=state.steps * state.options.batch_size / self.problem.y.size,
-                seconds=state.seconds,
-                objective_last=last.objective,
-                objective_average=returned.objective,
-                dual_bound=bound,
-                gap=gap,
-                relative_gap=relative_gap,
-                support_size=int(np.count_nonzero(state.loop.alpha)),
-                kernel_evaluations=state.evaluations,
-                cache_hits=int(state.loop.counters[ROW_HITS]),
-            )
-        )
+        if state.options.average == "suffix" and state.steps & (state.steps - 1) == 0:
+            self.rows.refresh_margins(state.loop, self._examples)
+            state.take_suffix_snapshot()
 
-    def result(self) -> Result:
-        """The model as it stands."""
-        _, returned = self.evaluate()
-        loop = self.state.loop
-        coef = returned.coef * self._examples.signed
-        w, intercept = None, self.rows.offset * float(coef.sum())
-        if isinstance(self.rows, FeatureRows):
-            vector = returned_vector(self.state)
-            w, intercept = vector[:-1], self.rows.offset * float(vector[-1])
-        bound, gap, relative_gap = self._certificate(returned.objective)
-        return Result(
-            alpha=loop.scalars[SCALE] * loop.alpha,
-            coef=coef,
-            w=w,
-            intercept=intercept,
-            margins=returned.margins,
-            objective=returned.objective,
-            dual_bound=bound,
-            gap=gap,
-            relative_gap=relative_gap,
-            n_steps=self.state.steps,
-            status=self.status,
-            history=self.history,
-            state=self.state,
-        )
+    def _iterates(self) -> list[Iterate]:
+        average = self.state.options.average
+        last = self.state.iterate(None)
+        return [last] if average is None else [last, self.state.iterate(average)]
+
+    def _alpha(self) -> np.ndarray:
+        return self.state.loop.scalars[SCALE] * self.state.loop.alpha
 
 
-def new_evaluations(rows: Rows) -> int:
-    """Kernel values that rows computed since this was last asked: those of the run that asks."""
-    new = rows.evaluations - rows.charged
-    rows.charged = rows.evaluations
-    return new
+def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch_size: int) -> int:
+    """Steps of a run: ``n_steps`` when given, else whole mini-batches that cover ``epochs``.
+
+    Raises
+    ------
+    ValueError
+        If the one that counts is not positive, or ``epochs`` is not finite.
+    """
+    if n_steps is not None:
+        return as_integer("n_steps", n_steps, least=1)
+    if not isinstance(epochs, Real) or not (math.isfinite(epochs) and epochs > 0):
+        raise ValueError(f"epochs must be a positive number, got {epochs!r} instead")
+    # A product such as 2.2 · 25 may lie above the whole number that is meant by a rounding error.
+    draws = float(epochs) * n_samples
+    return max(1, math.ceil(draws * (1.0 - 4 * np.finfo(float).eps) / batch_size))
 
 
-def move_margins(state: State, rows: KernelSource, problem: Problem) -> None:
-    """Give a state the margins that its new source maintains: those of all examples, or none."""
+def _restore(state: State, rows: RowSource, problem: Problem) -> None:
+    """Give a state the image that its new rows maintain, if that is another."""
     loop, signed = state.loop, problem.examples.signed
-    sums = [loop.alpha, loop.stamps, *(alpha for alpha, _ in state.suffix_snapshots.values())]
-    if rows.image_size:
-        bases = list(rows.product(np.stack(sums, axis=1) * signed[:, None]).T.copy())
-    else:
-        bases = [np.empty(0)] * len(sums)
-    base, stamped, *anchored = bases
+    if loop.image.size == rows.image_size:
+        return
+    snapshots = state.suffix_snapshots
+    sums = [loop.alpha, loop.stamps, *(alpha for alpha, _ in snapshots.values())]
+    image, stamped, *early = rows.images(np.stack(sums, axis=1) * signed[:, None])
     if state.options.average is None:
         stamped = np.empty(0)
-    state.loop = loop._replace(base=base, stamped_image=stamped)
-    pairs = zip(state.suffix_snapshots.items(), anchored, strict=True)
-    state.suffix_snapshots = {steps: (alpha, base) for (steps, (alpha, _)), base in pairs}
+    state.loop = loop._replace(image=image, stamped_image=stamped)
+    pairs = zip(snapshots.items(), early, strict=True)
+    state.suffix_snapshots = {steps: (alpha, image) for (steps, (alpha, _)), image in pairs}
 
 
 def make_run(
     problem: Problem,
-    rows: Rows,
+    rows: RowSource,
     options: PegasosOptions,
     *,
     n_steps: int | None,
     epochs: float | None,
-    checkpoints: str | Sequence[int] | None,
+    checkpoints: CheckpointSpec,
     tol: float | None,
     seed: int,
-    key: tuple[int, ...] = (),
+    spawn_key: tuple[int, ...] = (),
     state: State | None = None,
 ) -> PegasosRun:
     """Check everything and set up a run, new or continued from ``state``.
+
+    Parameters are those of `pegasos`; ``seed`` and ``spawn_key`` make the index stream.
 
     Raises
     ------
@@ -489,49 +195,48 @@ def make_run(
             f"rows must belong to the {problem.y.size} examples of the problem, "
             f"got {rows.n_samples} instead"
         )
-    check_options(options, rows.n_samples)
+    options = check_options(options, rows.n_samples)
     if tol is not None and not rows.positive_definite:
         raise ValueError(
             "tol and polish need a positive semi-definite kernel: "
             "without one no duality gap is certified"
         )
     if state is None:
-        state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, key)
+        state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
     elif (
         state.options != options
         or state.lam != problem.lam
         or state.loop.alpha.size != problem.y.size
-        or (isinstance(rows, FeatureRows) and state.loop.base.size != rows.image_size)
     ):
         raise ValueError(
             "state must come from a run with the same examples, lam, batch_size, sampling, "
             "projection, average and kind of rows (kernel or linear)"
         )
-    if isinstance(rows, KernelSource) and state.loop.base.size != rows.image_size:
-        move_margins(state, rows, problem)
+    else:
+        _restore(state, rows, problem)
     first = state.steps
     last = first + total_steps(n_steps, epochs, problem.y.size, options.batch_size)
     keep = checkpoints is not None or tol is not None
     if tol is not None and checkpoints is None:
-        # A check costs as much as a pass over the data where rows are linear.
-        checkpoints = _growing(first, last, rows) if isinstance(rows, FeatureRows) else "epoch"
+        dear = not rows.cheap_evaluation
+        checkpoints = growing_steps(first, last, problem.y.size) if dear else "epoch"
     points = Checkpoints(checkpoints, first, last, problem.y.size, options.batch_size)
     return PegasosRun(problem, rows, state, points, keep=keep)
 
 
 def pegasos(
     problem: Problem,
-    rows: Rows,
+    rows: RowSource,
     *,
     n_steps: int | None = None,
     epochs: float | None = 20,
     batch_size: int = 1,
-    sampling: str = "permutation",
+    sampling: Sampling = "permutation",
     projection: bool = False,
     average: str | None = "weighted",
     tol: float | None = None,
     max_time: float | None = None,
-    checkpoints: str | Sequence[int] | None = "epoch",
+    checkpoints: CheckpointSpec = "epoch",
     random_state: int | np.random.RandomState | None = None,
     state: State | None = None,
     monitor: Callable[[PegasosRun], bool | None] | None = None,
@@ -542,17 +247,18 @@ def pegasos(
     ----------
     problem : Problem
         From `make_problem`.
-    rows : KernelSource or FeatureRows
+    rows : RowSource
         From `make_rows` (kernel) or `linear_rows` (primal vector).
     n_steps : int, default=None
-        Steps T; wins over ``epochs``.
+        Steps T; if given, ``epochs`` does not count.
     epochs : float, default=20
-        Draws per example.
+        Passes over the data, in draws: ``n_samples / batch_size`` steps each. May be a fraction.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform", "block"}, default="permutation"
-        A fresh permutation each epoch, independent draws as in the papers, or blocks of 64
-        consecutive rows in random order, for rows that come in no particular order.
+    sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"
+        A fresh permutation each epoch, independent draws as in the papers, or runs of 64
+        consecutive rows in random order, for rows that come in no particular order. A callable
+        ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
@@ -576,6 +282,13 @@ def pegasos(
     -------
     Result
 
+    Raises
+    ------
+    ValueError
+        Naming the parameter, what was expected and what came.
+    Interrupted
+        After Ctrl-C: a `KeyboardInterrupt` whose ``result`` is the model reached so far.
+
     Examples
     --------
     >>> import numpy as np
@@ -587,17 +300,15 @@ def pegasos(
     >>> np.sign(result.margins)
     array([-1., -1.,  1.,  1.])
     """
-    seed = draw_seed(random_state)
-    options = PegasosOptions(batch_size, sampling, projection, average)
     run = make_run(
         problem,
         rows,
-        options,
+        PegasosOptions(batch_size, sampling, projection, average),
         n_steps=n_steps,
         epochs=epochs,
         checkpoints=checkpoints,
         tol=tol,
-        seed=seed,
+        seed=draw_seed(random_state),
         state=state,
     )
     with interruptible(Stopper(max_time)) as stopper:
@@ -605,4 +316,7 @@ def pegasos(
             run.advance(stopper, tol)
             if monitor is not None and monitor(run):
                 run.stop()
-    return run.result()
+    result = run.result()
+    if result.status == "interrupted":
+        raise Interrupted(result)
+    return result

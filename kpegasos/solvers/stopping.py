@@ -2,7 +2,8 @@
 
 Loops are advanced in short slices; between two slices the driver asks a `Stopper`. While
 `interruptible` is active the first Ctrl-C only raises a flag, so that the state is never cut in
-half; a second one interrupts for good.
+half; a second one interrupts for good. Once the model is complete the interrupt is raised again,
+so that a script stops: see `Interrupted`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,22 @@ from contextlib import contextmanager
 from typing import Any
 
 from kpegasos.utils import tuning
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a run; ``result`` is the model that it had reached.
+
+    Attributes
+    ----------
+    result : Result
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(
+            f"stopped by Ctrl-C after {result.n_steps} steps, with a certified relative gap of "
+            f"{result.relative_gap:.3g}; the exception's result is the model reached so far"
+        )
+        self.result = result
 
 
 class TimeSlicer:
@@ -60,7 +77,7 @@ class Stopper:
         """Whether Ctrl-C came."""
         return self._interrupted.is_set()
 
-    def share(self, parts: float) -> Stopper:
+    def split(self, parts: float) -> Stopper:
         """A stopper with the same flag and 1/parts of the time that is left."""
         part = Stopper()
         part._interrupted = self._interrupted

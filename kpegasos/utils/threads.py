@@ -1,6 +1,11 @@
-"""How many threads there are, and how many of them a piece of work is worth."""
+"""How many threads there are, how many a piece of work is worth, and work on all of them."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
 
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
@@ -23,3 +28,48 @@ def threads_for(multiplications: float, limit: int | None = None) -> int:
     """
     limit = available_threads() if limit is None else limit
     return max(1, min(limit, int(multiplications / tuning.WORK_OF_A_THREAD)))
+
+
+def _fresh_pool() -> None:
+    global _pool
+    _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), "kpegasos")
+
+
+_pool: ThreadPoolExecutor
+_fresh_pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fresh_pool)  # its threads do not live on in a child
+
+
+def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ...]]) -> None:
+    """Call a function with each piece of some work, all pieces at a time.
+
+    The first piece is done by the calling thread, and so is every other that no thread of the pool
+    has begun by then. So nothing waits for a busy pool, not even a piece that calls this function.
+
+    Parameters
+    ----------
+    function : callable
+        It should release the interpreter's lock.
+    pieces : iterable of tuple
+        Arguments of each call; there should not be more than there are threads for it.
+
+    Raises
+    ------
+    Exception
+        Whatever a call raised, when no call is running any more.
+    """
+    first, *rest = pieces
+    if not rest:
+        function(*first)
+        return
+    others = [_pool.submit(function, *piece) for piece in rest]
+    try:
+        function(*first)
+        for piece, other in zip(rest, others, strict=True):
+            if other.cancel():
+                function(*piece)
+            else:
+                other.result()
+    finally:
+        wait([other for other in others if not other.cancel()])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from numbers import Integral
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -109,3 +111,17 @@ def check_gram(gram: Any) -> np.ndarray:
                 f"got entries that differ by {difference:.3g} from their mirror images"
             )
     return gram
+
+
+def as_integer(name: str, value: Any, *, least: int) -> int:
+    """Return a whole number as Python's int: numpy's would reach compiled code as another type.
+
+    Raises
+    ------
+    ValueError
+        If it is not a whole number of at least ``least``.
+    """
+    expected = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be {expected}, got {value!r} instead")
+    return index(value)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kpegasos.core.draws import BLOCK, IndexStream
+from kpegasos.core.draws import RUN_LENGTH, IndexStream
 
-each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "block"])
-SAMPLINGS = st.sampled_from(["permutation", "uniform", "block"])
+each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "contiguous"])
+SAMPLINGS = st.sampled_from(["permutation", "uniform", "contiguous"])
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 10, 257])
@@ -103,17 +103,17 @@ def test_sampling_unknown():
 
 
 def test_block_visits_every_example_once_an_epoch():
-    stream = IndexStream(1000, "block", 0)
+    stream = IndexStream(1000, "contiguous", 0)
     for number in range(3):
         assert_array_equal(np.sort(stream.epoch(number)), np.arange(1000))
     assert not np.array_equal(stream.epoch(0), stream.epoch(1))
 
 
 def test_block_visits_consecutive_examples_together():
-    draws = IndexStream(1000, "block", 0).epoch(0)
+    draws = IndexStream(1000, "contiguous", 0).epoch(0)
     starts = np.flatnonzero(np.diff(draws) != 1) + 1
     blocks = np.split(draws, starts)
     for block in blocks:
-        assert block[0] % BLOCK == 0
+        assert block[0] % RUN_LENGTH == 0
     # The last block is shorter; two that happen to be neighbours look like one.
-    assert len(blocks) >= 1000 // BLOCK - 3
+    assert len(blocks) >= 1000 // RUN_LENGTH - 3

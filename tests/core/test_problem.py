@@ -193,7 +193,7 @@ KERNELS = {
     "laplacian": (Laplacian(0.5), "laplacian", {"gamma": 0.5}),
 }
 SOURCES = {
-    "precomputed": lambda kernel, X, B: GramRows.from_blocks(
+    "precomputed": lambda kernel, X, B: GramRows.from_values(
         KernelMatrix(kernel, X), intercept_scaling=B
     ),
     "gram": lambda kernel, X, B: make_rows(kernel.block(X, X), "precomputed", intercept_scaling=B),

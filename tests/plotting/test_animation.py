@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +18,11 @@ from sklearn.datasets import make_blobs, make_moons
 
 from experiments.__main__ import main
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.plotting.animation import TrainingAnimation
-
-plt.switch_backend("Agg")
+from kpegasos.plotting import TrainingAnimation
 
 ROOT = Path(__file__).parents[2]
 STEPS = [1, 7, 60, 400]
 MODEL = PegasosSVC(gamma=2.0, C=10.0, n_steps=400, checkpoints=STEPS, random_state=0)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left_open():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -59,162 +53,174 @@ def stored(frames=3):
     }
 
 
-class TestRecording:
-    @pytest.mark.parametrize(
-        "model",
-        [MODEL, LinearPegasosSVC(n_steps=400, checkpoints=STEPS, random_state=0)],
-        ids=["kernel", "linear"],
-    )
-    def test_each_frame_is_the_model_of_a_run_that_ends_there(self, moons, model):
-        X, y = moons
-        animation = TrainingAnimation.from_estimator(model, X, y, grid_resolution=20)
-        assert animation.history["iteration"].tolist() == STEPS
-        grid = [part.ravel() for part in np.meshgrid(animation.xx, animation.yy)]
-        for frame, n_steps in enumerate(STEPS):
-            alone = clone(model).set_params(n_steps=n_steps).fit(X, y)
-            np.testing.assert_array_equal(animation.alpha[frame], alone.alpha_)
-            np.testing.assert_allclose(
-                animation.values[frame].ravel(), alone.decision_function(np.column_stack(grid))
-            )
-            last = alone.history_.records[-1]
-            for name in ("objective_last", "objective_average"):
-                assert animation.history[name][frame] == pytest.approx(getattr(last, name))
-
-    def test_the_estimator_itself_is_left_alone(self, moons):
-        model = clone(MODEL)
-        TrainingAnimation.from_estimator(model, *moons, grid_resolution=10)
-        assert not hasattr(model, "classes_")
-        assert not getattr(model, "_skl_callbacks", [])
-
-    def test_grid_reaches_beyond_the_examples(self, moons, animation):
-        X, _ = moons
-        assert animation.values.shape == (4, 30, 30)
-        assert animation.xx[0] == pytest.approx(X[:, 0].min() - 0.2)
-        assert animation.yy[-1] == pytest.approx(X[:, 1].max() + 0.2)
+@pytest.mark.parametrize(
+    "model",
+    [MODEL, LinearPegasosSVC(n_steps=400, checkpoints=STEPS, random_state=0)],
+    ids=["kernel", "linear"],
+)
+def test_animation_each_frame_is_the_model_of_a_run_that_ends_there(moons, model):
+    X, y = moons
+    animation = TrainingAnimation.from_estimator(model, X, y, grid_resolution=20)
+    assert animation.history["iteration"].tolist() == STEPS
+    grid = [part.ravel() for part in np.meshgrid(animation.xx, animation.yy)]
+    for frame, n_steps in enumerate(STEPS):
+        alone = clone(model).set_params(n_steps=n_steps).fit(X, y)
+        np.testing.assert_array_equal(animation.alpha[frame], alone.alpha_)
+        np.testing.assert_allclose(
+            animation.values[frame].ravel(), alone.decision_function(np.column_stack(grid))
+        )
+        last = alone.history_.records[-1]
+        for name in ("objective_last", "objective_average"):
+            assert animation.history[name][frame] == pytest.approx(getattr(last, name))
 
 
-class TestFrames:
-    def test_curves_grow_within_the_limits_of_the_whole_run(self, animation):
-        animation.plot(frame=1)
-        limits = animation.axes_[1].axis()
-        for name, line in animation.convergence_.lines_.items():
-            assert line.get_xdata().tolist() == STEPS[:2]
-            np.testing.assert_array_equal(line.get_ydata(), animation.history[name][:2])
-        animation.plot()
-        assert animation.axes_[1].axis() == limits
-        lines = animation.convergence_.lines_.values()
-        assert [line.get_xdata().size for line in lines] == [4, 4, 4]
-
-    def test_rings_grow_on_one_scale(self):
-        animation = TrainingAnimation(**stored())
-        areas = []
-        for frame in range(3):
-            animation.plot(frame=frame)
-            rings = animation.regions_.support_
-            areas.append([] if rings is None else rings.get_sizes().tolist())
-        assert areas[0] == []
-        assert areas[1][2] == pytest.approx((20 + areas[2][2]) / 2), "half the count"
-        assert "T = 100: 3 support vectors" in animation.axes_[0].get_title("left")
-
-    def test_axes_that_are_given_and_stored_numbers(self):
-        _, axes = plt.subplots(1, 2)
-        plain = {
-            key: value.tolist() if isinstance(value, np.ndarray) else value
-            for key, value in stored().items()
-        }
-        animation = TrainingAnimation(**json.loads(json.dumps(plain))).plot(axes)
-        assert animation.axes_.tolist() == axes.tolist()
-        labels = [ax.get_xlabel() for ax in axes], [ax.get_ylabel() for ax in axes]
-        assert labels == (["feature 1", "iteration"], ["feature 2", "objective f(w)"])
-
-    def test_picture(self, tmp_path):
-        def frame(ax):
-            ax.set_position([0.1, 0.1, 0.4, 0.8])
-            other = ax.figure.add_axes((0.6, 0.1, 0.35, 0.8))
-            TrainingAnimation(**stored()).plot([ax, other], frame=1)
-            other.get_legend().remove()
-
-        assert difference(frame, "frame", tmp_path) is None
+def test_animation_the_estimator_itself_is_left_alone(moons):
+    model = clone(MODEL)
+    TrainingAnimation.from_estimator(model, *moons, grid_resolution=10)
+    assert not hasattr(model, "classes_")
+    assert not getattr(model, "_skl_callbacks", [])
 
 
-class TestFiles:
-    def test_gif_has_all_frames_and_holds_the_last(self, animation, tmp_path):
-        animation.save(tmp_path / "run.gif", fps=10, dpi=40, hold=1.0)
-        with Image.open(tmp_path / "run.gif") as image:
-            assert image.n_frames == 4
-            assert image.size == (360, 168)
-            durations = []
-            for frame in range(4):
-                image.seek(frame)
-                durations.append(image.info["duration"])
-            assert durations == [100, 100, 100, 1100]
-            assert image.info["loop"] == 0
-
-    def test_page_has_all_frames_and_the_same_bytes_each_time(self, animation, tmp_path):
-        for folder in ("one", "other"):
-            (tmp_path / folder).mkdir()
-            animation.save(str(tmp_path / folder / "the run.html"), fps=10, dpi=40)
-        pages = [path.read_bytes() for path in sorted(tmp_path.glob("*/*.html"))]
-        assert pages[0] == pages[1]
-        text = pages[0].decode()
-        assert text.startswith("<!DOCTYPE html>")
-        assert len(re.findall(r'frames\[\d+\] = "data:image/png;base64,[\w+/=]+"', text)) == 4
-        assert '"_anim_imgthe_run"' in text
-
-    def test_frames_do_not_jump(self, animation, tmp_path):
-        animation.save(tmp_path / "run.gif", dpi=40, hold=0)
-        with Image.open(tmp_path / "run.gif") as image:
-            frames = []
-            for frame in (0, 3):
-                image.seek(frame)
-                frames.append(np.asarray(image.convert("L"), dtype=int))
-        # Ticks and names below and to the left of the regions; each frame has colours of its own.
-        assert np.abs(frames[0] - frames[1])[-15:].max() < 16
-        assert np.abs(frames[0] - frames[1])[20:, :12].max() < 16
-
-    def test_experiment_writes_figure_and_both_animations(self, tmp_path):
-        assert main(["animation", "--quick", "--output", str(tmp_path)]) == 0
-        figures = {path.suffix: path for path in (tmp_path / "figures").glob("animation.*")}
-        assert set(figures) == {".png", ".svg", ".gif", ".html"}
-        table = json.loads((tmp_path / "results" / "animation.json").read_text())["results"]
-        with Image.open(figures[".gif"]) as image:
-            assert image.n_frames == len(table["table"])
-
-    def test_published_animation_is_small(self):
-        published = ROOT / "figures" / "animation.gif"
-        assert published.stat().st_size < 2e6
+def test_animation_grid_reaches_beyond_the_examples(moons, animation):
+    X, _ = moons
+    assert animation.values.shape == (4, 30, 30)
+    assert animation.xx[0] == pytest.approx(X[:, 0].min() - 0.2)
+    assert animation.yy[-1] == pytest.approx(X[:, 1].max() + 0.2)
 
 
-class TestErrors:
-    @pytest.mark.parametrize(
-        ("change", "parts"),
-        [
-            ({"y": [0, 1, 2, 2]}, ("y must hold labels of two classes", r"got \[0, 1, 2\]")),
-            ({"values": np.zeros((3, 5, 5))}, ("values must have shape", r"got \(3, 5, 5\)")),
-            ({"alpha": np.zeros((2, 4))}, (r"alpha must have shape .*\(3, 4\)", r"got \(2, 4\)")),
-        ],
-    )
-    def test_what_does_not_fit_is_refused(self, change, parts):
-        with pytest.raises(ValueError, match=says(*parts)):
-            TrainingAnimation(**{**stored(), **change})
+def test_animation_curves_grow_within_the_limits_of_the_whole_run(animation):
+    animation.plot(frame=1)
+    limits = animation.axes_[1].axis()
+    for name, line in animation.convergence_.lines_.items():
+        assert line.get_xdata().tolist() == STEPS[:2]
+        np.testing.assert_array_equal(line.get_ydata(), animation.history[name][:2])
+    animation.plot()
+    assert animation.axes_[1].axis() == limits
+    lines = animation.convergence_.lines_.values()
+    assert [line.get_xdata().size for line in lines] == [4, 4, 4]
 
-    def test_history_must_have_an_entry_for_each_frame(self):
-        run = stored()
-        run["history"] = stored(2)["history"]
-        with pytest.raises(ValueError, match=says(r"history\['iteration'\] must have", r"\(2,\)")):
-            TrainingAnimation(**run)
 
-    def test_two_classes_in_the_plane(self, moons):
-        X, y = make_blobs(30, centers=3, random_state=0)
-        with pytest.raises(ValueError, match=says("y must hold labels of two classes")):
-            TrainingAnimation.from_estimator(MODEL, X, y)
-        with pytest.raises(ValueError, match=says(r"X must have shape .*, got \(80, 1\)")):
-            TrainingAnimation.from_estimator(MODEL, moons[0][:, :1], moons[1])
+def test_animation_rings_grow_on_one_scale():
+    animation = TrainingAnimation(**stored())
+    areas = []
+    for frame in range(3):
+        animation.plot(frame=frame)
+        rings = animation.regions_.support_
+        areas.append([] if rings is None else rings.get_sizes().tolist())
+    assert areas[0] == []
+    assert areas[1][2] == pytest.approx((20 + areas[2][2]) / 2), "half the count"
+    assert "T = 100: 3 support vectors" in animation.axes_[0].get_title("left")
 
-    def test_files_and_axes(self, animation, tmp_path):
-        with pytest.raises(ValueError, match=r"path must end in .gif or .html, got 'run.mp4'"):
-            animation.save(tmp_path / "run.mp4")
-        with pytest.raises(ValueError, match=says("ax must hold two axes, got 3")):
-            animation.plot(plt.subplots(1, 3)[1])
-        with pytest.raises(IndexError):
-            animation.plot(frame=4)
+
+def test_animation_axes_that_are_given_and_stored_numbers():
+    _, axes = plt.subplots(1, 2)
+    plain = {
+        key: value.tolist() if isinstance(value, np.ndarray) else value
+        for key, value in stored().items()
+    }
+    animation = TrainingAnimation(**json.loads(json.dumps(plain))).plot(axes)
+    assert animation.axes_.tolist() == axes.tolist()
+    labels = [ax.get_xlabel() for ax in axes], [ax.get_ylabel() for ax in axes]
+    assert labels == (["feature 1", "iteration"], ["feature 2", "objective f(w)"])
+
+
+def test_animation_picture(tmp_path):
+    def frame(ax):
+        ax.set_position([0.1, 0.1, 0.4, 0.8])
+        other = ax.figure.add_axes((0.6, 0.1, 0.35, 0.8))
+        TrainingAnimation(**stored()).plot([ax, other], frame=1)
+        other.get_legend().remove()
+
+    assert difference(frame, "frame", tmp_path) is None
+
+
+def test_animation_gif_has_all_frames_and_holds_the_last(animation, tmp_path):
+    animation.save(tmp_path / "run.gif", fps=10, dpi=40, hold=1.0)
+    with Image.open(tmp_path / "run.gif") as image:
+        assert image.n_frames == 4
+        assert image.size == (360, 168)
+        durations = []
+        for frame in range(4):
+            image.seek(frame)
+            durations.append(image.info["duration"])
+        assert durations == [100, 100, 100, 1100]
+        assert image.info["loop"] == 0
+
+
+def pictures_of(page):
+    """The frames that are embedded in a page, as arrays."""
+    texts = re.findall(r'frames\[\d+\] = "data:image/png;base64,([^"]+)"', page.read_text())
+    files = [BytesIO(b64decode(text.replace("\\\n", ""))) for text in texts]
+    return [np.asarray(Image.open(file)) for file in files]
+
+
+def test_animation_page_has_all_frames_and_the_same_each_time(animation, tmp_path):
+    for name in ("one.html", "other.html"):
+        animation.save(str(tmp_path / name), fps=10, dpi=40)
+    one, other = (pictures_of(tmp_path / name) for name in ("one.html", "other.html"))
+    assert [picture.shape[:2] for picture in one] == [(168, 360)] * 4
+    assert len({picture.tobytes() for picture in one}) == 4
+    np.testing.assert_array_equal(one, other)
+
+
+def test_animation_frames_do_not_jump(animation, tmp_path):
+    animation.save(tmp_path / "run.gif", dpi=40, hold=0)
+    with Image.open(tmp_path / "run.gif") as image:
+        frames = []
+        for frame in (0, 3):
+            image.seek(frame)
+            frames.append(np.asarray(image.convert("L"), dtype=int))
+    # Ticks and names below and to the left of the regions; each frame has colours of its own.
+    assert np.abs(frames[0] - frames[1])[-15:].max() < 16
+    assert np.abs(frames[0] - frames[1])[20:, :12].max() < 16
+
+
+def test_animation_experiment_writes_figure_and_both_animations(tmp_path):
+    assert main(["animation", "--quick", "--output", str(tmp_path)]) == 0
+    figures = {path.suffix: path for path in (tmp_path / "figures").glob("animation.*")}
+    assert set(figures) == {".png", ".svg", ".gif", ".html"}
+    table = json.loads((tmp_path / "results" / "animation.json").read_text())["results"]
+    with Image.open(figures[".gif"]) as image:
+        assert image.n_frames == len(table["table"])
+
+
+def test_animation_published_animation_is_small():
+    published = ROOT / "figures" / "animation.gif"
+    assert published.stat().st_size < 2e6
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"y": [0, 1, 2, 2]}, ("y must hold labels of two classes", r"got \[0, 1, 2\]")),
+        ({"values": np.zeros((3, 5, 5))}, ("values must have shape", r"got \(3, 5, 5\)")),
+        ({"alpha": np.zeros((2, 4))}, (r"alpha must have shape .*\(3, 4\)", r"got \(2, 4\)")),
+    ],
+)
+def test_animation_what_does_not_fit_is_refused(change, parts):
+    with pytest.raises(ValueError, match=says(*parts)):
+        TrainingAnimation(**{**stored(), **change})
+
+
+def test_animation_history_must_have_an_entry_for_each_frame():
+    run = stored()
+    run["history"] = stored(2)["history"]
+    with pytest.raises(ValueError, match=says(r"history\['iteration'\] must have", r"\(2,\)")):
+        TrainingAnimation(**run)
+
+
+def test_animation_two_classes_in_the_plane(moons):
+    X, y = make_blobs(30, centers=3, random_state=0)
+    with pytest.raises(ValueError, match=says("y must hold labels of two classes")):
+        TrainingAnimation.from_estimator(MODEL, X, y)
+    with pytest.raises(ValueError, match=says(r"X must have shape .*, got \(80, 1\)")):
+        TrainingAnimation.from_estimator(MODEL, moons[0][:, :1], moons[1])
+
+
+def test_animation_files_and_axes(animation, tmp_path):
+    with pytest.raises(ValueError, match=r"path must end in .gif or .html, got 'run.mp4'"):
+        animation.save(tmp_path / "run.mp4")
+    with pytest.raises(ValueError, match=says("ax must hold 2 axes, got 3")):
+        animation.plot(plt.subplots(1, 3)[1])
+    with pytest.raises(IndexError):
+        animation.plot(frame=4)

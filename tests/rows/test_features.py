@@ -35,7 +35,7 @@ def as_rows(dtype, index_dtype):
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 each_index = pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
-each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "block"])
+each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "contiguous"])
 
 
 @each_dtype
@@ -70,7 +70,7 @@ def test_sparse_and_dense_rows_are_the_same_run(dtype, index_dtype, sampling):
 def test_block_sampling_has_a_certificate():
     """Each example is drawn once an epoch, so that the counts are dual feasible as they are."""
     task = make_problem(Y, 1e-2)
-    result = pegasos(task, linear_rows(DENSE), epochs=60, random_state=0, sampling="block")
+    result = pegasos(task, linear_rows(DENSE), epochs=60, random_state=0, sampling="contiguous")
     truth = sdca(task, linear_rows(DENSE), tol=1e-6)
     assert result.dual_bound <= truth.objective
     assert result.objective >= truth.dual_bound
@@ -81,19 +81,19 @@ def test_block_sampling_has_a_certificate():
 def test_block_sampling_of_an_estimator(n_classes):
     """Rows in the order given: sorted by class they would be no fair sample."""
     X, y = make_blobs(900, centers=n_classes, n_features=5, random_state=0)
-    clf = LinearPegasosSVC(sampling="block", epochs=5, random_state=0).fit(X, y)
+    clf = LinearPegasosSVC(sampling="contiguous", epochs=5, random_state=0).fit(X, y)
     assert clf.score(X, y) > 0.9
-    assert clf.get_params()["sampling"] == "block"
+    assert clf.get_params()["sampling"] == "contiguous"
 
 
 def test_block_sampling_is_for_linear_models():
     with pytest.raises(ValueError, match="'sampling' parameter of PegasosSVC"):
-        PegasosSVC(sampling="block").fit(DENSE, Y)
+        PegasosSVC(sampling="contiguous").fit(DENSE, Y)
 
 
 def test_fewer_steps_than_an_epoch_are_a_model():
     X, y = make_blobs(5000, centers=2, n_features=5, random_state=0)
-    for sampling in ("permutation", "block"):
+    for sampling in ("permutation", "contiguous"):
         clf = LinearPegasosSVC(
             n_steps=500, sampling=sampling, random_state=0, checkpoints=None
         ).fit(X, y)

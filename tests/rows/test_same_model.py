@@ -11,7 +11,7 @@ from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, UncachedRows, ma
 from kpegasos.core.state import PegasosOptions
 from kpegasos.kernels import packed as packed_module
 from kpegasos.rows.choose import choose_source
-from kpegasos.solvers.dual_ascent import BlockAscent, polish, sdca
+from kpegasos.solvers.dual_ascent import WorkingSetAscent, polish, sdca
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -100,7 +100,7 @@ def test_opening_changes_costs_alone(opening_rows, average):
     """With any blocks of draws, or none of an opening at all."""
     kwargs = {"epochs": 3, "random_state": 0, "average": average}
     expected = pegasos(TASK, rows(), **kwargs)
-    result = pegasos(TASK, rows(opening_rows=opening_rows), **kwargs)
+    result = pegasos(TASK, rows(warmup_draws=opening_rows), **kwargs)
     assert_array_equal(result.alpha, expected.alpha)
     assert_allclose(result.margins, expected.margins, rtol=1e-9, atol=1e-12)
     assert_allclose(result.objective, expected.objective, rtol=1e-12)
@@ -164,7 +164,7 @@ def test_polish_by_blocks_certifies_what_is_asked(tol, weighted):
 
 def test_polish_by_blocks_raises_the_dual_and_stays_feasible(monkeypatch):
     duals = []
-    original = BlockAscent._evaluate
+    original = WorkingSetAscent._evaluate
 
     def watch(self):
         original(self)
@@ -178,7 +178,7 @@ def test_polish_by_blocks_raises_the_dual_and_stays_feasible(monkeypatch):
         duals.append(self.problem.lam * (coef.sum() - 0.5 * squared_norm))
         assert_allclose(self.loop.base / (self.problem.lam * beta.size), gram @ signed, atol=1e-8)
 
-    monkeypatch.setattr(BlockAscent, "_evaluate", watch)
+    monkeypatch.setattr(WorkingSetAscent, "_evaluate", watch)
     finished(rows(), 1e-6, lam=1e-5)
     assert len(duals) > 2
     assert np.all(np.diff(duals) >= -1e-12)

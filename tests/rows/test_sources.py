@@ -205,7 +205,7 @@ def test_pair_blocks_train_like_their_own_data(cache, batch_size):
         )
         blocks = (PairBlocks(shared(), classes), KernelMatrix(KERNELS["rbf"], X[members]))
         make = {
-            "precomputed": GramRows.from_blocks,
+            "precomputed": GramRows.from_values,
             "cached": lambda b: CachedRows(b, tile_rows=4),
             "streamed": lambda b: UncachedRows(b, tile_rows=8),
         }[cache]

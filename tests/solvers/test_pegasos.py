@@ -35,9 +35,10 @@ from kpegasos import (
 )
 from kpegasos.core.averaging import AVERAGES, combination, suffix_start
 from kpegasos.core.state import PegasosOptions
-from kpegasos.rows.cached import cache_mb_needed
+from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.solvers.dual_ascent import polish
-from kpegasos.solvers.pegasos import Checkpoints, make_run
+from kpegasos.solvers.checkpoints import Checkpoints
+from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
@@ -51,16 +52,16 @@ KERNELS = {
 
 
 def smallest_cache(blocks, **kwargs):
-    mb = cache_mb_needed(blocks.n_samples, blocks.dtype, blocks.is_sparse)
+    mb = cached_mb_needed(blocks)
     return CachedRows(blocks, cache_mb=mb, **kwargs)
 
 
 #: Every way to come by kernel rows; ``evicting`` holds 16 rows of 37.
 SOURCES = {
-    "precomputed": lambda blocks, **kw: GramRows.from_blocks(blocks, **kw),
+    "precomputed": lambda blocks, **kw: GramRows.from_values(blocks, **kw),
     "cached": CachedRows,
     "cached_one_by_one": lambda blocks, **kw: CachedRows(blocks, tile_rows=1, **kw),
-    "cached_opening": lambda blocks, **kw: CachedRows(blocks, opening_rows=4, **kw),
+    "cached_opening": lambda blocks, **kw: CachedRows(blocks, warmup_draws=4, **kw),
     "evicting": smallest_cache,
     "streamed": UncachedRows,
     "streamed_small": lambda blocks, **kw: UncachedRows(blocks, tile_rows=5, **kw),
@@ -667,7 +668,7 @@ def test_block_rows_do_not_matter(Rows, tile_rows):
 @pytest.mark.parametrize("n_rows", [20, 21, 25, 30, 40, 60, 80, 1000])
 def test_cache_size_does_not_matter(n_rows):
     blocks = KernelMatrix(RBF(0.3), DATA.X)
-    whole = run(GramRows.from_blocks(blocks), 3)
+    whole = run(GramRows.from_values(blocks), 3)
     rows = CachedRows(blocks, cache_mb=n_rows * 8 * M / 2**20)
     result = run(rows, 3)
     assert_array_equal(result.alpha, whole.alpha)
@@ -1021,7 +1022,7 @@ def test_sdca_streamed_beyond_one_block():
     X, y = noisy()
     blocks, task = KernelMatrix(RBF(0.5), X), make_problem(y, 0.02)
     options = {"tol": 1e-5, "max_epochs": 500, "random_state": 0}
-    whole = sdca(task, GramRows.from_blocks(blocks), **options)
+    whole = sdca(task, GramRows.from_values(blocks), **options)
     for tile_rows in (16, 64, 120):
         result = sdca(task, UncachedRows(blocks, tile_rows=tile_rows), **options)
         assert result.status == "tolerance"

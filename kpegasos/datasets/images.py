@@ -1,0 +1,147 @@
+"""Images of digits and clothing, one row of pixels each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kpegasos.datasets._files import Dataset, parse_idx, require, verified_content
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Where the idx files of a set come from, and the SHA-256 of the content of each file."""
+
+    folder: str
+    mirrors: tuple[str, ...]
+    train_images: str
+    train_labels: str
+    test_images: str
+    test_labels: str
+    target_names: tuple[str, ...]
+
+    def load(self, scale: bool) -> Dataset:
+        """Read all four files, and divide the pixels by 255 if they are to be scaled."""
+
+        def read(name: str, sha256: str) -> NDArray[np.uint8]:
+            return parse_idx(verified_content(self.folder, name, sha256, self.mirrors))
+
+        def images(name: str, sha256: str) -> NDArray[np.float32]:
+            pixels = read(name, sha256)
+            X = pixels.reshape(len(pixels), -1).astype(np.float32)
+            return np.divide(X, 255, out=X) if scale else X
+
+        return Dataset(
+            images("train-images-idx3-ubyte.gz", self.train_images),
+            read("train-labels-idx1-ubyte.gz", self.train_labels).astype(np.int64),
+            images("t10k-images-idx3-ubyte.gz", self.test_images),
+            read("t10k-labels-idx1-ubyte.gz", self.test_labels).astype(np.int64),
+            self.target_names,
+        )
+
+
+_FASHION_MNIST = ImageSet(
+    folder="fashion-mnist",
+    mirrors=(
+        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+        "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+    ),
+    train_images="c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+    train_labels="bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    test_images="5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+    test_labels="0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    target_names=(
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    ),
+)
+
+_MNIST = ImageSet(
+    folder="mnist",
+    mirrors=("https://ossci-datasets.s3.amazonaws.com/mnist/",),
+    train_images="ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    train_labels="65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    test_images="0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    test_labels="ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    target_names=tuple("0123456789"),
+)
+
+
+def load_fashion_mnist(*, scale: bool = True) -> Dataset:
+    """Load Fashion-MNIST: 60,000 + 10,000 images of clothing, 28 × 28 pixels, ten classes.
+
+    Parameters
+    ----------
+    scale : bool, default=True
+        Whether to divide the pixels, 0 to 255, by 255.
+
+    Returns
+    -------
+    Dataset
+        Dense features, labels 0 to 9; downloaded on first use (30 MB) if no file is at hand.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is nowhere and cannot be downloaded.
+    ValueError
+        If the content of a file is not that of the set.
+    """
+    return _FASHION_MNIST.load(scale)
+
+
+def load_mnist(*, scale: bool = True) -> Dataset:
+    """Load MNIST: 60,000 + 10,000 handwritten digits, 28 × 28 pixels.
+
+    Parameters
+    ----------
+    scale : bool, default=True
+        Whether to divide the pixels, 0 to 255, by 255.
+
+    Returns
+    -------
+    Dataset
+        Dense features, labels 0 to 9; downloaded on first use (11 MB) if no file is at hand.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is nowhere and cannot be downloaded.
+    ValueError
+        If the content of a file is not that of the set.
+    """
+    return _MNIST.load(scale)
+
+
+def load_usps() -> Dataset:
+    """Load the USPS digits: 7,291 + 2,007 images, 16 × 16 pixels in [-1, 1].
+
+    Returns
+    -------
+    Dataset
+        Dense features, labels 0 to 9, from ``usps/usps.npz`` with the arrays X_train, y_train,
+        X_test and y_test.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    """
+    with np.load(require("usps", "usps.npz")) as arrays:
+        return Dataset(
+            arrays["X_train"].astype(np.float32, copy=False),
+            arrays["y_train"].astype(np.int64),
+            arrays["X_test"].astype(np.float32, copy=False),
+            arrays["y_test"].astype(np.int64),
+            tuple("0123456789"),
+        )

@@ -1,0 +1,227 @@
+"""What a kernel is: the protocol, kernels of inner products, and functions of a user's own.
+
+A kernel is any object with ``block(A, B) -> (n_a, n_b)``, ``diag(A) -> (n_a,)`` and a flag
+``positive_definite``. Kernels that depend on inner products alone share one matrix product; such a
+kernel only has to say how ``<a, b>``, ``‖a‖²`` and ``‖b‖²`` become its value. The built-in kernels
+are in `kpegasos.kernels.functions`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from kpegasos.utils import tuning
+
+_Map = TypeVar("_Map", bound=Callable[..., None])
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """What rows and estimators ask of a kernel."""
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether the kernel is positive semi-definite, so that duality gaps are certificates."""
+        ...
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Kernel values of shape (n_a, n_b)."""
+        ...
+
+    def diag(self, A: Any) -> np.ndarray:
+        """``k(a, a)`` of each row, float64 of shape (n_a,)."""
+        ...
+
+
+def inner_products(A: Any, B: Any, out: np.ndarray | None = None) -> np.ndarray:
+    """``A @ B.T`` as a dense array, of dense or CSR rows; written to ``out`` if given."""
+    if not (sparse.issparse(A) or sparse.issparse(B)):
+        return np.asarray(np.matmul(A, B.T, out=out))
+    products = np.asarray(safe_sparse_dot(A, B.T, dense_output=True))
+    if out is None:
+        return products
+    out[...] = products
+    return out
+
+
+def finite_if_definite(function: _Map) -> _Map:
+    """Mark a map whose values are finite, and so need no check, if the kernel is definite."""
+    function.finite_if_definite = True  # type: ignore[attr-defined]
+    return function
+
+
+class InnerProductKernel:
+    """A kernel that is a function of ``<a, b>``, ``‖a‖²`` and ``‖b‖²``.
+
+    A subclass writes `from_inner_products` and ``diag``, and sets ``positive_definite``.
+
+    Attributes
+    ----------
+    translation_invariant : bool, default=False
+        Whether adding a constant to all rows changes nothing. Dense rows are then centred.
+    """
+
+    translation_invariant: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "_map" in cls.__dict__ and "from_inner_products" not in cls.__dict__:
+            warnings.warn(
+                f"{cls.__name__}._map is deprecated, rename it to from_inner_products",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            cls.from_inner_products = cls.__dict__["_map"]  # type: ignore[method-assign]
+
+    def from_inner_products(
+        self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray
+    ) -> None:
+        """Turn inner products into kernel values, in place.
+
+        Parameters
+        ----------
+        products : ndarray of shape (n_a, n_b), float32 or float64
+            ``<a, b>``; on return ``k(a, b)``.
+        norms_a : ndarray of shape (n_a, 1)
+            ``‖a‖²``, as a column.
+        norms_b : ndarray of shape (n_b,)
+            ``‖b‖²``.
+        """
+        raise NotImplementedError
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Kernel values of all rows of A against all rows of B.
+
+        Parameters
+        ----------
+        A, B : ndarray or CSR matrix of shape (n_a, n_features), (n_b, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b), in the dtype of the rows
+        """
+        values = inner_products(A, B)
+        self.apply(values, row_norms(A, squared=True), row_norms(B, squared=True))
+        return values
+
+    def apply(self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray) -> None:
+        """Turn a block of inner products into kernel values in place, tile by tile.
+
+        Parameters
+        ----------
+        products : ndarray of shape (n_a, n_b)
+        norms_a, norms_b : ndarray of shape (n_a,), (n_b,)
+            ``‖a‖²`` and ``‖b‖²``.
+
+        Raises
+        ------
+        ValueError
+            If a kernel value is NaN or infinite.
+        """
+        norms_a = norms_a.astype(products.dtype, copy=False)[:, None]
+        norms_b = norms_b.astype(products.dtype, copy=False)
+        height = max(1, tuning.MAP_BYTES // max(1, products.itemsize * products.shape[1]))
+        for top in range(0, products.shape[0], height):
+            tile = slice(top, top + height)
+            self.from_inner_products(products[tile], norms_a[tile], norms_b)
+            if not self._is_finite():
+                check_finite(products[tile])
+
+    def _is_finite(self) -> bool:
+        finite = getattr(self.from_inner_products, "finite_if_definite", False)
+        return finite and bool(self.positive_definite)  # type: ignore[attr-defined]
+
+    def rounding(self, eps: float, largest_squared_norm: float) -> float:
+        """How far off a kernel value may be since its inner products are rounded.
+
+        A kernel of distances forms ``‖a‖² + ‖b‖² − 2<a, b>``, which is wrong by some
+        ``4 eps max ‖a‖²`` however small it is. The default is the change of the kernel over that
+        squared distance from zero, where kernels that fall with the distance fall fastest. It is
+        zero for kernels that are not translation invariant.
+
+        Parameters
+        ----------
+        eps : float
+            Spacing of the floating-point numbers at 1.
+        largest_squared_norm : float
+            ``max ‖a‖²`` of the rows, centred where they are.
+
+        Returns
+        -------
+        float
+            Where it exceeds 1e-4, kernel values are computed in float64.
+        """
+        if not self.translation_invariant:
+            return 0.0
+        products = np.array([[0.0, -2.0 * eps * largest_squared_norm]])
+        self.from_inner_products(products, np.zeros((1, 1)), np.zeros(2))
+        return float(abs(products[0, 0] - products[0, 1]))
+
+
+def check_finite(values: np.ndarray) -> None:
+    """Check kernel values for NaN and infinity.
+
+    Raises
+    ------
+    ValueError
+        If there are any.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        surely = np.isfinite(values.sum())
+    if not surely and not np.isfinite(values).all():
+        raise ValueError("kernel must return finite values, got NaN or infinity instead")
+
+
+def check_values(values: Any, A: Any, B: Any) -> np.ndarray:
+    """Return what a kernel computed, in the dtype of the rows.
+
+    Raises
+    ------
+    ValueError
+        If it has the wrong shape, is not real or not finite.
+    """
+    values = np.asarray(values)
+    expected = (A.shape[0], B.shape[0])
+    if values.shape != expected:
+        raise ValueError(
+            f"kernel must return an array of shape {expected} for inputs with "
+            f"{expected[0]} and {expected[1]} rows, got shape {values.shape} instead"
+        )
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"kernel must return real numbers, got dtype {values.dtype} instead")
+    values = values.astype(A.dtype, copy=False)
+    check_finite(values)
+    return values
+
+
+@dataclass(frozen=True)
+class CallableKernel:
+    """A user's function ``f(A, B) -> (n_a, n_b)``, checked at every block."""
+
+    function: Callable[[Any, Any], Any]
+    positive_definite: ClassVar[bool] = True
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Values of the function.
+
+        Raises
+        ------
+        ValueError
+            If they have the wrong shape or are not finite.
+        """
+        return check_values(self.function(A, B), A, B)
+
+    def diag(self, A: Any) -> np.ndarray:
+        """``f(a, a)`` of each row, float64 of shape (n_a,)."""
+        values = np.empty(A.shape[0])
+        for top in range(0, values.size, 32):
+            rows = A[top : top + 32]
+            values[top : top + 32] = np.diagonal(self.block(rows, rows))
+        return values

@@ -1,0 +1,222 @@
+"""Points that kernel values are computed against, for training and for prediction.
+
+The numerics live here: points are centred where the kernel allows it, norms are computed once,
+overflow is found before anything is fitted, and values that float32 would round too much are
+computed in float64. Which values are wanted is decided by others.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+from kpegasos.kernels.base import InnerProductKernel, Kernel, check_values, inner_products
+from kpegasos.kernels.packed import PackedKernel
+from kpegasos.utils import tuning
+from kpegasos.utils.validation import largest_value, too_large
+
+#: Largest rounding error of a kernel value that is accepted.
+MOST_ROUNDING = 1e-4
+
+
+class KernelPoints:
+    """A kernel and the points against which it is evaluated.
+
+    Dense points of a kernel of inner products are packed when they are first needed; see
+    `kpegasos.kernels.gemm`. Values then are the same bits however they are asked for.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
+    members : ndarray of int, default=None
+        Rows of X that are the points, in this order; None for all.
+    threads : int, default=None
+        Threads for packed points; None for as many as OpenMP would use.
+    diagonal : bool, default=True
+        Whether `diagonal` is wanted; it is not for prediction.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Of the values handed out: that of X.
+    work_dtype : dtype
+        Of the arithmetic: float64 where float32 would round too much.
+    can_pack : bool
+    squared_norms : ndarray of shape (n_points,)
+        Of centred points; empty where the kernel does not use them.
+    diagonal : ndarray of shape (n_points,), float64
+
+    Raises
+    ------
+    ValueError
+        If values overflow the dtype of X, or float64 rounds them too much.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        members: np.ndarray | None = None,
+        *,
+        threads: int | None = None,
+        diagonal: bool = True,
+    ) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.members = members
+        self.dtype = np.dtype(X.dtype)
+        self.is_sparse = bool(sparse.issparse(X))
+        self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
+        self._threads = threads
+        self._packed: PackedKernel | None = None
+        self._lock = Lock()
+        self._prepare(self.dtype, diagonal)
+        if isinstance(kernel, InnerProductKernel) and self._rounding(kernel) > MOST_ROUNDING:
+            self._prepare(np.dtype(np.float64), diagonal)
+            if self._rounding(kernel) > MOST_ROUNDING:
+                radius = float(self.squared_norms.max()) ** 0.5
+                raise ValueError(
+                    f"X and gamma must be small enough that float64 tells close points apart, got "
+                    f"{kernel!r} and rows at distances up to {radius:.3g} from their centre; "
+                    f"scale the features or lower gamma"
+                )
+
+    def _rounding(self, kernel: InnerProductKernel) -> float:
+        largest = float(self.squared_norms.max(initial=0.0))
+        return kernel.rounding(float(np.finfo(self.work_dtype).eps), largest)
+
+    def _prepare(self, work_dtype: np.dtype, diagonal: bool) -> None:
+        """Choose the dtype of the arithmetic; find centre, norms and diagonal."""
+        self.work_dtype = work_dtype
+        self._shift = None
+        if getattr(self.kernel, "translation_invariant", False) and not self.is_sparse:
+            # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
+            self._shift = self.X.mean(axis=0, dtype=np.float64).astype(work_dtype)
+        diagonals, norms = [np.empty(0)], [np.empty(0)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for top in range(0, self.n_points, tuning.FEATURE_ROWS):
+                rows = self.features(slice(top, top + tuning.FEATURE_ROWS))
+                if diagonal:
+                    diagonals.append(self.kernel.diag(rows))
+                if isinstance(self.kernel, InnerProductKernel):
+                    norms.append(row_norms(rows, squared=True))
+        self.diagonal = np.concatenate(diagonals)
+        self.squared_norms = np.concatenate(norms).astype(work_dtype)
+        self._check_size(self.X, self.squared_norms)
+        self._check_size(self.X, self.diagonal, largest_value(self.dtype))
+
+    def _check_size(self, X: Any, values: np.ndarray, largest: float = np.finfo(float).max) -> None:
+        # A comparison that is false for NaN.
+        if not np.abs(values).max(initial=0.0) <= largest:
+            what = f"{type(self.kernel).__name__} values"
+            raise ValueError(too_large(what, self.dtype, float(abs(X).max())))
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return int(self.X.shape[0] if self.members is None else self.members.size)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row of features, on average."""
+        size = self.X.data.nbytes + self.X.indices.nbytes if self.is_sparse else self.X.nbytes
+        return int(size // max(1, self.X.shape[0]))
+
+    def features(self, which: Any) -> Any:
+        """Features of some points (a slice or indices), ready for the kernel."""
+        return self._ready(self.X[which] if self.members is None else self.X[self.members[which]])
+
+    def _ready(self, rows: Any) -> Any:
+        rows = rows.astype(self.work_dtype, copy=False)
+        return rows if self._shift is None else rows - self._shift
+
+    def own(self, which: Any) -> tuple[Any, np.ndarray]:
+        """Features and squared norms of some points (a slice or indices)."""
+        norms = self.squared_norms
+        return self.features(which), norms[which] if norms.size else norms
+
+    def others(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Features and squared norms of other points, in the format and dtype of these.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_others, n_features)
+
+        Raises
+        ------
+        ValueError
+            If the squared norms overflow.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.is_sparse:
+                rows = sparse.csr_matrix(X, dtype=self.dtype)
+            else:
+                dense = X.toarray() if sparse.issparse(X) else X
+                rows = np.ascontiguousarray(dense, dtype=self.dtype)
+            rows = self._ready(rows)
+            norms = np.empty(0, self.work_dtype)
+            if isinstance(self.kernel, InnerProductKernel):
+                norms = row_norms(rows, squared=True).astype(self.work_dtype, copy=False)
+                self._check_size(X, norms)
+        return rows, norms
+
+    def write(
+        self, left: tuple[Any, np.ndarray], out: np.ndarray, first: int = 0, last: int | None = None
+    ) -> None:
+        """Write the kernel values of some points, from `own` or `others`, against a range of these.
+
+        Parameters
+        ----------
+        left : tuple of features and squared norms
+        out : ndarray of shape (n_left, last - first)
+        first, last : int
+            The range, by default all points.
+        """
+        last = self.n_points if last is None else last
+        if self.can_pack:
+            self._pack().write(*left, out, first, last)
+        else:
+            self.block(left, self.own(slice(first, last)), out)
+
+    def block(
+        self,
+        left: tuple[Any, np.ndarray],
+        right: tuple[Any, np.ndarray],
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Kernel values between any two sets, from `own` or `others`, that are not packed."""
+        A, B = left[0], right[0]
+        if not isinstance(self.kernel, InnerProductKernel):
+            values = check_values(self.kernel.block(A, B), A, B)
+        else:
+            direct = out is not None and out.dtype == self.work_dtype
+            values = inner_products(A, B, out if direct else None)
+            self.kernel.apply(values, left[1], right[1])
+        if out is None:
+            return values.astype(self.dtype, copy=False)
+        if values is not out:
+            out[...] = values
+        return out
+
+    def packed_kernel(self, capacity: int = 0) -> PackedKernel:
+        """The kernel against points that are yet to be added; only where `can_pack`."""
+        if not isinstance(self.kernel, InnerProductKernel) or self.is_sparse:
+            raise TypeError(f"kernel {self.kernel!r} must be one of inner products, and X dense")
+        return PackedKernel(
+            self.kernel, self.X.shape[1], self.work_dtype, capacity=capacity, threads=self._threads
+        )
+
+    def _pack(self) -> PackedKernel:
+        """All points, packed when first asked for."""
+        with self._lock:
+            if self._packed is None:
+                packed = self.packed_kernel(self.n_points)
+                for top in range(0, self.n_points, tuning.FEATURE_ROWS):
+                    packed.append(*self.own(slice(top, top + tuning.FEATURE_ROWS)))
+                self._packed = packed
+        return self._packed

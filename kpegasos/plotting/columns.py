@@ -1,0 +1,114 @@
+"""Columns of histories in a figure: which go together, what they are called, their colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kpegasos.plotting.style import BLUE, GREEN, ORANGE, VERMILLION
+from kpegasos.solvers.history import History
+
+Columns = History | Mapping[str, ArrayLike]
+
+X_LABELS = {
+    "iteration": "iteration",
+    "epoch": "passes over the data",
+    "seconds": "time in the solver, s",
+    "kernel_evaluations": "kernel evaluations",
+}
+VALUES = ("objective_last", "objective_average", "dual_bound")
+_EXCESSES = ("suboptimality", "suboptimality_last", "gap")
+#: Name and colour of a curve, the same in every figure.
+_LOOKS = {
+    "objective_last": ("last iterate", VERMILLION),
+    "objective_average": ("averaged iterate", BLUE),
+    "dual_bound": ("dual bound", GREEN),
+    "suboptimality_last": ("last iterate", VERMILLION),
+    "suboptimality": ("averaged iterate", BLUE),
+    "gap": ("certified gap", ORANGE),
+}
+_TITLES = {
+    "gap": "certified gap",
+    "relative_gap": "certified relative gap",
+    "support_size": "support vectors",
+    "seconds": X_LABELS["seconds"],
+}
+
+
+def title_of(name: str) -> str:
+    """Return what a column is called where it stands alone."""
+    return _TITLES.get(name, name.replace("_", " "))
+
+
+def colors_of(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the options of ``Axes.plot`` that give each curve its colour, if it has one."""
+    return {name: {"color": _LOOKS[name][1]} if name in _LOOKS else {} for name in names}
+
+
+def labels_of(names: Sequence[str], label: str | Sequence[str] | None) -> dict[str, str]:
+    """Return the names of curves in the legend."""
+    if label is None:
+        labels = [_LOOKS[name][0] if name in _LOOKS else name.replace("_", " ") for name in names]
+    else:
+        labels = [label] if isinstance(label, str) else list(label)
+    if len(labels) != len(names):
+        raise ValueError(
+            f"label must name each of the {len(names)} curves, got {len(labels)} names"
+        )
+    return dict(zip(names, labels, strict=True))
+
+
+def kind_of(names: Sequence[str]) -> str:
+    """Return the kind of columns: "value", "excess" or "other"."""
+    if names and all(name in VALUES for name in names):
+        return "value"
+    if names and all(name in _EXCESSES for name in names):
+        return "excess"
+    if len(names) == 1:
+        return "other"
+    raise ValueError(
+        f"y must name columns of one kind, some of {VALUES} or of {_EXCESSES} or a single other, "
+        f"got {list(names)}"
+    )
+
+
+def y_label_of(names: Sequence[str]) -> str:
+    """Return the label of the axis along which columns of one kind are shown."""
+    kind = kind_of(names)
+    if kind == "value":
+        return "dual bound" if list(names) == ["dual_bound"] else "objective f(w)"
+    if kind == "excess":
+        if "gap" not in names:
+            return "suboptimality f(w) − f*"
+        return "certified gap" if len(names) == 1 else "f(w) − f* and its bound"
+    return title_of(names[0])
+
+
+def has_column(runs: Columns | Sequence[Columns], name: str) -> bool:
+    """Say whether there is a column of this name."""
+    one: Any = runs if isinstance(runs, History | Mapping) else runs[0]
+    return name in (one.columns if isinstance(one, History) else one)
+
+
+def column(runs: Columns | Sequence[Columns], name: str) -> np.ndarray:
+    """Return one column of all runs, of shape (n_runs, n_checkpoints)."""
+    if isinstance(runs, History | Mapping):
+        return np.atleast_2d(np.asarray(runs[name], dtype=float))
+    rows = [np.asarray(run[name], dtype=float) for run in runs]
+    sizes = [len(row) for row in rows]
+    if len(set(sizes)) != 1:
+        raise ValueError(f"runs must all have the same checkpoints, got {sizes} of them")
+    return np.array(rows)
+
+
+def curve(runs: Columns | Sequence[Columns], name: str, optimum: float | None) -> np.ndarray:
+    """Return a column, or the suboptimality that follows from one and the optimum."""
+    if not name.startswith("suboptimality"):
+        return column(runs, name)
+    if optimum is None:
+        raise ValueError(f"optimum must be given for y={name!r}, got None")
+    last = name == "suboptimality_last"
+    return column(runs, "objective_last" if last else "objective_average") - optimum

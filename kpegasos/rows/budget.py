@@ -1,0 +1,93 @@
+"""Bytes: what a row costs, how many rows a budget holds, what is needed at least."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kpegasos.kernels.matrix import KernelValues
+from kpegasos.utils import tuning
+
+
+class Capacity(NamedTuple):
+    """What a budget has room for.
+
+    Attributes
+    ----------
+    rows : int
+        Kernel rows that are kept.
+    tile_rows : int
+        Kernel rows that are computed together beside them.
+    """
+
+    rows: int
+    tile_rows: int
+
+
+def _row_bytes(values: KernelValues) -> tuple[int, int]:
+    """Bytes of a kept row, and of a row in work with its temporaries."""
+    kept = values.n_samples * values.dtype.itemsize
+    return kept, kept + (0 if values.can_pack else 24 * values.n_samples)
+
+
+def cache_capacity(values: KernelValues, cache_mb: float) -> Capacity:
+    """Rows that a budget keeps, and rows of a tile in work beside them."""
+    n_samples = values.n_samples
+    kept_bytes, work_bytes = _row_bytes(values)
+    budget = int(cache_mb * tuning.MEBIBYTE)
+    tile = min(n_samples, tuning.TILE_ROWS)
+    if budget >= n_samples * kept_bytes + tile * work_bytes:
+        return Capacity(n_samples, tile)
+    # At most a fifth for the tile in work.
+    tile = max(1, min(tuning.TILE_ROWS, budget // (5 * work_bytes)))
+    return Capacity(min(n_samples, (budget - tile * work_bytes) // kept_bytes), tile)
+
+
+def cached_mb_needed(values: KernelValues) -> float:
+    """A ``cache_mb`` that is enough to keep a few rows, with a tile of four in work."""
+    kept_bytes, work_bytes = _row_bytes(values)
+    fewest = min(tuning.FEWEST_ROWS, values.n_samples)
+    return (fewest * kept_bytes + 4 * work_bytes) / tuning.MEBIBYTE
+
+
+def gram_mb_needed(values: KernelValues) -> float:
+    """MiB of the whole Gram matrix."""
+    return values.n_samples**2 * values.dtype.itemsize / tuning.MEBIBYTE
+
+
+def scored_bytes(values: KernelValues) -> int:
+    """Bytes of a kernel value that is not kept: itself, its copy in float64, temporaries."""
+    return 16 if values.can_pack else 32
+
+
+def uncached_mb_needed(values: KernelValues, batch_size: int = 1) -> float:
+    """A ``cache_mb`` that is enough to score a few draws, or one batch, against each other."""
+    side = max(batch_size, min(tuning.FEWEST_ROWS, values.n_samples))
+    return side**2 * scored_bytes(values) / tuning.MEBIBYTE
+
+
+def check_budget(
+    cache: str, needed_mb: float, cache_mb: float, values: KernelValues, shares: int = 1
+) -> None:
+    """Check that a share of the budget is enough.
+
+    Parameters
+    ----------
+    cache : {"precomputed", "cached", "streamed"}
+    needed_mb : float
+        What one share must have.
+    cache_mb : float
+        What all have together.
+    values : KernelValues
+    shares : int, default=1
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if cache_mb / shares < needed_mb:
+        raise ValueError(
+            f"cache_mb must be at least {1.005 * needed_mb * shares:.3g} for cache='{cache}' with "
+            f"{values.n_samples} examples, got {cache_mb:g} instead"
+            + ("; use cache='streamed' to keep no rows" if cache != "streamed" else "")
+        )

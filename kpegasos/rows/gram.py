@@ -1,0 +1,84 @@
+"""Rows of a whole Gram matrix: for a small problem, or a kernel that is given as a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kpegasos.core.state import Examples, LoopParameters, LoopState
+from kpegasos.core.views import KernelView
+from kpegasos.kernels.matrix import KernelValues
+from kpegasos.rows.base import Algorithm, KernelSource, run_loop
+from kpegasos.utils import tuning
+
+
+class GramRows(KernelSource):
+    """Rows of a whole Gram matrix.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_samples, n_samples)
+        C-contiguous float32 or float64, only read.
+    intercept_scaling : float, default=0.0
+        Size B of the constant feature; the kernel becomes ``K + B²``.
+    positive_definite : bool, default=True
+        Whether the matrix is known to be positive semi-definite.
+    """
+
+    def __init__(
+        self, gram: np.ndarray, *, intercept_scaling: float = 0.0, positive_definite: bool = True
+    ) -> None:
+        super().__init__(gram.shape[0], intercept_scaling, positive_definite)
+        self.image_size = self.row_capacity = self.n_samples
+        self.gram = np.ascontiguousarray(gram)
+        self._view = KernelView(
+            self.gram,
+            np.arange(self.n_samples),
+            np.zeros(self.n_samples, dtype=np.int64),
+            self.squared_norms(),
+            self.kernel_offset,
+        )
+
+    @classmethod
+    def from_values(cls, values: KernelValues, *, intercept_scaling: float = 0.0) -> GramRows:
+        """Compute the whole matrix, a block of rows at a time."""
+        n_samples = values.n_samples
+        gram = np.empty((n_samples, n_samples), dtype=values.dtype)
+        # Temporaries come on top of the matrix, so they have to be small.
+        work = 64 * tuning.MEBIBYTE if values.can_pack else tuning.MEBIBYTE
+        height = max(1, work // max(1, 24 * n_samples))
+        source_evaluations = 0
+        for top in range(0, n_samples, height):
+            members = np.arange(top, min(n_samples, top + height))
+            source_evaluations += values.write_rows(members, gram[top : top + height])
+        source = cls(
+            gram,
+            intercept_scaling=intercept_scaling,
+            positive_definite=values.kernel.positive_definite,
+        )
+        source.evaluations = source._unclaimed = source_evaluations
+        return source
+
+    def advance(
+        self,
+        algorithm: Algorithm,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        parameters: LoopParameters,
+    ) -> None:
+        """Run the loop over ``draws[:stop]``."""
+        run_loop(algorithm, state, self._view, draws, stop, examples, parameters)
+
+    def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
+        """All kernel rows."""
+        return self._view
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + B²) @ columns``."""
+        product = self.gram @ columns + self.kernel_offset * columns.sum(axis=0)
+        return np.asarray(product, dtype=np.float64)
+
+    def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + B²`` of each example."""
+        return self.gram.diagonal().astype(np.float64) + self.kernel_offset

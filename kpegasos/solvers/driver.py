@@ -1,0 +1,275 @@
+"""What every solver's run does: advance a compiled loop in slices, record, certify, make a result.
+
+A run goes from checkpoint to checkpoint. Between two slices of a loop it listens to its
+`Stopper`; at a checkpoint it evaluates the iterates and decides whether to go on. A solver says
+which loop to run up to where, and which iterates count. Rows are a `RowSource`, of any kind.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from kpegasos.core.averaging import has_clock_over_t
+from kpegasos.core.draws import IndexStream
+from kpegasos.core.problem import Problem, dual_bound, is_impossible, primal
+from kpegasos.core.state import ROW_HITS, Iterate, LoopParameters, State
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource
+from kpegasos.solvers.history import History, Record
+from kpegasos.solvers.result import Result
+from kpegasos.solvers.stopping import Stopper, TimeSlicer
+from kpegasos.utils import tuning
+
+
+class Evaluation(NamedTuple):
+    """An iterate at a checkpoint, and its objective."""
+
+    evaluated: Evaluated
+    objective: float
+
+
+class Certificate(NamedTuple):
+    """Dual bound, gap and relative gap; NaN where there is none."""
+
+    dual_bound: float
+    gap: float
+    relative_gap: float
+
+
+class SolverRun(ABC):
+    """A run that can be advanced, looked at and stopped.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : RowSource
+    state : State
+        Modified in place.
+    stream : IndexStream
+    first : int, default=0
+        Step of the state at which the stream begins.
+    history : History, default=None
+        To which records are added.
+
+    Attributes
+    ----------
+    status : str
+        ``"running"``, or why the run ended; see `Result`.
+    """
+
+    #: The loop that slices run.
+    algorithm: Algorithm
+    #: Steps that other runs of the same fit have done before.
+    steps_before: int = 0
+
+    def __init__(
+        self,
+        problem: Problem,
+        rows: RowSource,
+        state: State,
+        stream: IndexStream,
+        *,
+        first: int = 0,
+        history: History | None = None,
+    ) -> None:
+        self.problem = problem
+        self.rows = rows
+        self.state = state
+        self.history = history if history is not None else History()
+        self.status = "running"
+        self.certified = rows.positive_definite
+        options = state.options
+        self._examples = problem.examples
+        self._parameters = LoopParameters(
+            float(problem.lam),
+            problem.y.size,
+            int(options.batch_size),
+            bool(options.projection),
+            has_clock_over_t(options.average),
+        )
+        self._stream = stream
+        self._stream_begin = first
+        self._first = state.steps
+        self._slicer = TimeSlicer(tuning.FIRST_SLICE)
+        self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
+        state.evaluations += rows.claim_construction()
+
+    # --- what solvers differ in ---
+
+    @abstractmethod
+    def _advance(self, stopper: Stopper) -> str | None:
+        """Go on to the next checkpoint; returns the stopper's reason if that came first."""
+
+    @abstractmethod
+    def _iterates(self) -> list[Iterate]:
+        """The last iterate, and the one to return if that is another."""
+
+    @abstractmethod
+    def _at_end(self) -> bool:
+        """Whether there is no further checkpoint."""
+
+    def _refuse_indefinite(self) -> None:
+        """Act on values that contradict a positive semi-definite kernel."""
+        self.certified = False
+
+    # --- advancing ---
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has come to its end, whatever the reason."""
+        return self.status != "running"
+
+    def stop(self) -> None:
+        """End an unfinished run where it stands."""
+        if not self.finished:
+            self.status = "stopped"
+
+    def advance(self, stopper: Stopper, tol: float | None = None) -> None:
+        """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
+
+        The first slice of a run is done before the stopper is asked, so there always is a model.
+
+        Parameters
+        ----------
+        stopper : Stopper
+        tol : float, default=None
+            Relative gap at which the run ends.
+        """
+        reason = self._advance(stopper)
+        ends = self._at_end() or reason is not None
+        if self._records_here() or ends:
+            self.record()
+        if tol is not None and self.history.records[-1].relative_gap <= tol:
+            self.status = "tolerance"
+        elif reason is not None:
+            self.status = reason
+        elif ends:
+            self.status = "completed"
+        else:
+            self.status = self._stop_reason(stopper) or "running"
+
+    def _records_here(self) -> bool:
+        """Whether checkpoints before the last are recorded."""
+        return True
+
+    def take_steps(self, target: int, stopper: Stopper) -> str | None:
+        """Run the loop up to a step, in slices; returns the stopper's reason if that came first."""
+        state, k = self.state, self._parameters.batch_size
+        reason = None
+        while reason is None and state.steps < target:
+            steps = state.steps
+            end = self._slice_end(min(target, steps + max(1, self._slicer.draws // k)))
+            draws = self._stream.take(
+                (steps - self._stream_begin) * k,
+                (end - self._stream_begin) * k + self.rows.look_ahead(steps * k, k),
+            )
+            with self._on_account() as seconds:
+                self.rows.advance(
+                    self.algorithm,
+                    state.loop,
+                    draws,
+                    (end - steps) * k,
+                    self._examples,
+                    self._parameters,
+                )
+            self._end_slice()
+            self._slicer.done((end - steps) * k, seconds())
+            if state.steps < target:
+                reason = self._stop_reason(stopper)
+        with self._on_account():
+            self.rows.refresh_margins(state.loop, self._examples)
+        return reason
+
+    def _slice_end(self, end: int) -> int:
+        """Where a slice that would end at a step ends instead."""
+        return end
+
+    def _end_slice(self) -> None:  # noqa: B027
+        """Do what is due after a slice."""
+
+    @contextmanager
+    def _on_account(self) -> Iterator:
+        """Charge time and kernel values of a block to the state; yields a clock."""
+        begin, before = time.perf_counter(), self.rows.evaluations
+        yield lambda: time.perf_counter() - begin
+        self.state.seconds += time.perf_counter() - begin
+        self.state.evaluations += self.rows.evaluations - before
+
+    def _stop_reason(self, stopper: Stopper) -> str | None:
+        """The stopper's reason, once the first slice of the run is done."""
+        draws = (self.state.steps - self._first) * self._parameters.batch_size
+        return stopper.reason() if draws >= tuning.FIRST_SLICE else None
+
+    # --- evaluating ---
+
+    def evaluate(self) -> tuple[Evaluation, Evaluation]:
+        """The last iterate and the returned one, as they stand; also raises the dual bound."""
+        if self._evaluated is None or self._evaluated[0] != self.state.steps:
+            found = self.rows.evaluate(self._iterates(), self.state.loop, self._examples)
+            evaluations = [self._certify(evaluated) for evaluated in found]
+            self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
+        return self._evaluated[1:]
+
+    def _certify(self, evaluated: Evaluated) -> Evaluation:
+        objective = primal(evaluated.margins, evaluated.squared_norm, self.problem)
+        if self.certified:
+            bound = dual_bound(evaluated.coef, evaluated.squared_norm, self.problem)
+            self.state.best_dual = max(self.state.best_dual, bound)
+            if is_impossible(objective, self.state.best_dual, evaluated.squared_norm):
+                self._refuse_indefinite()
+        return Evaluation(evaluated, objective)
+
+    def certificate(self, objective: float) -> Certificate:
+        """Dual bound, gap and relative gap of an objective value."""
+        if not self.certified:
+            return Certificate(math.nan, math.nan, math.nan)
+        gap = max(0.0, objective - self.state.best_dual)  # negative by rounding only
+        return Certificate(self.state.best_dual, gap, gap / objective)
+
+    def record(self) -> None:
+        """Add a record of the run as it stands to the history."""
+        last, returned = self.evaluate()
+        state = self.state
+        steps = self.steps_before + state.steps
+        self.history.append(
+            Record(
+                iteration=steps,
+                epoch=steps * state.options.batch_size / self.problem.y.size,
+                seconds=state.seconds,
+                objective_last=last.objective,
+                objective_average=returned.objective,
+                **self.certificate(returned.objective)._asdict(),
+                support_size=int(np.count_nonzero(state.loop.alpha)),
+                kernel_evaluations=state.evaluations,
+                cache_hits=int(state.loop.counters[ROW_HITS]),
+            )
+        )
+
+    def result(self) -> Result:
+        """The model as it stands."""
+        _, returned = self.evaluate()
+        evaluated = returned.evaluated
+        w, intercept = self.rows.primal(evaluated, self._examples)
+        return Result(
+            alpha=self._alpha(),
+            coef=evaluated.coef * self._examples.signed,
+            w=w,
+            intercept=intercept,
+            margins=evaluated.margins,
+            objective=returned.objective,
+            **self.certificate(returned.objective)._asdict(),
+            n_steps=self.state.steps,
+            status=self.status,
+            history=self.history,
+            state=self.state,
+        )
+
+    def _alpha(self) -> np.ndarray:
+        """Counts, or dual variables."""
+        return self.state.loop.alpha

@@ -1,0 +1,198 @@
+"""Convergence curves show the columns of histories, and bounds beside them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from matplotlib import colors
+from pictures import color_of, says, texts
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos.plotting import ConvergenceDisplay
+from kpegasos.theory import average_iterate_bound, weighted_average_bound
+
+CURVES = {
+    "iteration": [1, 10, 100],
+    "epoch": [0.1, 1, 10],
+    "objective_average": [[3.0, 2.0, 1.5], [5.0, 3.0, 1.25], [4.0, 2.5, 1.0]],
+    "objective_last": [[9.0, 9.0, 9.0]] * 3,
+    "dual_bound": [[-1.0, 0.0, 0.5]] * 3,
+}
+
+
+def show(ax, **options):
+    return ConvergenceDisplay.from_history(CURVES, ax=ax, **options)
+
+
+def test_convergence_median_and_band_of_suboptimality(ax):
+    y = "suboptimality"
+    display = show(ax, y=y, optimum=1.0, label="runs", band=(0, 100))
+    line, band = display.lines_[y], display.bands_[y]
+    np.testing.assert_allclose(line.get_ydata(), [3.0, 1.5, 0.25])
+    np.testing.assert_array_equal(line.get_xdata(), [1, 10, 100])
+    corners = band.get_paths()[0].vertices
+    assert (corners[:, 1].min(), corners[:, 1].max()) == (1.0, 4.0)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("iteration", "suboptimality f(w) − f*")
+    assert texts(display.legend_) == ["runs"]
+    assert color_of(band) == colors.to_hex(line.get_color()).upper()
+
+
+def test_convergence_objectives_and_dual_bound_beside_the_optimum(ax):
+    display = show(ax, optimum=0.75)
+    assert list(display.lines_) == ["objective_last", "objective_average", "dual_bound"]
+    names = ["last iterate", "averaged iterate", "dual bound", "f*"]
+    assert texts(display.legend_) == names
+    assert len({line.get_color() for line in display.lines_.values()}) == 3
+    assert set(display.optimum_.get_ydata()) == {0.75}
+    assert ax.get_ylabel() == "objective f(w)"
+    assert show(ax).optimum_ is None
+
+
+def test_convergence_last_iterate(ax):
+    display = show(ax, y="suboptimality_last", optimum=1.0)
+    np.testing.assert_allclose(display.lines_["suboptimality_last"].get_ydata(), 8.0)
+
+
+def test_convergence_what_is_not_positive_is_left_out(ax):
+    display = show(ax, y=["suboptimality"], optimum=1.25)
+    np.testing.assert_allclose(display.lines_["suboptimality"].get_ydata(), [2.75, 1.25, np.nan])
+    assert np.isnan(show(ax).lines_["dual_bound"].get_ydata()[:2]).all()
+
+
+def test_convergence_several_histories_and_another_axis(ax, moons):
+    X, y, _ = moons
+    fits = [PegasosSVC(epochs=5, random_state=seed).fit(X, y) for seed in range(3)]
+    histories = [fit.history_ for fit in fits]
+    display = ConvergenceDisplay.from_history(histories, ax=ax, x="epoch", y="gap", color="black")
+    expected = np.median([history["gap"] for history in histories], axis=0)
+    np.testing.assert_allclose(display.lines_["gap"].get_ydata(), expected)
+    assert display.lines_["gap"].get_color() == "black"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("passes over the data", "certified gap")
+
+
+@pytest.mark.parametrize(
+    ("x", "label"),
+    [
+        ("iteration", "iteration"),
+        ("epoch", "passes over the data"),
+        ("seconds", "time in the solver, s"),
+        ("kernel_evaluations", "kernel evaluations"),
+    ],
+)
+def test_convergence_every_horizontal_axis(ax, moons, x, label):
+    display = ConvergenceDisplay.from_estimator(moons[2], ax=ax, x=x, y="relative_gap")
+    line = display.lines_["relative_gap"]
+    np.testing.assert_array_equal(line.get_xdata(), moons[2].history_[x])
+    assert display.bands_["relative_gap"] is None
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (label, "certified relative gap")
+
+
+def test_convergence_pair_of_several_classes(ax, iris):
+    model = iris[2]
+    display = ConvergenceDisplay.from_estimator(model, pair=(2, 0), ax=ax, y="gap")
+    np.testing.assert_array_equal(display.lines_["gap"].get_ydata(), model.history_[1]["gap"])
+
+
+def test_convergence_bounds_are_functions_of_the_step_whatever_the_axis(ax):
+    display = show(
+        ax, x="epoch", y="suboptimality", optimum=0.5, bounds={"10 / T": lambda T: 10 / T}
+    )
+    line = display.bounds_["10 / T"]
+    np.testing.assert_allclose(line.get_ydata(), 1 / line.get_xdata())
+    assert texts(display.legend_) == ["averaged iterate", "10 / T", "bound vacuous"]
+
+
+def test_convergence_bounds_of_the_theory(ax):
+    bounds = {
+        "average": partial(average_iterate_bound, lam=0.01, radius=1.0),
+        "t-weighted average": partial(weighted_average_bound, lam=0.01, radius=1.0),
+    }
+    display = show(ax, optimum=0.5, y="suboptimality", bounds=bounds)
+    line = display.bounds_["average"]
+    assert line.get_xdata().min() == pytest.approx(3)
+    np.testing.assert_allclose(line.get_ydata(), bounds["average"](line.get_xdata()))
+    # A run that is shorter has none.
+    short = {"iteration": [1, 2], "gap": [2.0, 1.0]}
+    display = ConvergenceDisplay.from_history(short, y="gap", bounds=bounds)
+    assert display.bounds_["average"].get_xdata().size == 0
+    assert display.vacuous_["average"] is None
+
+
+def test_convergence_ground_is_shaded_where_the_bound_says_less_than_no_model(ax):
+    bounds = {"10 / T": lambda T: 10 / T, "small": [0.3, 0.2, 0.1], "large": [3, 2, 1]}
+    display = show(ax, optimum=0.5, bounds=bounds)
+    edges = {
+        name: area.get_paths()[0].vertices[:, 0] if area is not None else None
+        for name, area in display.vacuous_.items()
+    }
+    # 10 / T is at most f(0) − f* = 1/2 from T = 20 on.
+    assert edges["10 / T"].min() == pytest.approx(3), "the theorems hold from 3 on"
+    assert edges["large"].min() == 1
+    assert edges["10 / T"].max() == pytest.approx(20, rel=0.02)
+    assert edges["small"] is None
+    assert edges["large"].max() == 100
+    # Beside objectives, bounds are added to the optimum.
+    np.testing.assert_allclose(display.bounds_["small"].get_ydata(), [0.8, 0.7, 0.6])
+
+
+@pytest.mark.parametrize(("optimum", "end"), [(None, 10 / 0.5), (0.9, 10 / 0.1)])
+def test_convergence_dual_bound_stands_for_an_unknown_optimum(optimum, end):
+    known = {"iteration": [1.0, 10.0, 100.0], "gap": [1.0, 1.0, 1.0]}
+    curves = {"gap": known["gap"]}
+    display = ConvergenceDisplay(positions=known["iteration"], curves=curves, optimum=optimum)
+    display.plot(bounds={"b": lambda T: 10 / T})
+    edge = display.vacuous_["b"].get_paths()[0].vertices[:, 0].max()
+    assert edge == pytest.approx(10 if optimum is None else end, rel=0.02)
+
+
+def test_convergence_legend_is_beside_the_curves(moons):
+    display = ConvergenceDisplay.from_estimator(moons[2])
+    display.figure_.canvas.draw()
+    legend = display.legend_.get_window_extent()
+    assert display.ax_.get_window_extent().x1 < legend.x0
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"y": "suboptimality"}, ("optimum must be given", "got None")),
+        ({"y": ["gap", "dual_bound"]}, ("y must name columns of one kind", "got")),
+        ({"y": []}, ("y must name columns of one kind", r"got \[\]")),
+        ({"x": "cache_hits"}, ("x must be one of", "got 'cache_hits'")),
+        ({"label": "one"}, ("label must name each of the 3 curves", "got 1 names")),
+        ({"bounds": {"b": lambda T: T}}, ("optimum must be given", "got None")),
+        (
+            {"y": "epoch", "bounds": {"b": lambda T: T}},
+            ("bounds must stand beside objectives or suboptimality", "got"),
+        ),
+        (
+            {"optimum": 0.0, "bounds": {"b": lambda T: 1.0}},
+            (r"bounds\['b'\] must have a value for each step", r"got shape \(\)"),
+        ),
+    ],
+)
+def test_convergence_what_does_not_fit_is_refused(ax, options, parts):
+    curves = {**CURVES, "gap": [1, 1, 1], "cache_hits": [1, 2, 3]}
+    with pytest.raises(ValueError, match=says(*parts)):
+        ConvergenceDisplay.from_history(curves, ax=ax, **options)
+
+
+def test_convergence_runs_of_different_length_are_refused(ax):
+    runs = [{"iteration": [1], "gap": [1.0]}, {"iteration": [1, 2], "gap": [1.0, 0.5]}]
+    with pytest.raises(ValueError, match=says(r"same checkpoints, got \[1, 2\]")):
+        ConvergenceDisplay.from_history(runs, ax=ax, y="gap")
+    with pytest.raises(ValueError, match=says("gap must have", "2 checkpoints, got 3")):
+        ConvergenceDisplay(positions=[1, 2], curves={"gap": [1, 2, 3]})
+
+
+def test_convergence_estimators_without_a_history_are_refused(moons, iris):
+    X, y, _ = moons
+    stream = LinearPegasosSVC().partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match=says("history_", "got LinearPegasosSVC")):
+        ConvergenceDisplay.from_estimator(stream)
+    for pair in (None, (0, 0), (0, 7), (0, 1, 2)):
+        with pytest.raises(ValueError, match=says("pair must name two of the", "got")):
+            ConvergenceDisplay.from_estimator(iris[2], pair=pair)

@@ -1,0 +1,207 @@
+"""Decision regions show the predictions, the examples and the support vectors of a model."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib import colors
+from matplotlib import pyplot as plt
+from pictures import color_of, says, texts
+from scipy.sparse import csr_array
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.svm import SVC
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos.plotting import COLORS, DecisionRegionDisplay
+
+
+def pixel(ax, x, y):
+    """Colour of the figure at a data point."""
+    figure = ax.figure
+    figure.canvas.draw()
+    column, row = ax.transData.transform((x, y))
+    image = np.asarray(figure.canvas.buffer_rgba())
+    return image[image.shape[0] - 1 - int(row), int(column), :3] / 255
+
+
+def nearest_class(rgb, n_classes):
+    """Class whose colour, thinned over white, is the nearest."""
+    tints = [0.75 + 0.25 * np.array(colors.to_rgb(color)) for color in COLORS[:n_classes]]
+    return int(np.argmin([np.abs(rgb - tint).sum() for tint in tints]))
+
+
+def test_regions_have_the_colour_of_the_predicted_class(ax, moons):
+    X, y, model = moons
+    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax, legend=False)
+    for group in (*display.points_, display.support_, display.lines_):
+        group.remove()
+    for point in ([-0.5, 1.1], [1.5, -0.6], [0.0, 0.2], [1.0, 0.3]):
+        assert nearest_class(pixel(ax, *point), 2) == model.predict([point])[0]
+
+
+def test_regions_points_lines_and_rings(ax, moons):
+    X, y, model = moons
+    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert [color_of(points) for points in display.points_] == list(COLORS[:2])
+    assert [points.get_label() for points in display.points_] == ["class 0", "class 1"]
+    np.testing.assert_allclose(display.points_[1].get_offsets(), X[y == 1])
+    np.testing.assert_allclose(display.support_.get_offsets(), model.support_vectors_)
+    # The line at zero separates the predictions.
+    np.testing.assert_array_equal(display.lines_.levels, [-1, 0, 1])
+    on_line = display.lines_.get_paths()[1].vertices
+    assert np.abs(model.decision_function(on_line)).max() < 0.1
+
+
+def test_regions_rings_grow_with_the_counts(ax, moons):
+    X, y, model = moons
+    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
+    counts = model.alpha_[model.support_]
+    np.testing.assert_array_equal(display.counts, counts)
+    areas = display.support_.get_sizes()
+    slope = np.diff(areas[np.argsort(counts)])
+    np.testing.assert_allclose(
+        slope, np.diff(np.sort(counts)) * (areas.max() - 20) / counts.max(), atol=1e-9
+    )
+    entries = texts(display.legend_)
+    assert f"support vector, α = {counts.max():,}" in entries
+    assert f"support vector, α = {counts.min():,}" in entries
+
+
+def test_regions_rings_of_several_displays_on_one_scale(ax):
+    rings = [
+        DecisionRegionDisplay.from_predictions(
+            [0, 1], [0, 1], np.zeros((2, 2)), [[0, 0]], [0], support=[0], counts=[5], ax=ax
+        ).plot(ax, max_count=top)
+        for top in (5, 50)
+    ]
+    large, small = (display.support_.get_sizes()[0] for display in rings)
+    assert large > small > 20
+
+
+def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
+    X, y, _ = moons
+    model = SVC().fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y)
+    assert display.ax_.get_xlim()[0] == pytest.approx(X[:, 0].min() - 0.2)
+    np.testing.assert_allclose(display.counts, np.abs(model.dual_coef_[0]))
+    assert "support vector, α = 1" in texts(display.legend_)
+
+
+def test_regions_linear_model_with_support(ax, moons):
+    X, y, _ = moons
+    model = LinearPegasosSVC(random_state=0).fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
+    assert display.support_ is None
+    assert texts(display.legend_) == ["class 0", "class 1", "f(x) = 0", "f(x) = ±1"]
+    display = DecisionRegionDisplay.from_estimator(model, X, y, support=model.support_, ax=ax)
+    np.testing.assert_allclose(display.support_.get_offsets(), X[model.support_])
+    np.testing.assert_array_equal(display.counts, model.alpha_[model.support_])
+
+
+def test_regions_data_frame_names_the_axes(ax, moons):
+    pandas = pytest.importorskip("pandas")
+    X, y, _ = moons
+    frame = pandas.DataFrame(X, columns=["length", "width"])
+    model = PegasosSVC(random_state=0).fit(frame, y)
+    DecisionRegionDisplay.from_estimator(model, frame, y, ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+
+
+def test_regions_several_classes_with_names(ax):
+    X, number = make_blobs(150, centers=4, cluster_std=0.6, random_state=0)
+    y = np.array(["ant", "bee", "cat", "dog"])[number]
+    model = PegasosSVC(random_state=0).fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
+    assert display.lines_ is None
+    assert texts(display.legend_)[:4] == ["ant", "bee", "cat", "dog"]
+    # A support vector of several pairs counts for all of them.
+    np.testing.assert_array_equal(display.counts, model.alpha_.sum(axis=0)[model.support_])
+    for group in (*display.points_, display.support_, display.legend_):
+        group.remove()
+    for label in range(4):
+        centre = X[number == label].mean(axis=0)
+        expected = model.classes_.tolist().index(model.predict([centre])[0])
+        assert nearest_class(pixel(ax, *centre), 4) == expected
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("support", [None, [3, 20, 40]], ids=["own", "rows"])
+def test_regions_counts_are_summed_over_dense_and_sparse_pairs(ax, form, support):
+    X, y = make_blobs(60, centers=3, cluster_std=2.0, random_state=0)
+    model = PegasosSVC(epochs=2, random_state=0).fit(X, y)
+    counts = np.random.default_rng(0).integers(0, 3000, (3, 60))
+    model.alpha_ = form(counts)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, support=support, ax=ax)
+    rows = model.support_ if support is None else support
+    np.testing.assert_array_equal(display.counts, counts.sum(axis=0)[rows])
+    assert f"support vector, α = {display.counts.max():,}" in texts(display.legend_)
+
+
+def test_regions_legend_is_beside_the_data(moons):
+    X, y, model = moons
+    display = DecisionRegionDisplay.from_estimator(model, X, y)
+    display.figure_.canvas.draw()
+    legend, panel = display.legend_.get_window_extent(), display.ax_.get_window_extent()
+    assert panel.x1 < legend.x0
+    assert legend.x1 <= display.figure_.bbox.x1
+
+
+def test_regions_stored_values_give_the_same_lines(moons):
+    X, y, model = moons
+    _, (left, right) = plt.subplots(1, 2)
+    direct = DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=40, ax=left)
+    stored = {"xx": direct.xx, "yy": direct.yy, "values": direct.values, "X": X, "y": y}
+    stored |= {"support": model.support_, "counts": direct.counts}
+    stored = json.loads(json.dumps({key: value.tolist() for key, value in stored.items()}))
+    again = DecisionRegionDisplay.from_predictions(**stored, ax=right)
+    for one, other in zip(direct.lines_.get_paths(), again.lines_.get_paths(), strict=True):
+        np.testing.assert_allclose(one.vertices, other.vertices, atol=1e-6)
+    np.testing.assert_allclose(again.support_.get_offsets(), direct.support_.get_offsets())
+    np.testing.assert_allclose(again.support_.get_sizes(), direct.support_.get_sizes())
+
+
+def test_regions_classes_without_a_cell_keep_colours_in_place(ax):
+    display = DecisionRegionDisplay.from_predictions(
+        [0, 1, 2], [0, 1], [[0, 0, 2], [0, 0, 2]], classes=["a", "b", "c"], ax=ax
+    )
+    assert (display.points_, display.support_) == ([], None)
+    assert nearest_class(pixel(ax, 1.9, 0.5), 3) == 2
+    assert nearest_class(pixel(ax, 0.1, 0.5), 3) == 0
+
+
+def test_regions_no_line_beyond_the_values_and_two_classes_by_default(ax):
+    values = [[-0.5, 0.5], [-0.5, 0.5]]
+    display = DecisionRegionDisplay.from_predictions([0, 1], [0, 1], values, ax=ax)
+    sizes = [len(path.vertices) for path in display.lines_.get_paths()]
+    assert sizes[0] == sizes[2] == 0 < sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"values": np.zeros((3, 2))}, (r"values .*\(n_y, n_x\) = \(2, 3\), got \(3, 2\)",)),
+        ({"X": np.zeros((4, 3)), "y": np.zeros(4)}, (r"X .*\(n, 2\), got \(4, 3\)",)),
+        ({"y": np.zeros(3)}, (r"y .*4 rows of X, got shape \(3,\)",)),
+        ({"counts": [1.0]}, (r"counts .*2 support vectors, got shape \(1,\)",)),
+        ({"counts": [1.0, -1.0]}, ("counts must not be negative, got -1",)),
+    ],
+)
+def test_regions_what_does_not_fit_is_refused(change, parts):
+    good = {"xx": [0, 1, 2], "yy": [0, 1], "values": np.zeros((2, 3))}
+    good |= {"X": np.zeros((4, 2)), "y": np.zeros(4), "support": [0, 1], "classes": [0, 1]}
+    with pytest.raises(ValueError, match=says(*parts)):
+        DecisionRegionDisplay.from_predictions(**{**good, **change})
+    assert not plt.get_fignums(), "no empty figure is left behind"
+
+
+def test_regions_fitted_models_in_the_plane_only(iris):
+    X, y, model = iris
+    with pytest.raises(NotFittedError):
+        DecisionRegionDisplay.from_estimator(PegasosSVC(), X, y)
+    with pytest.raises(ValueError, match="n_features must be equal to 2"):
+        DecisionRegionDisplay.from_estimator(model, X, y)
