@@ -29,7 +29,7 @@ from kpegasos import make_problem, pegasos
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "100 s"
 QUICK_TIME = "10 s"
@@ -70,20 +70,19 @@ def _excess(
     return excess
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each average on each set with each sampling and every seed."""
-    seeds, epochs = (5, 10) if run.quick else (SEEDS, EPOCHS)
-    names = list(LAM_MS)[:2] if run.quick else list(LAM_MS)
+    seeds, epochs = (5, 10) if context.quick else (SEEDS, EPOCHS)
+    names = list(LAM_MS)[:2] if context.quick else list(LAM_MS)
     optima, curves, table = {}, {}, []
-    for name, sampling in run.progress(list(product(names, SAMPLINGS)), "runs"):
+    for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
         m = setting(name).y.size
         steps = _steps(m, epochs)
         find = partial(bracket, name, LAM_MS[name] / m, 1e-6)
-        optima[name] = run.part(f"optimum of {name}", find)
+        optima[name] = context.part(f"optimum of {name}", find)
         work = partial(_excess, name, sampling, steps, seeds, optima[name]["f*"])
-        excess = {
-            kind: np.array(values) for kind, values in run.part(f"{name}, {sampling}", work).items()
-        }
+        found = context.part(f"{name}, {sampling}", work)
+        excess = {kind: np.array(values) for kind, values in found.items()}
         curves[f"{name}, {sampling}"] = {
             "epoch": np.array(steps) / m,
             "lam_T": LAM_MS[name] * np.array(steps) / m,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "18 min"
 QUICK_TIME = "30 s"
@@ -119,14 +119,15 @@ def _growth_jobs(quick: bool) -> list[dict[str, Any]]:
     return jobs
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every solver on every problem, and on growing parts of one."""
     rows = []
-    problems = ["T-shirt or shirt"] if run.quick else list(OURS)
-    for job in run.progress([j for name in problems for j in _jobs(name, run.quick)], "fits"):
+    problems = ["T-shirt or shirt"] if context.quick else list(OURS)
+    jobs = [job for name in problems for job in _jobs(name, context.quick)]
+    for job in context.progress(jobs, "fits"):
         key = f"{job['problem']}, {job['solver']}, {job['setting']}"
         head = {key: job[key] for key in ("problem", "solver", "setting")}
-        rows.append(head | run.part(key, partial(in_a_process, job)))
+        rows.append(head | context.part(key, partial(in_a_process, job)))
     for name in problems:
         of_problem = [row for row in rows if row["problem"] == name]
         bound = max(row["dual_bound"] for row in of_problem if "dual_bound" in row)
@@ -138,9 +139,9 @@ def compute(run: Run) -> dict[str, Any]:
                 for other in others:
                     row[f"times_faster_than_{label}"] = other["fit_seconds"] / row["fit_seconds"]
     growth = []
-    for job in run.progress(_growth_jobs(run.quick), "growing data"):
+    for job in context.progress(_growth_jobs(context.quick), "growing data"):
         key = f"{job['n_samples']}, {job['solver']}, {job['setting']}"
-        result = run.part(key, partial(in_a_process, job))
+        result = context.part(key, partial(in_a_process, job))
         head = {key: job[key] for key in ("n_samples", "solver", "setting")}
         growth.append(head | {key: result[key] for key in ("fit_seconds", "test_accuracy")})
     return {"seeds": [0], "table": rows, "growth": growth, "exponents": _exponents(growth)}

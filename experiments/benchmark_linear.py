@@ -33,7 +33,7 @@ from kpegasos.datasets import load_covtype, make_text_like
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "12 min"
 QUICK_TIME = "25 s"
@@ -188,16 +188,16 @@ def _reached(row: dict[str, Any], optimum: dict[str, float]) -> list[bool]:
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every solver until it has reached all goals."""
     optima, curves = {}, []
-    for name in run.progress(PROBLEMS, "problems"):
-        optima[name] = run.part(f"{name}, optimum", partial(_optimum, name, run.quick))
-        for solver, (_, efforts) in run.progress(_solvers(name, run.quick).items(), name):
+    for name in context.progress(PROBLEMS, "problems"):
+        optima[name] = context.part(f"{name}, optimum", partial(_optimum, name, context.quick))
+        for solver, (_, efforts) in context.progress(_solvers(name, context.quick).items(), name):
             goals = [False] * len(GOALS)
             for effort in efforts:
                 key = f"{name}, {solver}, {effort:g}"
-                row = run.part(key, partial(_measure, name, solver, effort, run.quick))
+                row = context.part(key, partial(_measure, name, solver, effort, context.quick))
                 curves.append({"problem": name, "solver": solver, **row})
                 now = _reached(row, optima[name])
                 goals = [a or b for a, b in zip(goals, now, strict=True)]
@@ -214,10 +214,10 @@ def compute(run: Run) -> dict[str, Any]:
             steps = [row["loop_nanoseconds_a_step"] for row in rows if len(row) > 6]
             line["nanoseconds_a_step"] = min(steps, default=None)
             table.append(line)
-    bandwidth = run.part("bandwidth", _bandwidth)
+    bandwidth = context.part("bandwidth", _bandwidth)
     limits = {}
     for name in optima:
-        X = load(name, run.quick).X
+        X = load(name, context.quick).X
         size = X.data.nbytes + X.indices.nbytes if hasattr(X, "indptr") else X.nbytes
         limits[name] = 1e9 * size / X.shape[0] / bandwidth
     return {

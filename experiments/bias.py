@@ -36,7 +36,7 @@ from kpegasos.solvers.pegasos import PegasosRun
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "3 min"
 QUICK_TIME = "10 s"
@@ -195,17 +195,18 @@ def _runs(name: str, treatment: str, steps: list[int], seeds: int) -> np.ndarray
     return np.array(values)
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every treatment on each set with every seed."""
-    seeds, steps, epochs = (2, list(STEPS[:3]), 200) if run.quick else (SEEDS, list(STEPS), 50_000)
+    seeds, n_moments, epochs = (2, 3, 200) if context.quick else (SEEDS, len(STEPS), 50_000)
+    steps = list(STEPS[:n_moments])
     names = list(TITLES)
     optima = {
-        name: run.part(f"optimum of {name}", partial(_optimum, name, epochs)) for name in names
+        name: context.part(f"optimum of {name}", partial(_optimum, name, epochs)) for name in names
     }
     table, parts = [], [(name, treatment) for name in names for treatment in TREATMENTS]
-    for name, treatment in run.progress(parts, "treatments"):
+    for name, treatment in context.progress(parts, "treatments"):
         work = partial(_runs, name, treatment, steps, seeds)
-        values = np.array(run.part(f"{name}, {treatment}", work))
+        values = np.array(context.part(f"{name}, {treatment}", work))
         excess = np.percentile(values[:, :, 0] - optima[name]["f*"], [20, 50, 80], axis=0)
         off = np.percentile(np.abs(values[:, :, 1] - optima[name]["b*"]), [20, 50, 80], axis=0)
         for i, n_steps in enumerate(steps):

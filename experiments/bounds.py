@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
@@ -115,19 +115,19 @@ def _row(
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run everything, then hold each theorem next to what it is about."""
-    size = 4 if run.quick else len(MORE_STEPS)
-    seeds, more, steps = (50 if run.quick else SEEDS), list(MORE_STEPS[:size]), list(STEPS[:size])
-    bracket = run.part("optimum", _bracket)
+    size, seeds = (4, 50) if context.quick else (len(MORE_STEPS), SEEDS)
+    more, steps = list(MORE_STEPS[:size]), list(STEPS[:size])
+    bracket = context.part("optimum", _bracket)
     optimum, where = bracket["f*"], {"lam": LAM, "radius": bracket["R"]}
 
     rows = []
     procedures = list(product(("uniform", "weighted"), (False, True)))
-    for average, projection in run.progress(procedures, "averages"):
+    for average, projection in context.progress(procedures, "averages"):
         options = {"average": average, "projection": projection, "sampling": "uniform"}
         key = f"{average}, {'with' if projection else 'without'} projection"
-        values = np.array(run.part(key, partial(_averages, more, seeds, options))) - optimum
+        values = np.array(context.part(key, partial(_averages, more, seeds, options))) - optimum
         bounds = average_iterate_bound if average == "uniform" else weighted_average_bound
         source = "MPB 2011, Thm. 1" if average == "uniform" else "Lacoste-Julien et al. 2012"
         for n, column in zip(more, values.T, strict=True):
@@ -139,15 +139,15 @@ def compute(run: Run) -> dict[str, Any]:
                     rows.append(_row(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
 
     options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
-    values = np.array(run.part("full gradient", partial(_averages, more, 1, options))) - optimum
+    values = np.array(context.part("full gradient", partial(_averages, more, 1, options))) - optimum
     for n, column in zip(more, values.T, strict=True):
         bound = convergence_bound(n, **where)
         rows.append(_row("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
 
-    chunks = [
-        run.part(f"iterates from {first}", partial(_iterates, steps, range(first, first + CHUNK)))
-        for first in run.progress(range(0, seeds, CHUNK), "all iterates")
-    ]
+    chunks = []
+    for first in context.progress(range(0, seeds, CHUNK), "all iterates"):
+        work = partial(_iterates, steps, range(first, first + CHUNK))
+        chunks.append(context.part(f"iterates from {first}", work))
     means, random = (
         np.concatenate([chunk[key] for chunk in chunks]) - optimum for key in ("means", "random")
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
@@ -104,13 +104,13 @@ def _rows(name: str, curves: dict[str, Any], optimum: float, steps: int) -> list
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Bracket the optimum, then run every configuration with every seed."""
-    n_draws, seeds = (32_000, 10) if run.quick else (1_000_000, SEEDS)
-    bracket = run.part("optimum", _bracket)
+    n_draws, seeds = (32_000, 10) if context.quick else (1_000_000, SEEDS)
+    bracket = context.part("optimum", _bracket)
     curves = {
-        name: run.part(name, partial(_histories, name, n_draws, seeds))
-        for name in run.progress(CONFIGURATIONS, "configurations")
+        name: context.part(name, partial(_histories, name, n_draws, seeds))
+        for name in context.progress(CONFIGURATIONS, "configurations")
     }
     return {
         "seeds": list(range(seeds)),

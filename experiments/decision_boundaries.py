@@ -20,7 +20,7 @@ from kpegasos.datasets import make_toy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "15 s"
 QUICK_TIME = "10 s"
@@ -101,17 +101,17 @@ def _accuracies(problem: str, epochs: float, tol: float) -> list[dict[str, Any]]
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Fit each kernel, and the RBF kernel over a grid of γ and C, to each problem."""
-    epochs, tol = (2, 0.5) if run.quick else (100, TOL)
+    epochs, tol = (2, 0.5) if context.quick else (100, TOL)
     pairs = [(problem, kernel) for kernel in KERNELS for problem in PROBLEMS]
     fits = [
-        run.part(f"{problem} {kernel}", partial(_panel, problem, kernel, epochs, tol))
-        for problem, kernel in run.progress(pairs, "fits")
+        context.part(f"{problem} {kernel}", partial(_panel, problem, kernel, epochs, tol))
+        for problem, kernel in context.progress(pairs, "fits")
     ]
     grids = [
-        run.part(f"{problem} grid", partial(_accuracies, problem, epochs, tol))
-        for problem in run.progress(PROBLEMS, "grids")
+        context.part(f"{problem} grid", partial(_accuracies, problem, epochs, tol))
+        for problem in context.progress(PROBLEMS, "grids")
     ]
     return {
         "seeds": {"train": 0, "test": 1, "fit": 0},

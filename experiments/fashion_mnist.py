@@ -30,7 +30,7 @@ from kpegasos.datasets import Dataset, load_fashion_mnist
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "9 min"
 QUICK_TIME = "25 s"
@@ -104,15 +104,16 @@ def _measure(name: str, model: Any, data: Dataset, n_train: int, factor: float) 
     return {"row": row, "confusion": confusion_matrix(data.y_test, predicted)}
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train and test each model."""
     data = load_fashion_mnist()
-    n_all = 3000 if run.quick else len(data.y_train)
+    n_all = 3000 if context.quick else len(data.y_train)
     _warm_up()
     fits = {}
-    for name, model, divisor, factor in run.progress(MODELS, "models"):
+    for name, model, divisor, factor in context.progress(MODELS, "models"):
         key = name.format(n=n_all // divisor)
-        fits[key] = run.part(key, partial(_measure, name, model, data, n_all // divisor, factor))
+        work = partial(_measure, name, model, data, n_all // divisor, factor)
+        fits[key] = context.part(key, work)
     return {
         "seeds": [0],
         "table": [fit["row"] for fit in fits.values()],

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "10 s"
@@ -185,19 +185,19 @@ def _theorem(curves: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every configuration with every size, and hold Theorem 3.6 next to the last one."""
-    seeds, fewer = (10, 2) if run.quick else (SEEDS, 0)
+    seeds, fewer = (10, 2) if context.quick else (SEEDS, 0)
     curves: dict[str, dict[str, Any]] = {name: {} for name in CONFIGURATIONS}
     table = []
     parts = [(name, n) for name, setting in CONFIGURATIONS.items() for n in setting["sizes"]]
-    for name, n in run.progress(parts, "configurations and sizes"):
+    for name, n in context.progress(parts, "configurations and sizes"):
         setting = CONFIGURATIONS[name]
         options = {key: setting[key] for key in ("sampling", "average")}
         quarters = np.arange(4 * (setting["decades"] - fewer) + 1) / 4
         steps = [round(step) for step in 10**quarters]
         where = (setting["d"], setting["lam"], n)
-        curve = run.part(f"{name}, n = {n}", partial(_curves, *where, steps, seeds, options))
+        curve = context.part(f"{name}, n = {n}", partial(_curves, *where, steps, seeds, options))
         curves[name][str(n)] = curve
         table.append(_row(name, *where, curve))
     setting = CONFIGURATIONS["theorem"]

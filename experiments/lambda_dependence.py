@@ -26,7 +26,7 @@ from kpegasos import make_problem, pegasos, sdca
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "5 s"
@@ -75,16 +75,16 @@ def _slopes(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return slopes
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each method for each set, λ and seed."""
-    seeds, epochs = (2, EPOCHS[:2]) if run.quick else (SEEDS, EPOCHS)
-    names, lams = (DATA[:1], LAMS[2::2]) if run.quick else (DATA, LAMS)
+    seeds, epochs = (2, EPOCHS[:2]) if context.quick else (SEEDS, EPOCHS)
+    names, lams = (DATA[:1], LAMS[2::2]) if context.quick else (DATA, LAMS)
     table: list[dict[str, Any]] = []
-    for name, lam in run.progress(list(product(names, lams)), "sets and λ"):
+    for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
         key = f"{name}, lam = {lam:.3g}"
         find = partial(bracket, name, lam, TOL, MOST_EPOCHS)
-        optimum = run.part(f"optimum of {key}", find)
-        found = run.part(key, partial(_objectives, name, lam, epochs, seeds))
+        optimum = context.part(f"optimum of {key}", find)
+        found = context.part(key, partial(_objectives, name, lam, epochs, seeds))
         for method, values in found.items():
             for count, column in zip(epochs, np.array(values).T - optimum["f*"], strict=True):
                 low, median, high = np.percentile(column, [20, 50, 80])

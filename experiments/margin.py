@@ -25,7 +25,7 @@ from kpegasos.solvers.pegasos import PegasosRun
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "20 s"
 QUICK_TIME = "5 s"
@@ -157,13 +157,13 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Search all lines, then run Pegasos for each C with every seed."""
-    n_steps, seeds = (10_000, 5) if run.quick else (1_000_000, SEEDS)
-    best = run.part("search", _search)
+    n_steps, seeds = (10_000, 5) if context.quick else (1_000_000, SEEDS)
+    best = context.part("search", _search)
     fits = {
-        f"{C:g}": run.part(f"C = {C:g}", partial(_runs, C, n_steps, seeds))
-        for C in run.progress(CS, "values of C")
+        f"{C:g}": context.part(f"C = {C:g}", partial(_runs, C, n_steps, seeds))
+        for C in context.progress(CS, "values of C")
     }
     table = []
     for C, fit in fits.items():

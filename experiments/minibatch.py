@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "10 s"
@@ -82,20 +82,20 @@ def _knees(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return knees
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each batch size on each set with every seed."""
-    seeds = 2 if run.quick else SEEDS
-    epochs, fixed = (EPOCHS[:2], STEPS[:2]) if run.quick else (EPOCHS, STEPS)
+    seeds = 2 if context.quick else SEEDS
+    epochs, fixed = (EPOCHS[:2], STEPS[:2]) if context.quick else (EPOCHS, STEPS)
     optima, table, sizes = {}, [], {}
-    thin = 2 if run.quick else 1
+    thin = 2 if context.quick else 1
     parts = [(name, method, k) for name in SIZES for method in METHODS for k in SIZES[name][::thin]]
-    for name, method, k in run.progress(parts, "runs"):
+    for name, method, k in context.progress(parts, "runs"):
         m = sizes[name] = setting(name).y.size
         lam = LAM_M / m
-        optima[name] = run.part(f"optimum of {name}", partial(bracket, name, lam, 1e-6))
+        optima[name] = context.part(f"optimum of {name}", partial(bracket, name, lam, 1e-6))
         steps = [*(round(count * m / k) for count in epochs), *fixed]
         work = partial(_finals, name, method, k, steps, seeds)
-        values = np.array(run.part(f"{name}, {method}, k = {k}", work)) - optima[name]["f*"]
+        values = np.array(context.part(f"{name}, {method}, k = {k}", work)) - optima[name]["f*"]
         budgets = [*(("kT", count) for count in epochs), *(("T", count) for count in fixed)]
         for (what, budget), step, column in zip(budgets, steps, values.T, strict=True):
             low, median, high = np.percentile(column, [20, 50, 80])

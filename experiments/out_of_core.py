@@ -32,7 +32,7 @@ from kpegasos.datasets import make_text_like
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -119,16 +119,16 @@ def _in_a_process(**arguments: Any) -> dict[str, Any]:
     return result
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train each way on each amount of data, every time in a process of its own."""
-    n_texts = TEXTS // 10 if run.quick else TEXTS
-    n_test = 2000 if run.quick else TEST_TEXTS
+    n_texts = TEXTS // 10 if context.quick else TEXTS
+    n_test = 2000 if context.quick else TEST_TEXTS
     table = []
     with tempfile.TemporaryDirectory() as name:
         n_features, indptr = _write(Path(name), n_texts * max(FACTORS), n_test)
-        for factor in run.progress(FACTORS, "amounts of data"):
+        for factor in context.progress(FACTORS, "amounts of data"):
             n_samples = factor * n_texts
-            for way in run.progress(list(WAYS), "ways"):
+            for way in context.progress(list(WAYS), "ways"):
                 limit = 0 if way == "memory" else LIMIT_MB
                 job = partial(
                     _in_a_process,
@@ -139,7 +139,7 @@ def compute(run: Run) -> dict[str, Any]:
                     way=way,
                     limit_mb=limit,
                 )
-                result = run.part(f"{factor} {way}", job)
+                result = context.part(f"{factor} {way}", job)
                 data_mb = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
                 table.append(
                     {"way": way, "factor": factor, "texts": n_samples, "data_mb": data_mb, **result}

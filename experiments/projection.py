@@ -25,7 +25,7 @@ from kpegasos import make_problem, pegasos
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "70 s"
 QUICK_TIME = "10 s"
@@ -76,19 +76,19 @@ def _row(name: str, lam: float, iterate: str, curve: dict[str, Any]) -> dict[str
     return row
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run with and without the projection for each set, λ and seed."""
-    seeds, most = (5, 30_000) if run.quick else (SEEDS, MOST_STEPS)
-    names, lams = (DATA[:2], LAMS[:4]) if run.quick else (DATA, LAMS)
+    seeds, most = (5, 30_000) if context.quick else (SEEDS, MOST_STEPS)
+    names, lams = (DATA[:2], LAMS[:4]) if context.quick else (DATA, LAMS)
     optima: dict[str, dict[str, Any]] = {name: {} for name in names}
     curves: dict[str, dict[str, Any]] = {name: {} for name in names}
     table = []
-    for name, lam in run.progress(list(product(names, lams)), "sets and λ"):
+    for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
         key, steps = f"{name}, lam = {lam:g}", _steps(lam, most)
         find = partial(bracket, name, lam, 1e-6, 2000)
-        found = optima[name][f"{lam:g}"] = run.part(f"optimum of {key}", find)
+        found = optima[name][f"{lam:g}"] = context.part(f"optimum of {key}", find)
         without, projected = (
-            run.part(
+            context.part(
                 f"{key}, {'with' if on else 'without'}",
                 partial(_objectives, name, lam, steps, seeds, on),
             )

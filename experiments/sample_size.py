@@ -28,7 +28,7 @@ from kpegasos.datasets import make_text_like
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "15 s"
@@ -136,22 +136,20 @@ def _exponent(x: list[float], y: list[float]) -> float:
     return float(np.polyfit(np.log(np.array(x)[good]), np.log(np.array(y)[good]), 1)[0])
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Measure against m at one λ, and against λ at one m."""
-    seeds = range(2 if run.quick else 9)
-    target = 1.1 * run.part("best error", partial(_best_error, run.quick))
+    seeds = range(2 if context.quick else 9)
+    target = 1.1 * context.part("best error", partial(_best_error, context.quick))
     by_size, by_lam = [], []
-    for n_samples in run.progress(_sizes(run.quick), "examples"):
-        runs = [
-            run.part(f"m {n_samples}, {s}", partial(_to_accuracy, n_samples, target, s, run.quick))
-            for s in seeds
-        ]
+    for n_samples in context.progress(_sizes(context.quick), "examples"):
+        work = partial(_to_accuracy, n_samples, target, quick=context.quick)
+        runs = [context.part(f"m {n_samples}, {seed}", partial(work, seed)) for seed in seeds]
         columns = ("steps", "seconds", "fit_seconds")
         medians = {c: float(np.median(np.array([r[c] for r in runs], float))) for c in columns}
         by_size.append({"m": n_samples, **medians})
-    for lam in run.progress(LAMS[:2] if run.quick else LAMS, "λ"):
+    for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ"):
         runs = [
-            run.part(f"lam {lam:g}, {s}", partial(_to_epsilon, lam, s, run.quick))
+            context.part(f"lam {lam:g}, {s}", partial(_to_epsilon, lam, s, context.quick))
             for s in seeds[:3]
         ]
         medians = {

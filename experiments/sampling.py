@@ -30,7 +30,7 @@ from kpegasos.solvers.stopping import Stopper
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "35 s"
 QUICK_TIME = "10 s"
@@ -94,18 +94,18 @@ def _row(
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each sampling on each set with every seed."""
-    seeds, ends = (5, EPOCHS[:5]) if run.quick else (SEEDS, EPOCHS)
-    names = DATA[:2] if run.quick else DATA
+    seeds, ends = (5, EPOCHS[:5]) if context.quick else (SEEDS, EPOCHS)
+    names = DATA[:2] if context.quick else DATA
     middles = [end - 0.5 for end in ends]
     optima, curves, sizes = {}, {}, {}
-    for name, sampling in run.progress(list(product(names, SAMPLINGS)), "runs"):
+    for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
         sizes[name] = setting(name).y.size
         find = partial(bracket, name, LAM_M / sizes[name], 1e-6)
-        optima[name] = run.part(f"optimum of {name}", find)
+        optima[name] = context.part(f"optimum of {name}", find)
         work = partial(_curves, name, sampling, sorted([*ends, *middles]), seeds)
-        curves[name, sampling] = run.part(f"{name}, {sampling}", work)
+        curves[name, sampling] = context.part(f"{name}, {sampling}", work)
     excess = {
         (*key, iterate): np.array(curve[iterate]) - optima[key[0]]["f*"]
         for key, curve in curves.items()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "20 s"
 QUICK_TIME = "10 s"
@@ -226,17 +226,17 @@ def _table(
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every rule."""
-    n_steps, seeds = (10_000, 2) if run.quick else (N_STEPS, SEEDS)
-    lams = LAMS[:3] if run.quick else LAMS
-    kernel = run.part("kernel rules", partial(_kernel_rules, n_steps, seeds))
-    full = run.part("full gradient", partial(_gradients, min(n_steps, 10_000)))
-    zero = run.part("step zero", _zero)
+    n_steps, seeds = (10_000, 2) if context.quick else (N_STEPS, SEEDS)
+    lams = LAMS[:3] if context.quick else LAMS
+    kernel = context.part("kernel rules", partial(_kernel_rules, n_steps, seeds))
+    full = context.part("full gradient", partial(_gradients, min(n_steps, 10_000)))
+    zero = context.part("step zero", _zero)
     runtimes: dict[str, list[Any]] = {str(m): [] for m in SIZES}
-    for m, lam in run.progress(list(product(SIZES, lams)), "runtimes"):
+    for m, lam in context.progress(list(product(SIZES, lams)), "runtimes"):
         work = partial(_runtimes, m, lam, seeds, MOST_STEPS)
-        runtimes[str(m)].append(run.part(f"m = {m}, lam = {lam:g}", work))
+        runtimes[str(m)].append(context.part(f"m = {m}, lam = {lam:g}", work))
     medians = np.array([[np.median(reached) for reached in own] for own in runtimes.values()])
     # For the larger λ the first steps are nearly enough.
     slope = np.polyfit(np.log(lams[-3:]), np.log(medians[:, -3:]).mean(axis=0), 1)[0]

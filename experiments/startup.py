@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
@@ -42,11 +42,11 @@ def _seconds(job: str, cache: str) -> float:
     return time.perf_counter() - begin
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Time each job in fresh processes, in turn."""
-    repeats = 2 if run.quick else 7
+    repeats = 2 if context.quick else 7
     seconds: dict[str, list[float]] = {name: [] for name in (*JOBS, COLD)}
-    for _ in run.progress(range(repeats), "fresh processes"):
+    for _ in context.progress(range(repeats), "fresh processes"):
         with tempfile.TemporaryDirectory() as cache:
             seconds[COLD].append(_seconds(JOBS["PegasosSVC().fit, warm"], cache))
             for name, job in JOBS.items():

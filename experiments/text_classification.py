@@ -27,7 +27,7 @@ from kpegasos.datasets import make_text_like
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "3 min"
 QUICK_TIME = "10 s"
@@ -82,10 +82,10 @@ def _curve(average: str | None, sampling: str, seed: int, quick: bool) -> dict[s
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Follow one run a seed and average."""
-    seeds = range(1 if run.quick else 3)
-    optimum = run.part("optimum", partial(_optimum, run.quick))
+    seeds = range(1 if context.quick else 3)
+    optimum = context.part("optimum", partial(_optimum, context.quick))
     jobs = [
         (label, average, sampling, seed)
         for sampling in ("block", "permutation")
@@ -94,10 +94,10 @@ def compute(run: Run) -> dict[str, Any]:
         if sampling == "block" or label == "t-weighted"
     ]
     curves: dict[str, list[dict[str, Any]]] = {}
-    for label, average, sampling, seed in run.progress(jobs, "runs"):
+    for label, average, sampling, seed in context.progress(jobs, "runs"):
         key = label if sampling == "block" else f"{label}, permutation"
-        part = partial(_curve, average, sampling, seed, run.quick)
-        curves.setdefault(key, []).append(run.part(f"{key}, {seed}", part))
+        part = partial(_curve, average, sampling, seed, context.quick)
+        curves.setdefault(key, []).append(context.part(f"{key}, {seed}", part))
     table = []
     medians = {}
     for key, runs in curves.items():
