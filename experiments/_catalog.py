@@ -63,13 +63,11 @@ class Experiment:
         return cls(path, summary, times.get("FULL_TIME", "?"), times.get("QUICK_TIME", "?"))
 
     def sources(self) -> list[Path]:
-        """Return the files that its results depend on: its own, and the helpers that it imports."""
-        tree = ast.parse(self.path.read_bytes(), filename=str(self.path))
-        modules = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
-        helpers = [module.removeprefix("experiments.") for module in modules]
-        helpers = [name for name in helpers if name.startswith("_") and name not in _DRAWING]
-        paths = [self.path.with_name(f"{name}.py") for name in helpers]
-        return [self.path, *(path for path in paths if path.exists())]
+        """Return the files that its results depend on: its own, and the helpers that it needs."""
+        found = [self.path]
+        for path in found:  # which grows, as helpers import helpers
+            found += [helper for helper in _helpers(path) if helper not in found]
+        return found
 
     def load(self) -> ModuleType:
         """Import the module, with a matplotlib that opens no windows."""
@@ -84,6 +82,15 @@ class Experiment:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
+
+
+def _helpers(path: Path) -> list[Path]:
+    """Return the helpers that a module imports, without those that only draw."""
+    tree = ast.parse(path.read_bytes(), filename=str(path))
+    modules = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
+    names = [module.removeprefix("experiments.") for module in modules]
+    names = [name for name in names if name.startswith("_") and name not in _DRAWING]
+    return [helper for name in names if (helper := path.with_name(f"{name}.py")).exists()]
 
 
 def discover(folder: Path = HERE) -> dict[str, Experiment]:

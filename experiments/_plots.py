@@ -1,4 +1,4 @@
-"""What the figures share: the palette, bands of percentiles, logarithmic axes, legends outside.
+"""What the figures share: the palette, bands, logarithmic axes, legends outside.
 
 Nothing is imported that a measurement would notice: experiments import this module before they
 know whether they are to compute or to draw.
@@ -6,7 +6,7 @@ know whether they are to compute or to draw.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
 DARK_GREY, GREY, SILVER, LIGHT_GREY = "#666666", "#999999", "#BBBBBB", "#DDDDDD"
-
-
-def percentiles(values: ArrayLike, axis: int = 0) -> np.ndarray:
-    """Return the 20%, 50% and 80% percentiles, which `band` shows, along an axis of the runs."""
-    return np.percentile(values, [20, 50, 80], axis=axis)
 
 
 def band(
@@ -54,18 +49,9 @@ def band(
     ax.fill_between(x, low, high, color=color, alpha=alpha, linewidth=0)
 
 
-def columns(rows: Iterable[dict[str, Any]], *keys: str) -> list[list[Any]]:
-    """Return columns of a table, a list for each key."""
-    rows = list(rows)
-    return [[row[key] for row in rows] for key in keys]
-
-
-def where(rows: Iterable[dict[str, Any]], **values: Any) -> list[dict[str, Any]]:
-    """Return the rows of a table that have these values."""
-    return [row for row in rows if all(row[key] == value for key, value in values.items())]
-
-
-def log_log(ax: Axes, *, alpha: float = 0.25, which: Literal["major", "both"] = "major", **properties: Any) -> None:
+def log_log(
+    ax: Axes, *, alpha: float = 0.25, which: Literal["major", "both"] = "major", **properties: Any
+) -> None:
     """Make both axes logarithmic, with a grid of some opacity.
 
     Parameters

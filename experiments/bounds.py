@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import legend_below, log_log
+from experiments._tables import select
 from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy
 from kpegasos.theory import (
@@ -182,7 +184,7 @@ def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]
     """
     verdicts = []
     for statement, source in dict.fromkeys((row["statement"], row["source"]) for row in rows):
-        own = [row for row in rows if (row["statement"], row["source"]) == (statement, source)]
+        own = select(rows, statement=statement, source=source)
         held = all(
             row["measured"] <= row["bound"]
             if row["delta"] is None
@@ -214,7 +216,7 @@ def plot(results: dict[str, Any]) -> Figure:
     figure, axes = plt.subplots(2, 2, figsize=(9, 8.2), sharey=True)
 
     def draw(ax: Axes, x: str, label: str, color: str, **where: Any) -> None:
-        rows = [row for row in table if all(row[key] == value for key, value in where.items())]
+        rows = select(table, **where)
         positions = [row[x] for row in rows]
         ax.plot(positions, [row["measured"] for row in rows], "o-", ms=4, color=color, label=label)
         ax.plot(positions, [row["bound"] for row in rows], "--", color=color)
@@ -245,25 +247,20 @@ def plot(results: dict[str, Any]) -> Figure:
     )
 
     for ax in axes.flat:
-        ax.set(xscale="log", yscale="log", ylim=(1e-7, 1e3))
+        log_log(ax, ylim=(1e-7, 1e3))
         ax.axhspan(trivial, 1e3, color="0.9", zorder=0)
-        ax.grid(alpha=0.25)
         ax.legend(frameon=False, fontsize=10, loc="lower left")
     for ax in (without, projected, single):
         ax.set_xlabel("steps T")
     for ax in axes[:, 0]:
         ax.set_ylabel("excess objective f(w) − f*")
-    figure.legend(
-        [
-            Line2D([], [], color="black", marker="o", ms=4),
-            Line2D([], [], color="black", linestyle="--"),
-            plt.Rectangle((0, 0), 1, 1, color="0.9"),
-        ],
-        ["measured", "bound", "vacuous: above f(0) − f*"],
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-    )
+    handles = [
+        Line2D([], [], color="black", marker="o", ms=4),
+        Line2D([], [], color="black", linestyle="--"),
+        plt.Rectangle((0, 0), 1, 1, color="0.9"),
+    ]
+    labels = ["measured", "bound", "vacuous: above f(0) − f*"]
+    legend_below(figure, (handles, labels), ncols=3)
     violated = sum(verdict["verdict"] != "holds" for verdict in results["verdicts"])
     figure.suptitle(
         f"{len(results['verdicts'])} bounds, {violated or 'none'} violated in "

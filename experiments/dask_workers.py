@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from experiments._plots import BLUE, LIGHT_GREY, VERMILION
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import make_text_like
 from kpegasos.large.dask import fit_dask
@@ -134,7 +135,7 @@ def plot(results: dict[str, Any]) -> Figure:
         groups.setdefault(name, []).append(row)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
     for position, rows in enumerate(groups.values()):
-        color = "#D55E00" if rows[0]["workers"] else "#0072B2"
+        color = VERMILION if rows[0]["workers"] else BLUE
         for ax, key in ((left, "test_error"), (right, "seconds")):
             values = [row[key] for row in rows]
             ax.plot(values, [position] * len(values), "o", color=color, alpha=0.6)
@@ -142,7 +143,7 @@ def plot(results: dict[str, Any]) -> Figure:
     left.set_yticks(range(len(groups)), list(groups))
     left.invert_yaxis()
     one = np.median([row["test_error"] for row in next(iter(groups.values()))])
-    left.axvspan(one - 0.003, one + 0.003, color="#DDDDDD", zorder=0)
+    left.axvspan(one - 0.003, one + 0.003, color=LIGHT_GREY, zorder=0)
     left.set_xlim(one - 0.0045, one + 0.0045)
     left.xaxis.set_major_formatter(PercentFormatter(1, decimals=1))
     left.set(xlabel="test error (grey: one process ± 0.3 points)")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments._plots import VERMILION, legend_below
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
@@ -159,7 +160,7 @@ def plot(results: dict[str, Any]) -> Figure:
         (best,) = ax.plot(gammas[j], cs[i], "k*", markersize=11, markeredgecolor="white")
         short = np.reshape([row["relative_gap"] > results["tol"] for row in found], shape)
         across, along = np.nonzero(short)[::-1]
-        (missed,) = ax.plot(gammas[across], cs[along], "x", color="#D55E00", markersize=5)
+        (missed,) = ax.plot(gammas[across], cs[along], "x", color=VERMILION, markersize=5)
         ax.set_title(f"best {accuracies.max():.1%}", fontsize=10, pad=3)
         ax.set(xlabel="log₁₀ γ", xticks=[-1, 0, 1, 2], yticks=[])
     axes[-1, 0].set(yticks=[-2, 0, 2])
@@ -172,7 +173,7 @@ def plot(results: dict[str, Any]) -> Figure:
     handles, labels = display.legend_entries()
     handles += [best, missed]
     labels += ["best", f"gap above {results['tol']:.1%}"]
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
+    legend_below(figure, (handles, labels), ncols=6, fontsize=10)
     figure.suptitle(
         f"Kernels at C = {results['C']:g}: test accuracy and number of support vectors", fontsize=12
     )

@@ -23,6 +23,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
+from experiments._plots import VERMILION
 from kpegasos import PegasosSVC
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def plot(results: dict[str, Any]) -> Figure:
         best = np.unravel_index(ours.argmax(), ours.shape)
         corner = (best[1] - 0.5, best[0] - 0.5)
         frame = plt.Rectangle(
-            corner, 1, 1, fill=False, edgecolor="#D55E00", linewidth=2.5, clip_on=False
+            corner, 1, 1, fill=False, edgecolor=VERMILION, linewidth=2.5, clip_on=False
         )
         above.add_patch(frame)
         test = by_model["PegasosSVC"]["test_accuracy"]

@@ -24,6 +24,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC, LinearSVC
 
+from experiments._plots import BLUE, DARK_GREY, LIGHT_GREY, VERMILION
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import Dataset, load_fashion_mnist
 
@@ -130,7 +131,7 @@ def plot(results: dict[str, Any]) -> Figure:
 
     figure, (above, below) = plt.subplots(2, 1, figsize=(9, 11), height_ratios=[4, 7])
     rows = [
-        (name, accuracy, "", "#666666")
+        (name, accuracy, "", DARK_GREY)
         for name, accuracy in sorted(results["reported"].items(), key=lambda item: item[1])
     ]
     for row in sorted(results["table"], key=lambda row: row["test_accuracy"]):
@@ -140,10 +141,10 @@ def plot(results: dict[str, Any]) -> Figure:
             note += f", gap {row['median_relative_gap']:.2f}"
         elif row["convergence_warning"]:
             note += ", not converged"
-        color = "#D55E00" if is_ours else "#0072B2"
+        color = VERMILION if is_ours else BLUE
         rows.append((row["model"], row["test_accuracy"], note, color))
     names, accuracies, notes, colors = zip(*rows, strict=True)
-    above.hlines(names, 0, accuracies, color="#DDDDDD", linewidth=1)
+    above.hlines(names, 0, accuracies, color=LIGHT_GREY, linewidth=1)
     above.scatter(accuracies, names, c=colors, s=50, zorder=3)
     for name, accuracy, note in zip(names, accuracies, notes, strict=True):
         above.annotate(

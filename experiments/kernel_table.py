@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from experiments._kernel_peers import in_a_process, installed, load
+from experiments._kernel_peers import expansion, in_a_process, installed, load
+from experiments._plots import BLUE, GREY, VERMILION
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos
 from kpegasos.datasets import load_usps
-from kpegasos.kernels.matrix import kernel_decision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,10 +123,7 @@ def _pegasos(name: str, optimum: float, quick: bool) -> dict[str, Any]:
                 if kind == "average":
                     coef = run.result().coef
                     support = np.flatnonzero(coef)
-                    kernel = RBF(published["gamma"])
-                    decision = kernel_decision(kernel, X_test, X[support], coef[support][None, :])[
-                        :, 0
-                    ]
+                    decision = expansion(published["gamma"], X_test, X[support], coef[support])
                     predicted = np.where(decision > 0, np.unique(y)[1], np.unique(y)[0])
                     errors.append(float(np.mean(predicted != y_test)))
         return len(reached) == 2
@@ -266,11 +263,11 @@ def plot(results: dict[str, Any]) -> Figure:
     }
     then = {f"{solver}, 2011": f"published_{solver}_seconds" for solver in SOLVERS}
     for ax, row in zip(axes, table, strict=True):
-        for columns, color in ((now, "#D55E00"), (then, "#999999")):
+        for columns, color in ((now, VERMILION), (then, GREY)):
             for label, key in columns.items():
                 seconds = row.get(key)
                 peer = label.endswith("SVC")
-                ax.barh(label, seconds or 0, color="#0072B2" if peer else color, left=0)
+                ax.barh(label, seconds or 0, color=BLUE if peer else color, left=0)
                 missing = " not reached" if key in row else " not run"
                 text = f" {seconds:,.{0 if seconds >= 100 else 2}f} s" if seconds else missing
                 ax.text(seconds or 0.1, label, text, va="center", fontsize=10)

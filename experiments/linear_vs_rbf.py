@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import legend_below
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
@@ -97,7 +98,6 @@ def plot(results: dict[str, Any]) -> Figure:
         problem, kernel = (name.get(row[key], row[key]) for key in ("problem", "kernel"))
         ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}", fontsize=12)
         ax.set(xticks=[], yticks=[])
-    entries = display.legend_entries()
-    figure.legend(*entries, loc="outside lower center", ncols=5, frameon=False)
+    legend_below(figure, display.legend_entries(), ncols=5)
     figure.suptitle("PegasosSVC: decision regions and test accuracy")
     return figure

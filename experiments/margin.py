@@ -19,8 +19,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
+from experiments._plots import BLUE, GREEN, GREY, ORANGE, PURPLE, band, legend_below
+from experiments._tables import percentiles, summary
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
-from kpegasos.solvers.pegasos import PegasosRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,8 +36,7 @@ CS = (0.1, 1.0, 10.0, 100.0)
 SHOWN_C = 10.0
 SEEDS = 15
 N_LINES, N_DRAWN, GRID = 400, 12, 40
-GREY = "#999999"
-COLORS = {"0.1": "#CC79A7", "1": "#E69F00", "10": "#0072B2", "100": "#009E73"}
+COLORS = {"0.1": PURPLE, "1": ORANGE, "10": BLUE, "100": GREEN}
 
 
 def _data() -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +113,7 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
         along: list[float] = []
         margins.append(along)
 
-        def note(run: PegasosRun, along: list[float] = along) -> None:
+        def note(run: Any, along: list[float] = along) -> None:
             along.append(_margin(run.result(), signs))
 
         result = pegasos(
@@ -168,16 +168,13 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     table = []
     for C, fit in fits.items():
         shares = np.array(fit["margin"])[:, -1] / best["margin"]
-        low, median, high = np.percentile(shares, [20, 50, 80])
         table.append(
             {
                 "C": float(C),
                 "optimum_share": fit["optimum"]["margin"] / best["margin"],
                 "optimum_degrees_off": fit["optimum"]["degrees"] - best["degrees"],
                 "optimum_relative_gap": fit["optimum"]["gap"],
-                "pegasos_share": median,
-                "pegasos_share_20": low,
-                "pegasos_share_80": high,
+                **summary("pegasos_share", shares),
                 "pegasos_relative_gap": np.median(fit["gap"]),
                 "passes": n_steps / N_SAMPLES,
             }
@@ -234,10 +231,7 @@ def plot(results: dict[str, Any]) -> Figure:
 
     for C, runs in results["curves"].items():
         shares = np.array(runs["margin"]) / best["margin"]
-        low, median, high = np.percentile(shares, [20, 50, 80], axis=0)
-        band = {"color": COLORS[C], "alpha": 0.2, "linewidth": 0}
-        along.plot(runs["iteration"], median, color=COLORS[C])
-        along.fill_between(runs["iteration"], low, high, **band)
+        band(along, runs["iteration"], percentiles(shares), color=COLORS[C])
     for row in results["table"]:
         color = COLORS[f"{row['C']:g}"]
         along.axhline(row["optimum_share"], color=color, linewidth=1, linestyle="dotted")
@@ -256,13 +250,7 @@ def plot(results: dict[str, Any]) -> Figure:
     handles += [dots, *tops, *models]
     labels += ["separating line", "best of its direction"]
     labels += [f"Pegasos, C = {C}" for C in results["models"]]
-    below: dict[str, Any] = {
-        "loc": "outside lower center",
-        "ncols": 4,
-        "frameon": False,
-        "fontsize": 10,
-    }
-    figure.legend(handles, labels, **below)
+    legend_below(figure, (handles, labels), ncols=4, fontsize=10)
     figure.suptitle(
         f"The largest margin: m = {results['n_samples']}, linear kernel; "
         f"median of {len(results['seeds'])} runs, 20–80% band",

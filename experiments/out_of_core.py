@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from experiments._plots import BLUE, DARK_GREY, VERMILION
 from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
 from kpegasos.datasets import make_text_like
 
@@ -159,15 +160,15 @@ def plot(results: dict[str, Any]) -> Figure:
     from matplotlib.ticker import PercentFormatter
 
     figure, (left, right) = plt.subplots(1, 2)
-    shown = {"chunks": ("#D55E00", "o-"), "memory": ("#0072B2", "s-")}
+    shown = {"chunks": (VERMILION, "o-"), "memory": (BLUE, "s-")}
     for way, (color, style) in shown.items():
         rows = [row for row in results["table"] if row["way"] == way]
         sizes = [row["data_mb"] for row in rows]
         left.plot(sizes, [row["peak_mb"] for row in rows], style, color=color, label=WAYS[way])
         right.plot(sizes, [row["test_error"] for row in rows], style, color=color, label=WAYS[way])
-    left.axhline(results["limit_mb"], color="#666666", linestyle="--", linewidth=1)
+    left.axhline(results["limit_mb"], color=DARK_GREY, linestyle="--", linewidth=1)
     left.text(
-        left.get_xlim()[0], results["limit_mb"], " limit", va="bottom", color="#666666", fontsize=9
+        left.get_xlim()[0], results["limit_mb"], " limit", va="bottom", color=DARK_GREY, fontsize=9
     )
     failed = [
         row["data_mb"]
@@ -186,9 +187,9 @@ def plot(results: dict[str, Any]) -> Figure:
     left.set(xlabel="data, MiB", ylabel="peak memory of the process, MiB", ylim=(0, None))
     left.set_title("Memory")
     left.legend(fontsize=9)
-    right.axhline(0.06, color="#666666", linestyle="--", linewidth=1)
+    right.axhline(0.06, color=DARK_GREY, linestyle="--", linewidth=1)
     right.text(
-        right.get_xlim()[0], 0.06, " flipped labels", va="bottom", color="#666666", fontsize=9
+        right.get_xlim()[0], 0.06, " flipped labels", va="bottom", color=DARK_GREY, fontsize=9
     )
     right.set(xlabel="data, MiB", ylabel="test error", ylim=(0.055, 0.07))
     right.yaxis.set_major_formatter(PercentFormatter(1, decimals=1))

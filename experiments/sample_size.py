@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import BLUE, GREY, VERMILION, log_log
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import make_text_like
 
@@ -183,14 +184,14 @@ def plot(results: dict[str, Any]) -> Figure:
     exponents = results["exponents"]
     sizes = [row["m"] for row in results["by_size"]]
     lines = {
-        "seconds": ("in the solver", "#D55E00", "o"),
-        "fit_seconds": ("whole fit, with certificate", "#0072B2", "s"),
+        "seconds": ("in the solver", VERMILION, "o"),
+        "fit_seconds": ("whole fit, with certificate", BLUE, "s"),
     }
     for column, (label, color, marker) in lines.items():
         seconds = [row[column] for row in results["by_size"]]
         text = f"{label}: ∝ m^{exponents[column]:.2f}"
         left.plot(sizes, seconds, color=color, marker=marker, label=text)
-    left.set(xscale="log", yscale="log", xlabel="documents m")
+    log_log(left, alpha=0.3, which="both", xlabel="documents m")
     left.set_ylabel(f"seconds to a test error of {100 * results['target_error']:.2f}%")
     left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     left.xaxis.set_minor_formatter(NullFormatter())
@@ -199,12 +200,10 @@ def plot(results: dict[str, Any]) -> Figure:
     lams = [row["lam"] for row in results["by_lam"]]
     seconds = [row["seconds"] for row in results["by_lam"]]
     text = f"in the solver: ∝ λ^{exponents['seconds against lam']:.2f}"
-    right.plot(lams, seconds, color="#D55E00", marker="o", label=text)
-    right.plot(
-        lams, [seconds[0] * lams[0] / lam for lam in lams], color="#999999", ls=":", label="1/λ"
-    )
-    right.set(xscale="log", yscale="log", xlabel="λ", ylabel=f"seconds to f* + {EPSILON:g}")
+    right.plot(lams, seconds, color=VERMILION, marker="o", label=text)
+    right.plot(lams, [seconds[0] * lams[0] / lam for lam in lams], color=GREY, ls=":", label="1/λ")
+    label = f"seconds to f* + {EPSILON:g}"
+    log_log(right, alpha=0.3, which="both", xlabel="λ", ylabel=label)
     for ax in (left, right):
-        ax.grid(alpha=0.3, which="both")
         ax.legend()
     return figure

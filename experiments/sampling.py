@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import band, legend_below, log_log
 from experiments._settings import bracket, setting
+from experiments._tables import percentiles, summary
 from kpegasos import make_problem
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.state import PegasosOptions, new_state
@@ -81,16 +83,14 @@ def _curves(name: str, sampling: str, epochs: list[float], seeds: int) -> dict[s
 def _row(
     name: str, sampling: str, iterate: str, at: str, values: np.ndarray, base: np.ndarray
 ) -> dict[str, Any]:
-    low, median, high = np.percentile(values, [20, 50, 80])
+    excess = summary("suboptimality", values)
     return {
         "data": name,
         "iterate": iterate,
         "at": at,
         "sampling": sampling,
-        "suboptimality": median,
-        "suboptimality_20": low,
-        "suboptimality_80": high,
-        "over_new_permutations": median / np.median(base),
+        **excess,
+        "over_new_permutations": excess["suboptimality"] / np.median(base),
     }
 
 
@@ -157,14 +157,14 @@ def plot(results: dict[str, Any]) -> Figure:
             for where, line, fill in (("end", "-", "full"), ("middle", ":", "none")):
                 curve = panels[f"{iterate}, {where}"]
                 for i, sampling in enumerate(SAMPLINGS):
-                    low, median, high = np.percentile(curve[sampling], [20, 50, 80], axis=0)
+                    shown = percentiles(curve[sampling])
                     style: dict[str, Any] = {"color": f"C{i}", "ls": line, "fillstyle": fill}
-                    ax.plot(curve["epoch"], median, marker=markers[sampling], ms=5, **style)
+                    style |= {"marker": markers[sampling], "ms": 5}
                     if where == "end":
-                        band = {"color": f"C{i}", "alpha": 0.2, "linewidth": 0}
-                        ax.fill_between(curve["epoch"], low, high, **band)
-            ax.set(xscale="log", yscale="log")
-            ax.grid(alpha=0.25)
+                        band(ax, curve["epoch"], shown, **style)
+                    else:
+                        ax.plot(curve["epoch"], shown[1], **style)
+            log_log(ax)
         column[0].set_title(
             f"{results['titles'][name]}\nm = {results['sizes'][name]:,}", fontsize=11
         )
@@ -179,7 +179,7 @@ def plot(results: dict[str, Any]) -> Figure:
         Line2D([], [], color="black", marker="D", ls=":", fillstyle="none"),
     ]
     labels = [*SAMPLINGS, "at the end of an epoch", "half an epoch earlier"]
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, (handles, labels), ncols=3)
     figure.suptitle(
         f"Three ways to draw; λm = {LAM_M:g}, median and 20–80% band of "
         f"{len(results['seeds'])} runs",

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import BLUE
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -73,7 +75,7 @@ def plot(results: dict[str, Any]) -> Figure:
     below = medians - [row["min_seconds"] for row in table]
     above = np.array([row["max_seconds"] for row in table]) - medians
     figure, ax = plt.subplots(figsize=(9, 3))
-    ax.barh([row["job"] for row in table], medians, xerr=[below, above], color="#0072B2")
+    ax.barh([row["job"] for row in table], medians, xerr=[below, above], color=BLUE)
     for position, (median, reach) in enumerate(zip(medians, above, strict=True)):
         ax.text(median + reach + 0.05, position, f"{median:.2f} s", va="center")
     ax.invert_yaxis()
