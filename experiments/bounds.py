@@ -207,6 +207,16 @@ def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]
     return verdicts
 
 
+def _draw(
+    table: list[dict[str, Any]], ax: Axes, x: str, label: str, color: str, **where: Any
+) -> None:
+    """Draw what was measured and its bound against a column, for the rows with some values."""
+    rows = select(table, **where)
+    positions = [row[x] for row in rows]
+    ax.plot(positions, [row["measured"] for row in rows], "o-", ms=4, color=color, label=label)
+    ax.plot(positions, [row["bound"] for row in rows], "--", color=color)
+
+
 def plot(results: dict[str, Any]) -> Figure:
     """Measured values solid, bounds dashed; grey where w = 0 is as good as what is promised."""
     import matplotlib.pyplot as plt
@@ -215,12 +225,7 @@ def plot(results: dict[str, Any]) -> Figure:
     table, trivial = results["table"], 1 - results["optimum"]["f*"]
     figure, axes = plt.subplots(2, 2, figsize=(9, 8.2), sharey=True)
 
-    def draw(ax: Axes, x: str, label: str, color: str, **where: Any) -> None:
-        rows = select(table, **where)
-        positions = [row[x] for row in rows]
-        ax.plot(positions, [row["measured"] for row in rows], "o-", ms=4, color=color, label=label)
-        ax.plot(positions, [row["bound"] for row in rows], "--", color=color)
-
+    draw = partial(_draw, table)
     without, projected, single, doubt = axes.flat
     likely = {"statement": "uniform, without projection"}
     draw(without, "T", "average, mean", "C0", statement="uniform, without projection, mean")

@@ -127,15 +127,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Six panels that share the default configuration, in blue."""
-    import matplotlib.pyplot as plt
-
+def _draw_panels(axes: np.ndarray, curves: dict[str, Any], optimum: float) -> None:
     from kpegasos.plotting import ConvergenceDisplay
 
-    curves, optimum = results["curves"], results["optimum"]["dual_bound"]
     default = curves["default"]
-    figure, axes = plt.subplots(3, 2, figsize=(9, 11))
 
     def draw(ax: Axes, name: str, label: str, y: str = "suboptimality", **options: Any) -> None:
         options |= {"optimum": optimum, "label": label, "legend": False}
@@ -186,6 +181,16 @@ def plot(results: dict[str, Any]) -> Figure:
         in_view = [line.get_ydata()[line.get_xdata() >= start] for line in ax.lines]
         ax.set_xlim(left=start)
         ax.set_ylim(top=1.5 * max(np.nanmax(values) for values in in_view))
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Six panels that share the default configuration, in blue."""
+    import matplotlib.pyplot as plt
+
+    curves, optimum = results["curves"], results["optimum"]["dual_bound"]
+    figure, axes = plt.subplots(3, 2, figsize=(9, 11))
+
+    _draw_panels(axes, curves, optimum)
     figure.suptitle(
         f"Pegasos on two moons: m = {results['n_samples']}, RBF kernel, C = {results['C']:g}; "
         f"median of {len(results['seeds'])} runs, 20–80% band",

@@ -24,6 +24,7 @@ from experiments._tables import percentiles, summary
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from experiments._run import ExperimentContext
@@ -194,6 +195,25 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
+def _draw_envelope(ax: Axes, results: dict[str, Any]) -> list[Any]:
+    """Margins of lines by direction; return the artists for the legend."""
+    best = results["search"]
+    curve = {name: np.array(values) for name, values in best["curve"].items()}
+    kept = curve["margin"] > -0.3 * best["margin"]
+    tops = ax.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
+    at = np.array(best["lines"])
+    dots = ax.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
+    models = []
+    # From large to small: where two lines are the same, both show.
+    for size, (C, model) in zip((8, 10, 13, 7), results["models"].items(), strict=True):
+        style = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
+        models += ax.plot(model["degrees"], model["margin"], color=COLORS[C], ls="", **style)
+    ax.axhline(0, color="black", linewidth=0.6)
+    ax.set(xlabel="direction of the normal, degrees", ylabel="margin of the line")
+    ax.set_title("Margins of separating lines")
+    return [dots, *tops, *models]
+
+
 def plot(results: dict[str, Any]) -> Figure:
     """Lines, their margins by direction, margins along the runs, and margins of the examples."""
     import matplotlib.pyplot as plt
@@ -215,19 +235,7 @@ def plot(results: dict[str, Any]) -> Figure:
     lines.set_aspect("equal")
     lines.set_title(f"{N_DRAWN} separating lines; Pegasos, C = {shown['C']:g}")
 
-    curve = {name: np.array(values) for name, values in best["curve"].items()}
-    kept = curve["margin"] > -0.3 * best["margin"]
-    tops = envelope.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
-    at = np.array(best["lines"])
-    dots = envelope.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
-    models = []
-    # From large to small: where two lines are the same, both show.
-    for size, (C, model) in zip((8, 10, 13, 7), results["models"].items(), strict=True):
-        style = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
-        models += envelope.plot(model["degrees"], model["margin"], color=COLORS[C], ls="", **style)
-    envelope.axhline(0, color="black", linewidth=0.6)
-    envelope.set(xlabel="direction of the normal, degrees", ylabel="margin of the line")
-    envelope.set_title("Margins of separating lines")
+    envelope_handles = _draw_envelope(envelope, results)
 
     for C, runs in results["curves"].items():
         shares = np.array(runs["margin"]) / best["margin"]
@@ -247,7 +255,7 @@ def plot(results: dict[str, Any]) -> Figure:
     histogram.set_title(f"Margins of the examples, C = {shown['C']:g}")
 
     handles, labels = display.legend_entries()
-    handles += [dots, *tops, *models]
+    handles += envelope_handles
     labels += ["separating line", "best of its direction"]
     labels += [f"Pegasos, C = {C}" for C in results["models"]]
     legend_below(figure, (handles, labels), ncols=4, fontsize=10)
