@@ -128,6 +128,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def _draw_panels(axes: np.ndarray, curves: dict[str, Any], optimum: float) -> None:
+    """Draw the six panels of the figure."""
     from kpegasos.plotting import ConvergenceDisplay
 
     default = curves["default"]

@@ -206,7 +206,7 @@ def _draw_envelope(ax: Axes, results: dict[str, Any]) -> list[Any]:
     models = []
     # From large to small: where two lines are the same, both show.
     for size, (C, model) in zip((8, 10, 13, 7), results["models"].items(), strict=True):
-        style = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
+        style: dict[str, Any] = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
         models += ax.plot(model["degrees"], model["margin"], color=COLORS[C], ls="", **style)
     ax.axhline(0, color="black", linewidth=0.6)
     ax.set(xlabel="direction of the normal, degrees", ylabel="margin of the line")
