@@ -64,7 +64,9 @@ problem = make_problem(2 * y - 1, lam=1e-3)
 rows = QuantisedRows(np.load(path, mmap_mode="r"), 30_000.0)
 run = pegasos(problem, rows, epochs=50, random_state=0)
 best = sdca(problem, rows, tol=1e-4, random_state=0)
-print(f"Pegasos {run.objective:.5f}, optimum between {best.dual_bound:.5f} and {best.objective:.5f}")
+print(
+    f"Pegasos {run.objective:.5f}, optimum between {best.dual_bound:.5f} and {best.objective:.5f}"
+)
 
 # %%
 # What 16 bits do to the objective is far below what separates Pegasos from the optimum. A kernel

@@ -22,19 +22,19 @@ from kpegasos.solvers.stopping import Stopper
 class SteepestAscent(DualAscent):
     """Dual ascent in the coordinate that raises the dual most, on rows that are held."""
 
-    def _advance(self, stopper):
-        loop, examples = self.state.loop, self._examples
+    def advance_to_checkpoint(self, stopper):
+        loop, examples = self.state.loop, self.examples
         to_margin = 1.0 / (self.problem.lam * self.problem.y.size)
         curvature = np.abs(examples.signed) * self.rows.squared_norms() * to_margin
         for _ in range(50):  # steps between two checkpoints
-            with self._on_account():
+            with self.on_account():
                 slack = 1.0 - examples.label * loop.image * to_margin
                 move = np.clip(loop.alpha + slack / curvature, 0.0, 1.0) - loop.alpha
                 i = int(np.argmax(move * (slack - 0.5 * curvature * move)))
                 view = self.rows.ensure_rows(np.array([i]), int(loop.counters[STEPS]))
                 row = view.values[view.slots[i]] + view.kernel_offset
                 loop.alpha[i] += move[i]
-                loop.image += move[i] * examples.signed[i] * row
+                loop.image[:] += move[i] * examples.signed[i] * row
                 loop.counters[STEPS] += 1
         return stopper.reason()
 
