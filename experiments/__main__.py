@@ -1,14 +1,15 @@
-"""Command line: list the experiments, run them, make their figures again."""
+"""Command line: list the experiments, run them, draw them again, find those to run again."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from experiments._runner import HERE, ROOT, Experiment, Output, discover
+from experiments._catalog import HERE, ROOT, Experiment, discover
+from experiments._store import Output, read
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -25,6 +26,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--figures-only", action="store_true", help="make the figures from results at hand"
     )
+    parser.add_argument(
+        "--stale", action="store_true", help="list the results that other code measured"
+    )
     parser.add_argument("--fresh", action="store_true", help="do not resume an interrupted attempt")
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="write to DIR/results and DIR/figures instead"
@@ -32,13 +36,36 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _list(experiments: dict[str, Experiment]) -> None:
-    rows = [("experiment", "full", "quick", "what it shows")]
-    rows += [(e.name, e.full_time, e.quick_time, e.summary) for e in experiments.values()]
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         print("  ".join(cells).rstrip())
+
+
+def _list(experiments: Iterable[Experiment]) -> None:
+    rows = [("experiment", "full", "quick", "what it shows")]
+    _print_table(rows + [(e.name, e.full_time, e.quick_time, e.summary) for e in experiments])
+
+
+def _list_stale(experiments: Iterable[Experiment], output: Output) -> None:
+    """List the results whose experiment or package has changed since, or may have."""
+    from experiments._meta import why_stale
+
+    rows = [("experiment", "measured", "commit", "changed since")]
+    for experiment in experiments:
+        path = output.document(experiment.name)
+        if not path.exists():
+            rows.append((experiment.name, "never", "", ""))
+            continue
+        meta = read(path)["meta"]
+        if reason := why_stale(experiment, meta):
+            measured = (meta.get("date", "unknown"), meta.get("commit", "unknown"))
+            rows.append((experiment.name, *measured, reason))
+    if len(rows) == 1:
+        print("All results were measured with the present code.")
+    else:
+        _print_table(rows)
 
 
 def _error(sentence: str) -> int:
@@ -51,6 +78,45 @@ def _resume_command(args: argparse.Namespace, names: Sequence[str]) -> str:
     options += ["--figures-only"] if args.figures_only else []
     options += ["--output", str(args.output)] if args.output else []
     return shlex.join(["python", "-m", "experiments", *names, *options])
+
+
+def _output(args: argparse.Namespace, folder: Path, root: Path) -> Output:
+    """Choose the folders to write to, and keep quick runs away from the full results."""
+    published = Output(folder / "results", root / "figures", root / "build" / "partial")
+    if args.output:
+        output = Output(*(args.output / name for name in ("results", "figures", "partial")))
+    elif args.quick:
+        quick = root / "build" / "quick"
+        output = Output(quick / "results", quick / "figures", published.partial)
+    else:
+        return published
+    if args.quick and (
+        output.results.resolve() == published.results.resolve()
+        or output.figures.resolve() == published.figures.resolve()
+    ):
+        raise ValueError(
+            f"--quick must not overwrite full results: choose another --output than {args.output}."
+        )
+    return output
+
+
+def _work(experiment: Experiment, output: Output, args: argparse.Namespace) -> bool:
+    """Run and draw an experiment; return whether its figure was made."""
+    name = experiment.name
+    if not args.figures_only:
+        from experiments._run import run
+
+        expected = experiment.quick_time if args.quick else experiment.full_time
+        print(f"{name}: {experiment.summary} ({expected})", flush=True)
+        run(experiment, output, quick=args.quick, fresh=args.fresh)
+    elif not output.document(name).exists():
+        print(f"{name}: no results in {output.results}, run it first", file=sys.stderr)
+        return False
+    from experiments._draw import draw
+
+    draw(experiment, output)
+    print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
+    return True
 
 
 def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path = ROOT) -> int:
@@ -73,45 +139,27 @@ def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path =
     """
     args = _parser().parse_args(argv)
     experiments = discover(folder)
-    if not args.names and not args.all:
-        _list(experiments)
-        return 0
-    names = list(experiments if args.all else dict.fromkeys(args.names))
     unknown = [name for name in args.names if name not in experiments]
     if unknown:
         known = ", ".join(experiments) or "none"
         return _error(f"Unknown experiment {', '.join(unknown)}; there are: {known}.")
-
-    published = Output(folder / "results", root / "figures", root / "build" / "partial")
-    if args.output:
-        output = Output(*(args.output / name for name in ("results", "figures", "partial")))
-    elif args.quick:
-        quick = root / "build" / "quick"
-        output = Output(quick / "results", quick / "figures", published.partial)
-    else:
-        output = published
-    if args.quick and (
-        output.results.resolve() == published.results.resolve()
-        or output.figures.resolve() == published.figures.resolve()
-    ):
-        return _error(
-            f"--quick must not overwrite full results: choose another --output than {args.output}."
-        )
-
+    try:
+        output = _output(args, folder, root)
+    except ValueError as error:
+        return _error(str(error))
+    everything = args.all or not args.names
+    names = list(experiments if everything else dict.fromkeys(args.names))
+    if args.stale:
+        _list_stale([experiments[name] for name in names], output)
+        return 0
+    if not args.names and not args.all:
+        _list(experiments.values())
+        return 0
     code = 0
     for i, name in enumerate(names):
-        experiment = experiments[name]
         try:
-            if not args.figures_only:
-                expected = experiment.quick_time if args.quick else experiment.full_time
-                print(f"{name}: {experiment.summary} ({expected})", flush=True)
-                experiment.run(output, quick=args.quick, fresh=args.fresh)
-            elif not (output.results / f"{name}.json").exists():
-                print(f"{name}: no results in {output.results}, run it first", file=sys.stderr)
+            if not _work(experiments[name], output, args):
                 code = 1
-                continue
-            experiment.draw(output)
-            print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
         except KeyboardInterrupt:
             command = _resume_command(args, names[i:])
             print(

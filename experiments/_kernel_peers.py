@@ -16,15 +16,15 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
-from kpegasos import RBF, PegasosSVC, make_problem
-from kpegasos.core.problem import primal
+from experiments._settings import hinge_objective
+from kpegasos import RBF, PegasosSVC
 from kpegasos.datasets import load_adult, load_fashion_mnist, load_mnist, load_usps
-from kpegasos.estimators._one_vs_one import make_pairs, pair_coefficients
-from kpegasos.kernels.decision import kernel_decision
 
 MEBIBYTE = 1 << 20
 
@@ -93,23 +93,58 @@ def make_model(solver: str, task: Task, parameters: dict[str, Any]) -> Any:
     return SVC(C=task.C, gamma=task.gamma, **parameters)
 
 
+def expansion(gamma: float, X: np.ndarray, vectors: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+    """Compute Σ_j coefs_j k(x, vectors_j) for every row of X, in blocks of bounded memory.
+
+    Parameters
+    ----------
+    gamma : float
+        Parameter of the Gaussian kernel.
+    X : ndarray of shape (n_samples, n_features)
+        Points.
+    vectors : ndarray of shape (n_vectors, n_features)
+        Support vectors.
+    coefs : ndarray of shape (n_vectors,) or (n_vectors, n_outputs)
+        Coefficients.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, n_outputs), float64
+    """
+    kernel = RBF(gamma)
+    blocks = gen_batches(X.shape[0], 512)
+    return np.concatenate([kernel.block(X[block], vectors) @ coefs for block in blocks])
+
+
+def _pair_coefficients(model: Any, n_classes: int) -> np.ndarray:
+    """Coefficients of each pair of classes over all support vectors, a column each."""
+    if n_classes == 2:
+        return np.reshape(model.dual_coef_, (-1, 1))
+    ends = np.concatenate(([0], np.cumsum(model.n_support_)))
+    columns = []
+    for i, j in combinations(range(n_classes), 2):
+        column = np.zeros(ends[-1])
+        for own, row in ((i, j - 1), (j, i)):
+            members = slice(ends[own], ends[own + 1])
+            column[members] = model.dual_coef_[row, members]
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
 def _judge(model: Any, task: Task) -> float:
     """Primal objective of a model, the mean over its pairs of classes."""
-    classes = model.classes_
-    labels = np.searchsorted(classes, task.y)
-    pairs = make_pairs(labels, classes.size, np.ones(labels.size), None, task.C)
-    if classes.size == 2:
-        coefs, intercepts = np.atleast_2d(model.dual_coef_), np.ravel(model.intercept_)
-    else:
-        coefs = pair_coefficients(model.dual_coef_, model.n_support_)
-        intercepts = np.ravel(model.intercept_)
-    vectors = task.X[model.support_]
-    decisions = kernel_decision(RBF(task.gamma), task.X, vectors, coefs)
+    n_classes = model.classes_.size
+    labels = np.searchsorted(model.classes_, task.y)
+    coefs = _pair_coefficients(model, n_classes)
+    decisions = expansion(task.gamma, task.X, task.X[model.support_], coefs)
     objectives = []
-    for pair, coef, decision, intercept in zip(pairs, coefs, decisions.T, intercepts, strict=True):
-        squared_norm = float(coef @ decision[model.support_]) + float(intercept) ** 2
-        problem = make_problem(pair.problem.y, pair.problem.lam)
-        objectives.append(primal(decision[pair.members] + intercept, squared_norm, problem))
+    for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        intercept = float(np.ravel(model.intercept_)[number])
+        squared_norm = coefs[:, number] @ decisions[model.support_, number] + intercept**2
+        members = np.isin(labels, (i, j))
+        y = np.where(labels[members] == (j if n_classes == 2 else i), 1.0, -1.0)
+        f = decisions[members, number] + intercept
+        objectives.append(hinge_objective(y, f, squared_norm, 1 / (task.C * y.size)))
     return float(np.mean(objectives))
 
 

@@ -42,6 +42,11 @@ def setting(name: str) -> Setting:
     raise ValueError(f"name must be 'moons', 'rcv1', 'adult' or 'usps', got {name!r}")
 
 
+def hinge_objective(y: np.ndarray, decisions: np.ndarray, squared_norm: float, lam: float) -> float:
+    """Return λ/2 ‖w‖² + mean hinge loss, from the labels ±1, the f(x_i) and ‖w‖²."""
+    return float(lam / 2 * squared_norm + np.maximum(0.0, 1 - y * decisions).mean())
+
+
 def bracket(name: str, lam: float, tol: float, max_epochs: int = 20_000) -> dict[str, Any]:
     """Bracket the optimum by dual coordinate ascent; ``"f*"`` is the lower end."""
     _, y, rows = setting(name)

@@ -19,7 +19,7 @@ from kpegasos.plotting.animation import TrainingAnimation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
@@ -45,10 +45,10 @@ def _record(n_steps: int) -> dict[str, Any]:
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train once and record every checkpoint."""
-    n_steps = 10 if run.quick else N_ITER
-    recorded = run.part("run", lambda: _record(n_steps))
+    n_steps = 10 if context.quick else N_ITER
+    recorded = context.part("run", lambda: _record(n_steps))
     history = recorded["history"]
     rows = zip(*history.values(), strict=True)
     support = [int(np.count_nonzero(alpha)) for alpha in recorded["alpha"]]

@@ -23,13 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import band, legend_below, log_log
 from experiments._settings import bracket, setting
+from experiments._tables import percentiles
 from kpegasos import make_problem, pegasos
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "100 s"
 QUICK_TIME = "10 s"
@@ -70,27 +72,23 @@ def _excess(
     return excess
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each average on each set with each sampling and every seed."""
-    seeds, epochs = (5, 10) if run.quick else (SEEDS, EPOCHS)
-    names = list(LAM_MS)[:2] if run.quick else list(LAM_MS)
+    seeds, epochs = (5, 10) if context.quick else (SEEDS, EPOCHS)
+    names = list(LAM_MS)[:2] if context.quick else list(LAM_MS)
     optima, curves, table = {}, {}, []
-    for name, sampling in run.progress(list(product(names, SAMPLINGS)), "runs"):
+    for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
         m = setting(name).y.size
         steps = _steps(m, epochs)
         find = partial(bracket, name, LAM_MS[name] / m, 1e-6)
-        optima[name] = run.part(f"optimum of {name}", find)
+        optima[name] = context.part(f"optimum of {name}", find)
         work = partial(_excess, name, sampling, steps, seeds, optima[name]["f*"])
-        excess = {
-            kind: np.array(values) for kind, values in run.part(f"{name}, {sampling}", work).items()
-        }
+        found = context.part(f"{name}, {sampling}", work)
+        excess = {kind: np.array(values) for kind, values in found.items()}
         curves[f"{name}, {sampling}"] = {
             "epoch": np.array(steps) / m,
             "lam_T": LAM_MS[name] * np.array(steps) / m,
-            **{
-                kind: np.percentile(excess[kind] / excess["last"], [20, 50, 80], axis=0)
-                for kind in AVERAGES
-            },
+            **{kind: percentiles(excess[kind] / excess["last"]) for kind in AVERAGES},
         }
         for moment in MOMENTS:
             if moment <= epochs:
@@ -121,20 +119,16 @@ def plot(results: dict[str, Any]) -> Figure:
         for ax, (sampling, words) in zip(column, SAMPLINGS.items(), strict=True):
             curve = results["curves"][f"{name}, {sampling}"]
             for i, (kind, label) in enumerate(AVERAGES.items()):
-                low, median, high = np.array(curve[kind])
-                ax.plot(curve["epoch"], median, color=f"C{i}", label=f"{label} average")
-                ax.fill_between(curve["epoch"], low, high, color=f"C{i}", alpha=0.2, linewidth=0)
+                band(ax, curve["epoch"], curve[kind], color=f"C{i}", label=f"{label} average")
             ax.axhline(1, color="black", linewidth=1, label="last iterate")
             at = 1 / results["lam_m"][name]
             ax.axvline(at, color="black", linewidth=1, ls=":", label="T = 1/λ")
-            ax.set(xscale="log", yscale="log", ylim=(0.03, 30))
-            ax.grid(alpha=0.25)
+            log_log(ax, ylim=(0.03, 30))
             if ax in axes[:, 0]:
                 ax.set_ylabel(f"{words}\nf − f*, ratio to last iterate")
         column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=11)
         column[1].set_xlabel("passes over the data, T/m")
-    entries = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, axes[0, 0], ncols=3)
     figure.suptitle(
         f"Averages of the same iterates; below 1 they beat the last one "
         f"(median, 20–80% of {len(results['seeds'])} runs)",

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._kernel_peers import in_a_process, installed
+from experiments._plots import BLUE, GREEN, PURPLE, VERMILION, legend_below, log_log
+from experiments._tables import select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "18 min"
 QUICK_TIME = "30 s"
@@ -62,7 +64,8 @@ _TOLERANCES = (1e-1, 1e-2, 1e-3)
 #: scikit-learn's SVC takes minutes, so it is run once, with its default tolerance, and not on all.
 _SLOW = "scikit-learn"
 _TOO_SLOW = ("MNIST 8",)
-COLORS = {"kpegasos": "#D55E00", "scikit-learn": "#0072B2", "scikit-learn-intelex": "#009E73"}
+COLORS = {"kpegasos": VERMILION, "scikit-learn": BLUE, "scikit-learn-intelex": GREEN}
+GRID: dict[str, Any] = {"alpha": 0.3, "which": "both"}
 MARKERS = {"kpegasos": "o", "scikit-learn": "s", "scikit-learn-intelex": "^"}
 _SIZES = (1000, 2000, 5000, 10_000, 20_000, 40_000)
 #: SVC is followed up to here.
@@ -119,28 +122,29 @@ def _growth_jobs(quick: bool) -> list[dict[str, Any]]:
     return jobs
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every solver on every problem, and on growing parts of one."""
     rows = []
-    problems = ["T-shirt or shirt"] if run.quick else list(OURS)
-    for job in run.progress([j for name in problems for j in _jobs(name, run.quick)], "fits"):
+    problems = ["T-shirt or shirt"] if context.quick else list(OURS)
+    jobs = [job for name in problems for job in _jobs(name, context.quick)]
+    for job in context.progress(jobs, "fits"):
         key = f"{job['problem']}, {job['solver']}, {job['setting']}"
         head = {key: job[key] for key in ("problem", "solver", "setting")}
-        rows.append(head | run.part(key, partial(in_a_process, job)))
+        rows.append(head | context.part(key, partial(in_a_process, job)))
     for name in problems:
-        of_problem = [row for row in rows if row["problem"] == name]
+        of_problem = select(rows, problem=name)
         bound = max(row["dual_bound"] for row in of_problem if "dual_bound" in row)
-        peer = [row for row in of_problem if row["solver"] == "scikit-learn-intelex"]
-        slow = [row for row in of_problem if row["solver"] == _SLOW]
+        peer = select(of_problem, solver="scikit-learn-intelex")
+        slow = select(of_problem, solver=_SLOW)
         for row in of_problem:
             row["suboptimality"] = (row["objective"] - bound) / bound
             for label, others in (("intelex", peer[-1:]), ("scikit_learn", slow)):
                 for other in others:
                     row[f"times_faster_than_{label}"] = other["fit_seconds"] / row["fit_seconds"]
     growth = []
-    for job in run.progress(_growth_jobs(run.quick), "growing data"):
+    for job in context.progress(_growth_jobs(context.quick), "growing data"):
         key = f"{job['n_samples']}, {job['solver']}, {job['setting']}"
-        result = run.part(key, partial(in_a_process, job))
+        result = context.part(key, partial(in_a_process, job))
         head = {key: job[key] for key in ("n_samples", "solver", "setting")}
         growth.append(head | {key: result[key] for key in ("fit_seconds", "test_accuracy")})
     return {"seeds": [0], "table": rows, "growth": growth, "exponents": _exponents(growth)}
@@ -150,7 +154,7 @@ def _exponents(growth: list[dict[str, Any]]) -> dict[str, float]:
     """Slopes of log seconds against log examples, over the larger sizes."""
     slopes = {}
     for label in dict.fromkeys((row["solver"], row["setting"]) for row in growth):
-        points = [row for row in growth if (row["solver"], row["setting"]) == label]
+        points = select(growth, solver=label[0], setting=label[1])
         large = [row for row in points if row["n_samples"] >= 5000] or points
         if len(large) > 1:
             sizes = np.log([row["n_samples"] for row in large])
@@ -179,16 +183,14 @@ def _curves(axes: tuple[Axes, Axes], rows: list[dict[str, Any]]) -> None:
         solver = label.partition(",")[0]
         seconds = [row["fit_seconds"] for row in points]
         style: dict[str, Any] = {
-            "color": "#CC79A7" if label.endswith("pure Pegasos") else COLORS[solver],
+            "color": PURPLE if label.endswith("pure Pegasos") else COLORS[solver],
             "marker": MARKERS[solver],
             "label": label,
         }
         left.plot(seconds, [100 * (1 - row["test_accuracy"]) for row in points], **style)
         right.plot(seconds, [max(row["suboptimality"], 1e-6) for row in points], **style)
-    left.set(xscale="log", yscale="log", ylabel="test error (%)", title=rows[0]["problem"])
-    right.set(xscale="log", yscale="log", ylabel="relative suboptimality")
-    for ax in axes:
-        ax.grid(alpha=0.3, which="both")
+    log_log(left, **GRID, ylabel="test error (%)", title=rows[0]["problem"])
+    log_log(right, **GRID, ylabel="relative suboptimality")
 
 
 def plot(results: dict[str, Any]) -> Figure:
@@ -201,7 +203,7 @@ def plot(results: dict[str, Any]) -> Figure:
     grid = figure.add_gridspec(len(problems) + 1, 2, height_ratios=[1] * len(problems) + [1.25])
     for number, name in enumerate(problems):
         axes = (figure.add_subplot(grid[number, 0]), figure.add_subplot(grid[number, 1]))
-        _curves(axes, [row for row in results["table"] if row["problem"] == name])
+        _curves(axes, select(results["table"], problem=name))
         axes[0].yaxis.set_major_formatter(ScalarFormatter())
         axes[0].yaxis.set_minor_formatter(ScalarFormatter())
         for ax in axes:
@@ -214,18 +216,17 @@ def plot(results: dict[str, Any]) -> Figure:
     ax = figure.add_subplot(grid[-1, :])
     growth = results["growth"]
     for label in dict.fromkeys((row["solver"], row["setting"]) for row in growth):
-        points = [row for row in growth if (row["solver"], row["setting"]) == label]
+        points = select(growth, solver=label[0], setting=label[1])
         slope = results["exponents"].get(" ".join(label).strip(), np.nan)
         ax.plot(
             [row["n_samples"] for row in points],
             [row["fit_seconds"] for row in points],
             marker=MARKERS[label[0]],
-            color="#CC79A7" if "epochs" in label[1] else COLORS[label[0]],
+            color=PURPLE if "epochs" in label[1] else COLORS[label[0]],
             label=f"{' '.join(label).strip()}: ∝ m^{slope:.2f}",
         )
-    ax.set(xscale="log", yscale="log", xlabel="training images m", ylabel="seconds to fit")
+    log_log(ax, **GRID, xlabel="training images m", ylabel="seconds to fit")
     ax.set_title("Fashion-MNIST, growing (exponents from m = 5,000 on)")
     ax.xaxis.set_major_formatter(ScalarFormatter())
-    ax.grid(alpha=0.3, which="both")
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(figure, ax, ncols=2, frameon=True)
     return figure

@@ -26,14 +26,28 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
+from experiments._plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SILVER,
+    SKY,
+    VERMILION,
+    legend_below,
+    log_log,
+)
+from experiments._settings import hinge_objective
+from experiments._tables import select
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
-from kpegasos.core.problem import primal
 from kpegasos.datasets import load_covtype, make_text_like
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "12 min"
 QUICK_TIME = "25 s"
@@ -112,7 +126,7 @@ def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]
     passes = _PASSES[::4] if quick else _PASSES
     averages = {"t-weighted": "weighted", "suffix": "suffix", "uniform": "uniform", "last": None}
     solvers: dict[str, tuple[Any, tuple[float, ...]]] = {
-        f"kpegasos, {label}": (partial(ours, average=average, sampling="block"), shares)
+        f"kpegasos, {label}": (partial(ours, average=average, sampling="contiguous"), shares)
         for label, average in averages.items()
     }
     solvers["kpegasos, t-weighted, permutation"] = (partial(ours), shares)
@@ -152,12 +166,11 @@ def _measure(name: str, solver: str, effort: float, quick: bool) -> dict[str, fl
             if seconds[0] > 5:
                 break
     w = np.ravel(model.coef_).astype(float)
-    objective = primal(data.X @ w, float(w @ w), make_problem(data.y, data.lam))
     wrong = (data.X_test @ w > 0) != (data.y_test > 0)
     row = {
         "effort": effort,
         "seconds": float(np.median(seconds)),
-        "objective": objective,
+        "objective": hinge_objective(data.y, data.X @ w, w @ w, data.lam),
         "test_error": float(np.mean(wrong)),
     }
     if isinstance(model, LinearPegasosSVC):
@@ -188,16 +201,16 @@ def _reached(row: dict[str, Any], optimum: dict[str, float]) -> list[bool]:
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every solver until it has reached all goals."""
     optima, curves = {}, []
-    for name in run.progress(PROBLEMS, "problems"):
-        optima[name] = run.part(f"{name}, optimum", partial(_optimum, name, run.quick))
-        for solver, (_, efforts) in run.progress(_solvers(name, run.quick).items(), name):
+    for name in context.progress(PROBLEMS, "problems"):
+        optima[name] = context.part(f"{name}, optimum", partial(_optimum, name, context.quick))
+        for solver, (_, efforts) in context.progress(_solvers(name, context.quick).items(), name):
             goals = [False] * len(GOALS)
             for effort in efforts:
                 key = f"{name}, {solver}, {effort:g}"
-                row = run.part(key, partial(_measure, name, solver, effort, run.quick))
+                row = context.part(key, partial(_measure, name, solver, effort, context.quick))
                 curves.append({"problem": name, "solver": solver, **row})
                 now = _reached(row, optima[name])
                 goals = [a or b for a, b in zip(goals, now, strict=True)]
@@ -206,7 +219,7 @@ def compute(run: Run) -> dict[str, Any]:
     table = []
     for name, optimum in optima.items():
         for solver in dict.fromkeys(row["solver"] for row in curves):
-            rows = [r for r in curves if (r["problem"], r["solver"]) == (name, solver)]
+            rows = select(curves, problem=name, solver=solver)
             line: dict[str, Any] = {"problem": name, "solver": solver}
             for number, goal in enumerate(GOALS):
                 times = [row["seconds"] for row in rows if _reached(row, optimum)[number]]
@@ -214,10 +227,10 @@ def compute(run: Run) -> dict[str, Any]:
             steps = [row["loop_nanoseconds_a_step"] for row in rows if len(row) > 6]
             line["nanoseconds_a_step"] = min(steps, default=None)
             table.append(line)
-    bandwidth = run.part("bandwidth", _bandwidth)
+    bandwidth = context.part("bandwidth", _bandwidth)
     limits = {}
     for name in optima:
-        X = load(name, run.quick).X
+        X = load(name, context.quick).X
         size = X.data.nbytes + X.indices.nbytes if hasattr(X, "indptr") else X.nbytes
         limits[name] = 1e9 * size / X.shape[0] / bandwidth
     return {
@@ -231,14 +244,14 @@ def compute(run: Run) -> dict[str, Any]:
 
 
 COLORS = {
-    "kpegasos, t-weighted": "#D55E00",
-    "kpegasos, suffix": "#E69F00",
-    "kpegasos, uniform": "#CC79A7",
-    "kpegasos, last": "#000000",
-    "kpegasos, t-weighted, permutation": "#999999",
-    "SGDClassifier": "#0072B2",
-    "SGDClassifier, averaged": "#56B4E9",
-    "LinearSVC, hinge": "#009E73",
+    "kpegasos, t-weighted": VERMILION,
+    "kpegasos, suffix": ORANGE,
+    "kpegasos, uniform": PURPLE,
+    "kpegasos, last": BLACK,
+    "kpegasos, t-weighted, permutation": GREY,
+    "SGDClassifier": BLUE,
+    "SGDClassifier, averaged": SKY,
+    "LinearSVC, hinge": GREEN,
 }
 
 
@@ -250,24 +263,24 @@ def plot(results: dict[str, Any]) -> Figure:
     figure, axes = plt.subplots(len(results["optima"]), 2, figsize=(10, 8), squeeze=False)
     for (left, right), (name, optimum) in zip(axes, results["optima"].items(), strict=True):
         for solver, color in COLORS.items():
-            rows = [r for r in results["curves"] if (r["problem"], r["solver"]) == (name, solver)]
+            rows = select(results["curves"], problem=name, solver=solver)
             seconds = [row["seconds"] for row in rows]
             above = [max(row["objective"] / optimum["dual_bound"] - 1, 1e-5) for row in rows]
             style: Any = {"color": color, "marker": ".", "label": solver}
             left.plot(seconds, above, **style)
             right.plot(seconds, [100 * row["test_error"] for row in rows], **style)
         for level in (0.01, 0.001):
-            left.axhline(level, color="#BBBBBB", linestyle=":", zorder=0)
-        right.axhline(110 * optimum["test_error"], color="#BBBBBB", linestyle=":", zorder=0)
-        left.set(xscale="log", yscale="log", xlabel="seconds to fit (median)")
+            left.axhline(level, color=SILVER, linestyle=":", zorder=0)
+        right.axhline(110 * optimum["test_error"], color=SILVER, linestyle=":", zorder=0)
+        log_log(left, alpha=0.3, xlabel="seconds to fit (median)")
         left.set(ylabel="relative suboptimality", title=name)
         right.set(xscale="log", xlabel="seconds to fit (median)", ylabel="test error (%)")
         right.set_title(f"published: {PROBLEMS[name][1]}", fontsize=10)
         low = 100 * optimum["test_error"]
         right.set_ylim(0.98 * low, 1.35 * low)
+        right.grid(alpha=0.3)
         for ax in (left, right):
-            ax.grid(alpha=0.3)
             ax.xaxis.set_major_formatter(ScalarFormatter())
             ax.xaxis.set_minor_formatter(NullFormatter())
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, axes[0, 0], ncols=3, frameon=True)
     return figure

@@ -23,20 +23,23 @@ for k = 8, 4e-6 and 1.5e-4 for k = 64. The outer search spends its steps on 12 r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
+from experiments._plots import band, legend_below, log_log
+from experiments._settings import hinge_objective
+from experiments._tables import select, spread, summary
 from kpegasos import linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import load_usps, make_gaussian_noise
-from kpegasos.solvers.pegasos import PegasosRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "3 min"
 QUICK_TIME = "10 s"
@@ -77,7 +80,7 @@ def _best_bias(f: np.ndarray, y: np.ndarray) -> float:
 
 
 def _objective(X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float) -> float:
-    return float(LAM / 2 * (w @ w) + np.maximum(0.0, 1 - y * (X @ w + b)).mean())
+    return hinge_objective(y, X @ w + b, w @ w, LAM)
 
 
 def _optimum(name: str, epochs: int) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def _constant(
 ) -> list[tuple[float, float]]:
     found = []
 
-    def note(run: PegasosRun) -> None:
+    def note(run: Any) -> None:
         result = run.result()
         assert result.w is not None
         found.append((_objective(X, y, result.w, result.intercept), result.intercept))
@@ -156,28 +159,25 @@ def _along(
 
 
 def _search(X: np.ndarray, y: np.ndarray, n_steps: int, seed: int) -> tuple[float, float]:
-    """Golden section over |b| ≤ 1 + 1/√λ, which holds the optimum as ‖w*‖ ≤ 1/√λ."""
+    """Golden section over |b| < 1 + 1/√λ, which holds the optimum as ‖w*‖ ≤ 1/√λ."""
+    largest = 1 + LAM**-0.5
 
+    @cache
     def least(b: float) -> float:
+        if abs(b) >= largest:
+            return np.inf
         *_, (_, w, _) = _averages(X, y, BATCH, n_steps // EVALUATIONS, seed, "fixed", b)
-        found.append((_objective(X, y, w, b), b))
-        return found[-1][0]
+        return _objective(X, y, w, b)
 
-    found: list[tuple[float, float]] = []
-    share = (np.sqrt(5) - 1) / 2
-    low, high = -(1 + LAM**-0.5), 1 + LAM**-0.5
-    left, right = high - share * (high - low), low + share * (high - low)
-    at_left, at_right = least(left), least(right)
-    while len(found) < EVALUATIONS:
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - share * (high - low)
-            at_left = least(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + share * (high - low)
-            at_right = least(right)
-    return min(found)
+    # The first two evaluations are at the golden points, each iteration adds one.
+    golden = (2 - np.sqrt(5)) * largest
+    found = minimize_scalar(
+        least,
+        bracket=(-largest, golden, largest),
+        method="golden",
+        options={"maxiter": EVALUATIONS - 2},
+    )
+    return float(found.fun), float(found.x)
 
 
 def _runs(name: str, treatment: str, steps: list[int], seeds: int) -> np.ndarray:
@@ -195,24 +195,24 @@ def _runs(name: str, treatment: str, steps: list[int], seeds: int) -> np.ndarray
     return np.array(values)
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every treatment on each set with every seed."""
-    seeds, steps, epochs = (2, list(STEPS[:3]), 200) if run.quick else (SEEDS, list(STEPS), 50_000)
+    seeds, n_moments, epochs = (2, 3, 200) if context.quick else (SEEDS, len(STEPS), 50_000)
+    steps = list(STEPS[:n_moments])
     names = list(TITLES)
     optima = {
-        name: run.part(f"optimum of {name}", partial(_optimum, name, epochs)) for name in names
+        name: context.part(f"optimum of {name}", partial(_optimum, name, epochs)) for name in names
     }
     table, parts = [], [(name, treatment) for name in names for treatment in TREATMENTS]
-    for name, treatment in run.progress(parts, "treatments"):
+    for name, treatment in context.progress(parts, "treatments"):
         work = partial(_runs, name, treatment, steps, seeds)
-        values = np.array(run.part(f"{name}, {treatment}", work))
-        excess = np.percentile(values[:, :, 0] - optima[name]["f*"], [20, 50, 80], axis=0)
-        off = np.percentile(np.abs(values[:, :, 1] - optima[name]["b*"]), [20, 50, 80], axis=0)
+        values = np.array(context.part(f"{name}, {treatment}", work))
+        excess = values[:, :, 0] - optima[name]["f*"]
+        off = np.abs(values[:, :, 1] - optima[name]["b*"])
         for i, n_steps in enumerate(steps):
             row = {"data": name, "treatment": treatment, "T": n_steps}
             row["k"] = SMALL_BATCH if treatment == "small batch" else BATCH
-            for key, found in (("suboptimality", excess), ("b_off", off)):
-                row |= dict(zip((f"{key}_20", key, f"{key}_80"), found[:, i], strict=True))
+            row |= summary("suboptimality", excess[:, i]) | summary("b_off", off[:, i])
             table.append(row)
     return {"seeds": list(range(seeds)), "lam": LAM, "optima": optima, "table": table}
 
@@ -225,13 +225,11 @@ def plot(results: dict[str, Any]) -> Figure:
     for (name, title), column in zip(TITLES.items(), axes.T, strict=True):
         optimum = results["optima"][name]
         for i, (treatment, label) in enumerate(TREATMENTS.items()):
-            own = [r for r in results["table"] if (r["data"], r["treatment"]) == (name, treatment)]
+            own = select(results["table"], data=name, treatment=treatment)
             steps = [row["T"] for row in own]
             for ax, key in zip(column, ("suboptimality", "b_off"), strict=True):
-                low, high = ([row[f"{key}_{end}"] for row in own] for end in (20, 80))
                 style: dict[str, Any] = {"marker": "os^Dvx"[i], "ms": 5, "color": f"C{i}"}
-                ax.plot(steps, [row[key] for row in own], label=label, **style)
-                ax.fill_between(steps, low, high, color=f"C{i}", alpha=0.15, linewidth=0)
+                band(ax, steps, spread(own, key), alpha=0.15, label=label, **style)
             if treatment in optimum:
                 exact = optimum[treatment]
                 dots: dict[str, Any] = {"color": f"C{i}", "ls": "dotted", "linewidth": 1.2}
@@ -240,12 +238,10 @@ def plot(results: dict[str, Any]) -> Figure:
         column[0].set_title(title, fontsize=11)
         column[1].set_xlabel("steps T")
         for ax in column:
-            ax.set(xscale="log", yscale="log")
-            ax.grid(alpha=0.25)
+            log_log(ax)
     axes[0, 0].set_ylabel("f(w, b) − f*")
     axes[1, 0].set_ylabel("|b − b*|")
-    entries = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, axes[0, 0], ncols=3)
     figure.suptitle(
         f"Four treatments of the bias; λ = {results['lam']:g}, k = {BATCH}, median and 20–80% of "
         f"{len(results['seeds'])} runs; dotted: limit",

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import legend_below, log_log
+from experiments._tables import select
 from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy
 from kpegasos.theory import (
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
@@ -115,19 +117,19 @@ def _row(
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run everything, then hold each theorem next to what it is about."""
-    size = 4 if run.quick else len(MORE_STEPS)
-    seeds, more, steps = (50 if run.quick else SEEDS), list(MORE_STEPS[:size]), list(STEPS[:size])
-    bracket = run.part("optimum", _bracket)
+    size, seeds = (4, 50) if context.quick else (len(MORE_STEPS), SEEDS)
+    more, steps = list(MORE_STEPS[:size]), list(STEPS[:size])
+    bracket = context.part("optimum", _bracket)
     optimum, where = bracket["f*"], {"lam": LAM, "radius": bracket["R"]}
 
     rows = []
     procedures = list(product(("uniform", "weighted"), (False, True)))
-    for average, projection in run.progress(procedures, "averages"):
+    for average, projection in context.progress(procedures, "averages"):
         options = {"average": average, "projection": projection, "sampling": "uniform"}
         key = f"{average}, {'with' if projection else 'without'} projection"
-        values = np.array(run.part(key, partial(_averages, more, seeds, options))) - optimum
+        values = np.array(context.part(key, partial(_averages, more, seeds, options))) - optimum
         bounds = average_iterate_bound if average == "uniform" else weighted_average_bound
         source = "MPB 2011, Thm. 1" if average == "uniform" else "Lacoste-Julien et al. 2012"
         for n, column in zip(more, values.T, strict=True):
@@ -139,15 +141,15 @@ def compute(run: Run) -> dict[str, Any]:
                     rows.append(_row(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
 
     options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
-    values = np.array(run.part("full gradient", partial(_averages, more, 1, options))) - optimum
+    values = np.array(context.part("full gradient", partial(_averages, more, 1, options))) - optimum
     for n, column in zip(more, values.T, strict=True):
         bound = convergence_bound(n, **where)
         rows.append(_row("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
 
-    chunks = [
-        run.part(f"iterates from {first}", partial(_iterates, steps, range(first, first + CHUNK)))
-        for first in run.progress(range(0, seeds, CHUNK), "all iterates")
-    ]
+    chunks = []
+    for first in context.progress(range(0, seeds, CHUNK), "all iterates"):
+        work = partial(_iterates, steps, range(first, first + CHUNK))
+        chunks.append(context.part(f"iterates from {first}", work))
     means, random = (
         np.concatenate([chunk[key] for chunk in chunks]) - optimum for key in ("means", "random")
     )
@@ -182,7 +184,7 @@ def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]
     """
     verdicts = []
     for statement, source in dict.fromkeys((row["statement"], row["source"]) for row in rows):
-        own = [row for row in rows if (row["statement"], row["source"]) == (statement, source)]
+        own = select(rows, statement=statement, source=source)
         held = all(
             row["measured"] <= row["bound"]
             if row["delta"] is None
@@ -205,6 +207,16 @@ def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]
     return verdicts
 
 
+def _draw(
+    table: list[dict[str, Any]], ax: Axes, x: str, label: str, color: str, **where: Any
+) -> None:
+    """Draw what was measured and its bound against a column, for the rows with some values."""
+    rows = select(table, **where)
+    positions = [row[x] for row in rows]
+    ax.plot(positions, [row["measured"] for row in rows], "o-", ms=4, color=color, label=label)
+    ax.plot(positions, [row["bound"] for row in rows], "--", color=color)
+
+
 def plot(results: dict[str, Any]) -> Figure:
     """Measured values solid, bounds dashed; grey where w = 0 is as good as what is promised."""
     import matplotlib.pyplot as plt
@@ -213,12 +225,7 @@ def plot(results: dict[str, Any]) -> Figure:
     table, trivial = results["table"], 1 - results["optimum"]["f*"]
     figure, axes = plt.subplots(2, 2, figsize=(9, 8.2), sharey=True)
 
-    def draw(ax: Axes, x: str, label: str, color: str, **where: Any) -> None:
-        rows = [row for row in table if all(row[key] == value for key, value in where.items())]
-        positions = [row[x] for row in rows]
-        ax.plot(positions, [row["measured"] for row in rows], "o-", ms=4, color=color, label=label)
-        ax.plot(positions, [row["bound"] for row in rows], "--", color=color)
-
+    draw = partial(_draw, table)
     without, projected, single, doubt = axes.flat
     likely = {"statement": "uniform, without projection"}
     draw(without, "T", "average, mean", "C0", statement="uniform, without projection, mean")
@@ -245,25 +252,20 @@ def plot(results: dict[str, Any]) -> Figure:
     )
 
     for ax in axes.flat:
-        ax.set(xscale="log", yscale="log", ylim=(1e-7, 1e3))
+        log_log(ax, ylim=(1e-7, 1e3))
         ax.axhspan(trivial, 1e3, color="0.9", zorder=0)
-        ax.grid(alpha=0.25)
         ax.legend(frameon=False, fontsize=10, loc="lower left")
     for ax in (without, projected, single):
         ax.set_xlabel("steps T")
     for ax in axes[:, 0]:
         ax.set_ylabel("excess objective f(w) − f*")
-    figure.legend(
-        [
-            Line2D([], [], color="black", marker="o", ms=4),
-            Line2D([], [], color="black", linestyle="--"),
-            plt.Rectangle((0, 0), 1, 1, color="0.9"),
-        ],
-        ["measured", "bound", "vacuous: above f(0) − f*"],
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-    )
+    handles = [
+        Line2D([], [], color="black", marker="o", ms=4),
+        Line2D([], [], color="black", linestyle="--"),
+        plt.Rectangle((0, 0), 1, 1, color="0.9"),
+    ]
+    labels = ["measured", "bound", "vacuous: above f(0) − f*"]
+    legend_below(figure, (handles, labels), ncols=3)
     violated = sum(verdict["verdict"] != "holds" for verdict in results["verdicts"])
     figure.suptitle(
         f"{len(results['verdicts'])} bounds, {violated or 'none'} violated in "

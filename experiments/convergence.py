@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
@@ -104,13 +104,13 @@ def _rows(name: str, curves: dict[str, Any], optimum: float, steps: int) -> list
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Bracket the optimum, then run every configuration with every seed."""
-    n_draws, seeds = (32_000, 10) if run.quick else (1_000_000, SEEDS)
-    bracket = run.part("optimum", _bracket)
+    n_draws, seeds = (32_000, 10) if context.quick else (1_000_000, SEEDS)
+    bracket = context.part("optimum", _bracket)
     curves = {
-        name: run.part(name, partial(_histories, name, n_draws, seeds))
-        for name in run.progress(CONFIGURATIONS, "configurations")
+        name: context.part(name, partial(_histories, name, n_draws, seeds))
+        for name in context.progress(CONFIGURATIONS, "configurations")
     }
     return {
         "seeds": list(range(seeds)),
@@ -127,15 +127,11 @@ def compute(run: Run) -> dict[str, Any]:
     }
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Six panels that share the default configuration, in blue."""
-    import matplotlib.pyplot as plt
-
+def _draw_panels(axes: np.ndarray, curves: dict[str, Any], optimum: float) -> None:
+    """Draw the six panels of the figure."""
     from kpegasos.plotting import ConvergenceDisplay
 
-    curves, optimum = results["curves"], results["optimum"]["dual_bound"]
     default = curves["default"]
-    figure, axes = plt.subplots(3, 2, figsize=(9, 11))
 
     def draw(ax: Axes, name: str, label: str, y: str = "suboptimality", **options: Any) -> None:
         options |= {"optimum": optimum, "label": label, "legend": False}
@@ -186,6 +182,16 @@ def plot(results: dict[str, Any]) -> Figure:
         in_view = [line.get_ydata()[line.get_xdata() >= start] for line in ax.lines]
         ax.set_xlim(left=start)
         ax.set_ylim(top=1.5 * max(np.nanmax(values) for values in in_view))
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Six panels that share the default configuration, in blue."""
+    import matplotlib.pyplot as plt
+
+    curves, optimum = results["curves"], results["optimum"]["dual_bound"]
+    figure, axes = plt.subplots(3, 2, figsize=(9, 11))
+
+    _draw_panels(axes, curves, optimum)
     figure.suptitle(
         f"Pegasos on two moons: m = {results['n_samples']}, RBF kernel, C = {results['C']:g}; "
         f"median of {len(results['seeds'])} runs, 20–80% band",

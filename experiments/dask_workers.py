@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from experiments._plots import BLUE, LIGHT_GREY, VERMILION
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import make_text_like
 from kpegasos.large.dask import fit_dask
@@ -30,7 +31,7 @@ from kpegasos.large.dask import fit_dask
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "2 min"
 QUICK_TIME = "1 min"
@@ -80,22 +81,22 @@ def _measure(model: LinearPegasosSVC, fit: Any, X_test: Any, y_test: np.ndarray)
     return {"seconds": round(seconds, 2), "test_error": error, "steps": model.n_steps_}
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train in this process, and on clusters of one and two worker processes."""
     from distributed import Client, LocalCluster
 
-    n_train, n_test = (20_000, 2_000) if run.quick else (N_TRAIN, N_TEST)
+    n_train, n_test = (20_000, 2_000) if context.quick else (N_TRAIN, N_TEST)
     X, y = make_text_like(n_train + n_test, random_state=0)
     X, X_test, y, y_test = X[:n_train], X[n_train:], y[:n_train], y[n_train:]
     _model(0, 1).fit(X[:1000], y[:1000])  # compiled outside the clock
     table = []
-    for seed in run.progress(SEEDS, "one process"):
+    for seed in context.progress(SEEDS, "one process"):
         job = partial(_measure, _model(seed), lambda m: m.fit(X, y), X_test, y_test)
-        result = run.part(f"process {seed}", job)
+        result = context.part(f"process {seed}", job)
         table.append({"workers": 0, "partitions": 1, "seed": seed, **result})
     with tempfile.TemporaryDirectory() as name:
         data = {k: _partitions(Path(name) / str(k), X, y, k) for k in PARTITIONS}
-        for workers in run.progress(WORKERS, "workers"):
+        for workers in context.progress(WORKERS, "workers"):
             with (
                 LocalCluster(
                     n_workers=workers,
@@ -106,11 +107,12 @@ def compute(run: Run) -> dict[str, Any]:
                 Client(cluster) as client,
             ):
                 fit_dask(_model(0, 1), *data[PARTITIONS[0]], rounds=1, client=client)
-                for number in run.progress(PARTITIONS, "partitions"):
-                    for seed in run.progress(SEEDS, "seeds"):
+                for number in context.progress(PARTITIONS, "partitions"):
+                    for seed in context.progress(SEEDS, "seeds"):
                         fit = partial(_fit, data[number], client)
                         job = partial(_measure, _model(seed), fit, X_test, y_test)
-                        result = run.part(f"{workers} workers, {number} partitions, {seed}", job)
+                        key = f"{workers} workers, {number} partitions, {seed}"
+                        result = context.part(key, job)
                         row = {"workers": workers, "partitions": number, "seed": seed}
                         table.append({**row, **result})
     return {"seeds": list(SEEDS), "table": table}
@@ -133,7 +135,7 @@ def plot(results: dict[str, Any]) -> Figure:
         groups.setdefault(name, []).append(row)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
     for position, rows in enumerate(groups.values()):
-        color = "#D55E00" if rows[0]["workers"] else "#0072B2"
+        color = VERMILION if rows[0]["workers"] else BLUE
         for ax, key in ((left, "test_error"), (right, "seconds")):
             values = [row[key] for row in rows]
             ax.plot(values, [position] * len(values), "o", color=color, alpha=0.6)
@@ -141,7 +143,7 @@ def plot(results: dict[str, Any]) -> Figure:
     left.set_yticks(range(len(groups)), list(groups))
     left.invert_yaxis()
     one = np.median([row["test_error"] for row in next(iter(groups.values()))])
-    left.axvspan(one - 0.003, one + 0.003, color="#DDDDDD", zorder=0)
+    left.axvspan(one - 0.003, one + 0.003, color=LIGHT_GREY, zorder=0)
     left.set_xlim(one - 0.0045, one + 0.0045)
     left.xaxis.set_major_formatter(PercentFormatter(1, decimals=1))
     left.set(xlabel="test error (grey: one process ± 0.3 points)")

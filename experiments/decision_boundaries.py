@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments._plots import VERMILION, legend_below
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "15 s"
 QUICK_TIME = "10 s"
@@ -101,17 +102,17 @@ def _accuracies(problem: str, epochs: float, tol: float) -> list[dict[str, Any]]
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Fit each kernel, and the RBF kernel over a grid of γ and C, to each problem."""
-    epochs, tol = (2, 0.5) if run.quick else (100, TOL)
+    epochs, tol = (2, 0.5) if context.quick else (100, TOL)
     pairs = [(problem, kernel) for kernel in KERNELS for problem in PROBLEMS]
     fits = [
-        run.part(f"{problem} {kernel}", partial(_panel, problem, kernel, epochs, tol))
-        for problem, kernel in run.progress(pairs, "fits")
+        context.part(f"{problem} {kernel}", partial(_panel, problem, kernel, epochs, tol))
+        for problem, kernel in context.progress(pairs, "fits")
     ]
     grids = [
-        run.part(f"{problem} grid", partial(_accuracies, problem, epochs, tol))
-        for problem in run.progress(PROBLEMS, "grids")
+        context.part(f"{problem} grid", partial(_accuracies, problem, epochs, tol))
+        for problem in context.progress(PROBLEMS, "grids")
     ]
     return {
         "seeds": {"train": 0, "test": 1, "fit": 0},
@@ -159,7 +160,7 @@ def plot(results: dict[str, Any]) -> Figure:
         (best,) = ax.plot(gammas[j], cs[i], "k*", markersize=11, markeredgecolor="white")
         short = np.reshape([row["relative_gap"] > results["tol"] for row in found], shape)
         across, along = np.nonzero(short)[::-1]
-        (missed,) = ax.plot(gammas[across], cs[along], "x", color="#D55E00", markersize=5)
+        (missed,) = ax.plot(gammas[across], cs[along], "x", color=VERMILION, markersize=5)
         ax.set_title(f"best {accuracies.max():.1%}", fontsize=10, pad=3)
         ax.set(xlabel="log₁₀ γ", xticks=[-1, 0, 1, 2], yticks=[])
     axes[-1, 0].set(yticks=[-2, 0, 2])
@@ -172,7 +173,7 @@ def plot(results: dict[str, Any]) -> Figure:
     handles, labels = display.legend_entries()
     handles += [best, missed]
     labels += ["best", f"gap above {results['tol']:.1%}"]
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
+    legend_below(figure, (handles, labels), ncols=6, fontsize=10)
     figure.suptitle(
         f"Kernels at C = {results['C']:g}: test accuracy and number of support vectors", fontsize=12
     )

@@ -23,12 +23,13 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
+from experiments._plots import VERMILION
 from kpegasos import PegasosSVC
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "35 s"
 QUICK_TIME = "10 s"
@@ -86,19 +87,19 @@ def _example(seeds: int) -> dict[str, Any]:
     return {"SVC": SVC(**EXAMPLE).fit(X, y).score(X_test, y_test), "PegasosSVC": ours}
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Search the grid of every kernel, then run the example's model."""
-    folds, seeds, cs = (2, 2, CS[::2]) if run.quick else (FOLDS, SEEDS, CS)
+    folds, seeds, cs = (2, 2, CS[::2]) if context.quick else (FOLDS, SEEDS, CS)
     searches: dict[str, dict[str, Any]] = {}
-    for kernel, (fixed, _) in run.progress(KERNELS.items(), "kernels"):
+    for kernel, (fixed, _) in context.progress(KERNELS.items(), "kernels"):
         models: dict[str, Any] = {"PegasosSVC": _model(kernel, **fixed)}
         if kernel != "laplacian":  # which SVC has not
             models["SVC"] = SVC(kernel=kernel, **fixed)
         searches[kernel] = {
-            name: run.part(f"{kernel}, {name}", partial(_search, model, kernel, cs, folds))
+            name: context.part(f"{kernel}, {name}", partial(_search, model, kernel, cs, folds))
             for name, model in models.items()
         }
-    example = run.part("example", partial(_example, seeds))
+    example = context.part("example", partial(_example, seeds))
     table = []
     for (kernel, by_model), name in product(searches.items(), ("PegasosSVC", "SVC")):
         if name in by_model:
@@ -162,7 +163,7 @@ def plot(results: dict[str, Any]) -> Figure:
         best = np.unravel_index(ours.argmax(), ours.shape)
         corner = (best[1] - 0.5, best[0] - 0.5)
         frame = plt.Rectangle(
-            corner, 1, 1, fill=False, edgecolor="#D55E00", linewidth=2.5, clip_on=False
+            corner, 1, 1, fill=False, edgecolor=VERMILION, linewidth=2.5, clip_on=False
         )
         above.add_patch(frame)
         test = by_model["PegasosSVC"]["test_accuracy"]

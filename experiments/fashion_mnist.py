@@ -24,13 +24,14 @@ from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC, LinearSVC
 
+from experiments._plots import BLUE, DARK_GREY, LIGHT_GREY, VERMILION
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import Dataset, load_fashion_mnist
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "9 min"
 QUICK_TIME = "25 s"
@@ -104,15 +105,16 @@ def _measure(name: str, model: Any, data: Dataset, n_train: int, factor: float) 
     return {"row": row, "confusion": confusion_matrix(data.y_test, predicted)}
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train and test each model."""
     data = load_fashion_mnist()
-    n_all = 3000 if run.quick else len(data.y_train)
+    n_all = 3000 if context.quick else len(data.y_train)
     _warm_up()
     fits = {}
-    for name, model, divisor, factor in run.progress(MODELS, "models"):
+    for name, model, divisor, factor in context.progress(MODELS, "models"):
         key = name.format(n=n_all // divisor)
-        fits[key] = run.part(key, partial(_measure, name, model, data, n_all // divisor, factor))
+        work = partial(_measure, name, model, data, n_all // divisor, factor)
+        fits[key] = context.part(key, work)
     return {
         "seeds": [0],
         "table": [fit["row"] for fit in fits.values()],
@@ -129,7 +131,7 @@ def plot(results: dict[str, Any]) -> Figure:
 
     figure, (above, below) = plt.subplots(2, 1, figsize=(9, 11), height_ratios=[4, 7])
     rows = [
-        (name, accuracy, "", "#666666")
+        (name, accuracy, "", DARK_GREY)
         for name, accuracy in sorted(results["reported"].items(), key=lambda item: item[1])
     ]
     for row in sorted(results["table"], key=lambda row: row["test_accuracy"]):
@@ -139,10 +141,10 @@ def plot(results: dict[str, Any]) -> Figure:
             note += f", gap {row['median_relative_gap']:.2f}"
         elif row["convergence_warning"]:
             note += ", not converged"
-        color = "#D55E00" if is_ours else "#0072B2"
+        color = VERMILION if is_ours else BLUE
         rows.append((row["model"], row["test_accuracy"], note, color))
     names, accuracies, notes, colors = zip(*rows, strict=True)
-    above.hlines(names, 0, accuracies, color="#DDDDDD", linewidth=1)
+    above.hlines(names, 0, accuracies, color=LIGHT_GREY, linewidth=1)
     above.scatter(accuracies, names, c=colors, s=50, zorder=3)
     for name, accuracy, note in zip(names, accuracies, notes, strict=True):
         above.annotate(

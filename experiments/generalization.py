@@ -23,6 +23,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
+from experiments._plots import band, log_log
+from experiments._tables import percentiles, select
 from kpegasos import linear_rows, make_problem, pegasos
 from kpegasos.datasets import make_gaussian_noise
 from kpegasos.theory import data_radius, mean_excess_bound
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "10 s"
@@ -124,7 +126,7 @@ def _curves(
             excess[seed, i] = population.objective(w) - optimum
     return {
         "steps": steps,
-        "error": np.percentile(errors, [20, 50, 80], axis=0),
+        "error": percentiles(errors),
         "excess": np.percentile(excess, [50, 100 * (1 - DELTA)], axis=0),
         "largest_norm": longest,
     }
@@ -151,7 +153,7 @@ def _verdicts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Hold the two claims of the report against the medians, to half a point."""
     verdicts = []
     for name in ("plane", "high dimension"):
-        rows = [row for row in table if row["configuration"] == name]
+        rows = select(table, configuration=name)
         ends = [row["error_at_end"] for row in rows]
         late = max(row["error_T_100"] - row["error_at_end"] for row in rows)
         for claim, difference in (
@@ -185,19 +187,19 @@ def _theorem(curves: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every configuration with every size, and hold Theorem 3.6 next to the last one."""
-    seeds, fewer = (10, 2) if run.quick else (SEEDS, 0)
+    seeds, fewer = (10, 2) if context.quick else (SEEDS, 0)
     curves: dict[str, dict[str, Any]] = {name: {} for name in CONFIGURATIONS}
     table = []
     parts = [(name, n) for name, setting in CONFIGURATIONS.items() for n in setting["sizes"]]
-    for name, n in run.progress(parts, "configurations and sizes"):
+    for name, n in context.progress(parts, "configurations and sizes"):
         setting = CONFIGURATIONS[name]
         options = {key: setting[key] for key in ("sampling", "average")}
         quarters = np.arange(4 * (setting["decades"] - fewer) + 1) / 4
         steps = [round(step) for step in 10**quarters]
         where = (setting["d"], setting["lam"], n)
-        curve = run.part(f"{name}, n = {n}", partial(_curves, *where, steps, seeds, options))
+        curve = context.part(f"{name}, n = {n}", partial(_curves, *where, steps, seeds, options))
         curves[name][str(n)] = curve
         table.append(_row(name, *where, curve))
     setting = CONFIGURATIONS["theorem"]
@@ -231,14 +233,13 @@ def plot(results: dict[str, Any]) -> Figure:
     plane, high, scales, theorem = axes.flat
 
     def draw(ax: Axes, curve: dict[str, Any], label: str, color: str) -> None:
-        low, median, top = 100 * (np.array(curve["error"]) - results["least_possible_error"])
-        ax.plot(curve["steps"], median, color=color, label=label)
-        ax.fill_between(curve["steps"], low, top, color=color, alpha=0.2, linewidth=0)
+        above = 100 * (np.array(curve["error"]) - results["least_possible_error"])
+        band(ax, curve["steps"], above, color=color, label=label)
 
     for ax, name in ((plane, "plane"), (high, "high dimension")):
         for i, (n, curve) in enumerate(curves[name].items()):
             draw(ax, curve, f"n = {int(n):,}", f"C{i}")
-        rows = [row for row in table if row["configuration"] == name]
+        rows = select(table, configuration=name)
         ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
         ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}: ends at {ends}%", fontsize=11)
     names = [name for name in curves if name.startswith("lam = ")]
@@ -263,8 +264,7 @@ def plot(results: dict[str, Any]) -> Figure:
     theorem.set(ylim=(1e-3, 1e5), ylabel="excess L(w̄) − L(w*), 95% of runs")
     theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat", fontsize=11)
     for ax in axes.flat:
-        ax.set(xscale="log", yscale="log", xlabel="steps T")
-        ax.grid(alpha=0.25)
+        log_log(ax, xlabel="steps T")
         ax.legend(frameon=False, fontsize=10, loc="lower right" if ax is high else "upper right")
     found = []
     for name in ("plane", "high dimension"):

@@ -26,15 +26,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from experiments._kernel_peers import in_a_process, installed, load
+from experiments._kernel_peers import expansion, in_a_process, installed, load
+from experiments._plots import BLUE, GREY, VERMILION
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos
 from kpegasos.datasets import load_usps
-from kpegasos.kernels.decision import kernel_decision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "15 min"
 QUICK_TIME = "15 s"
@@ -123,10 +123,7 @@ def _pegasos(name: str, optimum: float, quick: bool) -> dict[str, Any]:
                 if kind == "average":
                     coef = run.result().coef
                     support = np.flatnonzero(coef)
-                    kernel = RBF(published["gamma"])
-                    decision = kernel_decision(kernel, X_test, X[support], coef[support][None, :])[
-                        :, 0
-                    ]
+                    decision = expansion(published["gamma"], X_test, X[support], coef[support])
                     predicted = np.where(decision > 0, np.unique(y)[1], np.unique(y)[0])
                     errors.append(float(np.mean(predicted != y_test)))
         return len(reached) == 2
@@ -200,25 +197,25 @@ def _peer(name: str, solver: str, quick: bool) -> dict[str, Any]:
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Find the normalisation, then time every solver to the paper's ε."""
     errors = {}
-    names = ["Adult"] if run.quick else list(PUBLISHED)
-    for name in run.progress(names, "normalisations"):
-        task = load(name, 1500 if run.quick else None)
+    names = ["Adult"] if context.quick else list(PUBLISHED)
+    for name in context.progress(names, "normalisations"):
+        task = load(name, 1500 if context.quick else None)
         for label, scale in NORMALISATIONS.items():
             if (name, label) in (("Adult", "to [0, 1]"), ("MNIST 8", "to [0, 1]")):
                 continue  # they are in [0, 1] as they come
             scaled = scale(task.X), task.y, scale(task.X_test), task.y_test
-            errors[f"{name}, {label}"] = run.part(
+            errors[f"{name}, {label}"] = context.part(
                 f"{name}, {label}", partial(_optimum, *scaled, name)
             )
     splits = [
-        run.part(f"USPS split {seed}", partial(_resplit_usps, seed))
-        for seed in run.progress(0 if run.quick else 5, "splits")
+        context.part(f"USPS split {seed}", partial(_resplit_usps, seed))
+        for seed in context.progress(0 if context.quick else 5, "splits")
     ]
     table = []
-    for name in run.progress(names, "solvers"):
+    for name in context.progress(names, "solvers"):
         optimum = errors[f"{name}, {CHOSEN[name]}"]
         f_star = optimum["dual_bound"]
         row: dict[str, Any] = {
@@ -228,18 +225,19 @@ def compute(run: Run) -> dict[str, Any]:
             "error_at_optimum": optimum["test_error"],
             "epsilon": PUBLISHED[name]["epsilon"],
         }
-        plain = run.part(f"{name}, Pegasos", partial(_pegasos, name, f_star, run.quick))
+        plain = context.part(f"{name}, Pegasos", partial(_pegasos, name, f_star, context.quick))
         for kind in ("last", "average"):
             at = plain["reached"].get(kind, {})
             row[f"pegasos_{kind}_seconds"] = at.get("seconds")
             row[f"pegasos_{kind}_epochs"] = at.get("epochs")
         row["pegasos_error"] = plain["test_error"]
-        polished = run.part(f"{name}, polished", partial(_polished, name, f_star, run.quick))
+        work = partial(_polished, name, f_star, context.quick)
+        polished = context.part(f"{name}, polished", work)
         row |= {f"polished_{key}": polished[key] for key in ("seconds", "test_error")}
         for solver in installed()[1:]:
             if solver == "scikit-learn" and name == "MNIST 8":
                 continue  # minutes
-            peer = run.part(f"{name}, {solver}", partial(_peer, name, solver, run.quick))
+            peer = context.part(f"{name}, {solver}", partial(_peer, name, solver, context.quick))
             row |= {f"{solver}_{key}": peer[key] for key in ("seconds", "test_error", "tol")}
         row |= {
             f"published_{solver}_seconds": seconds
@@ -265,11 +263,11 @@ def plot(results: dict[str, Any]) -> Figure:
     }
     then = {f"{solver}, 2011": f"published_{solver}_seconds" for solver in SOLVERS}
     for ax, row in zip(axes, table, strict=True):
-        for columns, color in ((now, "#D55E00"), (then, "#999999")):
+        for columns, color in ((now, VERMILION), (then, GREY)):
             for label, key in columns.items():
                 seconds = row.get(key)
                 peer = label.endswith("SVC")
-                ax.barh(label, seconds or 0, color="#0072B2" if peer else color, left=0)
+                ax.barh(label, seconds or 0, color=BLUE if peer else color, left=0)
                 missing = " not reached" if key in row else " not run"
                 text = f" {seconds:,.{0 if seconds >= 100 else 2}f} s" if seconds else missing
                 ax.text(seconds or 0.1, label, text, va="center", fontsize=10)

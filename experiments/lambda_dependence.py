@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import band, legend_below, log_log
 from experiments._settings import bracket, setting
+from experiments._tables import select, spread, summary
 from kpegasos import make_problem, pegasos, sdca
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "5 s"
@@ -66,7 +68,7 @@ def _slopes(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Fit suboptimality ~ λ^slope where it is below the value of w = 0 and above the rounding."""
     slopes = []
     for name, method, count in dict.fromkeys((r["data"], r["method"], r["epochs"]) for r in table):
-        own = [r for r in table if (r["data"], r["method"], r["epochs"]) == (name, method, count)]
+        own = select(table, data=name, method=method, epochs=count)
         kept = [r for r in own if r["resolved"] and r["suboptimality"] < r["of_zero"]]
         if len(kept) >= 4:
             x, y = (np.log([r[key] for r in kept]) for key in ("lam", "suboptimality"))
@@ -75,31 +77,29 @@ def _slopes(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return slopes
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each method for each set, λ and seed."""
-    seeds, epochs = (2, EPOCHS[:2]) if run.quick else (SEEDS, EPOCHS)
-    names, lams = (DATA[:1], LAMS[2::2]) if run.quick else (DATA, LAMS)
+    seeds, epochs = (2, EPOCHS[:2]) if context.quick else (SEEDS, EPOCHS)
+    names, lams = (DATA[:1], LAMS[2::2]) if context.quick else (DATA, LAMS)
     table: list[dict[str, Any]] = []
-    for name, lam in run.progress(list(product(names, lams)), "sets and λ"):
+    for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
         key = f"{name}, lam = {lam:.3g}"
         find = partial(bracket, name, lam, TOL, MOST_EPOCHS)
-        optimum = run.part(f"optimum of {key}", find)
-        found = run.part(key, partial(_objectives, name, lam, epochs, seeds))
+        optimum = context.part(f"optimum of {key}", find)
+        found = context.part(key, partial(_objectives, name, lam, epochs, seeds))
         for method, values in found.items():
             for count, column in zip(epochs, np.array(values).T - optimum["f*"], strict=True):
-                low, median, high = np.percentile(column, [20, 50, 80])
+                excess = summary("suboptimality", column)
                 table.append(
                     {
                         "data": name,
                         "method": method,
                         "epochs": count,
                         "lam": lam,
-                        "suboptimality": median,
-                        "suboptimality_20": low,
-                        "suboptimality_80": high,
+                        **excess,
                         "of_zero": 1 - optimum["f*"],
                         # Beyond what is known of the optimum.
-                        "resolved": median > 2 * optimum["gap"],
+                        "resolved": excess["suboptimality"] > 2 * optimum["gap"],
                     }
                 )
     return {
@@ -128,39 +128,16 @@ def plot(results: dict[str, Any]) -> Figure:
     methods = list(dict.fromkeys(row["method"] for row in table))
     for (row_of, count), (column, name) in product(enumerate(epochs), enumerate(titles)):
         ax = axes[row_of, column]
-        here = [row for row in table if row["data"] == name and row["epochs"] == count]
         for i, method in enumerate(methods):
-            own = [row for row in here if row["method"] == method]
-            data = {
-                key: np.array([row[key] for row in own], dtype=float)
-                for key in own[0]
-                if key not in ("data", "method")
-            }
-            shown = {
-                key: np.where(data["resolved"] > 0, data[key], np.nan)
-                for key in ("suboptimality", "suboptimality_20", "suboptimality_80")
-            }
-            ax.plot(
-                data["lam"],
-                shown["suboptimality"],
-                "o^s"[i] + "-",
-                ms=4,
-                color=f"C{i}",
-                label=method,
-            )
-            ax.fill_between(
-                data["lam"],
-                shown["suboptimality_20"],
-                shown["suboptimality_80"],
-                color=f"C{i}",
-                alpha=0.2,
-                linewidth=0,
-            )
-        ax.plot(data["lam"], data["of_zero"], color="black", ls=":", label="w = 0")
+            own = select(table, data=name, epochs=count, method=method)
+            lams = np.array([row["lam"] for row in own])
+            resolved = [row["resolved"] for row in own]
+            shown = np.where(resolved, spread(own, "suboptimality"), np.nan)
+            band(ax, lams, shown, color=f"C{i}", marker="o^s"[i], ms=4, label=method)
+        ax.plot(lams, [row["of_zero"] for row in own], color="black", ls=":", label="w = 0")
         steps = count * results["sizes"][name]
-        ax.plot(data["lam"], 1 / (data["lam"] * steps), color="0.5", ls="--", label="1 / (λT)")
-        ax.set(xscale="log", yscale="log", ylim=(1e-8, 1e3))
-        ax.grid(alpha=0.25)
+        ax.plot(lams, 1 / (lams * steps), color="0.5", ls="--", label="1 / (λT)")
+        log_log(ax, ylim=(1e-8, 1e3))
         ax.text(0.97, 0.95, f"T = {steps:,}", transform=ax.transAxes, ha="right", va="top")
         if column == 0:
             ax.set_ylabel(f"f − f* after T = {count} m" if count > 1 else "f − f* after T = m")
@@ -168,8 +145,7 @@ def plot(results: dict[str, Any]) -> Figure:
         ax.set_title(f"{title}\nm = {results['sizes'][name]:,}", fontsize=11)
     for ax in axes[-1]:
         ax.set_xlabel("λ")
-    entries = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, axes[0, 0], ncols=3)
     figure.suptitle(
         f"Suboptimality after T steps against λ; median and 20–80% of {len(results['seeds'])} runs",
         fontsize=12,

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import legend_below
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "15 s"
 QUICK_TIME = "5 s"
@@ -69,12 +70,12 @@ def _fit(problem: str, kernel: str, epochs: int, tol: float) -> dict[str, Any]:
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Fit each kernel to each problem; keep decisions on a coarse grid."""
-    epochs, tol = (500, 0.2) if run.quick else (20_000, TOL)
+    epochs, tol = (500, 0.2) if context.quick else (20_000, TOL)
     fits = [
-        run.part(f"{problem} {kernel}", partial(_fit, problem, kernel, epochs, tol))
-        for problem, kernel in run.progress(list(product(PROBLEMS, KERNELS)), "fits")
+        context.part(f"{problem} {kernel}", partial(_fit, problem, kernel, epochs, tol))
+        for problem, kernel in context.progress(list(product(PROBLEMS, KERNELS)), "fits")
     ]
     return {
         "seeds": {"train": 0, "test": 1, "fit": 0},
@@ -97,7 +98,6 @@ def plot(results: dict[str, Any]) -> Figure:
         problem, kernel = (name.get(row[key], row[key]) for key in ("problem", "kernel"))
         ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}", fontsize=12)
         ax.set(xticks=[], yticks=[])
-    entries = display.legend_entries()
-    figure.legend(*entries, loc="outside lower center", ncols=5, frameon=False)
+    legend_below(figure, display.legend_entries(), ncols=5)
     figure.suptitle("PegasosSVC: decision regions and test accuracy")
     return figure

@@ -19,13 +19,15 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
+from experiments._plots import BLUE, GREEN, GREY, ORANGE, PURPLE, band, legend_below
+from experiments._tables import percentiles, summary
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
-from kpegasos.solvers.pegasos import PegasosRun
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "20 s"
 QUICK_TIME = "5 s"
@@ -35,8 +37,7 @@ CS = (0.1, 1.0, 10.0, 100.0)
 SHOWN_C = 10.0
 SEEDS = 15
 N_LINES, N_DRAWN, GRID = 400, 12, 40
-GREY = "#999999"
-COLORS = {"0.1": "#CC79A7", "1": "#E69F00", "10": "#0072B2", "100": "#009E73"}
+COLORS = {"0.1": PURPLE, "1": ORANGE, "10": BLUE, "100": GREEN}
 
 
 def _data() -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +114,7 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
         along: list[float] = []
         margins.append(along)
 
-        def note(run: PegasosRun, along: list[float] = along) -> None:
+        def note(run: Any, along: list[float] = along) -> None:
             along.append(_margin(run.result(), signs))
 
         result = pegasos(
@@ -157,27 +158,24 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Search all lines, then run Pegasos for each C with every seed."""
-    n_steps, seeds = (10_000, 5) if run.quick else (1_000_000, SEEDS)
-    best = run.part("search", _search)
+    n_steps, seeds = (10_000, 5) if context.quick else (1_000_000, SEEDS)
+    best = context.part("search", _search)
     fits = {
-        f"{C:g}": run.part(f"C = {C:g}", partial(_runs, C, n_steps, seeds))
-        for C in run.progress(CS, "values of C")
+        f"{C:g}": context.part(f"C = {C:g}", partial(_runs, C, n_steps, seeds))
+        for C in context.progress(CS, "values of C")
     }
     table = []
     for C, fit in fits.items():
         shares = np.array(fit["margin"])[:, -1] / best["margin"]
-        low, median, high = np.percentile(shares, [20, 50, 80])
         table.append(
             {
                 "C": float(C),
                 "optimum_share": fit["optimum"]["margin"] / best["margin"],
                 "optimum_degrees_off": fit["optimum"]["degrees"] - best["degrees"],
                 "optimum_relative_gap": fit["optimum"]["gap"],
-                "pegasos_share": median,
-                "pegasos_share_20": low,
-                "pegasos_share_80": high,
+                **summary("pegasos_share", shares),
                 "pegasos_relative_gap": np.median(fit["gap"]),
                 "passes": n_steps / N_SAMPLES,
             }
@@ -195,6 +193,25 @@ def compute(run: Run) -> dict[str, Any]:
         },
         "shown": {"C": SHOWN_C, **fits[f"{SHOWN_C:g}"]["model"]},
     }
+
+
+def _draw_envelope(ax: Axes, results: dict[str, Any]) -> list[Any]:
+    """Margins of lines by direction; return the artists for the legend."""
+    best = results["search"]
+    curve = {name: np.array(values) for name, values in best["curve"].items()}
+    kept = curve["margin"] > -0.3 * best["margin"]
+    tops = ax.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
+    at = np.array(best["lines"])
+    dots = ax.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
+    models = []
+    # From large to small: where two lines are the same, both show.
+    for size, (C, model) in zip((8, 10, 13, 7), results["models"].items(), strict=True):
+        style: dict[str, Any] = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
+        models += ax.plot(model["degrees"], model["margin"], color=COLORS[C], ls="", **style)
+    ax.axhline(0, color="black", linewidth=0.6)
+    ax.set(xlabel="direction of the normal, degrees", ylabel="margin of the line")
+    ax.set_title("Margins of separating lines")
+    return [dots, *tops, *models]
 
 
 def plot(results: dict[str, Any]) -> Figure:
@@ -218,26 +235,11 @@ def plot(results: dict[str, Any]) -> Figure:
     lines.set_aspect("equal")
     lines.set_title(f"{N_DRAWN} separating lines; Pegasos, C = {shown['C']:g}")
 
-    curve = {name: np.array(values) for name, values in best["curve"].items()}
-    kept = curve["margin"] > -0.3 * best["margin"]
-    tops = envelope.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
-    at = np.array(best["lines"])
-    dots = envelope.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
-    models = []
-    # From large to small: where two lines are the same, both show.
-    for size, (C, model) in zip((8, 10, 13, 7), results["models"].items(), strict=True):
-        style = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
-        models += envelope.plot(model["degrees"], model["margin"], color=COLORS[C], ls="", **style)
-    envelope.axhline(0, color="black", linewidth=0.6)
-    envelope.set(xlabel="direction of the normal, degrees", ylabel="margin of the line")
-    envelope.set_title("Margins of separating lines")
+    envelope_handles = _draw_envelope(envelope, results)
 
     for C, runs in results["curves"].items():
         shares = np.array(runs["margin"]) / best["margin"]
-        low, median, high = np.percentile(shares, [20, 50, 80], axis=0)
-        band = {"color": COLORS[C], "alpha": 0.2, "linewidth": 0}
-        along.plot(runs["iteration"], median, color=COLORS[C])
-        along.fill_between(runs["iteration"], low, high, **band)
+        band(along, runs["iteration"], percentiles(shares), color=COLORS[C])
     for row in results["table"]:
         color = COLORS[f"{row['C']:g}"]
         along.axhline(row["optimum_share"], color=color, linewidth=1, linestyle="dotted")
@@ -253,16 +255,10 @@ def plot(results: dict[str, Any]) -> Figure:
     histogram.set_title(f"Margins of the examples, C = {shown['C']:g}")
 
     handles, labels = display.legend_entries()
-    handles += [dots, *tops, *models]
+    handles += envelope_handles
     labels += ["separating line", "best of its direction"]
     labels += [f"Pegasos, C = {C}" for C in results["models"]]
-    below: dict[str, Any] = {
-        "loc": "outside lower center",
-        "ncols": 4,
-        "frameon": False,
-        "fontsize": 10,
-    }
-    figure.legend(handles, labels, **below)
+    legend_below(figure, (handles, labels), ncols=4, fontsize=10)
     figure.suptitle(
         f"The largest margin: m = {results['n_samples']}, linear kernel; "
         f"median of {len(results['seeds'])} runs, 20–80% band",

@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import band, legend_below, log_log
 from experiments._settings import bracket, setting
+from experiments._tables import select, spread, summary
 from kpegasos import make_problem, pegasos
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "10 s"
@@ -71,7 +73,7 @@ def _knees(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     keys = dict.fromkeys((r["data"], r["method"], r["budget"]) for r in table if r["fixed"] == "kT")
     for data, method, budget in keys:
         key = {"data": data, "method": method, "fixed": "kT", "budget": budget}
-        own = [row for row in table if all(row[name] == value for name, value in key.items())]
+        own = select(table, **key)
         flat = []
         for row in own:
             if row["suboptimality"] > 2 * own[0]["suboptimality"]:
@@ -82,23 +84,22 @@ def _knees(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return knees
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each batch size on each set with every seed."""
-    seeds = 2 if run.quick else SEEDS
-    epochs, fixed = (EPOCHS[:2], STEPS[:2]) if run.quick else (EPOCHS, STEPS)
+    seeds = 2 if context.quick else SEEDS
+    epochs, fixed = (EPOCHS[:2], STEPS[:2]) if context.quick else (EPOCHS, STEPS)
     optima, table, sizes = {}, [], {}
-    thin = 2 if run.quick else 1
+    thin = 2 if context.quick else 1
     parts = [(name, method, k) for name in SIZES for method in METHODS for k in SIZES[name][::thin]]
-    for name, method, k in run.progress(parts, "runs"):
+    for name, method, k in context.progress(parts, "runs"):
         m = sizes[name] = setting(name).y.size
         lam = LAM_M / m
-        optima[name] = run.part(f"optimum of {name}", partial(bracket, name, lam, 1e-6))
+        optima[name] = context.part(f"optimum of {name}", partial(bracket, name, lam, 1e-6))
         steps = [*(round(count * m / k) for count in epochs), *fixed]
         work = partial(_finals, name, method, k, steps, seeds)
-        values = np.array(run.part(f"{name}, {method}, k = {k}", work)) - optima[name]["f*"]
+        values = np.array(context.part(f"{name}, {method}, k = {k}", work)) - optima[name]["f*"]
         budgets = [*(("kT", count) for count in epochs), *(("T", count) for count in fixed)]
         for (what, budget), step, column in zip(budgets, steps, values.T, strict=True):
-            low, median, high = np.percentile(column, [20, 50, 80])
             table.append(
                 {
                     "data": name,
@@ -108,9 +109,7 @@ def compute(run: Run) -> dict[str, Any]:
                     "k": k,
                     "T": step,
                     "lam_T": lam * step,
-                    "suboptimality": median,
-                    "suboptimality_20": low,
-                    "suboptimality_80": high,
+                    **summary("suboptimality", column),
                 }
             )
     return {
@@ -132,21 +131,18 @@ def plot(results: dict[str, Any]) -> Figure:
     figure, axes = plt.subplots(2, len(results["titles"]), figsize=(9, 8), sharex="col")
 
     def draw(ax: Axes, fixed: str, name: str) -> None:
-        own = [row for row in table if row["fixed"] == fixed and row["data"] == name]
+        own = select(table, fixed=fixed, data=name)
         budgets = dict.fromkeys(row["budget"] for row in own)
         for (i, budget), (method, line) in product(
             enumerate(budgets), (("paper", "-"), ("defaults", "--"))
         ):
-            rows = [row for row in own if row["budget"] == budget and row["method"] == method]
-            columns = {key: [row[key] for row in rows] for key in rows[0]}
+            rows = select(own, budget=budget, method=method)
             words = f"kT = {budget:,} m" if fixed == "kT" else f"T = {budget:,}"
             style: dict[str, Any] = {"color": f"C{i}", "ls": line, "marker": "o", "ms": 4}
             label = words if method == "paper" else None
-            ax.plot(columns["k"], columns["suboptimality"], label=label, **style)
-            low, high = columns["suboptimality_20"], columns["suboptimality_80"]
-            ax.fill_between(columns["k"], low, high, color=f"C{i}", alpha=0.2, linewidth=0)
-        ax.set(xscale="log", yscale="log")
-        ax.grid(alpha=0.25)
+            sizes = [row["k"] for row in rows]
+            band(ax, sizes, spread(rows, "suboptimality"), label=label, **style)
+        log_log(ax)
 
     for column, (name, title) in zip(axes.T, results["titles"].items(), strict=True):
         for ax, fixed in zip(column, ("kT", "T"), strict=True):
@@ -160,13 +156,9 @@ def plot(results: dict[str, Any]) -> Figure:
         for one in (ax, other):
             one.set_ylim(low, high)
         other.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=10)
-    figure.legend(
-        [Line2D([], [], color="black", ls=line) for line in ("-", "--")],
-        ["independent draws, last iterate", "permutations, t-weighted average"],
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-    )
+    lines = [Line2D([], [], color="black", ls=line) for line in ("-", "--")]
+    labels = ["independent draws, last iterate", "permutations, t-weighted average"]
+    legend_below(figure, (lines, labels), ncols=2)
     figure.suptitle(
         f"Mini-batches; λm = {LAM_M:g}, median and 20–80% band of {len(results['seeds'])} runs",
         fontsize=12,

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from experiments._plots import BLUE, DARK_GREY, VERMILION
 from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
 from kpegasos.datasets import make_text_like
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -119,16 +120,16 @@ def _in_a_process(**arguments: Any) -> dict[str, Any]:
     return result
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train each way on each amount of data, every time in a process of its own."""
-    n_texts = TEXTS // 10 if run.quick else TEXTS
-    n_test = 2000 if run.quick else TEST_TEXTS
+    n_texts = TEXTS // 10 if context.quick else TEXTS
+    n_test = 2000 if context.quick else TEST_TEXTS
     table = []
     with tempfile.TemporaryDirectory() as name:
         n_features, indptr = _write(Path(name), n_texts * max(FACTORS), n_test)
-        for factor in run.progress(FACTORS, "amounts of data"):
+        for factor in context.progress(FACTORS, "amounts of data"):
             n_samples = factor * n_texts
-            for way in run.progress(list(WAYS), "ways"):
+            for way in context.progress(list(WAYS), "ways"):
                 limit = 0 if way == "memory" else LIMIT_MB
                 job = partial(
                     _in_a_process,
@@ -139,7 +140,7 @@ def compute(run: Run) -> dict[str, Any]:
                     way=way,
                     limit_mb=limit,
                 )
-                result = run.part(f"{factor} {way}", job)
+                result = context.part(f"{factor} {way}", job)
                 data_mb = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
                 table.append(
                     {"way": way, "factor": factor, "texts": n_samples, "data_mb": data_mb, **result}
@@ -159,15 +160,15 @@ def plot(results: dict[str, Any]) -> Figure:
     from matplotlib.ticker import PercentFormatter
 
     figure, (left, right) = plt.subplots(1, 2)
-    shown = {"chunks": ("#D55E00", "o-"), "memory": ("#0072B2", "s-")}
+    shown = {"chunks": (VERMILION, "o-"), "memory": (BLUE, "s-")}
     for way, (color, style) in shown.items():
         rows = [row for row in results["table"] if row["way"] == way]
         sizes = [row["data_mb"] for row in rows]
         left.plot(sizes, [row["peak_mb"] for row in rows], style, color=color, label=WAYS[way])
         right.plot(sizes, [row["test_error"] for row in rows], style, color=color, label=WAYS[way])
-    left.axhline(results["limit_mb"], color="#666666", linestyle="--", linewidth=1)
+    left.axhline(results["limit_mb"], color=DARK_GREY, linestyle="--", linewidth=1)
     left.text(
-        left.get_xlim()[0], results["limit_mb"], " limit", va="bottom", color="#666666", fontsize=9
+        left.get_xlim()[0], results["limit_mb"], " limit", va="bottom", color=DARK_GREY, fontsize=9
     )
     failed = [
         row["data_mb"]
@@ -186,9 +187,9 @@ def plot(results: dict[str, Any]) -> Figure:
     left.set(xlabel="data, MiB", ylabel="peak memory of the process, MiB", ylim=(0, None))
     left.set_title("Memory")
     left.legend(fontsize=9)
-    right.axhline(0.06, color="#666666", linestyle="--", linewidth=1)
+    right.axhline(0.06, color=DARK_GREY, linestyle="--", linewidth=1)
     right.text(
-        right.get_xlim()[0], 0.06, " flipped labels", va="bottom", color="#666666", fontsize=9
+        right.get_xlim()[0], 0.06, " flipped labels", va="bottom", color=DARK_GREY, fontsize=9
     )
     right.set(xlabel="data, MiB", ylabel="test error", ylim=(0.055, 0.07))
     right.yaxis.set_major_formatter(PercentFormatter(1, decimals=1))

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import band, legend_below, log_log
 from experiments._settings import bracket, setting
+from experiments._tables import percentiles
 from kpegasos import make_problem, pegasos
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "70 s"
 QUICK_TIME = "10 s"
@@ -76,19 +78,19 @@ def _row(name: str, lam: float, iterate: str, curve: dict[str, Any]) -> dict[str
     return row
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run with and without the projection for each set, λ and seed."""
-    seeds, most = (5, 30_000) if run.quick else (SEEDS, MOST_STEPS)
-    names, lams = (DATA[:2], LAMS[:4]) if run.quick else (DATA, LAMS)
+    seeds, most = (5, 30_000) if context.quick else (SEEDS, MOST_STEPS)
+    names, lams = (DATA[:2], LAMS[:4]) if context.quick else (DATA, LAMS)
     optima: dict[str, dict[str, Any]] = {name: {} for name in names}
     curves: dict[str, dict[str, Any]] = {name: {} for name in names}
     table = []
-    for name, lam in run.progress(list(product(names, lams)), "sets and λ"):
+    for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
         key, steps = f"{name}, lam = {lam:g}", _steps(lam, most)
         find = partial(bracket, name, lam, 1e-6, 2000)
-        found = optima[name][f"{lam:g}"] = run.part(f"optimum of {key}", find)
+        found = optima[name][f"{lam:g}"] = context.part(f"optimum of {key}", find)
         without, projected = (
-            run.part(
+            context.part(
                 f"{key}, {'with' if on else 'without'}",
                 partial(_objectives, name, lam, steps, seeds, on),
             )
@@ -97,7 +99,7 @@ def compute(run: Run) -> dict[str, Any]:
         curve: dict[str, Any] = {"T": steps, "lam_T": lam * np.array(steps)}
         for iterate in ("last", "average"):
             plain, inside = (np.array(w[iterate]) - found["f*"] for w in (without, projected))
-            curve[iterate] = np.percentile(plain / inside, [20, 50, 80], axis=0)
+            curve[iterate] = percentiles(plain / inside)
             table.append(_row(name, lam, iterate, curve))
         curves[name][f"{lam:g}"] = curve
     return {
@@ -120,19 +122,15 @@ def plot(results: dict[str, Any]) -> Figure:
     for (name, by_lam), column in zip(curves.items(), axes.T, strict=True):
         for ax, iterate in zip(column, ("last", "average"), strict=True):
             for i, (lam, curve) in enumerate(by_lam.items()):
-                low, median, high = np.array(curve[iterate])
-                ax.plot(curve["lam_T"], median, color=f"C{i}", label=f"λ = {lam}")
-                ax.fill_between(curve["lam_T"], low, high, color=f"C{i}", alpha=0.2, linewidth=0)
+                band(ax, curve["lam_T"], curve[iterate], color=f"C{i}", label=f"λ = {lam}")
             ax.axhline(1, color="black", linewidth=0.8)
             ax.axvline(1, color="black", linewidth=0.8, linestyle="dotted")
-            ax.set(xscale="log", yscale="log")
-            ax.grid(alpha=0.25)
+            log_log(ax)
         column[0].set_title(results["titles"][name], fontsize=11)
         column[1].set_xlabel("λT")
     for row, words in zip(axes, ("last iterate", "t-weighted average"), strict=True):
         row[0].set_ylabel(f"f − f* without over with,\n{words}")
-    entries = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", ncols=5, frameon=False)
+    legend_below(figure, axes[0, 0], ncols=5)
     figure.suptitle(
         "How much worse without the projection, for the same draws "
         f"(median, 20–80% of {len(results['seeds'])} runs)",

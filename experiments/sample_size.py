@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import BLUE, GREY, VERMILION, log_log
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import make_text_like
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "15 s"
@@ -76,13 +77,13 @@ def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[
             reached.update(steps=record.iteration, seconds=record.seconds)
         return bool(reached)
 
-    pegasos(problem, rows, n_steps=2000, sampling="block", checkpoints=None)
+    pegasos(problem, rows, n_steps=2000, sampling="contiguous", checkpoints=None)
     points = [int(t) for t in np.unique(np.geomspace(2000, 3e6, 90).astype(int))]
     pegasos(
         problem,
         rows,
         n_steps=points[-1],
-        sampling="block",
+        sampling="contiguous",
         checkpoints=points,
         monitor=test,
         random_state=seed,
@@ -93,7 +94,7 @@ def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[
         lam=LAM,
         fit_intercept=False,
         n_steps=int(reached["steps"]),
-        sampling="block",
+        sampling="contiguous",
         checkpoints=None,
         random_state=seed,
     )
@@ -121,7 +122,7 @@ def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
         problem,
         rows,
         n_steps=points[-1],
-        sampling="block",
+        sampling="contiguous",
         checkpoints=points,
         monitor=test,
         max_time=60,
@@ -136,22 +137,20 @@ def _exponent(x: list[float], y: list[float]) -> float:
     return float(np.polyfit(np.log(np.array(x)[good]), np.log(np.array(y)[good]), 1)[0])
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Measure against m at one λ, and against λ at one m."""
-    seeds = range(2 if run.quick else 9)
-    target = 1.1 * run.part("best error", partial(_best_error, run.quick))
+    seeds = range(2 if context.quick else 9)
+    target = 1.1 * context.part("best error", partial(_best_error, context.quick))
     by_size, by_lam = [], []
-    for n_samples in run.progress(_sizes(run.quick), "examples"):
-        runs = [
-            run.part(f"m {n_samples}, {s}", partial(_to_accuracy, n_samples, target, s, run.quick))
-            for s in seeds
-        ]
+    for n_samples in context.progress(_sizes(context.quick), "examples"):
+        work = partial(_to_accuracy, n_samples, target, quick=context.quick)
+        runs = [context.part(f"m {n_samples}, {seed}", partial(work, seed)) for seed in seeds]
         columns = ("steps", "seconds", "fit_seconds")
         medians = {c: float(np.median(np.array([r[c] for r in runs], float))) for c in columns}
         by_size.append({"m": n_samples, **medians})
-    for lam in run.progress(LAMS[:2] if run.quick else LAMS, "λ"):
+    for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ"):
         runs = [
-            run.part(f"lam {lam:g}, {s}", partial(_to_epsilon, lam, s, run.quick))
+            context.part(f"lam {lam:g}, {s}", partial(_to_epsilon, lam, s, context.quick))
             for s in seeds[:3]
         ]
         medians = {
@@ -185,14 +184,14 @@ def plot(results: dict[str, Any]) -> Figure:
     exponents = results["exponents"]
     sizes = [row["m"] for row in results["by_size"]]
     lines = {
-        "seconds": ("in the solver", "#D55E00", "o"),
-        "fit_seconds": ("whole fit, with certificate", "#0072B2", "s"),
+        "seconds": ("in the solver", VERMILION, "o"),
+        "fit_seconds": ("whole fit, with certificate", BLUE, "s"),
     }
     for column, (label, color, marker) in lines.items():
         seconds = [row[column] for row in results["by_size"]]
         text = f"{label}: ∝ m^{exponents[column]:.2f}"
         left.plot(sizes, seconds, color=color, marker=marker, label=text)
-    left.set(xscale="log", yscale="log", xlabel="documents m")
+    log_log(left, alpha=0.3, which="both", xlabel="documents m")
     left.set_ylabel(f"seconds to a test error of {100 * results['target_error']:.2f}%")
     left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     left.xaxis.set_minor_formatter(NullFormatter())
@@ -201,12 +200,10 @@ def plot(results: dict[str, Any]) -> Figure:
     lams = [row["lam"] for row in results["by_lam"]]
     seconds = [row["seconds"] for row in results["by_lam"]]
     text = f"in the solver: ∝ λ^{exponents['seconds against lam']:.2f}"
-    right.plot(lams, seconds, color="#D55E00", marker="o", label=text)
-    right.plot(
-        lams, [seconds[0] * lams[0] / lam for lam in lams], color="#999999", ls=":", label="1/λ"
-    )
-    right.set(xscale="log", yscale="log", xlabel="λ", ylabel=f"seconds to f* + {EPSILON:g}")
+    right.plot(lams, seconds, color=VERMILION, marker="o", label=text)
+    right.plot(lams, [seconds[0] * lams[0] / lam for lam in lams], color=GREY, ls=":", label="1/λ")
+    label = f"seconds to f* + {EPSILON:g}"
+    log_log(right, alpha=0.3, which="both", xlabel="λ", ylabel=label)
     for ax in (left, right):
-        ax.grid(alpha=0.3, which="both")
         ax.legend()
     return figure

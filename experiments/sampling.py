@@ -14,23 +14,22 @@ the last place after 32 epochs (2.4 to 3.1 to 1), as it stays with the bias of i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import band, legend_below, log_log
 from experiments._settings import bracket, setting
-from kpegasos import make_problem
-from kpegasos.core.draws import IndexStream
-from kpegasos.core.state import PegasosOptions, new_state
-from kpegasos.solvers.pegasos import Checkpoints, PegasosRun
-from kpegasos.solvers.stopping import Stopper
+from experiments._tables import percentiles, summary
+from kpegasos import make_problem, pegasos
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "35 s"
 QUICK_TIME = "10 s"
@@ -44,19 +43,15 @@ SEEDS = 20
 REPORTED = dict(zip(SAMPLINGS, (5.6e-4, 2e-4, 1.3e-4), strict=True))
 
 
-class OnePermutation(IndexStream):
-    """The permutation of the first epoch in every epoch."""
-
-    def epoch(self, number: int) -> np.ndarray:
-        """Draws of one epoch."""
-        return super().epoch(0)
+def _one_permutation(seed: int) -> Callable[[np.random.Generator, int], np.ndarray]:
+    """The same order in every epoch."""
+    return lambda rng, n_samples: np.random.default_rng(seed).permutation(n_samples)
 
 
-def _stream(sampling: str, n_samples: int, seed: int) -> IndexStream:
-    if sampling == "independent draws":
-        return IndexStream(n_samples, "uniform", seed)
-    kind = OnePermutation if sampling == "one permutation" else IndexStream
-    return kind(n_samples, "permutation", seed)
+def _sampling(name: str, seed: int) -> Any:
+    if name == "one permutation":
+        return _one_permutation(seed)
+    return "uniform" if name == "independent draws" else "permutation"
 
 
 def _curves(name: str, sampling: str, epochs: list[float], seeds: int) -> dict[str, Any]:
@@ -67,45 +62,45 @@ def _curves(name: str, sampling: str, epochs: list[float], seeds: int) -> dict[s
     steps = [round(epoch * m) for epoch in epochs]
     last, average = [], []
     for seed in range(seeds):
-        state = new_state(m, rows.image_size, PegasosOptions(), problem.lam, seed)
-        points = Checkpoints(steps, 0, steps[-1], m, 1)
-        stream = _stream(sampling, m, seed)
-        run = PegasosRun(problem, rows, state, points, stream=stream)
-        while not run.finished:
-            run.advance(Stopper())
-        last.append(run.history["objective_last"])
-        average.append(run.history["objective_average"])
+        history = pegasos(
+            problem,
+            rows,
+            n_steps=steps[-1],
+            checkpoints=steps,
+            sampling=_sampling(sampling, seed),
+            random_state=seed,
+        ).history
+        last.append(history["objective_last"])
+        average.append(history["objective_average"])
     return {"last": np.array(last), "average": np.array(average)}
 
 
 def _row(
     name: str, sampling: str, iterate: str, at: str, values: np.ndarray, base: np.ndarray
 ) -> dict[str, Any]:
-    low, median, high = np.percentile(values, [20, 50, 80])
+    excess = summary("suboptimality", values)
     return {
         "data": name,
         "iterate": iterate,
         "at": at,
         "sampling": sampling,
-        "suboptimality": median,
-        "suboptimality_20": low,
-        "suboptimality_80": high,
-        "over_new_permutations": median / np.median(base),
+        **excess,
+        "over_new_permutations": excess["suboptimality"] / np.median(base),
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each sampling on each set with every seed."""
-    seeds, ends = (5, EPOCHS[:5]) if run.quick else (SEEDS, EPOCHS)
-    names = DATA[:2] if run.quick else DATA
+    seeds, ends = (5, EPOCHS[:5]) if context.quick else (SEEDS, EPOCHS)
+    names = DATA[:2] if context.quick else DATA
     middles = [end - 0.5 for end in ends]
     optima, curves, sizes = {}, {}, {}
-    for name, sampling in run.progress(list(product(names, SAMPLINGS)), "runs"):
+    for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
         sizes[name] = setting(name).y.size
         find = partial(bracket, name, LAM_M / sizes[name], 1e-6)
-        optima[name] = run.part(f"optimum of {name}", find)
+        optima[name] = context.part(f"optimum of {name}", find)
         work = partial(_curves, name, sampling, sorted([*ends, *middles]), seeds)
-        curves[name, sampling] = run.part(f"{name}, {sampling}", work)
+        curves[name, sampling] = context.part(f"{name}, {sampling}", work)
     excess = {
         (*key, iterate): np.array(curve[iterate]) - optima[key[0]]["f*"]
         for key, curve in curves.items()
@@ -157,14 +152,14 @@ def plot(results: dict[str, Any]) -> Figure:
             for where, line, fill in (("end", "-", "full"), ("middle", ":", "none")):
                 curve = panels[f"{iterate}, {where}"]
                 for i, sampling in enumerate(SAMPLINGS):
-                    low, median, high = np.percentile(curve[sampling], [20, 50, 80], axis=0)
+                    shown = percentiles(curve[sampling])
                     style: dict[str, Any] = {"color": f"C{i}", "ls": line, "fillstyle": fill}
-                    ax.plot(curve["epoch"], median, marker=markers[sampling], ms=5, **style)
+                    style |= {"marker": markers[sampling], "ms": 5}
                     if where == "end":
-                        band = {"color": f"C{i}", "alpha": 0.2, "linewidth": 0}
-                        ax.fill_between(curve["epoch"], low, high, **band)
-            ax.set(xscale="log", yscale="log")
-            ax.grid(alpha=0.25)
+                        band(ax, curve["epoch"], shown, **style)
+                    else:
+                        ax.plot(curve["epoch"], shown[1], **style)
+            log_log(ax)
         column[0].set_title(
             f"{results['titles'][name]}\nm = {results['sizes'][name]:,}", fontsize=11
         )
@@ -179,7 +174,7 @@ def plot(results: dict[str, Any]) -> Figure:
         Line2D([], [], color="black", marker="D", ls=":", fillstyle="none"),
     ]
     labels = [*SAMPLINGS, "at the end of an epoch", "half an epoch earlier"]
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, (handles, labels), ncols=3)
     figure.suptitle(
         f"Three ways to draw; λm = {LAM_M:g}, median and 20–80% band of "
         f"{len(results['seeds'])} runs",

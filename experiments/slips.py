@@ -24,6 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
+from experiments._plots import band, legend_below, log_log
+from experiments._settings import hinge_objective
+from experiments._tables import percentiles
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.draws import IndexStream
 from kpegasos.datasets import make_gaussian_noise, make_toy
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "20 s"
 QUICK_TIME = "10 s"
@@ -87,9 +90,8 @@ class Judge:
     def __call__(self, coef: np.ndarray) -> tuple[float, float]:
         """Judge ``f(x) = Σ coef_j k(x_j, x)``."""
         f = self.gram @ coef
-        objective = LAM / 2 * (coef @ f) + np.maximum(0.0, 1 - self.y * f).mean()
         error = np.mean(self.y_test * (self.test_rows @ coef) <= 0)
-        return float(objective - self.optimum), float(error)
+        return hinge_objective(self.y, f, coef @ f, LAM) - self.optimum, float(error)
 
 
 def _wrong(judge: Judge, slip: str, draws: np.ndarray, steps: list[int]) -> list[Any]:
@@ -226,17 +228,17 @@ def _table(
     ]
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every rule."""
-    n_steps, seeds = (10_000, 2) if run.quick else (N_STEPS, SEEDS)
-    lams = LAMS[:3] if run.quick else LAMS
-    kernel = run.part("kernel rules", partial(_kernel_rules, n_steps, seeds))
-    full = run.part("full gradient", partial(_gradients, min(n_steps, 10_000)))
-    zero = run.part("step zero", _zero)
+    n_steps, seeds = (10_000, 2) if context.quick else (N_STEPS, SEEDS)
+    lams = LAMS[:3] if context.quick else LAMS
+    kernel = context.part("kernel rules", partial(_kernel_rules, n_steps, seeds))
+    full = context.part("full gradient", partial(_gradients, min(n_steps, 10_000)))
+    zero = context.part("step zero", _zero)
     runtimes: dict[str, list[Any]] = {str(m): [] for m in SIZES}
-    for m, lam in run.progress(list(product(SIZES, lams)), "runtimes"):
+    for m, lam in context.progress(list(product(SIZES, lams)), "runtimes"):
         work = partial(_runtimes, m, lam, seeds, MOST_STEPS)
-        runtimes[str(m)].append(run.part(f"m = {m}, lam = {lam:g}", work))
+        runtimes[str(m)].append(context.part(f"m = {m}, lam = {lam:g}", work))
     medians = np.array([[np.median(reached) for reached in own] for own in runtimes.values()])
     # For the larger λ the first steps are nearly enough.
     slope = np.polyfit(np.log(lams[-3:]), np.log(medians[:, -3:]).mean(axis=0), 1)[0]
@@ -261,14 +263,11 @@ def plot(results: dict[str, Any]) -> Figure:
 
     def draw(ax: Axes, what: str, scale: float) -> None:
         for i, rule in enumerate((CORRECT, "label", "threshold", "scaling", "code")):
-            low, median, high = np.percentile(
-                scale * np.array(kernel[rule][what]), [20, 50, 80], axis=0
-            )
-            style: dict[str, Any] = {"color": "k" if rule == CORRECT else f"C{i - 1}"}
+            shown = percentiles(scale * np.array(kernel[rule][what]))
+            color = "k" if rule == CORRECT else f"C{i - 1}"
             line = "--" if rule in ("threshold", "scaling") else "-"
-            ax.plot(kernel["steps"], median, ls=line, label=labels[rule], **style)
-            ax.fill_between(kernel["steps"], low, high, alpha=0.2, linewidth=0, **style)
-        ax.set(xscale="log", yscale="log", xlabel="steps T")
+            band(ax, kernel["steps"], shown, color=color, ls=line, label=labels[rule])
+        log_log(ax, xlabel="steps T")
 
     draw(objective, "f", 1)
     objective.set(ylabel="f − f*", title="Kernel rules: suboptimality")
@@ -280,29 +279,24 @@ def plot(results: dict[str, Any]) -> Figure:
     gradient.plot(full["steps"], full["correct"], "k", label="mean of ∇ loss: correct")
     n_left = len(full["printed"])
     gradient.plot(full["steps"][:n_left], full["printed"], "C0.-", label="mean loss: as printed")
-    gradient.set(xscale="log", yscale="log", xlabel="steps T", ylabel="f − f*", ylim=(1e-10, 1e12))
+    log_log(gradient, xlabel="steps T", ylabel="f − f*", ylim=(1e-10, 1e12))
     gradient.set_title("The full gradient")
     gradient.legend(frameon=False, fontsize=10, loc="upper right")
 
     lams = np.array(runtimes["lam"])
     for i, (m, reached) in enumerate(runtimes["steps"].items()):
-        low, median, high = np.nanpercentile(np.array(reached, dtype=float), [20, 50, 80], axis=1)
+        shown = np.nanpercentile(np.array(reached, dtype=float), [20, 50, 80], axis=1)
         style: dict[str, Any] = {"color": f"C{i}", "marker": "os^"[i], "ms": 5}
-        runtime.plot(lams, median, label=f"m = {int(m):,}", **style)
-        runtime.fill_between(lams, low, high, color=f"C{i}", alpha=0.2, linewidth=0)
+        band(runtime, lams, shown, label=f"m = {int(m):,}", **style)
     middle = len(lams) // 2
     anchor = np.median(runtimes["steps"][str(SIZES[1])][middle])
     for power, words, line in ((-1, "1/λ", "--"), (1, "λ, as printed", ":")):
         reference = anchor * (lams / lams[middle]) ** power
         runtime.plot(lams, reference, color="0.4", ls=line, label=f"proportional to {words}")
-    runtime.set(xscale="log", yscale="log", xlabel="λ", ylabel=f"steps until f − f* < {EPSILON:g}")
-    runtime.set_ylim(10, 1e8)
+    log_log(runtime, xlabel="λ", ylabel=f"steps until f − f* < {EPSILON:g}", ylim=(10, 1e8))
     runtime.set_title("The runtime")
     runtime.legend(frameon=False, fontsize=10, loc="upper right")
-    for ax in axes.flat:
-        ax.grid(alpha=0.25)
-    entries = objective.get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
+    legend_below(figure, objective, ncols=3, fontsize=10)
     figure.suptitle(
         "Slips in the sources beside the correct rule; "
         f"median and 20–80% of {len(results['seeds'])} runs",

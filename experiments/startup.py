@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import BLUE
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
@@ -42,11 +44,11 @@ def _seconds(job: str, cache: str) -> float:
     return time.perf_counter() - begin
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Time each job in fresh processes, in turn."""
-    repeats = 2 if run.quick else 7
+    repeats = 2 if context.quick else 7
     seconds: dict[str, list[float]] = {name: [] for name in (*JOBS, COLD)}
-    for _ in run.progress(range(repeats), "fresh processes"):
+    for _ in context.progress(range(repeats), "fresh processes"):
         with tempfile.TemporaryDirectory() as cache:
             seconds[COLD].append(_seconds(JOBS["PegasosSVC().fit, warm"], cache))
             for name, job in JOBS.items():
@@ -73,7 +75,7 @@ def plot(results: dict[str, Any]) -> Figure:
     below = medians - [row["min_seconds"] for row in table]
     above = np.array([row["max_seconds"] for row in table]) - medians
     figure, ax = plt.subplots(figsize=(9, 3))
-    ax.barh([row["job"] for row in table], medians, xerr=[below, above], color="#0072B2")
+    ax.barh([row["job"] for row in table], medians, xerr=[below, above], color=BLUE)
     for position, (median, reach) in enumerate(zip(medians, above, strict=True)):
         ax.text(median + reach + 0.05, position, f"{median:.2f} s", va="center")
     ax.invert_yaxis()

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import BLACK, DARK_GREY, GREY, ORANGE, PURPLE, VERMILION, legend_below
 from kpegasos import linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import make_text_like
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments._runner import Run
+    from experiments._run import ExperimentContext
 
 FULL_TIME = "3 min"
 QUICK_TIME = "10 s"
@@ -37,7 +38,7 @@ EPSILON = 0.00589
 PUBLISHED = {"ICML 2007": 2.0, "MPB 2011": 0.16}
 _TEST = 23_149
 AVERAGES = {"last": None, "t-weighted": "weighted", "suffix": "suffix", "uniform": "uniform"}
-COLORS = {"last": "#000000", "t-weighted": "#D55E00", "suffix": "#E69F00", "uniform": "#CC79A7"}
+COLORS = {"last": BLACK, "t-weighted": VERMILION, "suffix": ORANGE, "uniform": PURPLE}
 
 
 @cache
@@ -82,22 +83,22 @@ def _curve(average: str | None, sampling: str, seed: int, quick: bool) -> dict[s
     }
 
 
-def compute(run: Run) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> dict[str, Any]:
     """Follow one run a seed and average."""
-    seeds = range(1 if run.quick else 3)
-    optimum = run.part("optimum", partial(_optimum, run.quick))
+    seeds = range(1 if context.quick else 3)
+    optimum = context.part("optimum", partial(_optimum, context.quick))
     jobs = [
         (label, average, sampling, seed)
-        for sampling in ("block", "permutation")
+        for sampling in ("contiguous", "permutation")
         for label, average in AVERAGES.items()
         for seed in seeds
-        if sampling == "block" or label == "t-weighted"
+        if sampling == "contiguous" or label == "t-weighted"
     ]
     curves: dict[str, list[dict[str, Any]]] = {}
-    for label, average, sampling, seed in run.progress(jobs, "runs"):
-        key = label if sampling == "block" else f"{label}, permutation"
-        part = partial(_curve, average, sampling, seed, run.quick)
-        curves.setdefault(key, []).append(run.part(f"{key}, {seed}", part))
+    for label, average, sampling, seed in context.progress(jobs, "runs"):
+        key = label if sampling == "contiguous" else f"{label}, permutation"
+        part = partial(_curve, average, sampling, seed, context.quick)
+        curves.setdefault(key, []).append(context.part(f"{key}, {seed}", part))
     table = []
     medians = {}
     for key, runs in curves.items():
@@ -146,7 +147,7 @@ def plot(results: dict[str, Any]) -> Figure:
     for ax in (left, right):
         ax.set(xscale="log", xlabel="seconds in the solver (median)")
         for source, seconds in PUBLISHED.items():
-            ax.axvline(seconds, color="#999999", linestyle=":")
+            ax.axvline(seconds, color=GREY, linestyle=":")
             ax.annotate(
                 f"{source}: {seconds:g} s",
                 (seconds, 1),
@@ -155,16 +156,15 @@ def plot(results: dict[str, Any]) -> Figure:
                 va="top",
                 ha="right",
                 fontsize=9,
-                color="#666666",
+                color=DARK_GREY,
             )
         ax.grid(alpha=0.3)
-    left.axhline(EPSILON, color="#999999", linestyle="-.")
+    left.axhline(EPSILON, color=GREY, linestyle="-.")
     left.annotate("the paper's ε", (0.02, EPSILON), xycoords=("axes fraction", "data"), va="bottom")
     left.set(yscale="log", ylabel="suboptimality f − f*")
     error = 100 * results["optimum"]["test_error"]
-    right.axhline(error, color="#999999", linestyle="-.")
+    right.axhline(error, color=GREY, linestyle="-.")
     right.set(ylabel="test error (%)", ylim=(0.97 * error, 1.5 * error))
     right.annotate("at the optimum", (0.02, error), xycoords=("axes fraction", "data"), va="bottom")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    legend_below(figure, left, ncols=3, frameon=True)
     return figure

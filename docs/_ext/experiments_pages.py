@@ -10,7 +10,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from experiments._runner import Experiment, discover
+from experiments._catalog import Experiment, discover
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -33,7 +33,7 @@ def check_sampling(sampling: Sampling) -> Sampling:
     if isinstance(sampling, str):
         if sampling == "block":
             warnings.warn(
-                "sampling='block' is now called 'contiguous'; the old name goes with the next version",
+                "sampling='block' is now called 'contiguous'; the old name goes next version",
                 FutureWarning,
                 stacklevel=3,
             )

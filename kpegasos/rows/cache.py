@@ -89,6 +89,11 @@ class RowCache:
         self._owner = np.full(row_capacity, -1, dtype=np.int64)
         self._filled = 0
 
+    @property
+    def n_kept(self) -> int:
+        """Rows that are kept at present."""
+        return int(np.count_nonzero(self.view.slots >= 0))
+
     def begin(self, t: int) -> None:
         """Start a run at step t: rows of an earlier one are no younger than those to come."""
         if t == 0:

@@ -121,6 +121,11 @@ class CachedRows(KernelSource):
             else:
                 return
 
+    @property
+    def n_kept(self) -> int:
+        """Rows that are kept at present."""
+        return self._cache.n_kept
+
     def refresh_margins(self, state: LoopState, examples: Examples) -> None:
         """Bring the margins up to date with the counts."""
         if not state.counters[MARGINS_STALE]:

@@ -64,7 +64,7 @@ class Checkpoints:
             return (
                 -(-number * n_samples // k) for number in count(self.first * k // n_samples + 1)
             )
-        return iter(sorted(int(step) for step in self._checkpoints or ()))
+        return iter(sorted(map(int, () if self._checkpoints is None else self._checkpoints)))
 
     def __iter__(self) -> Iterator[int]:
         previous = self.first

@@ -85,8 +85,8 @@ class SolverRun(ABC):
         self.status = "running"
         self.certified = rows.positive_definite
         options = state.options
-        self._examples = problem.examples
-        self._parameters = LoopParameters(
+        self.examples = problem.examples
+        self.parameters = LoopParameters(
             float(problem.lam),
             problem.y.size,
             int(options.batch_size),
@@ -103,18 +103,18 @@ class SolverRun(ABC):
     # --- what solvers differ in ---
 
     @abstractmethod
-    def _advance(self, stopper: Stopper) -> str | None:
+    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on to the next checkpoint; returns the stopper's reason if that came first."""
 
     @abstractmethod
-    def _iterates(self) -> list[Iterate]:
+    def iterates(self) -> list[Iterate]:
         """The last iterate, and the one to return if that is another."""
 
     @abstractmethod
-    def _at_end(self) -> bool:
+    def at_end(self) -> bool:
         """Whether there is no further checkpoint."""
 
-    def _refuse_indefinite(self) -> None:
+    def refuse_indefinite(self) -> None:
         """Act on values that contradict a positive semi-definite kernel."""
         self.certified = False
 
@@ -141,9 +141,9 @@ class SolverRun(ABC):
         tol : float, default=None
             Relative gap at which the run ends.
         """
-        reason = self._advance(stopper)
-        ends = self._at_end() or reason is not None
-        if self._records_here() or ends:
+        reason = self.advance_to_checkpoint(stopper)
+        ends = self.at_end() or reason is not None
+        if self.records_here() or ends:
             self.record()
         if tol is not None and self.history.records[-1].relative_gap <= tol:
             self.status = "tolerance"
@@ -154,13 +154,13 @@ class SolverRun(ABC):
         else:
             self.status = self._stop_reason(stopper) or "running"
 
-    def _records_here(self) -> bool:
+    def records_here(self) -> bool:
         """Whether checkpoints before the last are recorded."""
         return True
 
     def take_steps(self, target: int, stopper: Stopper) -> str | None:
         """Run the loop up to a step, in slices; returns the stopper's reason if that came first."""
-        state, k = self.state, self._parameters.batch_size
+        state, k = self.state, self.parameters.batch_size
         reason = None
         while reason is None and state.steps < target:
             steps = state.steps
@@ -169,21 +169,21 @@ class SolverRun(ABC):
                 (steps - self._stream_begin) * k,
                 (end - self._stream_begin) * k + self.rows.look_ahead(steps * k, k),
             )
-            with self._on_account() as seconds:
+            with self.on_account() as seconds:
                 self.rows.advance(
                     self.algorithm,
                     state.loop,
                     draws,
                     (end - steps) * k,
-                    self._examples,
-                    self._parameters,
+                    self.examples,
+                    self.parameters,
                 )
             self._end_slice()
             self._slicer.done((end - steps) * k, seconds())
             if state.steps < target:
                 reason = self._stop_reason(stopper)
-        with self._on_account():
-            self.rows.refresh_margins(state.loop, self._examples)
+        with self.on_account():
+            self.rows.refresh_margins(state.loop, self.examples)
         return reason
 
     def _slice_end(self, end: int) -> int:
@@ -194,7 +194,7 @@ class SolverRun(ABC):
         """Do what is due after a slice."""
 
     @contextmanager
-    def _on_account(self) -> Iterator:
+    def on_account(self) -> Iterator:
         """Charge time and kernel values of a block to the state; yields a clock."""
         begin, before = time.perf_counter(), self.rows.evaluations
         yield lambda: time.perf_counter() - begin
@@ -203,7 +203,7 @@ class SolverRun(ABC):
 
     def _stop_reason(self, stopper: Stopper) -> str | None:
         """The stopper's reason, once the first slice of the run is done."""
-        draws = (self.state.steps - self._first) * self._parameters.batch_size
+        draws = (self.state.steps - self._first) * self.parameters.batch_size
         return stopper.reason() if draws >= tuning.FIRST_SLICE else None
 
     # --- evaluating ---
@@ -211,7 +211,7 @@ class SolverRun(ABC):
     def evaluate(self) -> tuple[Evaluation, Evaluation]:
         """The last iterate and the returned one, as they stand; also raises the dual bound."""
         if self._evaluated is None or self._evaluated[0] != self.state.steps:
-            found = self.rows.evaluate(self._iterates(), self.state.loop, self._examples)
+            found = self.rows.evaluate(self.iterates(), self.state.loop, self.examples)
             evaluations = [self._certify(evaluated) for evaluated in found]
             self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]
@@ -222,7 +222,7 @@ class SolverRun(ABC):
             bound = dual_bound(evaluated.coef, evaluated.squared_norm, self.problem)
             self.state.best_dual = max(self.state.best_dual, bound)
             if is_impossible(objective, self.state.best_dual, evaluated.squared_norm):
-                self._refuse_indefinite()
+                self.refuse_indefinite()
         return Evaluation(evaluated, objective)
 
     def certificate(self, objective: float) -> Certificate:
@@ -255,10 +255,10 @@ class SolverRun(ABC):
         """The model as it stands."""
         _, returned = self.evaluate()
         evaluated = returned.evaluated
-        w, intercept = self.rows.primal(evaluated, self._examples)
+        w, intercept = self.rows.primal(evaluated, self.examples)
         return Result(
             alpha=self._alpha(),
-            coef=evaluated.coef * self._examples.signed,
+            coef=evaluated.coef * self.examples.signed,
             w=w,
             intercept=intercept,
             margins=evaluated.margins,

@@ -192,7 +192,7 @@ class DualAscent(SolverRun):
         **options: Any,
     ) -> None:
         if not rows.positive_definite:
-            self._refuse_indefinite()
+            self.refuse_indefinite()
         if stream is None:
             stream = IndexStream(rows.n_samples, "permutation", state.seed, state.spawn_key)
         super().__init__(problem, rows, state, stream, **options)
@@ -228,13 +228,13 @@ class DualAscent(SolverRun):
         ascent._best = returned
         return ascent
 
-    def _advance(self, stopper: Stopper) -> str | None:
+    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         return self.take_steps(self.state.steps + self.problem.y.size, stopper)
 
-    def _at_end(self) -> bool:
+    def at_end(self) -> bool:
         return self.state.steps >= self._most_steps
 
-    def _iterates(self) -> list[Iterate]:
+    def iterates(self) -> list[Iterate]:
         return [self._unit]
 
     def evaluate(self) -> tuple[Evaluation, Evaluation]:
@@ -244,7 +244,7 @@ class DualAscent(SolverRun):
             self._best = last
         return last, self._best
 
-    def _refuse_indefinite(self) -> None:
+    def refuse_indefinite(self) -> None:
         raise ValueError(
             "kernel must be positive semi-definite for dual ascent (sdca, polish), "
             "got one that is not"
@@ -268,7 +268,7 @@ class WorkingSetAscent(DualAscent):
         self._working_set = np.empty(0, dtype=np.int64)
         self._passes = tuning.FEWEST_PASSES
 
-    def _advance(self, stopper: Stopper) -> str | None:
+    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a few working sets."""
         if self.state.best_dual - self._last_bound < 0.01 * self.history.records[-1].gap:
             self._passes = min(2 * self._passes, tuning.MOST_PASSES)
@@ -278,15 +278,15 @@ class WorkingSetAscent(DualAscent):
             reason = stopper.reason() if number > 0 else None
             if reason is not None:
                 return reason
-            with self._on_account():
+            with self.on_account():
                 size = min(tuning.WORKING_SET, self.rows.row_capacity)
                 self._working_set = self._next_working_set(size)
                 dual_working_set(
                     loop,
                     self.rows.ensure_rows(self._working_set, int(loop.counters[STEPS])),
                     self._working_set,
-                    self._examples,
-                    self._parameters,
+                    self.examples,
+                    self.parameters,
                     self._passes,
                 )
         return stopper.reason()
@@ -297,12 +297,12 @@ class WorkingSetAscent(DualAscent):
         super().record()
         self._idle_rounds = 0 if self.history.records[-1].gap < before else self._idle_rounds + 1
 
-    def _at_end(self) -> bool:
-        return super()._at_end() or self._idle_rounds >= _IDLE_ROUNDS
+    def at_end(self) -> bool:
+        return super().at_end() or self._idle_rounds >= _IDLE_ROUNDS
 
     def _next_working_set(self, size: int) -> np.ndarray:
         """Half of the last one, and the examples that violate optimality most on either side."""
-        label, beta = self._examples.label, self.state.loop.alpha
+        label, beta = self.examples.label, self.state.loop.alpha
         pull = label - self.state.loop.image / (self.problem.lam * self.problem.y.size)
         kept = self._working_set[-(size // 2) :]
         can_rise = np.where(label > 0, beta < 1, beta > 0)

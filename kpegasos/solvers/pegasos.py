@@ -106,13 +106,13 @@ class PegasosRun(SolverRun):
         first, last = self.points.first, self.points.last
         return 1.0 if self.finished else (self.state.steps - first) / (last - first)
 
-    def _advance(self, stopper: Stopper) -> str | None:
+    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         return self.take_steps(next(self._ahead), stopper)
 
-    def _at_end(self) -> bool:
+    def at_end(self) -> bool:
         return self.state.steps >= self.points.last
 
-    def _records_here(self) -> bool:
+    def records_here(self) -> bool:
         return self.keep
 
     def _slice_end(self, end: int) -> int:
@@ -124,10 +124,10 @@ class PegasosRun(SolverRun):
     def _end_slice(self) -> None:
         state = self.state
         if state.options.average == "suffix" and state.steps & (state.steps - 1) == 0:
-            self.rows.refresh_margins(state.loop, self._examples)
+            self.rows.refresh_margins(state.loop, self.examples)
             state.take_suffix_snapshot()
 
-    def _iterates(self) -> list[Iterate]:
+    def iterates(self) -> list[Iterate]:
         average = self.state.options.average
         last = self.state.iterate(None)
         return [last] if average is None else [last, self.state.iterate(average)]

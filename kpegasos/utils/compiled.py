@@ -54,7 +54,7 @@ def compiled(fastmath: Any = FAST) -> Callable[[Any], Any]:
         dispatcher.enable_caching()
         # The only private names of numba here; without them there is no stamp to replace, and
         # `tests/core/test_compiled.py` fails.
-        dispatcher._cache._cache_file._source_stamp = source_digest()
+        dispatcher._cache._cache_file._source_stamp = source_digest()  # type: ignore[attr-defined]
         return dispatcher
 
     return decorate

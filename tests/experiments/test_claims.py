@@ -8,7 +8,7 @@ import pytest
 from conftest import make_integers, stream
 
 from experiments import bias, sampling, slips
-from experiments._runner import HERE
+from experiments._catalog import HERE
 from kpegasos.core.draws import IndexStream
 
 

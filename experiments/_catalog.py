@@ -1,0 +1,99 @@
+"""What an experiment is, and which there are.
+
+An experiment is a module of this folder (its name without a leading underscore) with
+
+- a docstring whose first line says what it shows, and the strings ``FULL_TIME`` and
+  ``QUICK_TIME``, about how long it takes;
+- ``compute(context: ExperimentContext) -> dict``: the results, in what JSON can hold and numpy
+  arrays;
+- ``plot(results: dict) -> Figure``: a pure function of the results *as read back from the file*,
+  so that the figure can be made again without computing: arrays have become lists, keys strings,
+  and numbers that are not finite None (which ``np.asarray(x, dtype=float)`` turns into NaN);
+- if something moves, ``animate(results: dict, stem: Path)``, which writes files of that name beside
+  the figure.
+
+A list of flat dictionaries under the key ``"table"`` is written as a CSV file too; a value under
+``"seeds"`` is noted in the metadata.
+
+How an experiment is run is left to `experiments._run`, how it is drawn to `experiments._draw`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+#: Helpers that take part in no result.
+_DRAWING = ("_plots",)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A module of the folder, described without importing it."""
+
+    path: Path
+    summary: str
+    full_time: str
+    quick_time: str
+
+    @property
+    def name(self) -> str:
+        """The name of the module."""
+        return self.path.stem
+
+    @classmethod
+    def read(cls, path: Path) -> Experiment:
+        """Take the description from the source."""
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+        times = {
+            target.id: str(node.value.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        summary = (ast.get_docstring(tree) or "").partition("\n")[0]
+        return cls(path, summary, times.get("FULL_TIME", "?"), times.get("QUICK_TIME", "?"))
+
+    def sources(self) -> list[Path]:
+        """Return the files that its results depend on: its own, and the helpers that it needs."""
+        found = [self.path]
+        for path in found:  # which grows, as helpers import helpers
+            found += [helper for helper in _helpers(path) if helper not in found]
+        return found
+
+    def load(self) -> ModuleType:
+        """Import the module, with a matplotlib that opens no windows."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        if self.path.parent == HERE:  # by its real name, so that worker processes find it too
+            return importlib.import_module(f"experiments.{self.name}")
+        spec = importlib.util.spec_from_file_location(f"_experiment_{self.name}", self.path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{self.path} cannot be imported")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+def _helpers(path: Path) -> list[Path]:
+    """Return the helpers that a module imports, without those that only draw."""
+    tree = ast.parse(path.read_bytes(), filename=str(path))
+    modules = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
+    names = [module.removeprefix("experiments.") for module in modules]
+    names = [name for name in names if name.startswith("_") and name not in _DRAWING]
+    return [helper for name in names if (helper := path.with_name(f"{name}.py")).exists()]
+
+
+def discover(folder: Path = HERE) -> dict[str, Experiment]:
+    """Find the experiments of a folder, by name."""
+    paths = sorted(folder.glob("[!_]*.py"))
+    return {path.stem: Experiment.read(path) for path in paths}

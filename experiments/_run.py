@@ -1,0 +1,130 @@
+"""Running an experiment: progress, parts that survive an interrupt, results with their origin."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from experiments._catalog import ROOT, Experiment
+from experiments._meta import fingerprint, provenance
+from experiments._store import Output, Parts, plain, to_json, write, write_table
+
+
+def _bars() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+@dataclass(frozen=True)
+class ExperimentContext:
+    """What ``compute`` is given.  ``ExperimentContext(quick=True)`` will do in a test.
+
+    Attributes
+    ----------
+    quick : bool
+        Whether a small version is asked for, to see that everything works.
+    cache : Parts
+        The parts that are finished.
+    bars : rich.progress.Progress
+        The progress bars on display.
+    """
+
+    quick: bool = False
+    cache: Parts = field(default_factory=Parts)
+    bars: Progress = field(default_factory=_bars)
+
+    def part(self, key: str, fn: Callable[[], Any]) -> Any:
+        """Return ``fn()``, or what it returned when an earlier attempt was interrupted later on.
+
+        Parameters
+        ----------
+        key : str
+            Name of the part, unique in the experiment.
+        fn : callable
+            Function without arguments.  If it raises, as a fit does after Ctrl-C, nothing is
+            stored.
+
+        Returns
+        -------
+        object
+            The value as it would come back from a file, whether it is new or not.
+        """
+        if key not in self.cache.values:
+            self.cache.store(key, json.loads(to_json(fn())))
+        return self.cache.values[key]
+
+    def progress(self, work: Iterable[Any] | int, description: str = "") -> Iterator[Any]:
+        """Iterate with a progress bar; may be nested.
+
+        Parameters
+        ----------
+        work : iterable or int
+            Items, or their number for ``range(work)``.
+        description : str
+            Text beside the bar.
+
+        Yields
+        ------
+        object
+            The next item.
+        """
+        items = work if isinstance(work, Iterable) else range(work)
+        total = len(items) if isinstance(items, Sized) else None
+        task = self.bars.add_task(description, total=total)
+        try:
+            for item in items:
+                yield item
+                self.bars.advance(task)
+        finally:
+            self.bars.remove_task(task)
+
+
+def run(
+    experiment: Experiment, output: Output, *, quick: bool = False, fresh: bool = False
+) -> None:
+    """Compute the results and write them.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment to run.
+    output : Output
+        Folders for the results and for the finished parts.
+    quick : bool, default False
+        Whether to run the small version.
+    fresh : bool, default False
+        Whether to start over; by default an earlier attempt is taken up where it stopped.
+    """
+    name = experiment.name
+    stem = f"{name}-{'quick' if quick else 'full'}"
+    partial = output.partial / f"{stem}-{fingerprint([experiment.path])}.json"
+    around = [*(ROOT / "kpegasos").rglob("*.py"), *experiment.path.parent.glob("_*.py")]
+    parts = Parts(partial, fingerprint(around), fresh)
+    if parts.values:
+        changed = "; the package has changed since, --fresh starts over" if parts.stale else ""
+        print(f"{name}: resuming after {len(parts.values)} parts{changed}", flush=True)
+    origin = provenance(experiment)
+    if parts.stale:
+        origin["code"]["package"] = "mixed"
+    with _bars() as bars:
+        results = plain(experiment.load().compute(ExperimentContext(quick, parts, bars)))
+    meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
+    if "seeds" in results:
+        meta["seeds"] = results["seeds"]
+    document = {"experiment": name, "results": results, "meta": meta | origin}
+    write(output.document(name), to_json(document))
+    if "table" in results:
+        write_table(output.results / f"{name}.csv", results["table"])
+    for path in output.partial.glob(f"{stem}-*.json"):
+        path.unlink()

@@ -1,0 +1,30 @@
+"""Tables of results: percentiles over the seeds, and rows by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def percentiles(values: Any, axis: int = 0) -> np.ndarray:
+    """Return the 20%, 50% and 80% percentiles along an axis, that of the seeds."""
+    return np.percentile(np.asarray(values, dtype=float), [20, 50, 80], axis=axis)
+
+
+def summary(key: str, values: Any) -> dict[str, float]:
+    """Return the columns of a row for the values of all seeds: ``key``, ``key_20``, ``key_80``."""
+    low, median, high = percentiles(values).tolist()
+    return {key: median, f"{key}_20": low, f"{key}_80": high}
+
+
+def spread(rows: Iterable[dict[str, Any]], key: str) -> np.ndarray:
+    """Return what `summary` wrote into some rows, as an array of shape (3, n_rows)."""
+    columns = (f"{key}_20", key, f"{key}_80")
+    return np.array([[row[column] for column in columns] for row in rows], dtype=float).T
+
+
+def select(rows: Iterable[dict[str, Any]], **values: Any) -> list[dict[str, Any]]:
+    """Return the rows that have these values."""
+    return [row for row in rows if all(row[key] == value for key, value in values.items())]

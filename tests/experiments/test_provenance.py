@@ -1,0 +1,130 @@
+"""Where results come from, and which of them other code has measured."""
+
+import json
+import subprocess
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from experiments import _meta
+from experiments._catalog import Experiment
+
+
+def _stale(bench, capsys, *argv):
+    """Return the lines of the table of stale results, without its head."""
+    capsys.readouterr()
+    assert bench("--stale", *argv) == 0
+    return [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+
+
+def test_results_note_code_commit_machine_and_date(bench):
+    bench("line")
+    meta = bench.results()["meta"]
+    assert meta["date"] == datetime.now(UTC).date().isoformat()
+    assert meta.get("commit") == _meta.commit()
+    assert meta["code"] == {
+        "package": _meta.package_fingerprint(),
+        "experiment": _meta.fingerprint([bench.module]),
+    }
+    assert meta["versions"]["numpy"] == np.__version__
+    assert set(meta["versions"]) == {
+        *("kpegasos", "python", "numpy", "numba", "scipy", "scikit-learn")
+    }
+    assert set(meta["machine"]) == {"processor", "vectors", "cores", "platform"}
+    assert meta["machine"]["processor"]
+    assert set(meta["machine"]["vectors"]) <= {"AVX2", "AVX-512", "NEON"}
+    assert meta["machine"]["cores"] >= 1
+
+
+def test_commit_is_that_of_the_checkout(monkeypatch, tmp_path):
+    def git(*words):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run(
+            ["git", "-C", tmp_path, *identity, *words], check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    monkeypatch.setattr(_meta, "ROOT", tmp_path)
+    assert _meta.commit.__wrapped__() is None
+    git("init")
+    (tmp_path / "a").write_text("1")
+    git("add", "a")
+    git("commit", "-m", "a")
+    short = git("rev-parse", "--short", "HEAD")
+    assert _meta.commit.__wrapped__() == short
+    (tmp_path / "a").write_text("2")
+    assert _meta.commit.__wrapped__() == f"{short}-dirty"
+
+
+def test_results_outside_a_checkout_have_no_commit(bench, monkeypatch):
+    monkeypatch.setattr(_meta, "commit", lambda: None)
+    assert "commit" not in _meta.provenance(Experiment.read(bench.module))
+
+
+def test_stale_is_empty_for_fresh_results(bench, capsys):
+    bench("line")
+    bench.parts()
+    capsys.readouterr()
+    assert bench("--stale") == 0
+    assert capsys.readouterr().out == "All results were measured with the present code.\n"
+    assert bench.parts() == []
+
+
+def test_stale_names_results_never_measured(bench, capsys):
+    assert _stale(bench, capsys) == [["line", "never"]]
+
+
+def test_stale_does_not_know_the_code_of_old_results(bench, capsys):
+    bench("line")
+    path = bench.folder / "results" / "line.json"
+    document = json.loads(path.read_text())
+    for key in ("code", "commit", "date"):
+        document["meta"].pop(key, None)
+    path.write_text(json.dumps(document))
+    assert _stale(bench, capsys) == [["line", "unknown", "unknown", "unknown"]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reasons"),
+    [
+        pytest.param("np.float64(i) / 3", "np.float64(i) / 4", ["experiment"], id="compute"),
+        pytest.param("Not the first line.", "The verdict.", [], id="docstring"),
+        pytest.param("def compute", "# A comment.\ndef compute", [], id="comment"),
+        pytest.param("Ünïcode", "Unicode", [], id="plot"),
+    ],
+)
+def test_stale_names_changes_of_the_experiment_that_matter(bench, capsys, old, new, reasons):
+    bench("line")
+    source = bench.module.read_text()
+    assert old in source
+    bench.module.write_text(source.replace(old, new))
+    assert [line[-1] for line in _stale(bench, capsys, "line")] == reasons
+
+
+def test_stale_names_changes_of_the_package(bench, monkeypatch, capsys):
+    bench("line")
+    monkeypatch.setattr(_meta, "package_fingerprint", lambda: "another")
+    assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
+
+
+def test_results_of_resumed_parts_of_another_package_are_stale(bench, monkeypatch, capsys):
+    monkeypatch.setenv("FAKE_TROUBLE", "error")
+    with pytest.raises(RuntimeError):
+        bench("line")
+    (bench.folder / "_helper.py").write_text("x = 1\n")
+    monkeypatch.delenv("FAKE_TROUBLE")
+    bench("line")
+    assert bench.results()["meta"]["code"]["package"] == "mixed"
+    assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
+
+
+def test_sources_are_the_module_and_the_helpers_that_it_imports(tmp_path):
+    for name in ("_used", "_unused", "_plots"):
+        (tmp_path / f"{name}.py").write_text("")
+    module = tmp_path / "line.py"
+    module.write_text(
+        "from experiments._used import x\nfrom experiments._plots import y\n"
+        "if TYPE_CHECKING:\n    from experiments._unused import z\n"
+    )
+    assert Experiment.read(module).sources() == [module, tmp_path / "_used.py"]
