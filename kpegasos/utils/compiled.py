@@ -48,7 +48,7 @@ def compiled(fastmath: Any = FAST) -> Callable[[Any], Any]:
     """
 
     def decorate(function: Any) -> Any:
-        dispatcher: Any = njit(nogil=True, fastmath=fastmath)(function)
+        dispatcher = njit(nogil=True, fastmath=fastmath)(function)
         if not hasattr(dispatcher, "enable_caching"):
             return dispatcher  # NUMBA_DISABLE_JIT: the function itself
         dispatcher.enable_caching()
