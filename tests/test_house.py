@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import tune
+from benchmarks._fits import FITS
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "kpegasos"
 SOURCES = sorted(
@@ -155,6 +158,19 @@ def test_every_compiled_function_has_the_cache_of_the_house():
         if {"numba.njit", "numba.jit"} & imports_of(path) and path.name != "compiled.py"
     ]
     assert users == []
+
+
+def test_every_machine_constant_can_be_found_again():
+    assert set(tune.constants()) == set(tune.FIT_OF)
+    assert set(tune.FIT_OF.values()) <= set(FITS)
+
+
+def test_candidates_lie_around_the_present_value():
+    for value in tune.constants().values():
+        around = tune.candidates(value)
+        assert value in around
+        assert len(around) >= 3
+        assert all(type(other) is type(value) for other in around)
 
 
 def test_limits_notice_what_is_too_long(tmp_path):
