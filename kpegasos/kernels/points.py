@@ -137,7 +137,8 @@ class KernelPoints:
 
     def own(self, which: Any) -> tuple[Any, np.ndarray]:
         """Features and squared norms of some points (a slice or indices)."""
-        return self.features(which), self.squared_norms[which]
+        norms = self.squared_norms
+        return self.features(which), norms[which] if norms.size else norms
 
     def others(self, X: Any) -> tuple[Any, np.ndarray]:
         """Features and squared norms of other points, in the format and dtype of these.
