@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -95,25 +91,9 @@ def test_implementation_is_the_one_chosen(implementation, monkeypatch):
     assert called == [implementation]
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [("numpy", "numpy"), ("compiled", "compiled"), (None, "compiled")]
-)
-def test_implementation_is_read_from_the_environment(value, expected):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("KPEGASOS_G", "NUMBA"))}
-    if value is not None:
-        environment["KPEGASOS_GEMM"] = value
-    code = "from kpegasos.kernels import gemm; print(gemm.IMPLEMENTATION)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == expected
-
-
-def test_implementation_unknown_is_refused():
-    done = subprocess.run(
-        [sys.executable, "-c", "import kpegasos"],
-        env={**os.environ, "KPEGASOS_GEMM": "blas"},
-        capture_output=True,
-        text=True,
-    )
-    assert "KPEGASOS_GEMM must be 'compiled' or 'numpy', got 'blas' instead" in done.stderr
+def test_implementation_is_read_from_the_environment():
+    assert gemm._implementation("numpy", False) == "numpy"
+    assert gemm._implementation("compiled", False) == "compiled"
+    assert gemm._implementation("compiled", True) == "numpy"
+    with pytest.raises(ValueError, match="KPEGASOS_GEMM must be 'compiled' or 'numpy', got 'blas'"):
+        gemm._implementation("blas", False)

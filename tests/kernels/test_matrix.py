@@ -24,7 +24,7 @@ EVERY_KERNEL = {
 each_format = pytest.mark.parametrize(
     "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]
 )
-#: Other processors and libraries may round a product by where it stands; the compiled tile does not.
+#: numpy's products may be rounded by where they stand; those of the compiled tile are not.
 same_bits = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiled tile only")
 
 
