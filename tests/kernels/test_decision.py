@@ -3,12 +3,12 @@
 import naive
 import numpy as np
 import pytest
-from numba import config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, PegasosSVC, Polynomial, Sigmoid
 from kpegasos.kernels import decision as decision_module
+from kpegasos.kernels import gemm
 from kpegasos.kernels.decision import kernel_decision
 
 RNG = np.random.default_rng(0)
@@ -23,7 +23,7 @@ CASES = {
 each_case = pytest.mark.parametrize("case", CASES)
 FORMATS = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sparse.csr_matrix}
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-same_bits = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiled tile only")
+same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
 
 
 @pytest.mark.parametrize("block_mb", [1e-6, 1e-3, 64.0])

@@ -3,11 +3,11 @@
 import naive
 import numpy as np
 import pytest
-from numba import config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid, make_rows
+from kpegasos.kernels import gemm
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.utils import tuning
 
@@ -25,7 +25,7 @@ each_format = pytest.mark.parametrize(
     "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]
 )
 #: numpy's products may be rounded by where they stand; those of the compiled tile are not.
-same_bits = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiled tile only")
+same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
 
 
 def gram(kernel, A=X, B=X):

@@ -3,11 +3,11 @@
 import naive
 import numpy as np
 import pytest
-from numba import config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, PegasosSVC, Polynomial, make_rows
+from kpegasos.kernels import gemm
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.kernels.gemm import PackedMatrix
@@ -98,7 +98,7 @@ def test_certified_intervals_of_both_dtypes_overlap(far):
 # --- which dtype, and that nothing else changes ---------------------------------------------------
 
 
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiled tile only")
+@pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 10.0])
 def test_well_scaled_float32_keeps_its_bits(gamma):
     """Products, norms and exponential in float32, around a mean in float32."""

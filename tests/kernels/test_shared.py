@@ -4,11 +4,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from numba import config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid
+from kpegasos.kernels import gemm
 from kpegasos.kernels import packed as packed_module
 from kpegasos.kernels.shared import ClassSortedMatrix
 
@@ -29,7 +29,7 @@ each_format = pytest.mark.parametrize(
 )
 each_dtype = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 each_pair = pytest.mark.parametrize("classes", list(permutations(range(3), 2)))
-same_bits = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiled tile only")
+same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
 
 
 def pair_and_own(kernel, rows, classes):
