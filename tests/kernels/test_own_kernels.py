@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, PegasosSVC, make_problem, make_rows, pegasos
+from kpegasos.kernels.base import check_finite
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import CallableKernel, InnerProductKernel
 
@@ -211,6 +212,22 @@ def test_own_map_over_a_built_in_one_is_checked():
 
     with pytest.raises(ValueError, match="finite"):
         Broken(0.5).block(A, B)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, int])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 33)])
+def test_check_finite_sees_every_place(dtype, shape):
+    values = RNG.normal(size=shape).astype(dtype)
+    check_finite(values)
+    if dtype is int:
+        return
+    for place in range(values.size):
+        for bad in (np.nan, np.inf, -np.inf):
+            for order in "CF":
+                broken = values.copy(order)
+                broken[np.unravel_index(place, shape)] = bad
+                with pytest.raises(ValueError, match="finite"):
+                    check_finite(broken)
 
 
 def test_finite_values_whose_sum_overflows_are_accepted():
