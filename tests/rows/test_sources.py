@@ -1,7 +1,6 @@
 """Sources of kernel rows: what they compute, what they keep, what they refuse."""
 
 import tracemalloc
-from itertools import combinations, permutations
 
 import naive
 import numpy as np
@@ -25,7 +24,6 @@ from kpegasos import (
     pegasos,
     sdca,
 )
-from kpegasos.kernels.matrix import ClassBlocks, PairBlocks, streamed_product
 from kpegasos.rows.cached import BufferPool, cache_capacity, cache_mb_needed
 from kpegasos.utils.validation import check_gram
 
@@ -89,24 +87,6 @@ def test_training_by_the_book(kernel, cache, dtype):
     assert_allclose(result.margins, expected, rtol=1e-4, atol=1e-3 if dtype == np.float32 else 1e-9)
 
 
-@each_kernel
-@each_format
-def test_blocks_of_slices_and_indices(kernel, as_rows):
-    blocks = KernelMatrix(KERNELS[kernel], as_rows(X))
-    left, right = np.array([5, 1, 17, 1]), slice(10, 40)
-    assert_allclose(
-        blocks.block(left, right), gram(kernel, X[left], X[right]), rtol=1e-10, atol=1e-12
-    )
-    out = np.empty((3, N))
-    assert blocks.rows(np.array([2, 3, 50]), out) == 3 * N
-    assert_allclose(out, gram(kernel, X[[2, 3, 50]]), rtol=1e-10, atol=1e-12)
-    assert (blocks.n_samples, blocks.dtype, blocks.is_sparse) == (
-        N,
-        np.float64,
-        as_rows is not np.asarray,
-    )
-
-
 def test_rows_of_csr_with_duplicates():
     """Entries stored twice add up, in norms too."""
     X2 = sparse.csr_matrix(X)
@@ -118,107 +98,6 @@ def test_rows_of_csr_with_duplicates():
         rows = make_rows(halves, KERNELS[kernel])
         assert_allclose(rows.product(np.eye(N)), gram(kernel), rtol=1e-9, atol=1e-12)
         assert_allclose(rows.squared_norms(), gram(kernel).diagonal(), rtol=1e-9)
-
-
-@pytest.mark.parametrize("height", [1, 7, 53, 1000])
-@pytest.mark.parametrize("width", [None, 1, 7, 53])
-def test_streamed_product_in_blocks(height, width):
-    columns = RNG.normal(size=(N, 3)) * (RNG.random(N) < 0.5)[:, None]
-    product = streamed_product(KernelMatrix(RBF(0.5), X), columns, 2.0, height, width)
-    assert_allclose(product, (gram("rbf") + 2.0) @ columns, rtol=1e-10, atol=1e-10)
-    nothing = streamed_product(KernelMatrix(RBF(0.5), X), np.zeros((N, 2)), 2.0, height, width)
-    assert_array_equal(nothing, np.zeros((N, 2)))
-
-
-# --- shared between pairs of classes --------------------------------------------------------------
-
-SIZES = np.array([20, 3, 30])
-
-
-def shared(kernel="rbf", rows=X):
-    return ClassBlocks(KernelMatrix(KERNELS[kernel], rows), SIZES)
-
-
-def members_of(classes):
-    ends = np.concatenate(([0], np.cumsum(SIZES)))
-    return np.concatenate([np.arange(ends[c], ends[c + 1]) for c in classes])
-
-
-@pytest.mark.parametrize("classes", list(permutations(range(3), 2)))
-@each_kernel
-@each_format
-@each_dtype
-def test_pair_blocks_by_the_book(classes, kernel, as_rows, dtype):
-    pair = PairBlocks(shared(kernel, as_rows(X.astype(dtype))), classes)
-    members = members_of(classes)
-    expected = gram(kernel)[np.ix_(members, members)]
-    rtol, atol = (1e-10, 1e-12) if dtype == np.float64 else (1e-3, 1e-4)
-    chosen = np.flatnonzero(np.arange(members.size) % 3 != 1)
-    out = np.full((chosen.size, members.size), np.nan, dtype=dtype)
-    pair.rows(chosen, out)
-    assert_allclose(out, expected[chosen], rtol=rtol, atol=atol * np.abs(expected).max())
-    again = np.full_like(out, np.nan)
-    pair.rows(chosen, again)  # now from memory
-    assert_allclose(again, out, rtol=rtol, atol=atol)
-    left, right = np.array([4, 0, 9]), slice(2, None)
-    assert_allclose(
-        pair.block(left, right),
-        expected[left, right],
-        rtol=rtol,
-        atol=atol * np.abs(expected).max(),
-    )
-    assert_allclose(pair.diagonal, expected.diagonal(), rtol=1e-4 if dtype == np.float32 else 1e-10)
-    assert (pair.n_samples, pair.dtype) == (members.size, dtype)
-    assert pair.is_sparse == (as_rows is not np.asarray)
-
-
-@pytest.mark.parametrize("chosen", [[0], [19], [20], [22], [18, 19], [20, 21], [19, 20]])
-def test_pair_blocks_of_one_side(chosen):
-    pair = PairBlocks(shared(), (0, 1))
-    out = np.empty((len(chosen), 23))
-    pair.rows(np.array(chosen), out)
-    assert_allclose(out, gram("rbf")[np.ix_(chosen, np.arange(23))], rtol=1e-10)
-
-
-def test_pair_blocks_compute_own_values_once():
-    """All pairs together: each class against itself once, each two classes both ways."""
-    common = shared()
-    total = 0
-    for classes in combinations(range(3), 2):
-        pair = PairBlocks(common, classes)
-        out = np.empty((pair.n_samples, pair.n_samples))
-        total += pair.rows(np.arange(pair.n_samples), out)
-    own = (SIZES**2).sum()
-    between = 2 * sum(SIZES[i] * SIZES[j] for i, j in combinations(range(3), 2))
-    assert total == own + between
-
-
-@each_cache
-@pytest.mark.parametrize("batch_size", [1, 5])
-def test_pair_blocks_train_like_their_own_data(cache, batch_size):
-    for classes in combinations(range(3), 2):
-        members = members_of(classes)
-        y = (
-            np.where(members < SIZES[0], 1, -1)
-            if classes[0] == 0
-            else np.resize([1, -1], members.size)
-        )
-        blocks = (PairBlocks(shared(), classes), KernelMatrix(KERNELS["rbf"], X[members]))
-        make = {
-            "precomputed": GramRows.from_values,
-            "cached": lambda b: CachedRows(b, tile_rows=4),
-            "streamed": lambda b: UncachedRows(b, tile_rows=8),
-        }[cache]
-        pair, own = (
-            pegasos(make_problem(y, 0.02), make(b), epochs=8, batch_size=batch_size, random_state=0)
-            for b in blocks
-        )
-        assert_array_equal(pair.alpha, own.alpha)
-        assert_allclose(pair.margins, own.margins, rtol=1e-9, atol=1e-9)
-
-
-def test_class_blocks_memory():
-    assert_allclose(ClassBlocks.memory_mb(SIZES, np.float32), (SIZES**2).sum() * 4 / MEBIBYTE)
 
 
 # --- choosing -----------------------------------------------------------------------------------
@@ -415,9 +294,9 @@ def test_streamed_counts_what_it_computes():
     calls = []
 
     class Counting(RBF):
-        def block(self, A, B, **kwargs):
-            calls.append(A.shape[0] * B.shape[0])
-            return super().block(A, B, **kwargs)
+        def apply(self, products, norms_a, norms_b):
+            calls.append(products.size)
+            super().apply(products, norms_a, norms_b)
 
     rows = UncachedRows(KernelMatrix(Counting(0.5), X), tile_rows=8)
     pegasos(make_problem(Y, 0.1), rows, n_steps=50, average=None, checkpoints=None, random_state=0)
