@@ -1,0 +1,168 @@
+"""Objectives are the model's own, and lower bounds lie below the optimum, on any small problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from metamorphic_cases import (
+    ROUNDING,
+    Case,
+    far_clusters,
+    grid_blobs,
+    interval,
+    objective,
+    pair_problems,
+    reference_coef,
+    true_objectives,
+)
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_blobs, make_moons
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def optima(clf, X, y, weight=None):
+    """Objectives that can be reached: upper bounds of each pair's minimum, and close to it."""
+    return np.array(
+        [
+            objective(problem, reference_coef(problem))
+            for problem in pair_problems(clf, X, y, weight)
+        ]
+    )
+
+
+def assert_certified(clf, X, y, weight=None, rounding=1e-9):
+    """What the fit says of itself is true of its coefficients and of the problem."""
+    truth, (low, high) = true_objectives(clf, X, y, weight), interval(clf)
+    assert np.isfinite(low).all()
+    assert_allclose(high, truth, rtol=rounding)
+    assert (low <= optima(clf, X, y, weight) * (1 + rounding)).all()
+
+
+def test_oracle_finds_the_optimum_of_two_points():
+    """At ±1 on a line, without intercept: w = 1 / (1 + ...) by hand."""
+    X, y = np.array([[-1.0], [1.0]]), np.array([0, 1])
+    for lam, w in ((0.25, 1.0), (2.0, 0.5)):
+        clf = PegasosSVC(kernel="linear", lam=lam, fit_intercept=False, random_state=0).fit(X, y)
+        (problem,) = pair_problems(clf, X, y)
+        expected = 0.5 * lam * w**2 + max(0.0, 1.0 - w)
+        assert objective(problem, reference_coef(problem)) == pytest.approx(expected, rel=1e-9)
+
+
+@st.composite
+def problems(draw):
+    """A case, its examples with their weights, and parameters."""
+    kernel = draw(st.sampled_from(["rbf", "laplacian", "poly", "linear"]))
+    primal = kernel == "linear" and draw(st.booleans())
+    dtype = draw(st.sampled_from(list(ROUNDING)))
+    layout = draw(st.sampled_from(["dense", "csr"]))
+    n_classes = draw(st.sampled_from([2, 3]))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    X, y = grid_blobs(n_classes, draw(st.integers(12, 60)))
+    X = X + np.round(64 * rng.normal(size=X.shape)) / 64
+    weight = None
+    if draw(st.booleans()):
+        weight = rng.choice([0.0, 0.5, 1.0, 7.0], size=y.size, p=[0.1, 0.3, 0.3, 0.3])
+        weight[: 2 * n_classes] = 1.0
+    parameters = {
+        "C": 10.0 ** draw(st.integers(-3, 4)),
+        "epochs": draw(st.sampled_from([1, 5, 20])),
+        "polish": draw(st.booleans()),
+        "projection": draw(st.booleans()),
+        "average": draw(st.sampled_from(["weighted", "suffix", "uniform", None])),
+        "fit_intercept": draw(st.booleans()),
+    }
+    if not primal:
+        parameters["cache"] = draw(st.sampled_from(["precomputed", "cached", "streamed"]))
+    return Case(kernel, dtype, layout, n_classes, primal), X, y, weight, parameters
+
+
+@given(problems())
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
+def test_certificate_is_true_of_any_small_problem(problem):
+    case, X, y, weight, parameters = problem
+    clf = case.fit(X, y, weight, **parameters)
+    assert_certified(clf, X, y, weight, rounding=case.rounding)
+
+
+# --- problems that were hard ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("average", ["weighted", "suffix"])
+@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
+def test_certificate_after_projections_that_let_counts_vanish(cache, average):
+    X, y = make_moons(1500, noise=0.2, random_state=0)
+    options = {"C": 1000.0, "gamma": 2.0, "epochs": 1, "random_state": 0}
+    clf = PegasosSVC(projection=True, cache=cache, average=average, **options).fit(X, y)
+    assert_allclose(clf.objective_, true_objectives(clf, X, y)[0], rtol=1e-9)
+
+
+def test_certificate_of_two_groups_far_apart():
+    X, y = far_clusters(1000.0, 120)
+    clf = Case("rbf", "float32", "dense", 2).fit(X, y, gamma=1.0, epochs=20)
+    assert_certified(clf, X, y, rounding=1e-4)
+
+
+@pytest.mark.parametrize("dtype", list(ROUNDING))
+def test_certificate_with_a_very_large_intercept_scaling(dtype):
+    X, y = grid_blobs(2)
+    clf = Case("rbf", dtype, "dense", 2).estimator(intercept_scaling=1e8, C=10.0)
+    try:
+        clf.fit(X.astype(dtype), y)
+    except ValueError as error:
+        assert "intercept_scaling" in str(error)  # noqa: PT017
+    else:
+        assert interval(clf)[0] <= without_intercept_penalty(X, y, C=10.0, gamma=0.5) * (1 + 1e-4)
+
+
+def without_intercept_penalty(X, y, C, gamma):
+    """An objective that SVC's model reaches, whose intercept costs next to nothing."""
+    from sklearn.svm import SVC
+
+    svc = SVC(C=C, gamma=gamma, tol=1e-8).fit(X, y)
+    losses = np.maximum(0.0, 1.0 - np.where(y == 1, 1, -1) * svc.decision_function(X))
+    distances = ((svc.support_vectors_[:, None] - svc.support_vectors_) ** 2).sum(axis=2)
+    coef = svc.dual_coef_[0]
+    norm = coef @ np.exp(-gamma * distances) @ coef + (svc.intercept_[0] / 1e8) ** 2
+    return 0.5 * norm / (C * y.size) + losses.mean()
+
+
+@pytest.mark.parametrize("estimator", [PegasosSVC, LinearPegasosSVC])
+def test_float32_rows_of_a_large_c_are_polished(estimator):
+    """A linear kernel is positive semi-definite, whatever rounding does to its values."""
+    X, y = make_blobs(40, n_features=3, centers=2, cluster_std=3.0, random_state=0)
+    X = X.astype(np.float32)
+    kernel = {"kernel": "linear"} if estimator is PegasosSVC else {}
+    clf = estimator(C=1e4, polish=True, max_time=2.0, random_state=0, **kernel).fit(X, y)
+    assert_certified(clf, X, y, rounding=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "scale", "dtype"),
+    [(1e39, 1.0, "float32"), (1.0, 1e-20, "float32"), (1.0, 1e-155, "float64")],
+)
+def test_values_beyond_a_type_are_refused_or_certified(gamma, scale, dtype):
+    """With ``gamma="scale"`` tiny features make a gamma that is as large as they are small."""
+    X, y = grid_blobs(2)
+    X = (scale * X).astype(dtype)
+    kernel_gamma = gamma if scale == 1.0 else "scale"
+    clf = PegasosSVC(C=2.0, gamma=kernel_gamma, epochs=5, random_state=0)
+    try:
+        clf.fit(X, y)
+    except ValueError as error:
+        assert "gamma" in str(error) or "X" in str(error)  # noqa: PT017
+    else:
+        wide = X.astype(np.longdouble)
+        distances = ((wide[:, None] - wide) ** 2).sum(axis=2)
+        width = 1 / (X.shape[1] * wide.var()) if scale != 1.0 else np.longdouble(gamma)
+        kernel = np.exp(-width * distances).astype(np.float64)
+        coef = np.zeros(y.size)
+        coef[clf.support_] = clf.dual_coef_[0]
+        margins = (kernel + 1.0) @ coef
+        losses = np.maximum(0.0, 1.0 - np.where(y == 1, 1, -1) * margins)
+        truth = 0.5 * clf.lam_ * (coef @ margins) + losses.mean()
+        assert_allclose(clf.objective_, truth, rtol=1e-4)
