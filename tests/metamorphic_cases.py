@@ -152,6 +152,20 @@ def true_objectives(clf: Any, X: np.ndarray, y: np.ndarray, weight: Any = None) 
     return np.array([objective(problem) for problem in pair_problems(clf, X, y, weight)])
 
 
+def rounding_error(problem: PairProblem, dtype: str) -> float:
+    """What an objective may be off by: `ROUNDING`, and four times what rounded kernel values do.
+
+    Each value is off by half a unit in the last place at most, independently of the others, so the
+    errors add up as their squares do. With large C that is more than `ROUNDING` of the objective.
+    """
+    error = np.finfo(dtype).eps / 2
+    terms = problem.kernel * problem.coef
+    margins = np.sqrt((terms**2).sum(axis=1)).mean()
+    norm = np.sqrt(((problem.coef[:, None] * terms) ** 2).sum())
+    explained = 4 * error * (margins + 0.5 * problem.lam * norm)
+    return ROUNDING[dtype] * objective(problem) + float(explained)
+
+
 def reference_coef(problem: PairProblem) -> np.ndarray:
     """Coefficients of (nearly) the optimum, by a primal-dual interior point method on the dual."""
     signed, scale = problem.weight * problem.y, 1.0 / (problem.lam * problem.y.size)
