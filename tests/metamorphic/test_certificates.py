@@ -80,7 +80,7 @@ def random_problem(seed):
     return case, X, y, weight, parameters
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(50))
 def test_certificate_is_true_of_any_small_problem(seed):
     case, X, y, weight, parameters = random_problem(seed)
     clf = case.fit(X, y, weight, **parameters)

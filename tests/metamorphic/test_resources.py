@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from metamorphic_cases import grid_blobs
@@ -15,7 +17,7 @@ N = 1100  # enough for a warm-up of the cached rows
 
 def same_rows_and_another():
     """Margins that tie to the last bit, in numbers that binary floats round."""
-    X = np.zeros((N, 784))
+    X = np.zeros((N, 16))
     X[:1080, 0] = 0.7
     return X, np.arange(N) < 1080, 0.7 * 0.7 / 5
 
@@ -58,21 +60,37 @@ def fit(name, **parameters):
     return PegasosSVC(**(options | {"lam": lam} | parameters)).fit(X, y)
 
 
+@cache
+def reference(name, **parameters):
+    return fit(name, cache="cached", **parameters)
+
+
 @pytest.mark.parametrize("average", ["weighted", None])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", DATA)
 def test_counts_do_not_depend_on_the_cache(name, variant, average):
-    expected = fit(name, cache="cached", average=average)
+    expected = reference(name, average=average)
     result = fit(name, average=average, **VARIANTS[variant])
     assert_array_equal(result.alpha_, expected.alpha_)
     assert_allclose(result.objective_, expected.objective_, rtol=1e-12)
+
+
+def test_counts_of_many_columns_do_not_depend_on_a_budget_that_holds_the_support():
+    X, y, lam = same_rows_and_another()
+    X = np.hstack((X, np.zeros((N, 768))))
+    options = {"kernel": "linear", "lam": lam, "fit_intercept": False, "cache": "cached"}
+    small, large = (
+        PegasosSVC(cache_mb=budget, epochs=2, random_state=0, **options).fit(X, y)
+        for budget in (6.0, 1024.0)
+    )
+    assert_array_equal(small.alpha_, large.alpha_)
 
 
 @pytest.mark.parametrize("parameters", [{"fit_intercept": True}, {"batch_size": 5}], ids=str)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", EXACT)
 def test_counts_of_exact_sums_do_not_depend_on_the_cache(name, variant, parameters):
-    expected = fit(name, cache="cached", **parameters)
+    expected = reference(name, **parameters)
     result = fit(name, **parameters, **VARIANTS[variant])
     assert_array_equal(result.alpha_, expected.alpha_)
 
@@ -93,26 +111,26 @@ def test_counts_of_duplicated_rows_do_not_depend_on_the_cache(variant, dtype, ga
 def test_counts_do_not_depend_on_tiles(name, tile, draws, monkeypatch):
     from kpegasos.utils import tuning
 
-    expected = fit(name, cache="cached")
+    expected = reference(name)
     monkeypatch.setattr(tuning, "TILE_ROWS", tile)
     monkeypatch.setattr(tuning, "WARMUP_DRAWS", draws)
-    for cache in ("cached", "streamed"):
-        assert_array_equal(fit(name, cache=cache).alpha_, expected.alpha_)
+    for source in ("cached", "streamed"):
+        assert_array_equal(fit(name, cache=source).alpha_, expected.alpha_)
 
 
 @pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-def test_counts_do_not_depend_on_threads_of_blas(name, cache):
-    expected = fit(name, cache=cache)
+@pytest.mark.parametrize("source", ["precomputed", "cached", "streamed"])
+def test_counts_do_not_depend_on_threads_of_blas(name, source):
+    expected = fit(name, cache=source)
     with threadpool_limits(limits=1):
-        assert_array_equal(fit(name, cache=cache).alpha_, expected.alpha_)
+        assert_array_equal(fit(name, cache=source).alpha_, expected.alpha_)
 
 
-@pytest.mark.parametrize("cache", ["auto", "cached", "streamed"])
+@pytest.mark.parametrize("source", ["auto", "cached", "streamed"])
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_model_of_three_classes_does_not_depend_on_threads(n_jobs, cache):
+def test_model_of_three_classes_does_not_depend_on_threads(n_jobs, source):
     X, y = grid_blobs(3, N)
-    options = {"kernel": "linear", "lam": 2.0**-6, "epochs": 2, "random_state": 0, "cache": cache}
+    options = {"kernel": "linear", "lam": 2.0**-6, "epochs": 2, "random_state": 0, "cache": source}
     expected = PegasosSVC(**options).fit(X, y)
     result = PegasosSVC(n_jobs=n_jobs, cache_mb=200.0, **options).fit(X, y)
     assert_array_equal(result.alpha_, expected.alpha_)
