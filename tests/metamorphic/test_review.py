@@ -273,7 +273,9 @@ def test_polish_that_is_cut_short_keeps_the_best_model(cache):
 
 
 @pytest.mark.parametrize(
-    "estimator", [PegasosSVC(kernel="poly", **START), LinearPegasosSVC(**START)], ids=str
+    "estimator",
+    [PegasosSVC(kernel="poly", **START), LinearPegasosSVC(**START)],
+    ids=["kernel", "linear"],
 )
 def test_warning_turned_into_an_error_leaves_a_whole_model(estimator):
     clf, expected = clone(estimator).set_params(tol=1e-12), clone(estimator).set_params(tol=1e-12)
@@ -324,7 +326,7 @@ def svmlight_chunks(tmp_path):
 @pytest.mark.parametrize(
     "part",
     [slice(0, 2), slice(1, None), slice(None, None, 2), slice(-2, None), slice(3, 1)],
-    ids=str,
+    ids=["0:2", "1:", "::2", "-2:", "3:1"],
 )
 def test_slices_of_chunks_are_their_chunks(make, part, tmp_path):
     chunks = make(tmp_path)
