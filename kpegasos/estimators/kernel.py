@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators import _one_vs_one as multiclass
-from kpegasos.estimators._base import POSITIVE, BasePegasos
-from kpegasos.estimators._one_vs_one import Pair, share_classes
+from kpegasos.estimators._base import POSITIVE, BasePegasos, validated_rows
+from kpegasos.estimators._classifier import OneVsOneMixin, Targets
+from kpegasos.estimators._kernel_rows import rows_of_gram, rows_of_kernel
+from kpegasos.estimators._one_vs_one import Pair, pair_coefficients
+from kpegasos.estimators._settings import Settings
+from kpegasos.estimators._sklearn_compat import HasMethods, Interval, StrOptions
+from kpegasos.estimators._training import FitPlan
 from kpegasos.kernels.decision import kernel_decision
-from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
-from kpegasos.kernels.matrix import KernelMatrix, KernelValues
-from kpegasos.rows.base import RowSource as Rows
-from kpegasos.rows.cache import BufferPool
-from kpegasos.rows.choose import (
-    choose_source,
-)
-from kpegasos.rows.gram import GramRows
+from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.utils.validation import check_gram, check_magnitude
 
 
-class PegasosSVC(BasePegasos):
+# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+class PegasosSVC(OneVsOneMixin, BasePegasos):
     """Kernel support vector classifier trained by Pegasos.
 
     Parameters
@@ -203,81 +202,60 @@ object, default="rbf"
         self.verbose = verbose
         self.random_state = random_state
 
+    _kernel: Kernel | None
+
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _validate(
-        self, X: Any, y: Any = "no_validation", *, reset: bool, accept_sparse: bool = True
-    ) -> Any:
-        accept_sparse = accept_sparse and not self._is_precomputed()
-        return super()._validate(X, y, reset=reset, accept_sparse=accept_sparse)
+    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        return validated_rows(self, X, y, reset=reset, accept_sparse=not self._is_precomputed())
 
     def _prepare(
-        self, X: Any, pairs: list[Pair]
-    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
+        self, X: Any, pairs: list[Pair], settings: Settings
+    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
         if self._is_precomputed():
-            return self._gram_rows(check_gram(X)), {"_kernel": None}
+            return rows_of_gram(check_gram(X), settings.intercept_scaling), {"_kernel": None}
         if isinstance(self.kernel, str):
             check_magnitude(X)
-        parameters = {}
-        if isinstance(self.kernel, str):
-            gamma = scale_gamma(self.gamma, X)
-            parameters = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
-        kernel = make_kernel(self.kernel, **parameters)
-        buffers = BufferPool()
-        shared = share_classes(kernel, X, pairs, self.n_jobs) if len(pairs) > 1 else None
+        kernel = self._make_kernel(X)
+        make_rows = rows_of_kernel(
+            kernel,
+            X,
+            pairs,
+            cache=self.cache,
+            cache_mb=float(self.cache_mb),
+            batch_size=settings.options.batch_size,
+            intercept_scaling=settings.intercept_scaling,
+            n_jobs=settings.n_jobs,
+        )
+        return make_rows, {"_kernel": kernel}
 
-        def rows(pair: Pair, n_at_once: int) -> Rows:
-            blocks: KernelValues
-            if shared is not None:
-                blocks = shared.pair(*pair.classes)
-            else:
-                whole = pair.members.size == X.shape[0]
-                blocks = KernelMatrix(kernel, X if whole else X[pair.members])
-            return choose_source(
-                blocks,
-                cache=self.cache,
-                cache_mb=self.cache_mb,
-                shares=n_at_once,
-                batch_size=self.batch_size,
-                intercept_scaling=self._offset,
-                pool=buffers,
-            )
+    def _make_kernel(self, X: Any) -> Kernel:
+        """The kernel, with those parameters that it has if it is given by name."""
+        if not isinstance(self.kernel, str):
+            return make_kernel(self.kernel)
+        gamma = scale_gamma(self.gamma, X)
+        parameters = {"gamma": gamma, "degree": index(self.degree), "coef0": float(self.coef0)}
+        fields = KERNELS[self.kernel].__dataclass_fields__  # type: ignore[attr-defined]
+        return make_kernel(self.kernel, **{k: v for k, v in parameters.items() if k in fields})
 
-        return rows, {"_kernel": kernel}
-
-    def _gram_rows(self, gram: np.ndarray) -> Callable[[Pair, int], Rows]:
-        def rows(pair: Pair, n_at_once: int) -> Rows:
-            whole = pair.members.size == gram.shape[0]
-            part = gram if whole else gram[np.ix_(pair.members, pair.members)]
-            return GramRows(part, intercept_scaling=self._offset)
-
-        return rows
-
-    def _model_attributes(
-        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
-    ) -> dict[str, Any]:
-        n_classes = max(pair.classes[1] for pair in pairs) + 1
-        chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
-        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[chosen.support]
-        return {
-            "support_": chosen.support,
-            "support_vectors_": vectors,
-            "n_support_": chosen.n_support,
-            "dual_coef_": chosen.dual_coef,
-        }
+    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
+        attributes = super()._attributes(plan, targets, results)
+        support, X = attributes["support_"], plan.X
+        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
+        return {**attributes, "support_vectors_": vectors}
 
     @property
     def coef_(self) -> np.ndarray:
         """Primal weights of each pair, of shape (n_pairs, n_features); linear kernel only."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available with kernel='linear'")
         check_is_fitted(self)
-        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        if type(self._kernel) is not Linear:
+            raise AttributeError("coef_ is only available of a model with kernel='linear'")
+        coefs = pair_coefficients(self.dual_coef_, self.n_support_)
         return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
 
     def _decide(self, X: Any) -> np.ndarray:
-        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        coefs = pair_coefficients(self.dual_coef_, self.n_support_)
         if self._kernel is None:
             return X[:, self.support_] @ coefs.T + self.intercept_
         return kernel_decision(self._kernel, X, self.support_vectors_, coefs) + self.intercept_

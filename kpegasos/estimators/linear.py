@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight
 
-from kpegasos.core.draws import SAMPLINGS
-from kpegasos.core.state import PegasosOptions
-from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._classifier import OneVsOneMixin, Targets
+from kpegasos.estimators._early_stopping import EarlyStopping, draw_aside
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.rows.base import RowSource as Rows
-from kpegasos.rows.features import FeatureRows
-from kpegasos.solvers.online import Stream, advance_stream, new_stream
-from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import check_magnitude, draw_seed
-
-#: Attributes that a stream has not, and takes away if `fit` had set them.
-_OF_ONE_FIT = (
-    "alpha_",
-    "support_",
-    "n_support_",
-    "dual_coef_",
-    "lam_",
-    "objective_",
-    "duality_gap_",
-    "relative_gap_",
-    "history_",
+from kpegasos.estimators._online import OnlineClassifier
+from kpegasos.estimators._settings import Settings
+from kpegasos.estimators._sklearn_compat import (
+    CheckpointObserver,
+    Interval,
+    StrOptions,
+    fit_context,
 )
+from kpegasos.estimators._training import FitPlan
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.features import FeatureRows
+from kpegasos.solvers.result import Result
+from kpegasos.utils.validation import check_magnitude
 
 
-class LinearPegasosSVC(BasePegasos):
+# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     """Linear support vector classifier trained by Pegasos through the primal vector.
 
     A step costs O(non-zeros of the row). The model is that of ``PegasosSVC(kernel="linear")`` for
@@ -138,13 +126,17 @@ class LinearPegasosSVC(BasePegasos):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePegasos._parameter_constraints,
-        "sampling": [StrOptions(set(SAMPLINGS))],
+        "sampling": [
+            StrOptions({"permutation", "uniform", "contiguous", "block"}, deprecated={"block"})
+        ],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     }
 
-    _streams: list[Stream] | None
+    _online: OnlineClassifier | None
+    coef_: np.ndarray
+    intercept_: np.ndarray
 
     def __init__(
         self,
@@ -199,70 +191,43 @@ class LinearPegasosSVC(BasePegasos):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        watch: Callable[[dict[str, Any]], bool] | None = None,
-    ) -> BasePegasos:
+    def _set_aside(
+        self, X: Any, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, list[CheckpointObserver]]:
         if not self.early_stopping:
-            return super()._fit(X, y, sample_weight, watch)
+            return weight, []
         if self.warm_start:
             raise ValueError("early_stopping must be False with warm_start=True, got True instead")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
-        aside = train_test_split(
-            np.arange(weight.size),
-            test_size=self.validation_fraction,
-            stratify=np.asarray(y),
-            random_state=self.random_state,
-        )[1]
+        aside = draw_aside(y, weight, float(self.validation_fraction), self.random_state)
+        observer = EarlyStopping(self, X[aside], y[aside], weight[aside])
         # Examples of no weight take no part, and keep their place in alpha_ and support_.
-        weight_aside = weight[aside].copy()
+        weight = weight.copy()
         weight[aside] = 0.0
-        X_aside, y_aside = _safe_indexing(X, aside), np.asarray(y)[aside]
-        scores: list[float] = []
-
-        def score(attributes: dict[str, Any]) -> bool:
-            model = copy.copy(self)
-            model.__dict__.update(attributes)
-            scores.append(model.score(X_aside, y_aside, sample_weight=weight_aside))
-            recent, before = scores[-self.n_iter_no_change :], scores[: -self.n_iter_no_change]
-            return bool(before) and max(recent) <= max(before)
-
-        super()._fit(X, y, weight, score)
-        self.validation_scores_ = scores
-        return self
+        return weight, [observer]
 
     def _prepare(
-        self, X: Any, pairs: list[Pair]
-    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
+        self, X: Any, pairs: list[Pair], settings: Settings
+    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
         check_magnitude(X)
 
-        def rows(pair: Pair, n_at_once: int) -> Rows:
+        def make_rows(pair: Pair, n_at_once: int) -> RowSource:
             whole = pair.members.size == X.shape[0]
             return FeatureRows(
-                X, members=None if whole else pair.members, intercept_scaling=self._offset
+                X,
+                members=None if whole else pair.members,
+                intercept_scaling=settings.intercept_scaling,
             )
 
-        return rows, {"_streams": None}
+        return make_rows, {"_online": None}
 
-    def _model_attributes(
-        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
-    ) -> dict[str, Any]:
-        n_classes = max(pair.classes[1] for pair in pairs) + 1
-        chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
-        return {
-            "support_": chosen.support,
-            "n_support_": chosen.n_support,
-            "dual_coef_": chosen.dual_coef,
-            "coef_": np.array([result.w for result in results]),
-        }
+    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
+        attributes = super()._attributes(plan, targets, results)
+        return {**attributes, "coef_": np.array([result.w for result in results])}
 
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True)) + self.intercept_
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> LinearPegasosSVC:
@@ -291,105 +256,14 @@ class LinearPegasosSVC(BasePegasos):
         -----
         Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on.
         """
-        with self._unchanged_by_errors():
-            return self._partial_fit(X, y, classes, sample_weight)
-
-    def _partial_fit(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, **of_streams: Any
-    ) -> LinearPegasosSVC:
-        streams: list[Stream] | None = getattr(self, "_streams", None)
-        X, y = self._validate(X, y, reset=streams is None)
-        if streams is None:
-            if classes is None:
-                classes = getattr(self, "classes_", None)
+        self._warn_of_deprecated_parameters()
+        online = getattr(self, "_online", None)
+        if online is None:
+            classes = getattr(self, "classes_", None) if classes is None else classes
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
-            classes = np.unique(classes)
-            streams = self._new_streams(X.shape[1], classes, **of_streams)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()}, "
-                f"got {np.unique(classes).tolist()} instead"
-            )
+            online = OnlineClassifier.new(self, classes)
         else:
-            classes = self.classes_
-        if streams[0].state.options != self._options or streams[0].offset != self._offset:
-            raise ValueError(
-                "batch_size, sampling, projection, average, fit_intercept and intercept_scaling "
-                "must be those of the first call to partial_fit"
-            )
-        pairs = self._chunk_pairs(X, y, classes, sample_weight)
-        # Ctrl-C waits for the end of the chunk: all pairs have seen it, or none.
-        with interruptible(Stopper()) as stopper:
-            for pair in pairs:
-                if pair.members.size:
-                    rows = FeatureRows(X, members=pair.members, intercept_scaling=self._offset)
-                    advance_stream(streams[pair.number], pair.problem, rows)
-        self._set_model_from_streams(streams, classes)
-        if stopper.interrupted:
-            raise KeyboardInterrupt
+            online.check_unchanged(self, classes)
+        online.fit_chunk(self, X, y, sample_weight)
         return self
-
-    @property
-    def _options(self) -> PegasosOptions:
-        return PegasosOptions(self.batch_size, self.sampling, self.projection, self.average)
-
-    def _new_streams(
-        self,
-        n_features: int,
-        classes: np.ndarray,
-        *,
-        seed: int | None = None,
-        lams: np.ndarray | None = None,
-    ) -> list[Stream]:
-        """Streams of all pairs before their first chunk, which sets ``lam`` unless it is given."""
-        if classes.size < 2:
-            raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
-        if seed is None:
-            seed = self._draw_seed()
-        n_pairs = classes.size * (classes.size - 1) // 2
-        streams = [
-            new_stream(n_features, self._options, self._offset, seed, number)
-            for number in range(n_pairs)
-        ]
-        if lams is not None:
-            for stream, lam in zip(streams, lams, strict=True):
-                stream.state.lam = float(lam)
-        return streams
-
-    def _draw_seed(self) -> int:
-        return draw_seed(self.random_state)
-
-    def _chunk_pairs(
-        self, X: Any, y: np.ndarray, classes: np.ndarray, sample_weight: Any
-    ) -> list[Pair]:
-        """Pairs of classes within a chunk, whose weights are taken as they are."""
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
-                "frequencies of a stream are not known ahead"
-            )
-        check_magnitude(X)
-        unknown = np.setdiff1d(y, classes)
-        if unknown.size:
-            raise ValueError(
-                f"y must have classes among {classes.tolist()}, got {unknown.tolist()} too"
-            )
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        labels = np.searchsorted(classes, y)
-        weight = weight * self._class_weights(classes, classes)[labels]
-        return multiclass.make_pairs(
-            labels, classes.size, weight, self.lam, self.C, normalise=False
-        )
-
-    def _set_model_from_streams(self, streams: list[Stream], classes: np.ndarray) -> None:
-        """Make the streams' vectors the model."""
-        for name in _OF_ONE_FIT:
-            self.__dict__.pop(name, None)
-        self._streams = streams
-        self.classes_ = classes
-        vectors = np.array([stream.vector() for stream in streams])
-        self.coef_ = vectors[:, :-1]
-        self.intercept_ = self._offset * vectors[:, -1]
-        steps = [stream.state.steps for stream in streams]
-        self.n_steps_ = steps[0] if len(steps) == 1 else np.array(steps)
