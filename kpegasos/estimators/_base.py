@@ -114,6 +114,10 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         """Fitted attributes of the model as it stands."""
         raise NotImplementedError
 
+    def _decide(self, X: Any) -> np.ndarray:
+        """Decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
+        raise NotImplementedError
+
     def _set_aside(
         self, X: Any, y: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, list[CheckpointObserver]]:

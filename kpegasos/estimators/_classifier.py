@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -36,13 +36,18 @@ class Targets(NamedTuple):
 class OneVsOneMixin(ClassifierMixin):
     """A binary problem for each pair of classes, attributes in SVC's layout, SVC's vote."""
 
-    _parameter_constraints: dict[str, list[Any]]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     class_weight: Any
     decision_function_shape: str
     break_ties: bool
     projection: bool
     sampling: str
     classes_: np.ndarray
+
+    if TYPE_CHECKING:  # of the estimator
+
+        def _validate(self, X: Any, y: Any = ..., *, reset: bool) -> Any: ...
+        def _decide(self, X: Any) -> np.ndarray: ...
 
     # --- fit ---
 
@@ -132,14 +137,6 @@ class OneVsOneMixin(ClassifierMixin):
         return alpha
 
     # --- predict ---
-
-    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        """RowSource of X, and y, as the solvers want them."""
-        raise NotImplementedError
-
-    def _decide(self, X: Any) -> np.ndarray:
-        """Decisions of all pairs for validated rows, of shape (n_samples, n_pairs)."""
-        raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values.

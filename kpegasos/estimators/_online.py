@@ -47,7 +47,7 @@ class OnlineClassifier:
     parameters : dict
         What must not change while the streams go on.
     seed : int
-    lams : sequence of float or None
+    lams : ndarray of shape (n_pairs,) or None
         ``lam`` of each pair; None for that of its first chunk.
     streams : list of Stream
         Empty before the first chunk, which tells the number of features.
@@ -58,7 +58,7 @@ class OnlineClassifier:
         classes: np.ndarray,
         parameters: dict[str, Any],
         seed: int,
-        lams: Sequence[float] | None = None,
+        lams: np.ndarray | None = None,
     ) -> None:
         self.classes = classes
         self.parameters = parameters
@@ -73,7 +73,7 @@ class OnlineClassifier:
         classes: Any,
         *,
         seed: int | None = None,
-        lams: Sequence[float] | None = None,
+        lams: np.ndarray | None = None,
     ) -> OnlineClassifier:
         """Streams before their first chunk.
 
@@ -85,7 +85,7 @@ class OnlineClassifier:
             All classes that will ever come.
         seed : int, default=None
             Drawn from the estimator's ``random_state`` if None.
-        lams : sequence of float, default=None
+        lams : ndarray of shape (n_pairs,), default=None
             ``lam`` of each pair, in place of the estimator's.
         """
         classes = np.unique(classes)

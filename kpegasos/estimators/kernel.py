@@ -34,25 +34,26 @@ class PegasosSVC(OneVsOneMixin, BasePegasos):
     C : float, default=1.0
         Inverse regularisation in SVC's terms: ``lam = 1 / (C · Σ weights)`` of each pair.
     lam : float, default=None
-        The papers' λ; wins over ``C``.
+        The regularisation λ of the papers; used in place of ``C`` if given.
     kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
 object, default="rbf"
         A callable is ``f(A, B) -> (n_a, n_b)`` and must be positive semi-definite for the gap to
         be a certificate; the sigmoid kernel is not, and has none (NaN).
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        ``1 / (n_features · X.var())``, ``1 / n_features`` or a positive number.
+        Width of the RBF, polynomial, sigmoid and Laplacian kernels: ``1 / (n_features · X.var())``
+        for "scale", ``1 / n_features`` for "auto", or a positive number.
     coef0 : float, default=0.0
-        Of the polynomial and sigmoid kernels.
+        Constant term of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=True
         Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     epochs : float, default=20
-        Draws per example. With ``warm_start`` they come on top of the earlier ones.
+        Draws per example. With ``warm_start`` each fit adds as many.
     n_steps : int, default=None
-        Steps T of each pair; wins over ``epochs``.
+        Steps T of each pair; used in place of ``epochs`` if given.
     batch_size : int, default=1
         Examples k of one step.
     sampling : {"permutation", "uniform"}, default="permutation"
@@ -62,55 +63,75 @@ object, default="rbf"
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
-        After the Pegasos steps, go on from their model by dual coordinate ascent, on the same rows
-        and certificate, until the relative gap is at most ``tol`` (1e-2 if None). Not Pegasos any
-        more, but exact.
+        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
+        certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
+        average of Pegasos iterates.
     tol : float, default=None
-        Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
+        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
+        never reached.
     max_time : float, default=None
         Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Checkpoints of ``history_``.
+        Steps at which the model is evaluated for ``history_``: ends of epochs, ten steps a decade,
+        or these steps. None evaluates the end only.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
-        Whether all kernel rows are computed at first, kept when first needed, or not kept. The
-        model is the same.
+        Whether all kernel rows are computed at first ("precomputed"), kept when first needed
+        ("cached") or not kept ("streamed"). The model is the same.
     cache_mb : float, default=1024
         MiB that kernel values may take, all threads together.
     class_weight : dict, "balanced" or None, default=None
+        Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
+        inversely proportional to the weight of the class.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether ``decision_function`` has a column for each class or for each pair of classes.
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Threads that train pairs of classes.
+        Number of threads on which pairs of classes are trained; 1 if None, all cores if -1.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
-        Progress bar with the certified gap.
+        Whether a progress bar with the certified gap is shown.
     random_state : int, RandomState or None, default=None
-        Makes the order of the examples.
+        Seed of the order in which examples are drawn.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    alpha_ : ndarray of shape (n_samples,) or (n_pairs, n_samples)
-        How often each example was drawn while violating the margin; int64 without projection.
+        Class labels, sorted.
+    alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
+        How often each example was drawn while it violated the margin, int64 (float64 with
+        ``projection``). Sparse for more than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
-        Empty with ``kernel="precomputed"``.
+        Rows of X with a coefficient; empty with ``kernel="precomputed"``.
     n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
         Signed coefficients in SVC's layout.
     intercept_ : ndarray of shape (n_pairs,)
+        Constant term of each pair's decision.
     coef_ : ndarray of shape (n_pairs, n_features)
-        With ``kernel="linear"`` only.
+        Weights of the features, of a model with ``kernel="linear"`` only.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
         Primal objective, its certified distance to the optimum, and that divided by the objective.
     history_ : History or list of History
+        Objective, certificate and costs at each checkpoint, of each pair.
     n_steps_ : int or ndarray of shape (n_pairs,)
+        Steps done, those of earlier fits that ``warm_start`` continued included.
     lam_ : float or ndarray of shape (n_pairs,)
+        Regularisation λ.
     n_features_in_ : int
+        Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if X had names that are all strings.
+
+    Notes
+    -----
+    Ctrl-C stops a fit at the end of the step: the estimator gets the model reached so far, with all
+    its attributes, and ``KeyboardInterrupt`` is raised. With ``warm_start``, the next ``fit`` goes
+    on from there. A second Ctrl-C raises at once and leaves the earlier model.
 
     See Also
     --------

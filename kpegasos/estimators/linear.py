@@ -40,76 +40,99 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     C : float, default=1.0
         Inverse regularisation: ``lam = 1 / (C · Σ weights)`` of each pair.
     lam : float, default=None
-        The papers' λ; wins over ``C``.
+        The regularisation λ of the papers; used in place of ``C`` if given.
     fit_intercept : bool, default=True
         Add a constant feature; False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     epochs : float, default=20
-        Draws per example.
+        Draws per example. With ``warm_start`` each fit adds as many.
     n_steps : int, default=None
-        Steps T of each pair; wins over ``epochs``. May be less than one epoch.
+        Steps T of each pair; used in place of ``epochs`` if given. May be less than one epoch.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform", "block"}, default="permutation"
-        A fresh permutation each epoch, independent draws, or blocks of 64 consecutive rows in
+    sampling : {"permutation", "uniform", "contiguous"}, default="permutation"
+        A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
         random order: several times faster on data larger than the processor's caches, for rows
-        that come in no particular order (`sklearn.utils.shuffle` sees to that).
+        that come in no particular order (`sklearn.utils.shuffle` sees to that). "block" is the
+        deprecated name of "contiguous".
     projection : bool, default=False
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
-        After the Pegasos steps, go on from their model by dual coordinate ascent, on the same rows
-        and certificate, until the relative gap is at most ``tol`` (1e-2 if None). Not Pegasos any
-        more, but exact.
+        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
+        certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
+        average of Pegasos iterates.
     tol : float, default=None
-        Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
+        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
+        never reached.
     max_time : float, default=None
         Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Checkpoints of ``history_``; each costs one pass over the data.
+        Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
+        ends of epochs, ten steps a decade, or these steps. None evaluates the end only.
     early_stopping : bool, default=False
-        Set a part of the examples aside, and stop when its accuracy has not risen for some
-        checkpoints, as `SGDClassifier` does.
+        Whether a part of the examples is set aside, and training stops when the accuracy on it has
+        not risen for some checkpoints, as in `SGDClassifier`.
     validation_fraction : float, default=0.1
-        That part, of each class.
+        Share of the examples of each class that ``early_stopping`` sets aside. Examples of
+        weight zero do not count.
     n_iter_no_change : int, default=5
-        These checkpoints.
+        Number of checkpoints without a better accuracy after which ``early_stopping`` stops.
     class_weight : dict, "balanced" or None, default=None
+        Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
+        inversely proportional to the weight of the class.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether ``decision_function`` has a column for each class or for each pair of classes.
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Threads that train pairs of classes.
+        Number of threads on which pairs of classes are trained; 1 if None, all cores if -1.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
-        Progress bar with the certified gap.
+        Whether a progress bar with the certified gap is shown.
     random_state : int, RandomState or None, default=None
-        Makes the order of the examples.
+        Seed of the order in which examples are drawn.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coef_ : ndarray of shape (n_pairs, n_features)
+        Weights of the features, for each pair.
     intercept_ : ndarray of shape (n_pairs,)
-    alpha_ : ndarray of shape (n_samples,) or (n_pairs, n_samples)
-        How often each example was drawn while violating the margin; int64 without projection.
+        Constant term of each pair's decision.
+    alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
+        How often each example was drawn while it violated the margin, int64 (float64 with
+        ``projection``). Sparse for more than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient, grouped by class.
     n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
         Signed coefficients in SVC's layout.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
         Primal objective, its certified distance to the optimum, and that divided by the objective.
     validation_scores_ : list of float
-        Accuracy on the part set aside, at each checkpoint; with ``early_stopping`` only.
+        Accuracy on the examples set aside at each checkpoint; with ``early_stopping`` only.
     history_ : History or list of History
+        Objective, certificate and costs at each checkpoint, of each pair.
     n_steps_ : int or ndarray of shape (n_pairs,)
+        Steps done, those of earlier fits that ``warm_start`` continued included.
     lam_ : float or ndarray of shape (n_pairs,)
+        Regularisation λ.
     n_features_in_ : int
+        Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if X had names that are all strings.
+
+    Notes
+    -----
+    Ctrl-C stops a fit at the end of the step: the estimator gets the model reached so far, with all
+    its attributes, and ``KeyboardInterrupt`` is raised. With ``warm_start``, the next ``fit`` goes
+    on from there. A second Ctrl-C raises at once and leaves the earlier model.
 
     References
     ----------
@@ -241,7 +264,9 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_chunk, n_features)
+            Examples of the chunk.
         y : array-like of shape (n_chunk,)
+            Their classes.
         classes : array-like of shape (n_classes,), default=None
             All classes that will ever come; needed at the first call only, and not after ``fit``.
         sample_weight : array-like of shape (n_chunk,), default=None
@@ -254,7 +279,9 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
 
         Notes
         -----
-        Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on.
+        Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on. The
+        parameters of the problem and of the steps must stay those of the first call. Ctrl-C waits
+        for the end of the chunk, then ``KeyboardInterrupt`` is raised.
         """
         self._warn_of_deprecated_parameters()
         online = getattr(self, "_online", None)

@@ -1,7 +1,7 @@
 """Training on more data than fits in memory: Pegasos that visits chunk after chunk.
 
-The iterates are those of one Pegasos run, as of `kpegasos.solvers.online`; only the order of its draws
-is special. An epoch visits all chunks, in an order drawn anew; within a chunk the examples are
+The iterates are those of one Pegasos run, as of `kpegasos.solvers.online`; only the order of its
+draws is special. An epoch visits all chunks, in an order drawn anew; within a chunk the examples are
 drawn without replacement, in an order drawn anew too. So every example is drawn once an epoch, but
 not every order of examples can occur: rows that lie side by side stay in the same chunk. Data
 sorted by class must be shuffled where they lie.
@@ -185,7 +185,8 @@ def fit_chunks(
 
     The model is the estimator's average of the iterates. It has no certificate: a dual bound needs
     the count of every example, and an objective one more pass. Held-out examples tell how good it
-    is. ``polish``, ``tol``, ``max_time``, ``checkpoints``, ``warm_start`` and callbacks are not heard.
+    is. ``polish``, ``tol``, ``max_time``, ``checkpoints``, ``warm_start`` and callbacks have no
+    effect.
 
     Parameters
     ----------

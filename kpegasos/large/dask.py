@@ -85,8 +85,8 @@ def fit_dask(
     closer to that of one process, as do fewer partitions: as many as there are cores are enough.
 
     The model is the estimator's average of the mean iterates. It has no certificate: a dual bound
-    needs the count of every example. ``n_steps``, ``polish``, ``tol``, ``max_time``, ``checkpoints``,
-    ``n_jobs``, ``warm_start`` and callbacks are not heard.
+    needs the count of every example. ``n_steps``, ``polish``, ``tol``, ``max_time``,
+    ``checkpoints``, ``n_jobs``, ``warm_start`` and callbacks have no effect.
 
     Parameters
     ----------

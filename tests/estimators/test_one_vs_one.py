@@ -11,15 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
+from kpegasos.estimators._kernel_rows import share_classes
 from kpegasos.estimators._one_vs_one import (
     assemble,
     make_pairs,
-    n_threads,
     one_vs_rest,
     pair_coefficients,
-    share_classes,
     vote,
 )
+from kpegasos.estimators._training import n_threads
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
 

@@ -8,20 +8,13 @@ _REPETITION = (
     "An example of weight 2 is drawn once and an example that is there twice is drawn twice, so "
     "the order of the stream differs and only the optimum is the same."
 )
-_FEW_STEPS = (
-    "The check sets n_steps=100 and means passes; here these are single steps, too few for a linear "
-    "kernel with class weights of 1000 and 0.0001."
-)
 
 
 def expected_failures(estimator):
-    failures = {
+    return {
         "check_sample_weight_equivalence_on_dense_data": _REPETITION,
         "check_sample_weight_equivalence_on_sparse_data": _REPETITION,
     }
-    if isinstance(estimator, LinearPegasosSVC) or estimator.kernel == "linear":
-        failures["check_class_weight_classifiers"] = _FEW_STEPS
-    return failures
 
 
 @parametrize_with_checks(

@@ -55,7 +55,9 @@ def test_counts_and_sums_are_exact_integers(integers):
     fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
     run = naive.linear_pegasos(integers.X, integers.y, visiting_order(37, 10, 4), 1.0)
     violations = np.array(run.counts) * integers.y
-    np.testing.assert_array_equal(model._online.streams[0].state.loop.base[:-1], violations @ integers.X)
+    np.testing.assert_array_equal(
+        model._online.streams[0].state.loop.base[:-1], violations @ integers.X
+    )
 
 
 def test_every_example_is_drawn_once_an_epoch():

@@ -36,8 +36,8 @@ from kpegasos import (
 from kpegasos.core.averaging import AVERAGES, combination, suffix_start
 from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.budget import cached_mb_needed
-from kpegasos.solvers.dual_ascent import polish
 from kpegasos.solvers.checkpoints import Checkpoints
+from kpegasos.solvers.dual_ascent import polish
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
