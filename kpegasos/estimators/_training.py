@@ -77,7 +77,7 @@ class FitPlan:
             checkpoints="epoch" if self.in_step and checkpoints is None else checkpoints,
             tol=settings.tol,
             seed=self.seed,
-            spawn_spawn_key=(pair.number,),
+            spawn_key=(pair.number,),
             state=self.states[pair.number],
         )
 
