@@ -9,7 +9,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
 import kpegasos  # noqa: E402
 
 project = "kpegasos"
-author = "the authors of kpegasos"
+author = "the kpegasos developers"
 version = release = kpegasos.__version__
 
 extensions = [

@@ -2,16 +2,33 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import kpegasos
+
+#: Every compiled function of the package by its name, wherever it lives.
+COMPILED = """
+import sys
+
+def compiled_functions():
+    return {
+        value.__name__: value
+        for name, module in list(sys.modules.items()) if name.startswith("kpegasos")
+        for value in vars(module).values() if hasattr(value, "signatures")
+    }
+"""
 
 FIT = """
 import json
 import numpy as np
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.core.loops import primal_steps
+primal_steps = compiled_functions()["primal_steps"]
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 y = (X[:, 0] > 0).astype(int)
@@ -28,7 +45,7 @@ print(json.dumps({
 
 def in_fresh_process(code, cache, **environment):
     result = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", COMPILED + code],
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment},
         capture_output=True,
         text=True,
@@ -70,7 +87,6 @@ import json
 import warnings
 import numpy as np
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.core.loops import primal_steps
 warnings.simplefilter("ignore")
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -85,7 +101,8 @@ for Estimator in (PegasosSVC, LinearPegasosSVC):
 for cache in ("precomputed", "cached", "streamed"):
     PegasosSVC(cache=cache).fit(X, y)
 LinearPegasosSVC().partial_fit(X, y, classes=[0, 1, 2])
-print(json.dumps({"misses": [str(s)[-400:] for s in primal_steps.stats.cache_misses]}))
+missed = compiled_functions()["primal_steps"].stats.cache_misses
+print(json.dumps({"misses": [str(signature)[-400:] for signature in missed]}))
 """
     _, cache = cold_and_cache
     assert in_fresh_process(code, cache)["misses"] == []
@@ -95,8 +112,9 @@ def test_import_compiles_nothing(tmp_path):
     code = """
 import json
 import kpegasos
-from kpegasos.core.loops import dual_steps, primal_steps
-print(json.dumps(len(primal_steps.signatures) + len(dual_steps.signatures)))
+functions = compiled_functions()
+assert {"primal_steps", "dual_steps"} <= set(functions)
+print(json.dumps(sum(len(function.signatures) for function in functions.values())))
 """
     assert in_fresh_process(code, tmp_path) == 0
     assert not list(tmp_path.rglob("*.nb*"))
@@ -116,9 +134,68 @@ print(json.dumps(sorted({"matplotlib", "pooch", "skops"} & set(sys.modules))))
 def test_without_compilation_the_model_is_the_same(cold_and_cache, tmp_path):
     """The same source runs as plain Python, which is how it is debugged."""
     cold, _ = cold_and_cache
-    code = FIT.replace("primal_steps.stats.cache_hits.values()", "[]")
+    code = FIT.replace('compiled_functions()["primal_steps"]', "None")
+    code = code.replace("primal_steps.stats.cache_hits.values()", "[]")
     code = code.replace("primal_steps.stats.cache_misses.values()", "[]")
     code = code.replace("primal_steps.signatures", "[]")
     plain = in_fresh_process(code, tmp_path, NUMBA_DISABLE_JIT="1")
     assert plain["alpha"] == cold["alpha"]
     assert plain["decisions"] == pytest.approx(cold["decisions"], rel=1e-9)
+
+
+# --- the cache is keyed by all sources that compiled code is made of ------------------------------
+
+#: The line that sums the inner product of a sparse row, in whichever file of the room it stands.
+INNER_PRODUCT = re.compile(r"(total \+= )(\w+\.data\[p\] \* .+)")
+
+SPARSE_FIT = """
+import json
+import numpy as np
+from scipy import sparse
+from kpegasos import LinearPegasosSVC
+X = np.random.default_rng(0).normal(size=(60, 3))
+model = LinearPegasosSVC(random_state=0).fit(sparse.csr_matrix(X), (X[:, 0] > 0).astype(int))
+print(json.dumps({
+    "file": __import__("kpegasos").__file__,
+    "misses": sum(sum(f.stats.cache_misses.values()) for f in compiled_functions().values()),
+    "alpha": model.alpha_.tolist(),
+}))
+"""
+
+
+@pytest.fixture
+def package_copy(tmp_path, monkeypatch):
+    """A package whose files can be edited; fresh processes import it and no other."""
+    package = tmp_path / "kpegasos"
+    shutil.copytree(
+        Path(kpegasos.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the folder of the test run has a package too
+    return package
+
+
+def test_edited_overload_is_used_although_its_caller_was_cached(package_copy, tmp_path):
+    before = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
+    assert before["file"] == str(package_copy / "__init__.py")
+    files = [
+        p for p in package_copy.glob("core/*.py") if INNER_PRODUCT.search(p.read_text("utf-8"))
+    ]
+    assert len(files) == 1
+    source, edits = INNER_PRODUCT.subn(r"\g<1>2.0 * \g<2>", files[0].read_text("utf-8"))
+    assert edits == 1
+    files[0].write_text(source, "utf-8")
+    after = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
+    assert after["alpha"] != before["alpha"]
+    assert after["alpha"] == in_fresh_process(SPARSE_FIT, tmp_path / "empty")["alpha"]
+
+
+def test_edit_that_no_compiled_code_is_made_of_compiles_nothing(package_copy, tmp_path):
+    before = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
+    assert before["file"] == str(package_copy / "__init__.py")
+    assert before["misses"] > 0
+    with (package_copy / "solvers" / "__init__.py").open("a", encoding="utf-8") as file:
+        file.write("# an edit\n")
+    after = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
+    assert after["misses"] == 0
+    assert after["alpha"] == before["alpha"]

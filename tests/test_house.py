@@ -1,0 +1,168 @@
+"""What the house promises about its own sources: sizes, descriptions, who knows whom."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "kpegasos"
+SOURCES = sorted(
+    path
+    for folder in ("kpegasos", "experiments", "benchmarks")
+    for path in ROOT.glob(f"{folder}/**/*.py")
+)
+TESTS = sorted(ROOT.glob("tests/**/*.py"))
+MODULES = [path for path in SOURCES if PACKAGE in path.parents]
+ROOMS = sorted(path for path in PACKAGE.glob("*/__init__.py"))
+
+FILE, CLASS, FUNCTION, COMPILED = 400, 200, 60, 50
+#: A reason in this form, above a definition or behind its first line, lifts the limit.
+REASON = re.compile(r"#\s*long:\s*\S")
+#: Sources that a solver may not tell apart: every name in `kpegasos.rows` that is a kind of row.
+KINDS_OF_ROWS = re.compile(r"\b\w*(?:Rows|KernelSource)\b")
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def each(paths):
+    return pytest.mark.parametrize("path", paths, ids=name_of)
+
+
+def lines_of(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports_of(path):
+    """Full names of all modules and of what is imported from them."""
+    names = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def has_reason(node, lines):
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    above = [lines[first - 2]] if first > 1 else []
+    return any(REASON.search(line) for line in [*above, lines[node.lineno - 1]])
+
+
+def is_compiled(node):
+    return any(re.match(r"compiled\b", ast.unparse(decorator)) for decorator in node.decorator_list)
+
+
+def limit_of(node):
+    if isinstance(node, ast.ClassDef):
+        return CLASS
+    return COMPILED if is_compiled(node) else FUNCTION
+
+
+def too_long(path):
+    """Definitions beyond their limit, as sentences."""
+    lines = lines_of(path)
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            length = node.end_lineno - node.lineno + 1
+            if length > limit_of(node) and not has_reason(node, lines):
+                yield f"{node.name} has {length} lines, {limit_of(node)} are allowed"
+
+
+@each([*SOURCES, *TESTS])
+def test_file_is_no_longer_than_its_limit(path):
+    length = len(lines_of(path))
+    assert length <= FILE
+
+
+@each([*SOURCES, *TESTS])
+def test_definitions_are_no_longer_than_their_limit(path):
+    assert not list(too_long(path))
+
+
+@each(SOURCES)
+def test_module_has_a_docstring(path):
+    assert ast.get_docstring(tree_of(path))
+
+
+@each(ROOMS)
+def test_room_says_what_it_may_import(path):
+    says = "May import:" in ast.get_docstring(tree_of(path))
+    assert says
+
+
+@each(sorted((PACKAGE / "solvers").glob("*.py")))
+def test_solver_knows_no_kind_of_row(path):
+    """One interface, `RowSource`: a kind of row that is not here yet works with every solver."""
+    named = {
+        name
+        for name in imports_of(path)
+        if name.startswith("kpegasos.rows") and KINDS_OF_ROWS.search(name)
+    }
+    assert not named
+    tests = [
+        ast.unparse(node)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "isinstance"
+        and KINDS_OF_ROWS.search(ast.unparse(node.args[1]))
+    ]
+    assert not tests
+
+
+@each(
+    [
+        path
+        for path in MODULES
+        if path.parts[len(ROOT.parts) + 1] in {"core", "kernels", "rows", "solvers"}
+    ]
+)
+def test_below_the_estimators_scikit_learn_has_no_base_class(path):
+    """`lint-imports` knows whole packages only; here scikit-learn's utilities are welcome."""
+    assert not {name for name in imports_of(path) if name.startswith("sklearn.base")}
+
+
+@each([path for path in SOURCES if "compat" not in path.stem])
+def test_old_name_of_the_step_count_is_gone(path):
+    """A pass over the data is an epoch, a step is a step; scikit-learn's ``n_iter`` is neither."""
+    named = {
+        name
+        for node in ast.walk(tree_of(path))
+        for name in (
+            getattr(node, "arg", None),
+            getattr(node, "id", None),
+            getattr(node, "attr", None),
+        )
+        if name in {"n_iter", "n_iter_"}
+    }
+    assert not named
+
+
+def test_every_compiled_function_has_the_cache_of_the_house():
+    """``njit`` by itself stamps its cache with one file, and misses an edit of another."""
+    users = [
+        name_of(path)
+        for path in MODULES
+        if {"numba.njit", "numba.jit"} & imports_of(path) and path.name != "compiled.py"
+    ]
+    assert users == []
+
+
+def test_limits_notice_what_is_too_long(tmp_path):
+    body = "\n".join(["    x = 0"] * FUNCTION)
+    source = tmp_path / "long.py"
+    source.write_text(f"def f():\n{body}\n")
+    assert list(too_long(source)) == ["f has 61 lines, 60 are allowed"]
+    source.write_text(f"@compiled()\ndef f():\n{body}\n")
+    assert list(too_long(source)) == ["f has 61 lines, 50 are allowed"]
+    source.write_text(f"# long: one formula\ndef f():\n{body}\n")
+    assert list(too_long(source)) == []
