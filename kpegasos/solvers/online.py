@@ -24,7 +24,7 @@ import numpy as np
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import SQUARED_NORM, PegasosOptions, State, fold_scale, new_state
-from kpegasos.rows.features import FeatureRows
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.checkpoints import Checkpoints
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.stopping import Stopper
@@ -84,7 +84,7 @@ def new_stream(
     return Stream(state, intercept_scaling)
 
 
-def advance_stream(stream: Stream, problem: Problem, rows: FeatureRows) -> None:
+def advance_stream(stream: Stream, problem: Problem, rows: RowSource) -> None:
     """Make one pass over a chunk, in whole mini-batches.
 
     Parameters
@@ -93,8 +93,8 @@ def advance_stream(stream: Stream, problem: Problem, rows: FeatureRows) -> None:
         Modified.
     problem : Problem
         Labels and weights of the chunk. Its ``lam`` counts at the first chunk only.
-    rows : FeatureRows
-        Of the chunk.
+    rows : RowSource
+        Features of the chunk.
     """
     state = stream.state
     if math.isnan(state.lam):
@@ -110,7 +110,7 @@ def advance_stream(stream: Stream, problem: Problem, rows: FeatureRows) -> None:
 def state_after(
     stream: Stream,
     problem: Problem,
-    rows: FeatureRows | None,
+    rows: RowSource | None,
     *,
     part: int,
     n_steps: int,
@@ -124,8 +124,8 @@ def state_after(
         Whose ``lam`` is set.
     problem : Problem
         Labels and weights of the part.
-    rows : FeatureRows or None
-        Of the part; None if it has no examples, and no step is taken.
+    rows : RowSource or None
+        Features of the part; None if it has no examples, and no step is taken.
     part : int
         Number of the part; tells its draws apart.
     n_steps : int
@@ -148,7 +148,7 @@ def state_after(
 
 
 def _take_steps(
-    state: State, problem: Problem, rows: FeatureRows, draws: IndexStream, n_steps: int
+    state: State, problem: Problem, rows: RowSource, draws: IndexStream, n_steps: int
 ) -> None:
     """Advance a state by steps on examples that it has not counted before."""
     n_samples = problem.y.size
