@@ -13,8 +13,8 @@ _REPETITION = (
     "the order of the stream differs and only the optimum is the same."
 )
 _SMALL_LAM = (
-    "Class weights of 1000 make lam = 1 / (C · Σ weights) about 1e-4 of its usual size, for which 20 "
-    "epochs of a few examples are too few steps in the linear kernel; 200 epochs pass."
+    "Class weights of 1000 make lam = 1 / (C · Σ weights) a thousandth of its usual size, for "
+    "which 20 epochs of a few examples are too few steps in the linear kernel; 200 epochs pass."
 )
 
 
