@@ -149,16 +149,29 @@ def fit_dask(
     )
     online.begin(int(X.shape[1]))
     for number in range(n_rounds):
-        # A task of its own, so that the state is sent once and outlives any worker.
-        begin = client.submit(_identity, online, pure=False)
-        futures = [
-            client.submit(_advance, partition, begin, n_steps, number, pure=False)
-            for partition in partitions
-        ]
-        online.merge(client.gather(futures), sizes[:, with_rows])
+        _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
         estimator.n_features_in_ = int(X.shape[1])
+        vars(estimator).pop("feature_names_in_", None)
         online.install(estimator)
     return estimator
+
+
+def _make_round(
+    client: Any,
+    online: OnlineClassifier,
+    partitions: list[Any],
+    sizes: np.ndarray,
+    n_steps: list[int],
+    number: int,
+) -> None:
+    """Take steps on every partition from the same state, and go on from the mean."""
+    # A task of its own, so that the state is sent once and outlives any worker.
+    begin = client.submit(_identity, online, pure=False)
+    futures = [
+        client.submit(_advance, partition, begin, n_steps, number, pure=False)
+        for partition in partitions
+    ]
+    online.merge(client.gather(futures), sizes)
 
 
 def _sizes(classes: np.ndarray, by_partition: Sequence[Totals]) -> np.ndarray:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from models import counts
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
@@ -15,6 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
+
+callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks yet")
+ProgressBar, ScoringMonitor = callback.ProgressBar, callback.ScoringMonitor
 
 BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -13,9 +15,12 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, make_problem, make_rows, pegasos
+from kpegasos.estimators._sklearn_compat import HAS_CALLBACKS
 from kpegasos.solvers.stopping import Stopper, interruptible
 
 BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
+
+NEEDS_CALLBACKS = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks yet")
 
 # Never to be reached; max_time only keeps a failing test from running for ever.
 ENDLESS = {"n_steps": 10**9, "checkpoints": None, "max_time": 60.0, "random_state": 0}
@@ -163,6 +168,7 @@ class Pressing:
         pass
 
 
+@NEEDS_CALLBACKS
 @BOTH
 def test_ctrl_c_with_callbacks(Estimator):
     X, y = data(3)
@@ -171,6 +177,7 @@ def test_ctrl_c_with_callbacks(Estimator):
     assert_usable(clf, X, y)
 
 
+@NEEDS_CALLBACKS
 @BOTH
 def test_ctrl_c_twice_raises(Estimator):
     X, y = data(3)
@@ -218,6 +225,7 @@ def test_ctrl_c_once_inside_a_kernel_keeps_the_model():
     assert_usable(clf, X, y)
 
 
+@NEEDS_CALLBACKS
 @BOTH
 def test_ctrl_c_twice_keeps_the_earlier_model(Estimator):
     X, y = data(3)
@@ -229,6 +237,7 @@ def test_ctrl_c_twice_keeps_the_earlier_model(Estimator):
     np.testing.assert_array_equal(clf.decision_function(X), decisions)
 
 
+@NEEDS_CALLBACKS
 def test_handler_of_the_user_is_restored_and_gets_the_second_press():
     X, y = data(2)
     presses = []
@@ -250,6 +259,7 @@ def test_handler_of_the_user_is_restored_and_gets_the_second_press():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@NEEDS_CALLBACKS
 def test_ignored_ctrl_c_stays_ignored():
     X, y = data(2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -370,3 +380,62 @@ def test_interruptible_restores_after_an_error():
     with pytest.raises(RuntimeError, match="inside"):
         fail()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+# --- what runs fits -------------------------------------------------------------------------------
+
+PROGRAM = """
+import os, signal, sys, threading, time
+import numpy as np
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from kpegasos import LinearPegasosSVC
+
+X, y = make_blobs(600, centers=2, n_features=5, cluster_std=3.0, random_state=0)
+LinearPegasosSVC(epochs=1).fit(X, y)
+
+def press():
+    while signal.getsignal(signal.SIGINT) is signal.default_int_handler and "jobs" not in sys.argv:
+        time.sleep(0.005)
+    time.sleep(3.0 if "jobs" in sys.argv else 0.2)
+    os.kill(os.getpid(), signal.SIGINT)
+
+slow = LinearPegasosSVC(n_steps=10**9, max_time=20.0, checkpoints=None, random_state=0)
+threading.Thread(target=press, daemon=True).start()
+begin = time.perf_counter()
+print("begun", flush=True)
+"""
+CALLS = {
+    "loop": "for _ in range(4): slow.fit(X, y); print('one is done', flush=True)",
+    "cross_val_score": "cross_val_score(slow, X, y, cv=4); print('is done', flush=True)",
+    "search": "GridSearchCV(slow, {'C': [1, 2]}, cv=2).fit(X, y); print('is done', flush=True)",
+    "jobs": "cross_val_score(slow, X, y, cv=4, n_jobs=2); print('is done', flush=True)",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_ctrl_c_stops_what_runs_fits(call):
+    """One press ends a script: neither the next of its fits, nor the next fold, begins."""
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + CALLS[call], call],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        start_new_session=True,
+    )
+    assert done.stdout == "begun\n"
+    assert "KeyboardInterrupt" in done.stderr
+    assert done.returncode != 0
+    assert time.perf_counter() - begin < 18.0
+
+
+@BOTH
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_leaves_every_attribute(Estimator, n_jobs):
+    X, y = data(3)
+    clf = Estimator(n_jobs=n_jobs, **ENDLESS)
+    fit_interrupted(clf, X, y)
+    whole = Estimator(epochs=1).fit(X, y)
+    names = {name for name in vars(whole) if name.endswith("_")}
+    assert names == {name for name in vars(clf) if name.endswith("_")}

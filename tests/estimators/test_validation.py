@@ -8,6 +8,7 @@ import pytest
 from models import BOTH
 from rejections import assert_nothing_fitted, assert_rejected, data
 from scipy import sparse
+from sklearn.datasets import make_blobs
 
 from kpegasos import (
     LinearPegasosSVC,
@@ -291,3 +292,56 @@ def test_predict_of_wrong_input(Estimator):
         clf.decision_function(X * np.nan)
     with pytest.raises(ValueError, match="2D"):
         clf.predict(X[0])
+
+
+# --- weights out of range -------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+@pytest.mark.parametrize("some", [False, True])
+def test_sample_weight_range(Estimator, factor, some):
+    X, y = data()
+    weight = np.where((np.arange(60) < 5) | (not some), factor, 1.0)
+    match = r"sample_weight .*must be zero or between 1e-100 and 1e\+?100, got 1e"
+    assert_rejected(Estimator(), X, y, match, sample_weight=weight)
+    assert_rejected(Estimator(class_weight={0: factor}), X, y, match)
+
+
+@BOTH
+@pytest.mark.parametrize(("C", "weight"), [(1e90, 1e90), (1e-90, 1e-90)])
+def test_sample_weight_times_c_range(Estimator, C, weight):
+    X, y = data()
+    match = r"C times the mean of sample_weight .*must be between 1e-100 and 1e\+?100"
+    assert_rejected(Estimator(C=C), X, y, match, sample_weight=np.full(60, weight))
+    clf = Estimator(C=1 / C, epochs=2).fit(X, y, sample_weight=np.full(60, weight))
+    assert np.isfinite(clf.objective_)
+
+
+# --- early stopping -------------------------------------------------------------------------------
+
+
+def test_early_stopping_passes_over_weight_zero():
+    """Examples of weight zero are as good as absent: they are not set aside either."""
+    X, y = make_blobs(200, centers=3, cluster_std=2.0, random_state=0)
+    weight = np.where(np.arange(200) % 3 == 0, 0.0, 1.0)
+    weight[y == 2] = 0.0
+    kept = weight > 0
+    clf = LinearPegasosSVC(early_stopping=True, epochs=20, random_state=0)
+    clf.fit(X, y, sample_weight=weight)
+    alone = LinearPegasosSVC(early_stopping=True, epochs=20, random_state=0)
+    alone.fit(X[kept], y[kept])
+    assert clf.validation_scores_ == alone.validation_scores_
+    np.testing.assert_array_equal(clf.alpha_[kept], alone.alpha_)
+    assert not clf.alpha_[~kept].any()
+
+
+def test_early_stopping_needs_examples_of_each_class():
+    X, y = data()
+    weight = np.ones(60)
+    weight[np.flatnonzero(y == 1)[1:]] = 0.0
+    clf = LinearPegasosSVC(early_stopping=True)
+    match = r"at least two examples \(of positive sample_weight\) of each class, got one of \[1\]"
+    assert_rejected(clf, X, y, match, sample_weight=weight)
+    clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.01)
+    assert_rejected(clf, X, y, "validation_fraction must set one example of each")

@@ -11,6 +11,7 @@ from models import (
 )
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC
 
@@ -152,3 +153,48 @@ def test_warm_start_cache_may_change():
         clf.set_params(cache="streamed").fit(X, y)
     except ValueError as error:
         assert "cache" in str(error)  # noqa: PT017
+
+
+# --- kernels that share their code ----------------------------------------------------------------
+
+
+def closure(gamma):
+    return lambda A, B: rbf_kernel(A, B, gamma=gamma)
+
+
+class Changing:
+    """A kernel object without a ``repr``, whose parameter may be changed."""
+
+    positive_definite = True
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def block(self, A, B):
+        return rbf_kernel(A, B, gamma=self.gamma)
+
+    def diag(self, A):
+        return np.ones(A.shape[0])
+
+
+def test_warm_start_refuses_a_closure_over_another_value():
+    """Functions of the same code have another problem: the bound of one is false for the other."""
+    X, y = two_classes()
+    clf = PegasosSVC(kernel=closure(0.01), C=10, epochs=5, warm_start=True, random_state=0)
+    clf.fit(X, y).fit(X, y)
+    steps = clf.n_steps_
+    with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
+        clf.set_params(kernel=closure(50.0)).fit(X, y)
+    assert clf.n_steps_ == steps
+    assert clf.set_params(kernel=closure(0.01)).fit(X, y).n_steps_ == steps + 5 * y.size
+
+
+def test_warm_start_refuses_an_object_that_was_changed():
+    X, y = two_classes()
+    kernel = Changing(0.01)
+    clf = PegasosSVC(kernel=kernel, epochs=2, warm_start=True, random_state=0).fit(X, y).fit(X, y)
+    kernel.gamma = 50.0
+    with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
+        clf.fit(X, y)
+    clf.set_params(kernel=Changing(0.01)).fit(X, y)
+    assert clf.n_steps_ == 6 * y.size
