@@ -280,14 +280,15 @@ def _some_weight(sample_weight: Any, X: Any) -> np.ndarray:
     return weight
 
 
-def _is_fitted_attribute(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__")
+def _belongs_to_a_model(name: str) -> bool:
+    """Whether an attribute is made by fitting."""
+    return name in _PRIVATE_OF_MODEL or (name.endswith("_") and not name.endswith("__"))
 
 
 def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
     """Set the attributes of a model, and drop those of an earlier one that it does not have."""
     kept = {*attributes, *_SET_BY_VALIDATION}
-    stale = [name for name in vars(estimator) if _is_fitted_attribute(name) and name not in kept]
+    stale = [name for name in vars(estimator) if _belongs_to_a_model(name) and name not in kept]
     vars(estimator).update(attributes)
     for name in stale:
         del vars(estimator)[name]
@@ -301,7 +302,7 @@ def unchanged_by_errors(estimator: Any) -> Iterator[None]:
         yield
     except BaseException:
         for name in set(before) | set(vars(estimator)):
-            if _is_fitted_attribute(name) or name in _PRIVATE_OF_MODEL:
+            if _belongs_to_a_model(name):
                 vars(estimator).pop(name, None)
                 if name in before:
                     vars(estimator)[name] = before[name]

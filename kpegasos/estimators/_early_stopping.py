@@ -46,7 +46,8 @@ def draw_aside(y: np.ndarray, weight: np.ndarray, fraction: float, random_state:
     if not classes.size <= n_aside <= counting.size - classes.size:
         raise ValueError(
             f"validation_fraction must set one example of each of the {classes.size} classes aside "
-            f"and leave another, got {fraction:g} of {counting.size} examples"
+            f"and leave another, got {fraction:g} of {counting.size} examples of positive "
+            f"sample_weight"
         )
     aside: np.ndarray = train_test_split(
         counting, test_size=fraction, stratify=y[counting], random_state=random_state
