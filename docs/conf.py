@@ -44,11 +44,11 @@ autosummary_context = {
         "set_score_request",
     ],
     "properties": [
+        "can_pack",
         "columns",
+        "diagonal",
         "dtype",
         "examples",
-        "has_temporaries",
-        "is_sparse",
         "n_samples",
         "positive_definite",
         "row_bytes",

@@ -1,5 +1,11 @@
 """kpegasos: Pegasos support vector machines, kernel and linear, with a certified duality gap."""
 
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
 from kpegasos.core.problem import Problem, make_problem
 from kpegasos.estimators import LinearPegasosSVC, PegasosSVC
 from kpegasos.kernels.functions import (
@@ -23,7 +29,10 @@ from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.pegasos import pegasos
 from kpegasos.solvers.result import Result
 
-__version__ = "0.1.0"
+try:
+    __version__ = version("kpegasos")
+except PackageNotFoundError:  # run from a checkout that is not installed
+    __version__ = "unknown"
 
 __all__ = [
     "RBF",
@@ -52,3 +61,23 @@ __all__ = [
     "pegasos",
     "sdca",
 ]
+
+#: Names until version 0.1, and what they are called now.
+_RENAMED = {
+    "KernelBlocks": "KernelMatrix",
+    "LinearRows": "FeatureRows",
+    "Precomputed": "GramRows",
+    "Streamed": "UncachedRows",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _RENAMED:
+        raise AttributeError(f"module 'kpegasos' has no attribute {name!r}")
+    warnings.warn(
+        f"kpegasos.{name} is called kpegasos.{_RENAMED[name]} now, and will not exist in the next "
+        f"version",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return globals()[_RENAMED[name]]

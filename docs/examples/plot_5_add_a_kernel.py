@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 
 from kpegasos import RBF, PegasosSVC
 from kpegasos.datasets import make_toy
-from kpegasos.kernels.functions import InnerProductKernel
+from kpegasos.kernels import InnerProductKernel
 from kpegasos.plotting import DecisionRegionDisplay
 
 X, y = load_digits(return_X_y=True)
@@ -41,14 +41,15 @@ print(f"chi-squared kernel: test accuracy {model.score(X_test, y_test):.1%}")
 #
 # The Cauchy kernel, :math:`1 / (1 + \gamma \lVert a - b \rVert^2)`, is a function of
 # :math:`\langle a, b \rangle`, :math:`\lVert a \rVert^2` and :math:`\lVert b \rVert^2`. Of such a
-# kernel only the map is new: ``_map`` turns a block of inner products into kernel values, in place.
-# Products in blocks, sparse rows, threads and bounded memory are there already. Beside it the class
-# says what its diagonal is and whether it is positive semi-definite.
+# kernel only the map is new: ``from_inner_products`` turns inner products into kernel values, in
+# place. Products in blocks, sparse rows, threads and bounded memory are there already, and values
+# that are NaN or infinite are refused. Beside the map the class says what its diagonal is and
+# whether it is positive semi-definite.
 #
 # ``norms_a`` is a column and ``norms_b`` a row, so that their sum has the shape of the block. A
-# kernel of distances sets ``translation_invariant``: then dense data are centred first, and fewer
-# digits cancel. A frozen dataclass has its parameters in its ``repr``, by which ``warm_start``
-# knows the kernel.
+# kernel of distances sets ``translation_invariant``: then dense data are centred first, so that
+# fewer digits cancel, and float32 data too far from their mean are computed in float64. A frozen
+# dataclass has its parameters in its ``repr``, by which ``warm_start`` knows the kernel.
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ class Cauchy(InnerProductKernel):
     positive_definite: ClassVar[bool] = True
     translation_invariant: ClassVar[bool] = True
 
-    def _map(self, products, norms_a, norms_b):
+    def from_inner_products(self, products, norms_a, norms_b):
+        """Turn ``<a, b>`` into ``k(a, b)``, in place."""
         products *= -2.0
         products += norms_a + norms_b
         np.maximum(products, 0.0, out=products)  # rounding

@@ -92,7 +92,6 @@ def primal_steps(
     next : int
         Index of the draw at which the next (or the unfinished) batch begins.
     """
-    # long: the contract above; the loop itself is short.
     scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
     status, position = DONE, start
     while position + parameters.batch_size <= stop:

@@ -1,61 +1,57 @@
-"""What the kernel and the linear estimator share: validation, one-vs-one fits, callbacks, votes.
+"""What every estimator does: validate, plan, train, set attributes.
 
-Both solve, for each pair of classes,
+For each binary problem an estimator solves
 
     min_w  lam/2 ‖w‖² + (1/Σc) Σ c_i max(0, 1 − y_i f(x_i)),    f(x) = <w, φ(x)>,
 
 with ``lam = 1 / (C · Σc)`` unless ``lam`` is given, and ``φ`` extended by a constant feature when
-``fit_intercept`` is on, so that the intercept is regularised like every other weight.
+``fit_intercept`` is on, so that the intercept is regularised like every other weight. Which binary
+problems there are is left to `OneVsOneMixin`, rows and model to the estimators.
 """
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import joblib
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
-from kpegasos.core.state import PegasosOptions, State
-from kpegasos.estimators import _one_vs_one as multiclass
-from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.core.state import State
+from kpegasos.estimators._one_vs_one import SMALLEST, Pair
+from kpegasos.estimators._settings import Settings, settings_of
+from kpegasos.estimators._sklearn_compat import (
+    CallbackObserver,
+    CallbackSupportMixin,
+    CheckpointObserver,
+    Interval,
+    StrOptions,
+    checked_weight,
+    fit_context,
+)
+from kpegasos.estimators._training import FitPlan, report_early_end, train_each, train_in_step
+from kpegasos.estimators._warm_start import problem_digest, states_to_go_on_from
 from kpegasos.estimators.progress import progress_bar
-from kpegasos.rows.base import RowSource as Rows
-from kpegasos.solvers.dual_ascent import polish
-from kpegasos.solvers.pegasos import PegasosRun, make_run
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.validation import canonical_rows, draw_seed
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 #: Far enough from the ends of float64 for squares and reciprocals.
-MODERATE = Interval(Real, 1e-100, 1e100, closed="both")
+MODERATE = Interval(Real, SMALLEST, 1 / SMALLEST, closed="both")
 
-#: Parameters that change neither the problem nor the sequence of iterates.
-_NOT_OF_THE_MODEL = {
-    "epochs", "n_steps", "polish", "tol", "max_time", "checkpoints", "cache", "cache_mb", "n_jobs",
-    "decision_function_shape", "break_ties", "warm_start", "verbose", "random_state",
-}  # fmt: skip
-
-_STOPPED = {
-    "interrupted": "stopped by Ctrl-C",
-    "max_time": "stopped by max_time",
-    "completed": "did not reach tol",
-}
+#: Private attributes that belong to a model, as those that end in ``_`` do.
+_PRIVATE_OF_MODEL = {"_kernel", "_online", "_states", "_states_digest"}
+#: Set by the validation of X, and not by a model.
+_SET_BY_VALIDATION = {"n_features_in_", "feature_names_in_"}
 
 
-class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class BasePegasos(CallbackSupportMixin, BaseEstimator):
     """What kernel and linear estimators share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -82,48 +78,56 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    warm_start: bool
+    verbose: bool
+    sampling: str
+    random_state: Any
+    n_steps_: Any
     _states: list[State | None] | None
     _states_digest: str | None
-    classes_: np.ndarray
 
-    # --- what the two kinds differ in ---
+    # --- what a kind of estimator says ---
 
-    def _validate(
-        self, X: Any, y: Any = "no_validation", *, reset: bool, accept_sparse: bool = True
-    ) -> Any:
-        """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be."""
-        checked = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr" if accept_sparse else False,
-            dtype=[np.float64, np.float32],
-            order="C",
-            reset=reset,
-        )
-        X, y = checked if isinstance(checked, tuple) else (checked, None)
-        X = canonical_rows(X)
-        return X if y is None else (X, y)
-
-    def _prepare(
-        self, X: Any, pairs: list[Pair]
-    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
-        """Return ``rows(pair, n_at_once)`` and attributes of the model to be."""
+    def _check_targets(self, y: np.ndarray) -> None:
+        """Raise a ValueError for targets of another kind."""
         raise NotImplementedError
 
-    def _model_attributes(
-        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
-    ) -> dict[str, Any]:
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> Any:
+        """What the binary problems are made from."""
+        raise NotImplementedError
+
+    def _arrays(self, targets: Any) -> Sequence[np.ndarray]:
+        """What a warm start knows targets by."""
+        raise NotImplementedError
+
+    def _problems(self, targets: Any, settings: Settings) -> list[Pair]:
+        """The binary problems."""
+        raise NotImplementedError
+
+    def _prepare(
+        self, X: Any, pairs: list[Pair], settings: Settings
+    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
+        """Return ``make_rows(pair, n_at_once)``, and attributes known before training."""
+        raise NotImplementedError
+
+    def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
+        """Fitted attributes of the model as it stands."""
         raise NotImplementedError
 
     def _decide(self, X: Any) -> np.ndarray:
-        """Decisions of all pairs, of shape (n_samples, n_pairs)."""
+        """Decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
+
+    def _set_aside(
+        self, X: Any, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, list[CheckpointObserver]]:
+        """Weights to train with, and observers of the fit."""
+        return weight, []
 
     # --- fit ---
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BasePegasos:
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on the examples.
 
         Parameters
@@ -134,7 +138,7 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights c of the examples.
+            Non-negative weights c of the examples; positive ones between 1e-100 and 1e100.
 
         Returns
         -------
@@ -144,307 +148,162 @@ class BasePegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ------
         ValueError
             Naming the parameter, what was expected and what came.
+        KeyboardInterrupt
+            After Ctrl-C, once the model reached so far has been set.
         """
-        with self._unchanged_by_errors():
-            return self._fit(X, y, sample_weight)
-
-    @contextmanager
-    def _unchanged_by_errors(self) -> Iterator[None]:
-        """Take back what validation has set, so that a failed fit leaves what was there before."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            for name in [n for n in vars(self) if n.endswith("_in_") and n not in before]:
-                delattr(self, name)
-            for name in [n for n in before if n.endswith("_in_")]:
-                setattr(self, name, before[name])
-            raise
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        watch: Callable[[dict[str, Any]], bool] | None = None,
-    ) -> BasePegasos:
-        """Fit; ``watch`` is shown the attributes at each checkpoint and may end it."""
-        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        given = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        X, y = self._validate(X, y, reset=not self._continues())
-        labels, weight, classes = self._targets(X, y, sample_weight)
-        pairs = multiclass.make_pairs(
-            labels, classes.size, weight, self.lam, self.C, grouped=self.sampling != "contiguous"
-        )
-        key = self._problem_digest(X, labels, weight)
-        states = self._earlier_states(key, len(pairs))
-        rows_of, prepared = self._prepare(X, pairs)
-        seed = draw_seed(self.random_state)
-        options = PegasosOptions(self.batch_size, self.sampling, self.projection, self.average)
-        callbacks = bool(getattr(self, "_skl_callbacks", []))
-        in_step = callbacks or watch is not None
-        checkpoints = "epoch" if in_step and self.checkpoints is None else self.checkpoints
-
-        for pair in pairs:
-            if self.batch_size > pair.members.size:
-                raise ValueError(
-                    f"batch_size must be at most the number of examples of each pair of classes, "
-                    f"{pair.members.size} for classes {classes[list(pair.classes)].tolist()}, "
-                    f"got {self.batch_size} instead"
-                )
-
-        def run_of(pair: Pair, n_at_once: int) -> PegasosRun:
-            return make_run(
-                pair.problem,
-                rows_of(pair, n_at_once),
-                options,
-                n_steps=self.n_steps,
-                epochs=self.epochs,
-                checkpoints=checkpoints,
-                tol=self._gap_target,
-                seed=seed,
-                spawn_key=(pair.number,),
-                state=states[pair.number],
-            )
-
-        def attributes(results: list[Result]) -> dict[str, Any]:
-            return {**prepared, **self._attributes(X, labels, classes, pairs, results)}
-
-        name = type(self).__name__
-        with (
-            interruptible(Stopper(self.max_time)) as stopper,
-            progress_bar(self.verbose, name, len(pairs)) as update,
-        ):
-            if in_step:
-                runs = self._fit_in_step(pairs, run_of, stopper, update, attributes, given, watch)
-                results = [self._finish(run, stopper) for run in runs]
-            else:
-                self._init_callback_context()
-                results = multiclass.train_one_by_one(
-                    pairs, run_of, self._finish, stopper, self._gap_target, self.n_jobs, update
-                )
-            # All at once, and before Ctrl-C is let through again.
-            model = attributes(results)
-            model["_states"] = [r.state for r in results] if self.warm_start else None
-            model["_states_digest"] = key
-            self.__dict__.update(model)
-        self._warn_of_early_end(results)
+        self._warn_of_deprecated_parameters()
+        with unchanged_by_errors(self):
+            callbacks = CallbackObserver.of(self, X, y, sample_weight)
+            X, y = self._validate(X, y, reset=not self._continues())
+            self._check_targets(y)
+            weight, observers = self._set_aside(X, y, _some_weight(sample_weight, X))
+            observers = [*([callbacks] if callbacks is not None else []), *observers]
+            targets = self._targets(y, weight)
+            plan = self._plan(X, targets, in_step=bool(observers))
+            results, stopper = self._train(plan, targets, observers)
+        report_early_end(
+            type(self).__name__, results, stopper, plan.settings.tol, stacklevel=3
+        )  # the caller of fit, beyond its decorator
         return self
 
-    def _fit_in_step(
-        self,
-        pairs: list[Pair],
-        run_of: Callable[[Pair, int], PegasosRun],
-        stopper: Stopper,
-        update: Callable[[int, PegasosRun], None],
-        attributes: Callable[[list[Result]], dict[str, Any]],
-        given: dict[str, Any],
-        watch: Callable[[dict[str, Any]], bool] | None,
-    ) -> list[PegasosRun]:
-        """Train with callbacks: a whole model exists after each round of checkpoints."""
-        runs = [run_of(pair, len(pairs)) for pair in pairs]
-        context = self._init_callback_context(max_subtasks=max(len(run.points) for run in runs))
-        context.call_on_fit_task_begin(**given)
-        while not all(run.finished for run in runs):
-            checkpoint = context.subcontext(task_name="checkpoint")
-            checkpoint.call_on_fit_task_begin(**given)
-            multiclass.advance_in_step(runs, stopper, self._gap_target, update)
-            stop = checkpoint.call_on_fit_task_end(
-                **given, reconstruction_attributes=lambda: attributes([r.result() for r in runs])
-            )
-            if stop or (watch is not None and watch(attributes([r.result() for r in runs]))):
-                for run in runs:
-                    run.stop()
-        context.call_on_fit_task_end(**given)
-        return runs
+    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be."""
+        return validated_rows(self, X, y, reset=reset)
 
-    def _finish(self, run: PegasosRun, stopper: Stopper) -> Result:
-        """Result of a run at its end, polished if asked for."""
-        if not self.polish or run.status == "stopped":
-            return run.result()
-        return polish(run, tol=self._polish_tol, stopper=stopper)
+    def _plan(self, X: Any, targets: Any, *, in_step: bool) -> FitPlan:
+        """Make binary problems and rows of what has been validated."""
+        settings = settings_of(self)
+        pairs = self._problems(targets, settings)
+        make_rows, known = self._prepare(X, pairs, settings)
+        states: list[State | None] = [None] * len(pairs)
+        known["_states_digest"] = None
+        if self.warm_start:
+            data = [X, *self._arrays(targets)]
+            digest = problem_digest(self.get_params(), data, known.get("_kernel"))
+            if self._continues() and self._states is not None:
+                states = states_to_go_on_from(self._states, digest, self._states_digest)
+            known["_states_digest"] = digest
+        seed = draw_seed(self.random_state)
+        return FitPlan(X, pairs, make_rows, settings, seed, states, known, in_step)
 
-    @property
-    def _polish_tol(self) -> float:
-        return 1e-2 if self.tol is None else self.tol
+    def _train(
+        self, plan: FitPlan, targets: Any, observers: Sequence[CheckpointObserver]
+    ) -> tuple[list[Result], Stopper]:
+        """Train what has been planned and make the results the model."""
 
-    @property
-    def _gap_target(self) -> float | None:
-        """Certified relative gap at which to stop."""
-        return self._polish_tol if self.polish else self.tol
+        def attributes(results: list[Result]) -> dict[str, Any]:
+            return {**plan.known, **self._attributes(plan, targets, results)}
+
+        with (
+            interruptible(Stopper(plan.settings.max_time)) as stopper,
+            progress_bar(self.verbose, type(self).__name__, len(plan.pairs)) as update,
+        ):
+            if observers:
+                results = train_in_step(plan, stopper, update, observers, attributes)
+            else:
+                results = train_each(plan, stopper, update)
+            model = attributes(results)
+            model["_states"] = [r.state for r in results] if self.warm_start else None
+            for observer in observers:
+                model.update(observer.attributes())
+            # All at once, and before Ctrl-C is let through again.
+            set_model(self, model)
+        return results, stopper
 
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
 
-    def _problem_digest(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> str | None:
-        """Digest of what a sequence of iterates depends on; None without ``warm_start``."""
-        if not self.warm_start:
-            return None
-        parameters = {k: v for k, v in self.get_params().items() if k not in _NOT_OF_THE_MODEL}
-        # A function is known by its name and code, a kernel object by its parameters.
-        code = getattr(parameters.get("kernel"), "__code__", None)
-        if code is not None:
-            parameters["kernel"] = (parameters["kernel"].__qualname__, code.co_code, code.co_consts)
-        text = sorted((name, repr(value)) for name, value in parameters.items())
-        return str(joblib.hash([X, labels, weight, text]))
-
-    def _earlier_states(self, key: str | None, n_pairs: int) -> list[State | None]:
-        """States to go on from; the key tells whether they belong to this fit."""
-        if not self._continues() or self._states is None:
-            return [None] * n_pairs
-        if key != self._states_digest:
-            raise ValueError(
-                "warm_start=True goes on with the earlier fit and needs the same X, y, "
-                "sample_weight and parameters of the problem and the update parameters, got others"
+    def _warn_of_deprecated_parameters(self) -> None:
+        if self.sampling == "block":
+            warnings.warn(
+                "sampling='block' is called sampling='contiguous' now, and will be an error in the "
+                "next version",
+                FutureWarning,
+                stacklevel=4,  # the caller of fit, beyond its decorator
             )
-        # A copy: a fit that fails must not have moved the earlier one.
-        return copy.deepcopy(self._states)
-
-    def _targets(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Class numbers, weights (class weights included) and classes."""
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if weight.min() < 0:
-            raise ValueError(
-                f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"
-            )
-        if not weight.any():
-            raise ValueError("sample_weight must have a positive entry, got zeros only instead")
-        present = np.unique(labels[weight > 0])
-        if present.size < 2:
-            raise ValueError(
-                f"y must have at least two classes (with positive weight), got "
-                f"{present.size} class: {classes[present].tolist()}"
-            )
-        if present.size < classes.size:
-            # Classes of weight zero are as good as absent.
-            classes = classes[present]
-            kept = np.isin(labels, present)
-            labels = np.where(kept, np.searchsorted(present, labels), 0)
-        kept = weight > 0
-        by_class = self._class_weights(classes, classes[labels[kept]], weight[kept])
-        return labels, weight * by_class[labels], classes
-
-    def _class_weights(
-        self, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weight of each class, by ``class_weight``."""
-        by_class: np.ndarray = compute_class_weight(
-            self.class_weight,
-            classes=classes,
-            y=y,
-            sample_weight=weight if self.class_weight == "balanced" else None,
-        )
-        if not (np.isfinite(by_class).all() and by_class.min() > 0):
-            raise ValueError(
-                f"class_weight must be positive and finite for every class, got "
-                f"{by_class.tolist()} for {classes.tolist()} instead"
-            )
-        return by_class
-
-    def _attributes(
-        self,
-        X: Any,
-        labels: np.ndarray,
-        classes: np.ndarray,
-        pairs: list[Pair],
-        results: list[Result],
-    ) -> dict[str, Any]:
-        """Fitted attributes of the model as it stands."""
-        alpha = np.zeros((len(pairs), labels.size))
-        for pair, result in zip(pairs, results, strict=True):
-            alpha[pair.number, pair.members] = result.alpha
-        if not self.projection:
-            alpha = alpha.astype(np.int64)
-        binary = classes.size == 2
-
-        def per_pair(values: list[Any]) -> Any:
-            return values[0] if binary else np.array(values)
-
-        return {
-            "classes_": classes,
-            "alpha_": alpha[0] if binary else alpha,
-            "lam_": per_pair([pair.problem.lam for pair in pairs]),
-            "n_steps_": per_pair([result.n_steps for result in results]),
-            "objective_": per_pair([result.objective for result in results]),
-            "duality_gap_": per_pair([result.gap for result in results]),
-            "relative_gap_": per_pair([result.relative_gap for result in results]),
-            "history_": results[0].history if binary else [r.history for r in results],
-            "intercept_": np.array([result.intercept for result in results]),
-            **self._model_attributes(X, labels, pairs, results),
-        }
-
-    def _warn_of_early_end(self, results: list[Result]) -> None:
-        for status in ("interrupted", "max_time", "completed"):
-            if status == "completed" and self._gap_target is None:
-                continue
-            found = [result for result in results if result.status == status]
-            if found:
-                worst = max(found, key=lambda result: result.relative_gap)
-                of = f" ({len(found)} of {len(results)} pairs)" if len(results) > 1 else ""
-                warnings.warn(
-                    f"{type(self).__name__} {_STOPPED[status]} after {worst.n_steps} iterations{of} "
-                    f"with a certified relative gap of {worst.relative_gap:.3g}; "
-                    f"the model reached so far is returned.",
-                    ConvergenceWarning,
-                    stacklevel=5,  # the caller of fit, beyond its decorator
-                )
-
-    # --- predict ---
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            With ``kernel="precomputed"``, kernel values against the training examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
-            For two classes, positive for ``classes_[1]``. For more, by
-            ``decision_function_shape``: ``"ovr"`` is the votes made continuous, ``"ovo"`` is one
-            column a pair, positive for the first.
-        """
-        check_is_fitted(self)
-        decisions = self._decide(self._validate(X, reset=False))
-        if self.classes_.size == 2:
-            return decisions[:, 0]
-        if self.decision_function_shape == "ovo":
-            return decisions
-        return multiclass.one_vs_rest(decisions, self.classes_.size)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of each example, of shape (n_samples,).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            With ``kernel="precomputed"``, kernel values against the training examples.
-        """
-        check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        decisions = self._decide(self._validate(X, reset=False))
-        n_classes = self.classes_.size
-        if n_classes == 2:
-            chosen = (decisions[:, 0] > 0).astype(np.intp)
-        elif self.break_ties:
-            chosen = multiclass.one_vs_rest(decisions, n_classes).argmax(axis=1)
-        else:
-            chosen = multiclass.vote(decisions, n_classes)
-        predicted: np.ndarray = self.classes_[chosen]
-        return predicted
 
     @property
-    def _offset(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+    def n_iter_(self) -> Any:
+        """Steps done: the earlier name of ``n_steps_``, until the next version."""
+        steps = self.n_steps_
+        warnings.warn(
+            "n_iter_ is called n_steps_ now, and will not exist in the next version",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return steps
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def validated_rows(
+    estimator: Any,
+    X: Any,
+    y: Any = "no_validation",
+    *,
+    reset: bool,
+    accept_sparse: bool = True,
+) -> Any:
+    """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Which learns number and names of the features if ``reset``, else they must be its own.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default="no_validation"
+    reset : bool
+    accept_sparse : bool, default=True
+    """
+    checked = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr" if accept_sparse else False,
+        dtype=[np.float64, np.float32],
+        order="C",
+        reset=reset,
+    )
+    X, y = checked if isinstance(checked, tuple) else (checked, None)
+    X = canonical_rows(X)
+    return X if y is None else (X, y)
+
+
+def _some_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the examples, not all of them zero."""
+    weight = checked_weight(sample_weight, X)
+    if not weight.any():
+        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
+    return weight
+
+
+def _belongs_to_a_model(name: str) -> bool:
+    """Whether an attribute is made by fitting."""
+    return name in _PRIVATE_OF_MODEL or (name.endswith("_") and not name.endswith("__"))
+
+
+def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Set the attributes of a model, and drop those of an earlier one that it does not have."""
+    kept = {*attributes, *_SET_BY_VALIDATION}
+    stale = [name for name in vars(estimator) if _belongs_to_a_model(name) and name not in kept]
+    vars(estimator).update(attributes)
+    for name in stale:
+        del vars(estimator)[name]
+
+
+@contextmanager
+def unchanged_by_errors(estimator: Any) -> Iterator[None]:
+    """Let an error leave the estimator with the model that was there before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        for name in set(before) | set(vars(estimator)):
+            if _belongs_to_a_model(name):
+                vars(estimator).pop(name, None)
+                if name in before:
+                    vars(estimator)[name] = before[name]
+        raise

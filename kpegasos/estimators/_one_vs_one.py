@@ -8,23 +8,18 @@ one for the second.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.utils.multiclass import _ovr_decision_function
-from threadpoolctl import threadpool_limits
+from scipy import sparse
+from sklearn.utils import compute_class_weight
 
 from kpegasos.core.problem import Problem, make_problem
-from kpegasos.kernels.functions import Kernel
-from kpegasos.kernels.shared import ClassSortedMatrix
-from kpegasos.solvers.pegasos import PegasosRun
-from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils.threads import available_threads
+from kpegasos.estimators._sklearn_compat import one_vs_rest_values
+
+#: Weights and lam lie between this and its reciprocal, far from where squares overflow.
+SMALLEST = 1e-100
 
 
 class Pair(NamedTuple):
@@ -73,6 +68,11 @@ def make_pairs(
     grouped : bool, default=True
         Whether the members of one class come before those of the other, as kernel blocks are
         shared by class; only matters for more than two classes.
+
+    Raises
+    ------
+    ValueError
+        If ``C`` and the weights make a ``lam`` that leaves no room for its square.
     """
     pairs = []
     for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
@@ -82,7 +82,7 @@ def make_pairs(
         positive = j if n_classes == 2 else i
         y = np.where(labels[members] == positive, 1.0, -1.0)
         total = float(weight[members].sum())
-        pair_lam = lam if lam is not None else 1.0 / (C * total) if total > 0 else 1.0
+        pair_lam = _lam_of_c(C, total, members.size) if lam is None else lam
         if normalise:
             problem = make_problem(y, pair_lam, weight[members])
         else:
@@ -91,84 +91,68 @@ def make_pairs(
     return pairs
 
 
-def share_classes(
-    kernel: Kernel, X: Any, pairs: list[Pair], n_jobs: int | None = None
-) -> ClassSortedMatrix:
-    """One kernel matrix over all classes, whose packed examples the pairs share."""
-    # Pairs (0, j) hold class 0 and class j, each grouped.
-    by_class = [pair for pair in pairs if pair.classes[0] == 0]
-    first = int((by_class[0].problem.y > 0).sum())
-    members = [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
-    at_once = n_threads(n_jobs, len(pairs))
-    threads = max(1, available_threads() // at_once)
-    return ClassSortedMatrix(kernel, X, members, threads=threads)
+def _lam_of_c(C: float, total: float, n_samples: int) -> float:
+    """SVC's ``1 / (C · Σ weights)``; 1 for a pair without examples, which is not trained."""
+    if total == 0.0:
+        return 1.0
+    mean = C * (total / n_samples)
+    # Twice, as the mean of equal weights may be rounded.
+    if not SMALLEST / 2 <= mean <= 2 / SMALLEST:
+        raise ValueError(
+            f"C times the mean of sample_weight (times class_weight) must be between {SMALLEST:g} "
+            f"and {1 / SMALLEST:g}, got {mean:g} instead"
+        )
+    return 1.0 / (C * total)
 
 
-def n_threads(n_jobs: int | None, n_pairs: int) -> int:
-    """Threads that pairs are trained on."""
-    return max(1, min(n_pairs, effective_n_jobs(n_jobs)))
-
-
-def train_one_by_one(
-    pairs: list[Pair],
-    make_run: Callable[[Pair, int], PegasosRun],
-    finish: Callable[[PegasosRun, Stopper], Result],
-    stopper: Stopper,
-    tol: float | None,
-    n_jobs: int | None,
-    update: Callable[[int, PegasosRun], None],
-) -> list[Result]:
-    """Train each pair to its end, several at a time on threads.
+def class_weights(
+    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Weight of each class.
 
     Parameters
     ----------
-    pairs : list of Pair
-    make_run : callable
-        ``make_run(pair, n_at_once)`` sets up a run; ``n_at_once`` share the memory budget.
-    finish : callable
-        ``finish(run, stopper)`` makes the result of a run at its end.
-    stopper : Stopper
-        A deadline is shared evenly: every pair gets a model.
-    tol : float or None
-    n_jobs : int or None
-    update : callable
-        ``update(number, run)`` after each checkpoint.
+    class_weight : dict, "balanced" or None
+    classes : ndarray of shape (n_classes,)
+    y : ndarray of shape (n_samples,)
+        Classes of the examples, for ``"balanced"``.
+    weight : ndarray of shape (n_samples,), default=None
+        Weights of the examples, for ``"balanced"``.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not positive and finite.
     """
-    threads = n_threads(n_jobs, len(pairs))
-    waiting = [len(pairs)]
-    lock = Lock()
-
-    def train(pair: Pair) -> Result:
-        with lock:
-            part = stopper.split(max(1.0, waiting[0] / threads))
-            waiting[0] -= 1
-        run = make_run(pair, threads)
-        while not run.finished:
-            run.advance(part, tol)
-            update(pair.number, run)
-        return finish(run, part)
-
-    if threads == 1:
-        return [train(pair) for pair in pairs]
-    # The pairs' threads and those inside BLAS share the same cores.
-    with threadpool_limits(limits=1, user_api="blas"):
-        results: list[Result] = Parallel(n_jobs=threads, require="sharedmem")(
-            delayed(train)(pair) for pair in pairs
+    by_class: np.ndarray = compute_class_weight(
+        class_weight,
+        classes=classes,
+        y=y,
+        sample_weight=weight if class_weight == "balanced" else None,
+    )
+    if not (np.isfinite(by_class).all() and by_class.min() > 0):
+        raise ValueError(
+            f"class_weight must be positive and finite for every class, got "
+            f"{by_class.tolist()} for {classes.tolist()} instead"
         )
-    return results
+    return by_class
 
 
-def advance_in_step(
-    runs: list[PegasosRun],
-    stopper: Stopper,
-    tol: float | None,
-    update: Callable[[int, PegasosRun], None],
-) -> None:
-    """Advance every unfinished run to its next checkpoint."""
-    for number, run in enumerate(runs):
-        if not run.finished:
-            run.advance(stopper, tol)
-            update(number, run)
+def check_weight_range(weight: np.ndarray) -> None:
+    """Check that weights, class weights included, leave room for their sums and squares.
+
+    Raises
+    ------
+    ValueError
+        If a positive one is too small or too large.
+    """
+    positive = weight[weight > 0]
+    if positive.size and not (positive.min() >= SMALLEST and positive.max() <= 1 / SMALLEST):
+        wrong = positive.min() if positive.min() < SMALLEST else positive.max()
+        raise ValueError(
+            f"sample_weight (times class_weight) must be zero or between {SMALLEST:g} and "
+            f"{1 / SMALLEST:g}, got {wrong:g} instead"
+        )
 
 
 def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:
@@ -190,8 +174,35 @@ def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:
 
 def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
     """Votes made continuous by the decisions, of shape (n_samples, n_classes), as in SVC."""
-    values: np.ndarray = _ovr_decision_function(decisions < 0, -decisions, n_classes)
-    return values
+    return one_vs_rest_values(decisions < 0, -decisions, n_classes)
+
+
+def assemble_counts(pairs: list[Pair], counts: list[np.ndarray], n_samples: int) -> Any:
+    """Counts of all pairs over all examples, without the zeros.
+
+    Parameters
+    ----------
+    pairs : list of Pair
+    counts : list of ndarray
+        Counts of each pair's members.
+    n_samples : int
+
+    Returns
+    -------
+    csr_array of shape (len(pairs), n_samples)
+        With sorted columns, of the dtype of the counts.
+    """
+    columns, values = [], []
+    for pair, count in zip(pairs, counts, strict=True):
+        positive = np.flatnonzero(count)
+        members = pair.members[positive]
+        order = np.argsort(members)
+        columns.append(members[order])
+        values.append(count[positive][order])
+    ends = np.cumsum([0, *(column.size for column in columns)])
+    return sparse.csr_array(
+        (np.concatenate(values), np.concatenate(columns), ends), shape=(len(pairs), n_samples)
+    )
 
 
 class SupportSet(NamedTuple):

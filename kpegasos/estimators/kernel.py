@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators import _one_vs_one as multiclass
-from kpegasos.estimators._base import POSITIVE, BasePegasos
-from kpegasos.estimators._one_vs_one import Pair, share_classes
+from kpegasos.estimators._base import POSITIVE, BasePegasos, validated_rows
+from kpegasos.estimators._classifier import OneVsOneMixin, Targets
+from kpegasos.estimators._kernel_rows import rows_of_gram, rows_of_kernel
+from kpegasos.estimators._one_vs_one import Pair, pair_coefficients
+from kpegasos.estimators._settings import Settings
+from kpegasos.estimators._sklearn_compat import HasMethods, Interval, StrOptions
+from kpegasos.estimators._training import FitPlan
 from kpegasos.kernels.decision import kernel_decision
-from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
-from kpegasos.kernels.matrix import KernelMatrix, KernelValues
-from kpegasos.rows.base import RowSource as Rows
-from kpegasos.rows.cache import BufferPool
-from kpegasos.rows.choose import (
-    choose_source,
-)
-from kpegasos.rows.gram import GramRows
+from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.utils.validation import check_gram, check_magnitude
 
 
-class PegasosSVC(BasePegasos):
+# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+class PegasosSVC(OneVsOneMixin, BasePegasos):
     """Kernel support vector classifier trained by Pegasos.
 
     Parameters
@@ -35,25 +34,26 @@ class PegasosSVC(BasePegasos):
     C : float, default=1.0
         Inverse regularisation in SVC's terms: ``lam = 1 / (C · Σ weights)`` of each pair.
     lam : float, default=None
-        The papers' λ; wins over ``C``.
+        The regularisation λ of the papers; used in place of ``C`` if given.
     kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
 object, default="rbf"
         A callable is ``f(A, B) -> (n_a, n_b)`` and must be positive semi-definite for the gap to
         be a certificate; the sigmoid kernel is not, and has none (NaN).
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        ``1 / (n_features · X.var())``, ``1 / n_features`` or a positive number.
+        Width of the RBF, polynomial, sigmoid and Laplacian kernels: ``1 / (n_features · X.var())``
+        for "scale", ``1 / n_features`` for "auto", or a positive number.
     coef0 : float, default=0.0
-        Of the polynomial and sigmoid kernels.
+        Constant term of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=True
         Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     epochs : float, default=20
-        Draws per example. With ``warm_start`` they come on top of the earlier ones.
+        Draws per example. With ``warm_start`` each fit adds as many.
     n_steps : int, default=None
-        Steps T of each pair; wins over ``epochs``.
+        Steps T of each pair; used in place of ``epochs`` if given.
     batch_size : int, default=1
         Examples k of one step.
     sampling : {"permutation", "uniform"}, default="permutation"
@@ -63,55 +63,75 @@ object, default="rbf"
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
-        After the Pegasos steps, go on from their model by dual coordinate ascent, on the same rows
-        and certificate, until the relative gap is at most ``tol`` (1e-2 if None). Not Pegasos any
-        more, but exact.
+        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
+        certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
+        average of Pegasos iterates.
     tol : float, default=None
-        Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
+        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
+        never reached.
     max_time : float, default=None
         Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Checkpoints of ``history_``.
+        Steps at which the model is evaluated for ``history_``: ends of epochs, ten steps a decade,
+        or these steps. None evaluates the end only.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
-        Whether all kernel rows are computed at first, kept when first needed, or not kept. The
-        model is the same.
+        Whether all kernel rows are computed at first ("precomputed"), kept when first needed
+        ("cached") or not kept ("streamed"). The model is the same.
     cache_mb : float, default=1024
         MiB that kernel values may take, all threads together.
     class_weight : dict, "balanced" or None, default=None
+        Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
+        inversely proportional to the weight of the class.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether ``decision_function`` has a column for each class or for each pair of classes.
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Threads that train pairs of classes.
+        Number of threads on which pairs of classes are trained; 1 if None, all cores if -1.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
-        Progress bar with the certified gap.
+        Whether a progress bar with the certified gap is shown.
     random_state : int, RandomState or None, default=None
-        Makes the order of the examples.
+        Seed of the order in which examples are drawn.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    alpha_ : ndarray of shape (n_samples,) or (n_pairs, n_samples)
-        How often each example was drawn while violating the margin; int64 without projection.
+        Class labels, sorted.
+    alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
+        How often each example was drawn while it violated the margin, int64 (float64 with
+        ``projection``). Sparse for more than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
-        Empty with ``kernel="precomputed"``.
+        Rows of X with a coefficient; empty with ``kernel="precomputed"``.
     n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
         Signed coefficients in SVC's layout.
     intercept_ : ndarray of shape (n_pairs,)
+        Constant term of each pair's decision.
     coef_ : ndarray of shape (n_pairs, n_features)
-        With ``kernel="linear"`` only.
+        Weights of the features, of a model with ``kernel="linear"`` only.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
         Primal objective, its certified distance to the optimum, and that divided by the objective.
     history_ : History or list of History
+        Objective, certificate and costs at each checkpoint, of each pair.
     n_steps_ : int or ndarray of shape (n_pairs,)
+        Steps done, those of earlier fits that ``warm_start`` continued included.
     lam_ : float or ndarray of shape (n_pairs,)
+        Regularisation λ.
     n_features_in_ : int
+        Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if X had names that are all strings.
+
+    Notes
+    -----
+    Ctrl-C stops a fit at the end of the step: the estimator gets the model reached so far, with all
+    its attributes, and ``KeyboardInterrupt`` is raised. With ``warm_start``, the next ``fit`` goes
+    on from there. A second Ctrl-C raises at once and leaves the earlier model.
 
     See Also
     --------
@@ -203,81 +223,60 @@ object, default="rbf"
         self.verbose = verbose
         self.random_state = random_state
 
+    _kernel: Kernel | None
+
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _validate(
-        self, X: Any, y: Any = "no_validation", *, reset: bool, accept_sparse: bool = True
-    ) -> Any:
-        accept_sparse = accept_sparse and not self._is_precomputed()
-        return super()._validate(X, y, reset=reset, accept_sparse=accept_sparse)
+    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        return validated_rows(self, X, y, reset=reset, accept_sparse=not self._is_precomputed())
 
     def _prepare(
-        self, X: Any, pairs: list[Pair]
-    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
+        self, X: Any, pairs: list[Pair], settings: Settings
+    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
         if self._is_precomputed():
-            return self._gram_rows(check_gram(X)), {"_kernel": None}
+            return rows_of_gram(check_gram(X), settings.intercept_scaling), {"_kernel": None}
         if isinstance(self.kernel, str):
             check_magnitude(X)
-        parameters = {}
-        if isinstance(self.kernel, str):
-            gamma = scale_gamma(self.gamma, X)
-            parameters = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
-        kernel = make_kernel(self.kernel, **parameters)
-        buffers = BufferPool()
-        shared = share_classes(kernel, X, pairs, self.n_jobs) if len(pairs) > 1 else None
+        kernel = self._make_kernel(X)
+        make_rows = rows_of_kernel(
+            kernel,
+            X,
+            pairs,
+            cache=self.cache,
+            cache_mb=float(self.cache_mb),
+            batch_size=settings.options.batch_size,
+            intercept_scaling=settings.intercept_scaling,
+            n_jobs=settings.n_jobs,
+        )
+        return make_rows, {"_kernel": kernel}
 
-        def rows(pair: Pair, n_at_once: int) -> Rows:
-            blocks: KernelValues
-            if shared is not None:
-                blocks = shared.pair(*pair.classes)
-            else:
-                whole = pair.members.size == X.shape[0]
-                blocks = KernelMatrix(kernel, X if whole else X[pair.members])
-            return choose_source(
-                blocks,
-                cache=self.cache,
-                cache_mb=self.cache_mb,
-                shares=n_at_once,
-                batch_size=self.batch_size,
-                intercept_scaling=self._offset,
-                pool=buffers,
-            )
+    def _make_kernel(self, X: Any) -> Kernel:
+        """The kernel, with those parameters that it has if it is given by name."""
+        if not isinstance(self.kernel, str):
+            return make_kernel(self.kernel)
+        gamma = scale_gamma(self.gamma, X)
+        parameters = {"gamma": gamma, "degree": index(self.degree), "coef0": float(self.coef0)}
+        fields = KERNELS[self.kernel].__dataclass_fields__  # type: ignore[attr-defined]
+        return make_kernel(self.kernel, **{k: v for k, v in parameters.items() if k in fields})
 
-        return rows, {"_kernel": kernel}
-
-    def _gram_rows(self, gram: np.ndarray) -> Callable[[Pair, int], Rows]:
-        def rows(pair: Pair, n_at_once: int) -> Rows:
-            whole = pair.members.size == gram.shape[0]
-            part = gram if whole else gram[np.ix_(pair.members, pair.members)]
-            return GramRows(part, intercept_scaling=self._offset)
-
-        return rows
-
-    def _model_attributes(
-        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
-    ) -> dict[str, Any]:
-        n_classes = max(pair.classes[1] for pair in pairs) + 1
-        chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
-        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[chosen.support]
-        return {
-            "support_": chosen.support,
-            "support_vectors_": vectors,
-            "n_support_": chosen.n_support,
-            "dual_coef_": chosen.dual_coef,
-        }
+    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
+        attributes = super()._attributes(plan, targets, results)
+        support, X = attributes["support_"], plan.X
+        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
+        return {**attributes, "support_vectors_": vectors}
 
     @property
     def coef_(self) -> np.ndarray:
         """Primal weights of each pair, of shape (n_pairs, n_features); linear kernel only."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available with kernel='linear'")
         check_is_fitted(self)
-        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        if type(self._kernel) is not Linear:
+            raise AttributeError("coef_ is only available of a model with kernel='linear'")
+        coefs = pair_coefficients(self.dual_coef_, self.n_support_)
         return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
 
     def _decide(self, X: Any) -> np.ndarray:
-        coefs = multiclass.pair_coefficients(self.dual_coef_, self.n_support_)
+        coefs = pair_coefficients(self.dual_coef_, self.n_support_)
         if self._kernel is None:
             return X[:, self.support_] @ coefs.T + self.intercept_
         return kernel_decision(self._kernel, X, self.support_vectors_, coefs) + self.intercept_

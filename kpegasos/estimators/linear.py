@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight
 
-from kpegasos.core.draws import SAMPLINGS
-from kpegasos.core.state import PegasosOptions
-from kpegasos.estimators import _one_vs_one as multiclass
 from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._classifier import OneVsOneMixin, Targets
+from kpegasos.estimators._early_stopping import EarlyStopping, draw_aside
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.rows.base import RowSource as Rows
-from kpegasos.rows.features import FeatureRows
-from kpegasos.solvers.online import Stream, advance_stream, new_stream
-from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import check_magnitude, draw_seed
-
-#: Attributes that a stream has not, and takes away if `fit` had set them.
-_OF_ONE_FIT = (
-    "alpha_",
-    "support_",
-    "n_support_",
-    "dual_coef_",
-    "lam_",
-    "objective_",
-    "duality_gap_",
-    "relative_gap_",
-    "history_",
+from kpegasos.estimators._online import OnlineClassifier
+from kpegasos.estimators._settings import Settings
+from kpegasos.estimators._sklearn_compat import (
+    CheckpointObserver,
+    Interval,
+    StrOptions,
+    fit_context,
 )
+from kpegasos.estimators._training import FitPlan
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.features import FeatureRows
+from kpegasos.solvers.result import Result
+from kpegasos.utils.validation import check_magnitude
 
 
-class LinearPegasosSVC(BasePegasos):
+# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     """Linear support vector classifier trained by Pegasos through the primal vector.
 
     A step costs O(non-zeros of the row). The model is that of ``PegasosSVC(kernel="linear")`` for
@@ -52,76 +40,99 @@ class LinearPegasosSVC(BasePegasos):
     C : float, default=1.0
         Inverse regularisation: ``lam = 1 / (C · Σ weights)`` of each pair.
     lam : float, default=None
-        The papers' λ; wins over ``C``.
+        The regularisation λ of the papers; used in place of ``C`` if given.
     fit_intercept : bool, default=True
         Add a constant feature; False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     epochs : float, default=20
-        Draws per example.
+        Draws per example. With ``warm_start`` each fit adds as many.
     n_steps : int, default=None
-        Steps T of each pair; wins over ``epochs``. May be less than one epoch.
+        Steps T of each pair; used in place of ``epochs`` if given. May be less than one epoch.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform", "block"}, default="permutation"
-        A fresh permutation each epoch, independent draws, or blocks of 64 consecutive rows in
+    sampling : {"permutation", "uniform", "contiguous"}, default="permutation"
+        A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
         random order: several times faster on data larger than the processor's caches, for rows
-        that come in no particular order (`sklearn.utils.shuffle` sees to that).
+        that come in no particular order (`sklearn.utils.shuffle` sees to that). "block" is the
+        deprecated name of "contiguous".
     projection : bool, default=False
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
-        After the Pegasos steps, go on from their model by dual coordinate ascent, on the same rows
-        and certificate, until the relative gap is at most ``tol`` (1e-2 if None). Not Pegasos any
-        more, but exact.
+        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
+        certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
+        average of Pegasos iterates.
     tol : float, default=None
-        Stop when the certified relative gap is at most this; `ConvergenceWarning` if it never is.
+        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
+        never reached.
     max_time : float, default=None
         Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Checkpoints of ``history_``; each costs one pass over the data.
+        Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
+        ends of epochs, ten steps a decade, or these steps. None evaluates the end only.
     early_stopping : bool, default=False
-        Set a part of the examples aside, and stop when its accuracy has not risen for some
-        checkpoints, as `SGDClassifier` does.
+        Whether a part of the examples is set aside, and training stops when the accuracy on it has
+        not risen for some checkpoints, as in `SGDClassifier`.
     validation_fraction : float, default=0.1
-        That part, of each class.
+        Share of the examples of each class that ``early_stopping`` sets aside. Examples of
+        weight zero do not count.
     n_iter_no_change : int, default=5
-        These checkpoints.
+        Number of checkpoints without a better accuracy after which ``early_stopping`` stops.
     class_weight : dict, "balanced" or None, default=None
+        Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
+        inversely proportional to the weight of the class.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether ``decision_function`` has a column for each class or for each pair of classes.
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Threads that train pairs of classes.
+        Number of threads on which pairs of classes are trained; 1 if None, all cores if -1.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
-        Progress bar with the certified gap.
+        Whether a progress bar with the certified gap is shown.
     random_state : int, RandomState or None, default=None
-        Makes the order of the examples.
+        Seed of the order in which examples are drawn.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coef_ : ndarray of shape (n_pairs, n_features)
+        Weights of the features, for each pair.
     intercept_ : ndarray of shape (n_pairs,)
-    alpha_ : ndarray of shape (n_samples,) or (n_pairs, n_samples)
-        How often each example was drawn while violating the margin; int64 without projection.
+        Constant term of each pair's decision.
+    alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
+        How often each example was drawn while it violated the margin, int64 (float64 with
+        ``projection``). Sparse for more than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient, grouped by class.
     n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
         Signed coefficients in SVC's layout.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
         Primal objective, its certified distance to the optimum, and that divided by the objective.
     validation_scores_ : list of float
-        Accuracy on the part set aside, at each checkpoint; with ``early_stopping`` only.
+        Accuracy on the examples set aside at each checkpoint; with ``early_stopping`` only.
     history_ : History or list of History
+        Objective, certificate and costs at each checkpoint, of each pair.
     n_steps_ : int or ndarray of shape (n_pairs,)
+        Steps done, those of earlier fits that ``warm_start`` continued included.
     lam_ : float or ndarray of shape (n_pairs,)
+        Regularisation λ.
     n_features_in_ : int
+        Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if X had names that are all strings.
+
+    Notes
+    -----
+    Ctrl-C stops a fit at the end of the step: the estimator gets the model reached so far, with all
+    its attributes, and ``KeyboardInterrupt`` is raised. With ``warm_start``, the next ``fit`` goes
+    on from there. A second Ctrl-C raises at once and leaves the earlier model.
 
     References
     ----------
@@ -138,13 +149,17 @@ class LinearPegasosSVC(BasePegasos):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePegasos._parameter_constraints,
-        "sampling": [StrOptions(set(SAMPLINGS))],
+        "sampling": [
+            StrOptions({"permutation", "uniform", "contiguous", "block"}, deprecated={"block"})
+        ],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     }
 
-    _streams: list[Stream] | None
+    _online: OnlineClassifier | None
+    coef_: np.ndarray
+    intercept_: np.ndarray
 
     def __init__(
         self,
@@ -199,70 +214,43 @@ class LinearPegasosSVC(BasePegasos):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        watch: Callable[[dict[str, Any]], bool] | None = None,
-    ) -> BasePegasos:
+    def _set_aside(
+        self, X: Any, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, list[CheckpointObserver]]:
         if not self.early_stopping:
-            return super()._fit(X, y, sample_weight, watch)
+            return weight, []
         if self.warm_start:
             raise ValueError("early_stopping must be False with warm_start=True, got True instead")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
-        aside = train_test_split(
-            np.arange(weight.size),
-            test_size=self.validation_fraction,
-            stratify=np.asarray(y),
-            random_state=self.random_state,
-        )[1]
+        aside = draw_aside(y, weight, float(self.validation_fraction), self.random_state)
+        observer = EarlyStopping(self, X[aside], y[aside], weight[aside])
         # Examples of no weight take no part, and keep their place in alpha_ and support_.
-        weight_aside = weight[aside].copy()
+        weight = weight.copy()
         weight[aside] = 0.0
-        X_aside, y_aside = _safe_indexing(X, aside), np.asarray(y)[aside]
-        scores: list[float] = []
-
-        def score(attributes: dict[str, Any]) -> bool:
-            model = copy.copy(self)
-            model.__dict__.update(attributes)
-            scores.append(model.score(X_aside, y_aside, sample_weight=weight_aside))
-            recent, before = scores[-self.n_iter_no_change :], scores[: -self.n_iter_no_change]
-            return bool(before) and max(recent) <= max(before)
-
-        super()._fit(X, y, weight, score)
-        self.validation_scores_ = scores
-        return self
+        return weight, [observer]
 
     def _prepare(
-        self, X: Any, pairs: list[Pair]
-    ) -> tuple[Callable[[Pair, int], Rows], dict[str, Any]]:
+        self, X: Any, pairs: list[Pair], settings: Settings
+    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
         check_magnitude(X)
 
-        def rows(pair: Pair, n_at_once: int) -> Rows:
+        def make_rows(pair: Pair, n_at_once: int) -> RowSource:
             whole = pair.members.size == X.shape[0]
             return FeatureRows(
-                X, members=None if whole else pair.members, intercept_scaling=self._offset
+                X,
+                members=None if whole else pair.members,
+                intercept_scaling=settings.intercept_scaling,
             )
 
-        return rows, {"_streams": None}
+        return make_rows, {"_online": None}
 
-    def _model_attributes(
-        self, X: Any, labels: np.ndarray, pairs: list[Pair], results: list[Result]
-    ) -> dict[str, Any]:
-        n_classes = max(pair.classes[1] for pair in pairs) + 1
-        chosen = multiclass.assemble(pairs, [r.coef for r in results], labels, n_classes)
-        return {
-            "support_": chosen.support,
-            "n_support_": chosen.n_support,
-            "dual_coef_": chosen.dual_coef,
-            "coef_": np.array([result.w for result in results]),
-        }
+    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
+        attributes = super()._attributes(plan, targets, results)
+        return {**attributes, "coef_": np.array([result.w for result in results])}
 
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True)) + self.intercept_
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> LinearPegasosSVC:
@@ -276,7 +264,9 @@ class LinearPegasosSVC(BasePegasos):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_chunk, n_features)
+            Examples of the chunk.
         y : array-like of shape (n_chunk,)
+            Their classes.
         classes : array-like of shape (n_classes,), default=None
             All classes that will ever come; needed at the first call only, and not after ``fit``.
         sample_weight : array-like of shape (n_chunk,), default=None
@@ -289,107 +279,18 @@ class LinearPegasosSVC(BasePegasos):
 
         Notes
         -----
-        Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on.
+        Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on. The
+        parameters of the problem and of the steps must stay those of the first call. Ctrl-C waits
+        for the end of the chunk, then ``KeyboardInterrupt`` is raised.
         """
-        with self._unchanged_by_errors():
-            return self._partial_fit(X, y, classes, sample_weight)
-
-    def _partial_fit(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, **of_streams: Any
-    ) -> LinearPegasosSVC:
-        streams: list[Stream] | None = getattr(self, "_streams", None)
-        X, y = self._validate(X, y, reset=streams is None)
-        if streams is None:
-            if classes is None:
-                classes = getattr(self, "classes_", None)
+        self._warn_of_deprecated_parameters()
+        online = getattr(self, "_online", None)
+        if online is None:
+            classes = getattr(self, "classes_", None) if classes is None else classes
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
-            classes = np.unique(classes)
-            streams = self._new_streams(X.shape[1], classes, **of_streams)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()}, "
-                f"got {np.unique(classes).tolist()} instead"
-            )
+            online = OnlineClassifier.new(self, classes)
         else:
-            classes = self.classes_
-        if streams[0].state.options != self._options or streams[0].offset != self._offset:
-            raise ValueError(
-                "batch_size, sampling, projection, average, fit_intercept and intercept_scaling "
-                "must be those of the first call to partial_fit"
-            )
-        pairs = self._chunk_pairs(X, y, classes, sample_weight)
-        # Ctrl-C waits for the end of the chunk: all pairs have seen it, or none.
-        with interruptible(Stopper()) as stopper:
-            for pair in pairs:
-                if pair.members.size:
-                    rows = FeatureRows(X, members=pair.members, intercept_scaling=self._offset)
-                    advance_stream(streams[pair.number], pair.problem, rows)
-        self._set_model_from_streams(streams, classes)
-        if stopper.interrupted:
-            raise KeyboardInterrupt
+            online.check_unchanged(self, classes)
+        online.fit_chunk(self, X, y, sample_weight)
         return self
-
-    @property
-    def _options(self) -> PegasosOptions:
-        return PegasosOptions(self.batch_size, self.sampling, self.projection, self.average)
-
-    def _new_streams(
-        self,
-        n_features: int,
-        classes: np.ndarray,
-        *,
-        seed: int | None = None,
-        lams: np.ndarray | None = None,
-    ) -> list[Stream]:
-        """Streams of all pairs before their first chunk, which sets ``lam`` unless it is given."""
-        if classes.size < 2:
-            raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
-        if seed is None:
-            seed = self._draw_seed()
-        n_pairs = classes.size * (classes.size - 1) // 2
-        streams = [
-            new_stream(n_features, self._options, self._offset, seed, number)
-            for number in range(n_pairs)
-        ]
-        if lams is not None:
-            for stream, lam in zip(streams, lams, strict=True):
-                stream.state.lam = float(lam)
-        return streams
-
-    def _draw_seed(self) -> int:
-        return draw_seed(self.random_state)
-
-    def _chunk_pairs(
-        self, X: Any, y: np.ndarray, classes: np.ndarray, sample_weight: Any
-    ) -> list[Pair]:
-        """Pairs of classes within a chunk, whose weights are taken as they are."""
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
-                "frequencies of a stream are not known ahead"
-            )
-        check_magnitude(X)
-        unknown = np.setdiff1d(y, classes)
-        if unknown.size:
-            raise ValueError(
-                f"y must have classes among {classes.tolist()}, got {unknown.tolist()} too"
-            )
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        labels = np.searchsorted(classes, y)
-        weight = weight * self._class_weights(classes, classes)[labels]
-        return multiclass.make_pairs(
-            labels, classes.size, weight, self.lam, self.C, normalise=False
-        )
-
-    def _set_model_from_streams(self, streams: list[Stream], classes: np.ndarray) -> None:
-        """Make the streams' vectors the model."""
-        for name in _OF_ONE_FIT:
-            self.__dict__.pop(name, None)
-        self._streams = streams
-        self.classes_ = classes
-        vectors = np.array([stream.vector() for stream in streams])
-        self.coef_ = vectors[:, :-1]
-        self.intercept_ = self._offset * vectors[:, -1]
-        steps = [stream.state.steps for stream in streams]
-        self.n_steps_ = steps[0] if len(steps) == 1 else np.array(steps)

@@ -38,12 +38,18 @@ _VECTORS = 2
 _ROWS = 8 if _BYTES == 64 or platform.machine().lower() in ("arm64", "aarch64") else 4
 _DEPTH = tuning.PANEL_DEPTH
 
-#: What multiplies: "compiled" or "numpy".
-IMPLEMENTATION = os.environ.get("KPEGASOS_GEMM", "compiled")
-if IMPLEMENTATION not in ("compiled", "numpy"):
-    raise ValueError(f"KPEGASOS_GEMM must be 'compiled' or 'numpy', got {IMPLEMENTATION!r} instead")
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
-    IMPLEMENTATION = "numpy"
+
+def _implementation(wanted: str, without_jit: bool) -> str:
+    """What multiplies, "compiled" or "numpy", by the environment."""
+    if wanted not in ("compiled", "numpy"):
+        raise ValueError(f"KPEGASOS_GEMM must be 'compiled' or 'numpy', got {wanted!r} instead")
+    return "numpy" if without_jit else wanted
+
+
+IMPLEMENTATION = _implementation(
+    os.environ.get("KPEGASOS_GEMM", "compiled"),
+    bool(config.DISABLE_JIT),  # type: ignore[attr-defined]
+)
 
 
 # --- the compiled tile ----------------------------------------------------------------------------

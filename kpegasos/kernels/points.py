@@ -88,7 +88,11 @@ class KernelPoints:
 
     def _rounding(self, kernel: InnerProductKernel) -> float:
         largest = float(self.squared_norms.max(initial=0.0))
-        return kernel.rounding(float(np.finfo(self.work_dtype).eps), largest)
+        limits = np.finfo(self.work_dtype)
+        # Products below the smallest normal number lose digits that the spacing at 1 does not show.
+        underflow = self.X.shape[1] * float(limits.tiny)
+        eps = float(limits.eps) + (underflow / largest if largest > 0.0 else 0.0)
+        return kernel.rounding(eps, largest)
 
     def _prepare(self, work_dtype: np.dtype, diagonal: bool) -> None:
         """Choose the dtype of the arithmetic; find centre, norms and diagonal."""

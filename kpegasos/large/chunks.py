@@ -1,7 +1,7 @@
 """Training on more data than fits in memory: Pegasos that visits chunk after chunk.
 
-The iterates are those of one Pegasos run, as of `kpegasos.solvers.online`; only the order of its draws
-is special. An epoch visits all chunks, in an order drawn anew; within a chunk the examples are
+The iterates are those of one Pegasos run, as of `kpegasos.solvers.online`; only the order of its
+draws is special. An epoch visits all chunks, in an order drawn anew; within a chunk the examples are
 drawn without replacement, in an order drawn anew too. So every example is drawn once an epoch, but
 not every order of examples can occur: rows that lie side by side stay in the same chunk. Data
 sorted by class must be shuffled where they lie.
@@ -21,6 +21,10 @@ from sklearn.utils.validation import check_consistent_length
 
 from kpegasos.core.draws import IndexStream
 from kpegasos.estimators import LinearPegasosSVC
+from kpegasos.estimators._one_vs_one import class_weights
+from kpegasos.estimators._online import OnlineClassifier
+from kpegasos.estimators._sklearn_compat import validate_parameters
+from kpegasos.utils.validation import draw_seed
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
@@ -63,7 +67,12 @@ class ArrayChunks(Sequence[Chunk]):
         return -(-int(self.X.shape[0]) // self.chunk_size)
 
     def __getitem__(self, number: Any) -> Any:
-        """Chunk ``number``: ``(X, y)``, or ``(X, y, sample_weight)`` where there are weights."""
+        """Chunk ``number``: ``(X, y)``, or ``(X, y, sample_weight)`` where there are weights.
+
+        A slice gives the list of its chunks, all of which are in memory then.
+        """
+        if isinstance(number, slice):
+            return [self[chunk] for chunk in range(*number.indices(len(self)))]
         begin = range(0, self.X.shape[0], self.chunk_size)[number]
         rows = slice(begin, begin + self.chunk_size)
         X = self.X[rows]
@@ -151,7 +160,7 @@ def pair_lams(estimator: LinearPegasosSVC, totals: Totals) -> np.ndarray:
             f"sample_weight must be positive somewhere in every class, got zeros only for "
             f"{totals.classes[totals.weights == 0].tolist()} instead"
         )
-    weights = totals.weights * estimator._class_weights(totals.classes, totals.classes)
+    weights = totals.weights * class_weights(estimator.class_weight, totals.classes, totals.classes)
     lams = []
     for i, j in combinations(range(totals.classes.size), 2):
         weight, count = weights[i] + weights[j], totals.counts[i] + totals.counts[j]
@@ -176,7 +185,8 @@ def fit_chunks(
 
     The model is the estimator's average of the iterates. It has no certificate: a dual bound needs
     the count of every example, and an objective one more pass. Held-out examples tell how good it
-    is. ``polish``, ``tol``, ``max_time``, ``checkpoints``, ``warm_start`` and callbacks are not heard.
+    is. ``polish``, ``tol``, ``max_time``, ``checkpoints``, ``warm_start`` and callbacks have no
+    effect.
 
     Parameters
     ----------
@@ -218,7 +228,7 @@ def fit_chunks(
     >>> fit_chunks(model, ArrayChunks(X, y, chunk_size=1000)).score(X, y) > 0.9
     True
     """
-    estimator._validate_params()
+    validate_parameters(estimator)
     n_epochs = _whole_epochs(estimator.epochs if epochs is None else epochs)
     once = isinstance(chunks, Iterator)
     if once and n_epochs > 1:
@@ -230,29 +240,30 @@ def fit_chunks(
                 "chunks must be such that they can be read again where classes or lam are not "
                 "given, got an iterator instead"
             )
-        totals = _survey(chunks)
-        if classes is not None and not np.array_equal(np.unique(classes), totals.classes):
-            raise ValueError(
-                f"classes must be those of the chunks, {totals.classes.tolist()}, "
-                f"got {np.unique(classes).tolist()} instead"
-            )
-        classes, lams = totals.classes, pair_lams(estimator, totals)
-    seed = estimator._draw_seed()
-    seen = False
+        classes, lams = _classes_and_lams(estimator, chunks, classes)
+    online = OnlineClassifier.new(
+        estimator, classes, seed=draw_seed(estimator.random_state), lams=lams
+    )
     for epoch in range(n_epochs):
-        for X, y, *weight in _visits(chunks, seed, epoch):
-            if X.shape[0] == 0:
-                continue
-            if not seen:
-                estimator._streams = None
-            with estimator._unchanged_by_errors():
-                estimator._partial_fit(
-                    X, y, classes, weight[0] if weight else None, seed=seed, lams=lams
-                )
-            seen = True
-    if not seen:
+        for X, y, *weight in _visits(chunks, online.seed, epoch):
+            if X.shape[0] > 0:
+                online.fit_chunk(estimator, X, y, weight[0] if weight else None)
+    if not online.streams:
         raise ValueError("chunks must hold examples, got none")
     return estimator
+
+
+def _classes_and_lams(
+    estimator: LinearPegasosSVC, chunks: Chunks, classes: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Classes of the chunks, and the ``lam`` of each pair, from one look at all labels."""
+    totals = _survey(chunks)
+    if classes is not None and not np.array_equal(np.unique(classes), totals.classes):
+        raise ValueError(
+            f"classes must be those of the chunks, {totals.classes.tolist()}, "
+            f"got {np.unique(classes).tolist()} instead"
+        )
+    return totals.classes, pair_lams(estimator, totals)
 
 
 def _whole_epochs(epochs: Any) -> int:

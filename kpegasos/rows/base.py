@@ -166,6 +166,10 @@ def run_loop(
             fold_scale(state)
 
 
+#: Largest error, relative to ``k(x, x)``, that adding ``B²`` in float64 may make.
+_MOST_LOST = 1e-6
+
+
 class KernelSource(RowSource):
     """What sources of kernel rows have in common.
 
@@ -180,6 +184,27 @@ class KernelSource(RowSource):
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
         self.kernel_offset = float(intercept_scaling) ** 2
+
+    def check_intercept_scaling(self, diagonal: np.ndarray) -> None:
+        """Check that kernel values are not lost beside ``B²``.
+
+        Parameters
+        ----------
+        diagonal : ndarray of shape (n_samples,)
+            ``k(x, x)``.
+
+        Raises
+        ------
+        ValueError
+            If they are.
+        """
+        largest = float(np.abs(diagonal).max(initial=0.0))
+        most = (_MOST_LOST * largest / np.finfo(np.float64).eps) ** 0.5
+        if largest > 0.0 and self.kernel_offset**0.5 > most:
+            raise ValueError(
+                f"intercept_scaling must be at most {most:.3g}, beside whose square kernel values "
+                f"up to {largest:.3g} keep their digits, got {self.kernel_offset**0.5:.3g} instead"
+            )
 
     @abstractmethod
     def product(self, columns: np.ndarray) -> np.ndarray:

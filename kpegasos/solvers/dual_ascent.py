@@ -229,12 +229,15 @@ class DualAscent(SolverRun):
         return ascent
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
+        """Go on for one epoch."""
         return self.take_steps(self.state.steps + self.problem.y.size, stopper)
 
     def at_end(self) -> bool:
+        """Whether all epochs are done."""
         return self.state.steps >= self._most_steps
 
     def iterates(self) -> list[Iterate]:
+        """The iterate that belongs to β."""
         return [self._unit]
 
     def evaluate(self) -> tuple[Evaluation, Evaluation]:
@@ -245,6 +248,7 @@ class DualAscent(SolverRun):
         return last, self._best
 
     def refuse_indefinite(self) -> None:
+        """Raise a ValueError: without a certificate there is no end to an ascent."""
         raise ValueError(
             "kernel must be positive semi-definite for dual ascent (sdca, polish), "
             "got one that is not"
@@ -298,6 +302,7 @@ class WorkingSetAscent(DualAscent):
         self._idle_rounds = 0 if self.history.records[-1].gap < before else self._idle_rounds + 1
 
     def at_end(self) -> bool:
+        """Whether all epochs are done, or nothing has been gained for some rounds."""
         return super().at_end() or self._idle_rounds >= _IDLE_ROUNDS
 
     def _next_working_set(self, size: int) -> np.ndarray:

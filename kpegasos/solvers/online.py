@@ -2,19 +2,29 @@
 
 Only the primal vector and its stamped twin survive a chunk, so memory does not grow with the
 stream; counts, and the certificate made from them, would need every example and are given up.
+
+Streams of different parts of the data can be averaged (iterative parameter mixing). What is
+averaged is the unscaled state. After t steps it holds ``q`` with ``w = q / (lam k t)``, so states
+average as their iterates do if and only if they have taken the same number of steps. All of a state
+is linear in the sums over its violations: stamped sums, the snapshots of the suffix average, and
+their clock, which is the same everywhere. So the mean of the states is the state of the run whose
+iterates are the means, and any average of these is read off it as ever. With the projection, scales
+differ; they are folded in first.
 """
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
-from kpegasos.core.state import PegasosOptions, State, new_state
-from kpegasos.rows.features import FeatureRows
+from kpegasos.core.state import SQUARED_NORM, PegasosOptions, State, fold_scale, new_state
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.checkpoints import Checkpoints
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.stopping import Stopper
@@ -28,14 +38,14 @@ class Stream:
     ----------
     state : State
         Its counts belong to the current chunk only.
-    offset : float
-        Size of the constant feature.
+    intercept_scaling : float
+        Size of the constant feature; 0 for none.
     n_chunks : int
         Chunks seen.
     """
 
     state: State
-    offset: float
+    intercept_scaling: float
     n_chunks: int = 0
 
     def vector(self) -> np.ndarray:
@@ -45,8 +55,18 @@ class Stream:
         return self.state.iterate(self.state.options.average).image(self.state.loop)
 
 
+class _ResumedStream(IndexStream):
+    """An index stream whose first draws have been made."""
+
+    done = 0
+
+    def take(self, start: int, stop: int) -> np.ndarray:
+        """Draws from ``done`` on."""
+        return super().take(self.done + start, self.done + stop)
+
+
 def new_stream(
-    n_features: int, options: PegasosOptions, offset: float, seed: int, number: int
+    n_features: int, options: PegasosOptions, intercept_scaling: float, seed: int, number: int
 ) -> Stream:
     """Stream that has not begun.
 
@@ -54,16 +74,17 @@ def new_stream(
     ----------
     n_features : int
     options : PegasosOptions
-    offset : float
+    intercept_scaling : float
         Size of the constant feature; 0 for none.
     seed : int
     number : int
         Of the pair; tells its draws apart.
     """
-    return Stream(new_state(0, n_features + 1, options, math.nan, seed, (number,)), offset)
+    state = new_state(0, n_features + 1, options, math.nan, seed, (number,))
+    return Stream(state, intercept_scaling)
 
 
-def advance_stream(stream: Stream, problem: Problem, rows: FeatureRows) -> None:
+def advance_stream(stream: Stream, problem: Problem, rows: RowSource) -> None:
     """Make one pass over a chunk, in whole mini-batches.
 
     Parameters
@@ -72,19 +93,123 @@ def advance_stream(stream: Stream, problem: Problem, rows: FeatureRows) -> None:
         Modified.
     problem : Problem
         Labels and weights of the chunk. Its ``lam`` counts at the first chunk only.
-    rows : FeatureRows
-        Of the chunk.
+    rows : RowSource
+        Features of the chunk.
     """
     state = stream.state
     if math.isnan(state.lam):
         state.lam = problem.lam
-    n_samples, k = problem.y.size, state.options.batch_size
-    state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
+    n_samples = problem.y.size
     draws = IndexStream(
         n_samples, state.options.sampling, state.seed, (*state.spawn_key, stream.n_chunks)
     )
-    end = state.steps + math.ceil(n_samples / k)
-    points = Checkpoints(None, state.steps, end, n_samples, k)
+    _take_steps(state, problem, rows, draws, math.ceil(n_samples / state.options.batch_size))
+    stream.n_chunks += 1
+
+
+def state_after(
+    stream: Stream,
+    problem: Problem,
+    rows: RowSource | None,
+    *,
+    part: int,
+    n_steps: int,
+    n_done: int,
+) -> State:
+    """State of a stream after steps on a part of the data; the stream stays as it is.
+
+    Parameters
+    ----------
+    stream : Stream
+        Whose ``lam`` is set.
+    problem : Problem
+        Labels and weights of the part.
+    rows : RowSource or None
+        Features of the part; None if it has no examples, and no step is taken.
+    part : int
+        Number of the part; tells its draws apart.
+    n_steps : int
+    n_done : int
+        Steps that have been taken on this part before.
+
+    Returns
+    -------
+    State
+        Without counts of examples.
+    """
+    state = _without_counts(stream.state)
+    if rows is None:
+        return state
+    n_samples = problem.y.size
+    draws = _ResumedStream(n_samples, state.options.sampling, state.seed, (*state.spawn_key, part))
+    draws.done = n_done * state.options.batch_size
+    _take_steps(state, problem, rows, draws, n_steps)
+    return _without_counts(state)
+
+
+def _take_steps(
+    state: State, problem: Problem, rows: RowSource, draws: IndexStream, n_steps: int
+) -> None:
+    """Advance a state by steps on examples that it has not counted before."""
+    n_samples = problem.y.size
+    state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
+    end = state.steps + n_steps
+    points = Checkpoints(None, state.steps, end, n_samples, state.options.batch_size)
     run = PegasosRun(problem._replace(lam=state.lam), rows, state, points, stream=draws)
     run.take_steps(end, Stopper())
-    stream.n_chunks += 1
+
+
+def merge_states(states: Sequence[State], weights: Sequence[float]) -> State:
+    """State of the run whose iterates are the weighted means of some runs' iterates.
+
+    Parameters
+    ----------
+    states : sequence of State
+        Of equally many steps from the same state, over the same features.
+    weights : sequence of float
+        Non-negative; scaled to sum to one.
+
+    Returns
+    -------
+    State
+        Without counts of examples, which belong to one part of the data.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of steps differ.
+    """
+    steps = {state.steps for state in states}
+    if len(steps) != 1:
+        raise ValueError(f"states must have taken equally many steps, got {sorted(steps)} instead")
+    shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
+    states = [_without_counts(state) for state in states]
+    first = states[0]
+
+    def mean(arrays: list[np.ndarray]) -> np.ndarray:
+        return np.asarray(shares @ np.stack(arrays))
+
+    image = mean([state.loop.image for state in states])
+    first.loop.scalars[SQUARED_NORM] = float(image @ image)
+    first.loop = first.loop._replace(
+        image=image, stamped_image=mean([state.loop.stamped_image for state in states])
+    )
+    first.suffix_snapshots = {
+        at: (np.empty(0), mean([state.suffix_snapshots[at][1] for state in states]))
+        for at in first.suffix_snapshots
+    }
+    return first
+
+
+def _without_counts(state: State) -> State:
+    """Copy a state without its counts, its scale folded in."""
+    nothing = np.empty(0)
+    light = copy.copy(state)
+    light.loop = state.loop._replace(alpha=nothing, stamps=nothing)
+    light.suffix_snapshots = {
+        at: (nothing, image) for at, (_, image) in state.suffix_snapshots.items()
+    }
+    light = copy.deepcopy(light)
+    if light.options.projection:
+        fold_scale(light.loop)
+    return light

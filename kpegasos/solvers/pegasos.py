@@ -107,12 +107,15 @@ class PegasosRun(SolverRun):
         return 1.0 if self.finished else (self.state.steps - first) / (last - first)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
+        """Go on to the next of the points."""
         return self.take_steps(next(self._ahead), stopper)
 
     def at_end(self) -> bool:
+        """Whether the last of the points is reached."""
         return self.state.steps >= self.points.last
 
     def records_here(self) -> bool:
+        """Whether points before the last are recorded."""
         return self.keep
 
     def _slice_end(self, end: int) -> int:
@@ -128,6 +131,7 @@ class PegasosRun(SolverRun):
             state.take_suffix_snapshot()
 
     def iterates(self) -> list[Iterate]:
+        """The last iterate, and the average that is returned."""
         average = self.state.options.average
         last = self.state.iterate(None)
         return [last] if average is None else [last, self.state.iterate(average)]

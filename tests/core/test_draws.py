@@ -102,18 +102,18 @@ def test_sampling_unknown():
         IndexStream(5, "cyclic", 0)
 
 
-def test_block_visits_every_example_once_an_epoch():
+def test_contiguous_visits_every_example_once_an_epoch():
     stream = IndexStream(1000, "contiguous", 0)
     for number in range(3):
         assert_array_equal(np.sort(stream.epoch(number)), np.arange(1000))
     assert not np.array_equal(stream.epoch(0), stream.epoch(1))
 
 
-def test_block_visits_consecutive_examples_together():
+def test_contiguous_visits_consecutive_examples_together():
     draws = IndexStream(1000, "contiguous", 0).epoch(0)
     starts = np.flatnonzero(np.diff(draws) != 1) + 1
-    blocks = np.split(draws, starts)
-    for block in blocks:
-        assert block[0] % RUN_LENGTH == 0
-    # The last block is shorter; two that happen to be neighbours look like one.
-    assert len(blocks) >= 1000 // RUN_LENGTH - 3
+    parts = np.split(draws, starts)
+    for part in parts:
+        assert part[0] % RUN_LENGTH == 0
+    # The last part is shorter; two that happen to be neighbours look like one.
+    assert len(parts) >= 1000 // RUN_LENGTH - 3

@@ -11,18 +11,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
+from kpegasos.estimators._kernel_rows import share_classes
 from kpegasos.estimators._one_vs_one import (
     assemble,
     make_pairs,
-    n_threads,
     one_vs_rest,
     pair_coefficients,
-    share_classes,
     vote,
 )
+from kpegasos.estimators._training import n_threads
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.cached import cache_mb_needed
 
 
 def n_pairs(n_classes):
@@ -210,26 +209,17 @@ def test_share_classes_are_those_of_the_pairs(n_classes):
     X, labels = data(n_classes)
     weight = np.where(np.arange(labels.size) % 7 == 0, 0.0, 1.0)
     pairs = make_pairs(labels, n_classes, weight, None, 1.0)
-    shared, memory_mb = share_classes(RBF(0.1), X, pairs, 10.0)
+    shared = share_classes(RBF(0.1), X, pairs)
     kept = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(n_classes)]
-    assert_array_equal(np.diff(shared.ends), [members.size for members in kept])
-    assert_allclose(memory_mb, sum(8 * members.size**2 for members in kept) / 2**20)
-    expected = KernelMatrix(RBF(0.1), X[np.concatenate(kept)])
-    everything = slice(0, None)
-    assert_allclose(
-        shared.blocks.block(everything, everything), expected.block(everything, everything)
-    )
-
-
-def test_share_classes_only_if_they_fit():
-    X, labels = data(3)
-    pairs = make_pairs(labels, 3, np.ones(labels.size), None, 1.0)
-    memory = 3 * 8 * 30**2 / 2**20
-    needed = memory + max(memory, 3 * cache_mb_needed(60, X.dtype, True))
-    assert share_classes(RBF(1.0), X, pairs, 1.01 * needed)[0].keep
-    shared, memory_mb = share_classes(RBF(1.0), X, pairs, 0.99 * needed)
-    assert not shared.keep
-    assert memory_mb == 0.0
+    for pair in pairs:
+        values = shared.pair(*pair.classes)
+        expected = KernelMatrix(RBF(0.1), X[np.concatenate([kept[c] for c in pair.classes])])
+        everything = slice(0, None)
+        assert_allclose(
+            values.block(everything, everything),
+            expected.block(everything, everything),
+            rtol=1e-12,
+        )
 
 
 def test_threads_are_no_more_than_pairs():

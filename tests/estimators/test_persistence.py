@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
+from models import counts
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -59,7 +60,8 @@ def by_skops(model, path):
     stored = skops.io.dumps(model)
     types = untrusted(stored)
     assert types, "a model of kpegasos is not trusted by itself"
-    assert all(name.startswith("kpegasos.") for name in types), types
+    # Counts of several pairs of classes are sparse, as support vectors may be.
+    assert all(name.startswith(("kpegasos.", "scipy.sparse.")) for name in types), types
     return skops.io.loads(stored, trusted=types)
 
 
@@ -80,7 +82,7 @@ def assert_same_fit(a, b, X):
     fitted = {key for key in vars(a) if key.endswith("_")}
     assert fitted == {key for key in vars(b) if key.endswith("_")}
     for key in fitted - {"history_"}:
-        one, two = getattr(a, key), getattr(b, key)
+        one, two = (counts(m) if key == "alpha_" else getattr(m, key) for m in (a, b))
         np.testing.assert_array_equal(one, two, err_msg=key)
         assert np.asarray(one).dtype == np.asarray(two).dtype
     for one, two in zip(histories(a), histories(b), strict=True):
@@ -106,7 +108,7 @@ def test_round_trip_then_warm_start(name, n_classes, way, tmp_path):
     model = clone(MODELS[name]).set_params(epochs=20).fit(X, y)
     loaded = way(model, tmp_path / "model").fit(X, y)
     whole = clone(model).set_params(epochs=40).fit(X, y)
-    np.testing.assert_array_equal(loaded.alpha_, whole.alpha_)
+    np.testing.assert_array_equal(counts(loaded), counts(whole))
     np.testing.assert_array_equal(loaded.decision_function(X), whole.decision_function(X))
 
 

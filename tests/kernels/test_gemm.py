@@ -1,21 +1,26 @@
-"""Products with packed rows: exact on integers, and the same bits wherever a value stands."""
+"""Products with packed rows are exact on integers, compiled or not."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numba import config
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kpegasos import RBF, KernelMatrix, Linear, Polynomial
-from kpegasos.kernels.gemm import (
-    PackedMatrix,
-)
-from kpegasos.utils import tuning
-from kpegasos.utils.threads import available_threads
+from kpegasos.kernels import gemm
+from kpegasos.kernels.gemm import PackedMatrix
 
 RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(params=["compiled", "numpy"], autouse=True)
+def implementation(request, monkeypatch):
+    if request.param == "compiled" and config.DISABLE_JIT:
+        pytest.skip("nothing is compiled")
+    monkeypatch.setattr(gemm, "IMPLEMENTATION", request.param)
+    return request.param
 
 
 def packed(X):
@@ -32,7 +37,11 @@ def product(X, rows, first, last):
     return out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     n_samples=st.integers(1, 150),
     n_features=st.integers(1, 40),
@@ -71,71 +80,20 @@ def test_packed_rows_are_counted():
     assert PackedMatrix(3, np.float32).width == 2 * PackedMatrix(3, np.float64).width
 
 
-def test_available_threads_are_at_least_one():
-    assert available_threads() >= 1
+def test_implementation_is_the_one_chosen(implementation, monkeypatch):
+    called = []
+    for name in ("compiled", "numpy"):
+        function = getattr(gemm, f"_multiply_{name}")
+        monkeypatch.setattr(
+            gemm, f"_multiply_{name}", lambda *a, f=function, n=name: (called.append(n), f(*a))
+        )
+    product(np.eye(5), np.eye(5), 0, 5)
+    assert called == [implementation]
 
 
-# --- kernel values do not depend on where they stand ----------------------------------------------
-
-KERNELS = [Linear(), Polynomial(0.5, 3, 1.0), RBF(0.3)]
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-
-
-def whole(blocks):
-    out = np.empty((blocks.n_samples, blocks.n_samples), blocks.dtype)
-    blocks.rows(np.arange(blocks.n_samples), out)
-    return out
-
-
-@each_kernel
-@each_dtype
-def test_rows_are_symmetric_to_the_last_bit(kernel, dtype):
-    gram = whole(KernelMatrix(kernel, RNG.normal(size=(203, 33)).astype(dtype)))
-    assert_array_equal(gram, gram.T)
-
-
-@each_kernel
-@each_dtype
-@pytest.mark.parametrize("height", [1, 3, 8, 40])
-def test_rows_are_the_same_bits_in_any_block(kernel, dtype, height):
-    X = RNG.normal(size=(203, 33)).astype(dtype)
-    blocks = KernelMatrix(kernel, X)
-    gram = whole(blocks)
-    for top in range(0, 203, height):
-        members = np.arange(top, min(203, top + height))
-        out = np.empty((members.size, 120), dtype)
-        assert blocks.rows(members, out, 50, 170) == members.size * 120
-        assert_array_equal(out, gram[members, 50:170])
-
-
-@each_kernel
-@pytest.mark.parametrize("threads", [2, 3, 7])
-def test_rows_are_the_same_bits_on_any_number_of_threads(kernel, threads, monkeypatch):
-    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    X = RNG.normal(size=(203, 33))
-    assert_array_equal(
-        whole(KernelMatrix(kernel, X, threads=threads)), whole(KernelMatrix(kernel, X, threads=1))
-    )
-
-
-@each_kernel
-def test_rows_of_some_members(kernel):
-    X = RNG.normal(size=(60, 4))
-    members = RNG.permutation(60)[:23]
-    blocks = KernelMatrix(kernel, X, members)
-    assert blocks.n_samples == 23
-    assert_allclose(whole(blocks), kernel.block(X[members], X[members]), rtol=1e-9)
-    assert_allclose(blocks.diagonal, kernel.diag(X[members]))
-
-
-def test_rows_raise_what_a_thread_raised(monkeypatch):
-    class Broken(RBF):
-        def finish(self, products, norms_a, norms_b):
-            if norms_b.size < 100:
-                raise RuntimeError("broken kernel")
-
-    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    blocks = KernelMatrix(Broken(1.0), RNG.normal(size=(203, 2)), threads=4)
-    with pytest.raises(RuntimeError, match="broken kernel"):
-        whole(blocks)
+def test_implementation_is_read_from_the_environment():
+    assert gemm._implementation("numpy", False) == "numpy"
+    assert gemm._implementation("compiled", False) == "compiled"
+    assert gemm._implementation("compiled", True) == "numpy"
+    with pytest.raises(ValueError, match="KPEGASOS_GEMM must be 'compiled' or 'numpy', got 'blas'"):
+        gemm._implementation("blas", False)

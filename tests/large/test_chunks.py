@@ -55,7 +55,9 @@ def test_counts_and_sums_are_exact_integers(integers):
     fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
     run = naive.linear_pegasos(integers.X, integers.y, visiting_order(37, 10, 4), 1.0)
     violations = np.array(run.counts) * integers.y
-    np.testing.assert_array_equal(model._streams[0].state.loop.base[:-1], violations @ integers.X)
+    np.testing.assert_array_equal(
+        model._online.streams[0].state.loop.base[:-1], violations @ integers.X
+    )
 
 
 def test_every_example_is_drawn_once_an_epoch():
@@ -258,3 +260,28 @@ def test_peak_memory_does_not_grow_with_the_data(tmp_path):
         path.unlink()
     # The arrays are 38 and 153 MiB, a chunk is 4.
     assert peaks[200_000] - peaks[50_000] < 12
+
+
+def test_array_chunks_are_sliced_like_a_sequence():
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10)
+    chunks = ArrayChunks(X, y, chunk_size=3)
+    for part in (slice(0, 2), slice(None), slice(-1, None), slice(None, None, -1), slice(7, 9)):
+        expected = [chunks[number] for number in range(*part.indices(4))]
+        sliced = chunks[part]
+        assert len(sliced) == len(expected)
+        for (one_X, one_y), (two_X, two_y) in zip(sliced, expected, strict=True):
+            np.testing.assert_array_equal(one_X, two_X)
+            np.testing.assert_array_equal(one_y, two_y)
+    np.testing.assert_array_equal(chunks[-1][1], [9])
+    with pytest.raises(IndexError):
+        chunks[4]
+
+
+def test_failing_first_chunk_leaves_the_earlier_model(text):
+    X, y = text
+    model = LinearPegasosSVC(lam=0.1, epochs=1, random_state=0).partial_fit(X, y, classes=[-1, 1])
+    coef = model.coef_.copy()
+    with pytest.raises(ValueError, match="NaN"):
+        fit_chunks(model, [(X * np.nan, y)], classes=[-1, 1])
+    np.testing.assert_array_equal(model.coef_, coef)
+    assert model.partial_fit(X, y).n_steps_ == 2000

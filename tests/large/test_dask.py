@@ -18,8 +18,8 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import PegasosOptions, returned_vector
 from kpegasos.datasets import make_text_like, make_toy
-from kpegasos.large.dask import fit_dask, merge_states
-from kpegasos.solvers.online import advance_stream, new_stream
+from kpegasos.large.dask import fit_dask
+from kpegasos.solvers.online import advance_stream, merge_states, new_stream
 
 pytestmark = pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
 

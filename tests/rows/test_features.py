@@ -1,4 +1,4 @@
-"""Linear rows: margins of sparse rows, draws in blocks, rows that are asked for ahead."""
+"""Linear rows: margins of sparse rows, contiguous draws, rows that are asked for ahead."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_sparse_and_dense_rows_are_the_same_run(dtype, index_dtype, sampling):
     assert_allclose(result.w, expected.w, rtol=1e-12)
 
 
-def test_block_sampling_has_a_certificate():
+def test_contiguous_sampling_has_a_certificate():
     """Each example is drawn once an epoch, so that the counts are dual feasible as they are."""
     task = make_problem(Y, 1e-2)
     result = pegasos(task, linear_rows(DENSE), epochs=60, random_state=0, sampling="contiguous")
@@ -78,7 +78,7 @@ def test_block_sampling_has_a_certificate():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_block_sampling_of_an_estimator(n_classes):
+def test_contiguous_sampling_of_an_estimator(n_classes):
     """Rows in the order given: sorted by class they would be no fair sample."""
     X, y = make_blobs(900, centers=n_classes, n_features=5, random_state=0)
     clf = LinearPegasosSVC(sampling="contiguous", epochs=5, random_state=0).fit(X, y)
@@ -86,7 +86,7 @@ def test_block_sampling_of_an_estimator(n_classes):
     assert clf.get_params()["sampling"] == "contiguous"
 
 
-def test_block_sampling_is_for_linear_models():
+def test_contiguous_sampling_is_for_linear_models():
     with pytest.raises(ValueError, match="'sampling' parameter of PegasosSVC"):
         PegasosSVC(sampling="contiguous").fit(DENSE, Y)
 

@@ -1,4 +1,4 @@
-"""The same model, to the last bit on any data, whatever memory, threads and blocks there are."""
+"""The same model, to the last bit on any data, whatever memory, threads and tiles there are."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
+from solver_cases import finished_run
 
 from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, UncachedRows, make_problem, pegasos
-from kpegasos.core.state import PegasosOptions
 from kpegasos.kernels import packed as packed_module
 from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.dual_ascent import WorkingSetAscent, polish, sdca
-from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
@@ -21,7 +20,7 @@ X = X.astype(np.float32)
 COMMON = {"C": 5.0, "gamma": 0.01, "cache": "cached", "random_state": 0, "epochs": 4}
 
 
-def fit(**parameters):
+def fit_svc(**parameters):
     return PegasosSVC(**{**COMMON, **parameters}).fit(X, LABELS)
 
 
@@ -34,26 +33,26 @@ def assert_same_bits(a, b):
 
 @pytest.fixture(scope="module")
 def reference():
-    return fit()
+    return fit_svc()
 
 
 @pytest.fixture(scope="module")
 def polished():
-    return fit(polish=True, tol=1e-3)
+    return fit_svc(polish=True, tol=1e-3)
 
 
 @pytest.mark.parametrize("cache_mb", [3.0, 40.0, 4000.0])
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_model_is_the_same_for_any_memory_and_threads(reference, cache_mb, n_jobs):
-    """Rows given up, all rows of a pair kept, blocks of classes shared."""
-    assert_same_bits(reference, fit(cache_mb=cache_mb * n_jobs, n_jobs=n_jobs))
+    """Rows given up, all rows of a pair kept, classes shared by pairs."""
+    assert_same_bits(reference, fit_svc(cache_mb=cache_mb * n_jobs, n_jobs=n_jobs))
 
 
-def test_support_that_does_not_fit_is_streamed():
+def test_support_that_does_not_fit_is_scored():
     """And costs far less than rows that are given up before they are used again."""
     evaluations = {}
     for cache_mb in (2.5, 40.0):
-        source = rows(cache_mb=cache_mb)
+        source = make_cached(cache_mb=cache_mb)
         task = make_problem(np.where(SIGNS > 0, 1, -1), 1e-2)
         result = pegasos(task, source, epochs=10, random_state=0, checkpoints=None)
         evaluations[cache_mb] = source.evaluations
@@ -65,7 +64,7 @@ def test_support_that_does_not_fit_is_streamed():
 def test_polished_model_is_the_same_for_any_memory_and_threads(polished, cache_mb):
     """To the last bit while the budget holds the support's rows, to rounding otherwise."""
     assert polished.relative_gap_.max() <= 1e-3
-    result = fit(cache_mb=cache_mb, n_jobs=2, polish=True, tol=1e-3)
+    result = fit_svc(cache_mb=cache_mb, n_jobs=2, polish=True, tol=1e-3)
     if cache_mb > 100:
         assert_same_bits(polished, result)
     assert_array_equal(result.alpha_, polished.alpha_)
@@ -75,72 +74,63 @@ def test_polished_model_is_the_same_for_any_memory_and_threads(polished, cache_m
 def test_model_is_the_same_for_any_threads_of_a_product(reference, monkeypatch):
     monkeypatch.setattr(packed_module, "available_threads", lambda: 5)
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    assert_same_bits(reference, fit())
+    assert_same_bits(reference, fit_svc())
 
 
 MOONS, SIGNS = make_moons(1500, noise=0.2, random_state=0)
 TASK = make_problem(np.where(SIGNS > 0, 1, -1), 1e-4)
 
 
-def rows(**parameters):
+def make_cached(**parameters):
     return CachedRows(KernelMatrix(RBF(2.0), MOONS), **parameters)
 
 
 @pytest.mark.parametrize("tile_rows", [1, 17, 256])
-def test_model_is_the_same_for_any_block_size(tile_rows):
-    expected = pegasos(TASK, rows(), epochs=3, random_state=0)
-    result = pegasos(TASK, rows(tile_rows=tile_rows), epochs=3, random_state=0)
+def test_model_is_the_same_for_any_tile(tile_rows):
+    expected = pegasos(TASK, make_cached(), epochs=3, random_state=0)
+    result = pegasos(TASK, make_cached(tile_rows=tile_rows), epochs=3, random_state=0)
     assert_array_equal(result.alpha, expected.alpha)
     assert_array_equal(result.margins, expected.margins)
 
 
-@pytest.mark.parametrize("opening_rows", [50, 128, 10_000])
+@pytest.mark.parametrize("warmup_draws", [50, 128, 10_000])
 @pytest.mark.parametrize("average", ["weighted", "suffix", None])
-def test_opening_changes_costs_alone(opening_rows, average):
-    """With any blocks of draws, or none of an opening at all."""
+def test_warm_up_changes_costs_alone(warmup_draws, average):
+    """With any tile of draws, or no warm-up at all."""
     kwargs = {"epochs": 3, "random_state": 0, "average": average}
-    expected = pegasos(TASK, rows(), **kwargs)
-    result = pegasos(TASK, rows(warmup_draws=opening_rows), **kwargs)
+    expected = pegasos(TASK, make_cached(), **kwargs)
+    result = pegasos(TASK, make_cached(warmup_draws=warmup_draws), **kwargs)
     assert_array_equal(result.alpha, expected.alpha)
     assert_allclose(result.margins, expected.margins, rtol=1e-9, atol=1e-12)
     assert_allclose(result.objective, expected.objective, rtol=1e-12)
 
 
-def test_opening_computes_no_row_that_is_not_needed():
-    source = rows()
+def test_warm_up_computes_no_row_that_is_not_needed():
+    source = make_cached()
     result = pegasos(TASK, source, epochs=1, random_state=0, checkpoints=None)
-    n_kept = int((source._rows.slots >= 0).sum())
-    assert n_kept == np.count_nonzero(result.alpha)
+    assert source.n_kept == np.count_nonzero(result.alpha)
 
 
-def test_opening_can_be_looked_at_and_left_at_any_step():
+def test_warm_up_can_be_looked_at_and_left_at_any_step():
     """Checkpoints in its middle bring the margins up to date, and are the same model."""
-    whole = pegasos(TASK, rows(), n_steps=1400, random_state=0, checkpoints=[1, 100, 700, 1400])
-    part = pegasos(TASK, rows(), n_steps=700, random_state=0, checkpoints=None)
+    whole = pegasos(
+        TASK, make_cached(), n_steps=1400, random_state=0, checkpoints=[1, 100, 700, 1400]
+    )
+    part = pegasos(TASK, make_cached(), n_steps=700, random_state=0, checkpoints=None)
     assert part.objective == pytest.approx(whole.history.records[2].objective_average, rel=1e-12)
-    rest = pegasos(TASK, rows(), n_steps=700, random_state=0, checkpoints=None, state=part.state)
+    rest = pegasos(
+        TASK, make_cached(), n_steps=700, random_state=0, checkpoints=None, state=part.state
+    )
     assert_array_equal(rest.alpha, whole.alpha)
     assert_allclose(rest.margins, whole.margins, rtol=1e-9, atol=1e-12)
 
 
-# --- the finisher by blocks -----------------------------------------------------------------------
+# --- working sets ---------------------------------------------------------------------------------
 
 
-def finished(source, tol, weight=None, lam=1e-3, **options):
+def polished_run(source, tol, weight=None, lam=1e-3):
     task = make_problem(np.where(SIGNS > 0, 1, -1), lam, weight)
-    run = make_run(
-        task,
-        source,
-        PegasosOptions(),
-        n_steps=None,
-        epochs=1,
-        checkpoints=None,
-        tol=None,
-        seed=0,
-        **options,
-    )
-    while not run.finished:
-        run.advance(Stopper())
+    run = finished_run(task, source, epochs=1)
     return run, polish(run, tol=tol)
 
 
@@ -149,12 +139,12 @@ WEIGHTS = 1.0 + np.arange(SIGNS.size) % 3
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-4])
-def test_polish_by_blocks_certifies_what_is_asked(tol, weighted):
+def test_working_sets_certify_what_is_asked(tol, weighted):
     weight = WEIGHTS if weighted else None
-    source = rows(intercept_scaling=1.0)
-    _, result = finished(source, tol, weight)
+    source = make_cached(intercept_scaling=1.0)
+    _, result = polished_run(source, tol, weight)
     task = make_problem(np.where(SIGNS > 0, 1, -1), 1e-3, weight)
-    truth = sdca(task, rows(intercept_scaling=1.0), tol=1e-7)
+    truth = sdca(task, make_cached(intercept_scaling=1.0), tol=1e-7)
     assert result.status == "tolerance"
     assert result.relative_gap <= tol
     assert result.dual_bound <= truth.objective * (1 + 1e-9)
@@ -162,55 +152,53 @@ def test_polish_by_blocks_certifies_what_is_asked(tol, weighted):
     assert result.objective <= truth.objective * (1 + tol) + 1e-12
 
 
-def test_polish_by_blocks_raises_the_dual_and_stays_feasible(monkeypatch):
+def test_working_sets_raise_the_dual_and_stay_feasible(monkeypatch):
     duals = []
-    original = WorkingSetAscent._evaluate
+    original, gram = WorkingSetAscent.record, RBF(2.0).block(MOONS, MOONS)
 
     def watch(self):
         original(self)
-        beta = self.loop.alpha
+        loop, task = self.state.loop, self.problem
+        beta, unit = loop.alpha, task.lam * loop.alpha.size
         assert beta.min() >= 0
         assert beta.max() <= 1
-        coef = beta * self.problem.weight / (self.problem.lam * beta.size)
-        gram = RBF(2.0).block(MOONS, MOONS)
-        signed = coef * self.problem.y
-        squared_norm = signed @ gram @ signed
-        duals.append(self.problem.lam * (coef.sum() - 0.5 * squared_norm))
-        assert_allclose(self.loop.base / (self.problem.lam * beta.size), gram @ signed, atol=1e-8)
+        coef = beta * task.weight / unit
+        signed = coef * task.y
+        duals.append(task.lam * (coef.sum() - 0.5 * signed @ gram @ signed))
+        assert_allclose(loop.image / unit, gram @ signed, atol=1e-8)
 
-    monkeypatch.setattr(WorkingSetAscent, "_evaluate", watch)
-    finished(rows(), 1e-6, lam=1e-5)
+    monkeypatch.setattr(WorkingSetAscent, "record", watch)
+    polished_run(make_cached(), 1e-6, lam=1e-5)
     assert len(duals) > 2
     assert np.all(np.diff(duals) >= -1e-12)
 
 
-def test_polish_by_blocks_needs_few_rows():
-    """Some blocks and the support, where single random steps touch most examples."""
-    source = rows()
-    _, result = finished(source, 1e-3, lam=1e-4)
-    n_kept = int((source._rows.slots >= 0).sum())
-    assert np.count_nonzero(result.coef) < n_kept < SIGNS.size / 3
+def test_working_sets_need_few_rows():
+    """Some sets and the support, where single random steps touch most examples."""
+    source = make_cached()
+    _, result = polished_run(source, 1e-3, lam=1e-4)
+    assert np.count_nonzero(result.coef) < source.n_kept < SIGNS.size / 3
 
 
-def test_polish_by_blocks_within_a_small_budget():
+def test_working_sets_within_a_small_budget():
     """Rows given up are computed again, and the model is the same."""
     small = choose_source(
         KernelMatrix(RBF(2.0), MOONS), cache="cached", cache_mb=1.0, intercept_scaling=0.0
     )
     assert small.row_capacity < 100
-    _, result = finished(small, 1e-2)
+    _, result = polished_run(small, 1e-2)
     assert result.relative_gap <= 1e-2
 
 
 def test_polish_without_held_rows_goes_one_by_one():
-    run, result = finished(UncachedRows(KernelMatrix(RBF(2.0), MOONS[:, :])), 0.2, lam=1e-2)
+    run, result = polished_run(UncachedRows(KernelMatrix(RBF(2.0), MOONS[:, :])), 0.2, lam=1e-2)
     assert run.rows.row_capacity == 0
     assert result.relative_gap <= 0.2
 
 
 def test_polish_hears_a_deadline():
-    source = rows()
-    run, _ = finished(source, 0.9)
+    source = make_cached()
+    run, _ = polished_run(source, 0.9)
     late = Stopper(max_time=1e-9)
     result = polish(run, tol=1e-12, stopper=late)
     assert result.status == "max_time"

@@ -1,0 +1,187 @@
+"""What makes an estimator of binary runs a classifier: targets, pairs of classes, votes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from kpegasos.estimators import _one_vs_one as one_vs_one
+from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._settings import Settings, is_contiguous
+from kpegasos.estimators._training import FitPlan
+from kpegasos.solvers.result import Result
+
+
+class Targets(NamedTuple):
+    """Classes of the examples, and what they count.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), int
+        Class numbers.
+    weight : ndarray of shape (n_samples,)
+        With class weights; zero for examples that take no part.
+    classes : ndarray of shape (n_classes,)
+    """
+
+    labels: np.ndarray
+    weight: np.ndarray
+    classes: np.ndarray
+
+
+class OneVsOneMixin(ClassifierMixin):
+    """A binary problem for each pair of classes, attributes in SVC's layout, SVC's vote."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+    class_weight: Any
+    decision_function_shape: str
+    break_ties: bool
+    projection: bool
+    sampling: str
+    classes_: np.ndarray
+
+    if TYPE_CHECKING:  # of the estimator
+
+        def _validate(self, X: Any, y: Any = ..., *, reset: bool) -> Any: ...
+        def _decide(self, X: Any) -> np.ndarray: ...
+
+    # --- fit ---
+
+    def _check_targets(self, y: np.ndarray) -> None:
+        check_classification_targets(y)
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> Targets:
+        """Class numbers, and weights with the class weights; classes of weight zero are absent."""
+        classes, labels = np.unique(y, return_inverse=True)
+        kept = weight > 0
+        present = np.unique(labels[kept])
+        if present.size < 2:
+            raise ValueError(
+                f"y must have at least two classes (with positive weight), got "
+                f"{present.size} class: {classes[present].tolist()}"
+            )
+        if present.size < classes.size:
+            classes = classes[present]
+            in_class = np.isin(labels, present)
+            labels = np.where(in_class, np.searchsorted(present, labels), 0)
+        by_class = one_vs_one.class_weights(
+            self.class_weight, classes, classes[labels[kept]], weight[kept]
+        )
+        weight = weight * by_class[labels]
+        one_vs_one.check_weight_range(weight)
+        return Targets(labels, weight, classes)
+
+    def _arrays(self, targets: Targets) -> tuple[np.ndarray, np.ndarray]:
+        return targets.labels, targets.weight
+
+    def _problems(self, targets: Targets, settings: Settings) -> list[Pair]:
+        """Binary problems of all pairs of classes."""
+        labels, weight, classes = targets
+        pairs = one_vs_one.make_pairs(
+            labels,
+            classes.size,
+            weight,
+            settings.lam,
+            settings.C,
+            # Neighbours in X are to stay neighbours.
+            grouped=not is_contiguous(self.sampling),
+        )
+        k = settings.options.batch_size
+        for pair in pairs:
+            if k > pair.members.size:
+                raise ValueError(
+                    f"batch_size must be at most the number of examples of each pair of classes, "
+                    f"{pair.members.size} for classes {classes[list(pair.classes)].tolist()}, "
+                    f"got {k} instead"
+                )
+        return pairs
+
+    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
+        """Fitted attributes of the model as it stands."""
+        pairs, binary = plan.pairs, targets.classes.size == 2
+
+        def per_pair(values: list[Any]) -> Any:
+            return values[0] if binary else np.array(values)
+
+        chosen = one_vs_one.assemble(
+            pairs, [result.coef for result in results], targets.labels, targets.classes.size
+        )
+        return {
+            "classes_": targets.classes,
+            "alpha_": self._counts(pairs, results, targets.labels.size),
+            "support_": chosen.support,
+            "n_support_": chosen.n_support,
+            "dual_coef_": chosen.dual_coef,
+            "intercept_": np.array([result.intercept for result in results]),
+            "lam_": per_pair([pair.problem.lam for pair in pairs]),
+            "n_steps_": per_pair([result.n_steps for result in results]),
+            "objective_": per_pair([result.objective for result in results]),
+            "duality_gap_": per_pair([result.gap for result in results]),
+            "relative_gap_": per_pair([result.relative_gap for result in results]),
+            "history_": results[0].history if binary else [r.history for r in results],
+        }
+
+    def _counts(self, pairs: list[Pair], results: list[Result], n_samples: int) -> Any:
+        """Violations of each example: a vector for two classes, else sparse, a row a pair."""
+        counts = [
+            result.alpha if self.projection else result.alpha.astype(np.int64) for result in results
+        ]
+        if len(pairs) > 1:
+            return one_vs_one.assemble_counts(pairs, counts, n_samples)
+        alpha = np.zeros(n_samples, counts[0].dtype)
+        alpha[pairs[0].members] = counts[0]
+        return alpha
+
+    # --- predict ---
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            For two classes, positive for ``classes_[1]``. For more, by
+            ``decision_function_shape``: ``"ovr"`` is the votes made continuous, ``"ovo"`` is one
+            column a pair, positive for the first.
+        """
+        check_is_fitted(self)
+        decisions = self._decide(self._validate(X, reset=False))
+        if self.classes_.size == 2:
+            return decisions[:, 0]
+        if self.decision_function_shape == "ovo":
+            return decisions
+        return one_vs_one.one_vs_rest(decisions, self.classes_.size)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each example, of shape (n_samples,).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self._vote(self._decide(self._validate(X, reset=False)))
+
+    def _vote(self, decisions: np.ndarray) -> np.ndarray:
+        """Classes by the decisions of all pairs."""
+        n_classes = self.classes_.size
+        if n_classes == 2:
+            chosen = (decisions[:, 0] > 0).astype(np.intp)
+        elif self.break_ties:
+            chosen = one_vs_one.one_vs_rest(decisions, n_classes).argmax(axis=1)
+        else:
+            chosen = one_vs_one.vote(decisions, n_classes)
+        predicted: np.ndarray = self.classes_[chosen]
+        return predicted

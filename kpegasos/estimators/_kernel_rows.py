@@ -1,0 +1,99 @@
+"""The rows that a kernel estimator trains on, one source for each pair of classes.
+
+Pairs share what they have in common: packed examples and the memory of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._training import n_threads
+from kpegasos.kernels.functions import Kernel
+from kpegasos.kernels.matrix import KernelMatrix, KernelValues
+from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.cache import BufferPool
+from kpegasos.rows.choose import choose_source
+from kpegasos.rows.gram import GramRows
+from kpegasos.utils.threads import available_threads
+
+
+def rows_of_gram(gram: np.ndarray, intercept_scaling: float) -> Callable[[Pair, int], RowSource]:
+    """Make the rows of any pair from the kernel matrix of all examples."""
+
+    def make_rows(pair: Pair, n_at_once: int) -> RowSource:
+        whole = pair.members.size == gram.shape[0]
+        part = gram if whole else gram[np.ix_(pair.members, pair.members)]
+        return GramRows(part, intercept_scaling=intercept_scaling)
+
+    return make_rows
+
+
+def rows_of_kernel(
+    kernel: Kernel,
+    X: Any,
+    pairs: list[Pair],
+    *,
+    cache: str,
+    cache_mb: float,
+    batch_size: int,
+    intercept_scaling: float,
+    n_jobs: int | None,
+) -> Callable[[Pair, int], RowSource]:
+    """Make the rows of any pair from a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    pairs : list of Pair
+    cache : {"auto", "precomputed", "cached", "streamed"}
+    cache_mb : float
+        MiB that kernel values may take, all pairs that are trained at once together.
+    batch_size : int
+    intercept_scaling : float
+    n_jobs : int or None
+        Threads that pairs are trained on.
+
+    Returns
+    -------
+    make_rows : callable
+        ``make_rows(pair, n_at_once)``; so many pairs share the budget.
+    """
+    pool = BufferPool()
+    shared = share_classes(kernel, X, pairs, n_jobs) if len(pairs) > 1 else None
+
+    def make_rows(pair: Pair, n_at_once: int) -> RowSource:
+        values: KernelValues
+        if shared is not None:
+            values = shared.pair(*pair.classes)
+        else:
+            whole = pair.members.size == X.shape[0]
+            values = KernelMatrix(kernel, X if whole else X[pair.members])
+        return choose_source(
+            values,
+            cache=cache,
+            cache_mb=cache_mb,
+            shares=n_at_once,
+            batch_size=batch_size,
+            intercept_scaling=intercept_scaling,
+            pool=pool,
+        )
+
+    return make_rows
+
+
+def share_classes(
+    kernel: Kernel, X: Any, pairs: list[Pair], n_jobs: int | None = None
+) -> ClassSortedMatrix:
+    """One kernel matrix over all classes, whose packed examples the pairs share."""
+    # Pairs (0, j) hold class 0 and class j, each grouped.
+    by_class = [pair for pair in pairs if pair.classes[0] == 0]
+    first = int((by_class[0].problem.y > 0).sum())
+    members = [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
+    threads = max(1, available_threads() // n_threads(n_jobs, len(pairs)))
+    return ClassSortedMatrix(kernel, X, members, threads=threads)

@@ -1,0 +1,247 @@
+"""Classification of a stream: one run of Pegasos for each pair of classes, chunk after chunk.
+
+`partial_fit`, `fit_chunks` and `fit_dask` differ in where examples come from and in what order.
+What they share is here: the runs, their problems, and the model that is made of them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kpegasos.core.state import State
+from kpegasos.estimators._base import set_model, unchanged_by_errors, validated_rows
+from kpegasos.estimators._one_vs_one import Pair, check_weight_range, class_weights, make_pairs
+from kpegasos.estimators._settings import settings_of
+from kpegasos.estimators._sklearn_compat import checked_weight
+from kpegasos.rows.features import FeatureRows
+from kpegasos.solvers.online import (
+    Stream,
+    advance_stream,
+    merge_states,
+    new_stream,
+    state_after,
+)
+from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.validation import check_magnitude, draw_seed
+
+
+class Chunk(NamedTuple):
+    """Validated rows, and the binary problems among them, whose weights are taken as they are."""
+
+    X: Any
+    pairs: list[Pair]
+
+
+class OnlineClassifier:
+    """Streams of all pairs of classes, with the parameters that they began with.
+
+    Make one with `new`.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    parameters : dict
+        What must not change while the streams go on.
+    seed : int
+    lams : ndarray of shape (n_pairs,) or None
+        ``lam`` of each pair; None for that of its first chunk.
+    streams : list of Stream
+        Empty before the first chunk, which tells the number of features.
+    """
+
+    def __init__(
+        self,
+        classes: np.ndarray,
+        parameters: dict[str, Any],
+        seed: int,
+        lams: np.ndarray | None = None,
+    ) -> None:
+        self.classes = classes
+        self.parameters = parameters
+        self.seed = seed
+        self.lams = lams
+        self.streams: list[Stream] = []
+
+    @classmethod
+    def new(
+        cls,
+        estimator: Any,
+        classes: Any,
+        *,
+        seed: int | None = None,
+        lams: np.ndarray | None = None,
+    ) -> OnlineClassifier:
+        """Streams before their first chunk.
+
+        Parameters
+        ----------
+        estimator : LinearPegasosSVC
+            Whose parameters count.
+        classes : array-like of shape (n_classes,)
+            All classes that will ever come.
+        seed : int, default=None
+            Drawn from the estimator's ``random_state`` if None.
+        lams : ndarray of shape (n_pairs,), default=None
+            ``lam`` of each pair, in place of the estimator's.
+        """
+        classes = np.unique(classes)
+        if classes.size < 2:
+            raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
+        if estimator.class_weight == "balanced":
+            raise ValueError(
+                "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
+                "frequencies of a stream are not known ahead"
+            )
+        seed = draw_seed(estimator.random_state) if seed is None else seed
+        return cls(classes, _parameters_of(estimator), seed, lams)
+
+    def check_unchanged(self, estimator: Any, classes: Any = None) -> None:
+        """Raise a ValueError if the estimator's parameters or classes are not those of `new`."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes.tolist()}, "
+                f"got {np.unique(classes).tolist()} instead"
+            )
+        now = _parameters_of(estimator)
+        changed = [name for name, value in self.parameters.items() if now[name] != value]
+        if changed:
+            raise ValueError(
+                f"batch_size, sampling, projection, average, fit_intercept, intercept_scaling, C, "
+                f"lam and class_weight must be those of the first call to partial_fit, "
+                f"got another {' and '.join(changed)}"
+            )
+
+    def begin(self, n_features: int) -> None:
+        """Make the streams, at w = 0."""
+        options, scaling = self.parameters["options"], self.parameters["intercept_scaling"]
+        n_pairs = self.classes.size * (self.classes.size - 1) // 2
+        self.streams = [
+            new_stream(n_features, options, scaling, self.seed, number) for number in range(n_pairs)
+        ]
+        if self.lams is not None:
+            for stream, lam in zip(self.streams, self.lams, strict=True):
+                stream.state.lam = float(lam)
+
+    def fit_chunk(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
+        """Make one pass over a chunk, and the model that results the estimator's.
+
+        Raises
+        ------
+        ValueError
+            If the chunk is not fit to be learned from; nothing is changed.
+        KeyboardInterrupt
+            After Ctrl-C, which waits for the end of the chunk: all pairs have seen it, or none.
+        """
+        with unchanged_by_errors(estimator):
+            X, y = validated_rows(estimator, X, y, reset=not self.streams)
+            chunk = self.make_chunk(X, y, sample_weight)
+            if not self.streams:
+                self.begin(X.shape[1])
+            with interruptible(Stopper()) as stopper:
+                self.advance(chunk)
+                self.install(estimator)
+        if stopper.interrupted:
+            raise KeyboardInterrupt(
+                f"{type(estimator).__name__} was stopped by Ctrl-C at the end of a chunk; "
+                f"the estimator holds the model reached so far."
+            )
+
+    def make_chunk(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> Chunk:
+        """The binary problems of a chunk whose X and y have been validated."""
+        check_magnitude(X)
+        unknown = np.setdiff1d(y, self.classes)
+        if unknown.size:
+            raise ValueError(
+                f"y must have classes among {self.classes.tolist()}, got {unknown.tolist()} too"
+            )
+        labels = np.searchsorted(self.classes, y)
+        weight = checked_weight(sample_weight, X)
+        by_class = class_weights(self.parameters["class_weight"], self.classes, self.classes)
+        weight = weight * by_class[labels]
+        check_weight_range(weight)
+        lam, C = self.parameters["lam"], self.parameters["C"]
+        pairs = make_pairs(labels, self.classes.size, weight, lam, C, normalise=False)
+        return Chunk(X, pairs)
+
+    def advance(self, chunk: Chunk) -> None:
+        """Make one pass over a chunk."""
+        for stream, pair in zip(self.streams, chunk.pairs, strict=True):
+            if pair.members.size:
+                advance_stream(stream, pair.problem, self._rows(chunk, pair))
+
+    def states_after(
+        self, chunk: Chunk, *, part: int, n_steps: Sequence[int], n_rounds: int
+    ) -> list[State]:
+        """States after steps on one part of the data; the streams stay as they are.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The part.
+        part : int
+            Its number.
+        n_steps : sequence of int
+            For each pair.
+        n_rounds : int
+            How often so many steps have been taken on this part before.
+        """
+        return [
+            state_after(
+                stream,
+                pair.problem,
+                self._rows(chunk, pair) if pair.members.size else None,
+                part=part,
+                n_steps=steps,
+                n_done=n_rounds * steps,
+            )
+            for stream, pair, steps in zip(self.streams, chunk.pairs, n_steps, strict=True)
+        ]
+
+    def merge(self, states: Sequence[Sequence[State]], sizes: np.ndarray) -> None:
+        """Go on from the mean of states that different parts of the data led to.
+
+        Parameters
+        ----------
+        states : sequence of sequence of State
+            For each part, those of all pairs.
+        sizes : ndarray of shape (n_pairs, n_parts)
+            How much each part counts for a pair; one that is zero has no examples of it.
+        """
+        by_pair = zip(*states, strict=True)
+        for stream, of_pair, size in zip(self.streams, by_pair, sizes, strict=True):
+            present = np.flatnonzero(size)
+            stream.state = merge_states([of_pair[part] for part in present], size[present])
+            stream.n_chunks += 1
+
+    def install(self, estimator: Any) -> None:
+        """Make the vectors of the streams the model of an estimator."""
+        vectors = np.array([stream.vector() for stream in self.streams])
+        steps = [stream.state.steps for stream in self.streams]
+        model = {
+            "_online": self,
+            "classes_": self.classes,
+            "coef_": vectors[:, :-1],
+            "intercept_": self.parameters["intercept_scaling"] * vectors[:, -1],
+            "n_steps_": steps[0] if len(steps) == 1 else np.array(steps),
+        }
+        set_model(estimator, model)
+
+    def _rows(self, chunk: Chunk, pair: Pair) -> FeatureRows:
+        scaling = self.parameters["intercept_scaling"]
+        return FeatureRows(chunk.X, members=pair.members, intercept_scaling=scaling)
+
+
+def _parameters_of(estimator: Any) -> dict[str, Any]:
+    """The parameters that a stream goes by."""
+    settings = settings_of(estimator)
+    return {
+        "options": settings.options,
+        "intercept_scaling": settings.intercept_scaling,
+        "C": settings.C,
+        "lam": settings.lam,
+        "class_weight": copy.deepcopy(estimator.class_weight),
+    }

@@ -1,0 +1,133 @@
+"""Every private name of scikit-learn that the package uses, and what differs between versions.
+
+scikit-learn 1.6 and later work. Callbacks exist where scikit-learn has `sklearn.callback` (1.9);
+elsewhere the estimators have no ``set_callbacks``, and the observers here have nothing to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import _check_sample_weight
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+
+    HAS_CALLBACKS = True
+except ImportError:  # scikit-learn < 1.9
+    HAS_CALLBACKS = False
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: this scikit-learn has no callbacks."""
+
+
+__all__ = [
+    "HAS_CALLBACKS",
+    "CallbackObserver",
+    "CallbackSupportMixin",
+    "CheckpointObserver",
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "checked_weight",
+    "fit_context",
+    "one_vs_rest_values",
+    "validate_parameters",
+]
+
+#: A call makes the fitted attributes of the model as it stands.
+Model = Callable[[], dict[str, Any]]
+
+
+def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
+    weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if weight.min(initial=0.0) < 0:
+        raise ValueError(
+            f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"
+        )
+    return weight
+
+
+def one_vs_rest_values(second_wins: np.ndarray, values: np.ndarray, n_classes: int) -> np.ndarray:
+    """SVC's votes made continuous, of shape (n_samples, n_classes)."""
+    decisions: np.ndarray = _ovr_decision_function(second_wins, values, n_classes)
+    return decisions
+
+
+def validate_parameters(estimator: Any) -> None:
+    """Check the constructor's parameters of an estimator against its constraints."""
+    estimator._validate_params()
+
+
+class CheckpointObserver:
+    """Follows a fit from checkpoint to checkpoint; by itself it does nothing and stops nothing."""
+
+    def begin_fit(self, n_checkpoints: int) -> None:
+        """Learn that the fit begins, with at most so many checkpoints."""
+
+    def begin_checkpoint(self) -> None:
+        """Learn that training goes on to the next checkpoint."""
+
+    def on_checkpoint(self, model: Model) -> bool:
+        """Look at the model at a checkpoint, and say whether the fit is to stop there."""
+        return False
+
+    def end_fit(self) -> None:
+        """Learn that the fit has ended."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Fitted attributes that tell what was observed."""
+        return {}
+
+
+class CallbackObserver(CheckpointObserver):
+    """Tells scikit-learn's callbacks of a fit.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose callbacks are told.
+    X, y, sample_weight : array-like
+        As ``fit`` got them.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self._estimator = estimator
+        self._hook_arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+
+    @staticmethod
+    def of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> CallbackObserver | None:
+        """Observer for the estimator's callbacks, None if it has none."""
+        if getattr(estimator, "_skl_callbacks", []):
+            return CallbackObserver(estimator, X, y, sample_weight)
+        if HAS_CALLBACKS:  # a meta-estimator may have to know that this fit has no parts
+            estimator._init_callback_context()
+        return None
+
+    def begin_fit(self, n_checkpoints: int) -> None:
+        """Set the callbacks up and tell them that the fit begins."""
+        self._fit = self._estimator._init_callback_context(max_subtasks=n_checkpoints)
+        self._fit.call_on_fit_task_begin(**self._hook_arguments)
+
+    def begin_checkpoint(self) -> None:
+        """Tell the callbacks that the way to a checkpoint begins."""
+        self._checkpoint = self._fit.subcontext(task_name="checkpoint")
+        self._checkpoint.call_on_fit_task_begin(**self._hook_arguments)
+
+    def on_checkpoint(self, model: Model) -> bool:
+        """Show the callbacks the model, and hear whether one of them stops the fit."""
+        stop = self._checkpoint.call_on_fit_task_end(
+            **self._hook_arguments, reconstruction_attributes=model
+        )
+        return bool(stop)
+
+    def end_fit(self) -> None:
+        """Tell the callbacks that the fit has ended."""
+        self._fit.call_on_fit_task_end(**self._hook_arguments)

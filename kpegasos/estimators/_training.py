@@ -1,0 +1,223 @@
+"""The two ways to train the binary runs of a fit: each to its end, or all in step.
+
+Pairs of classes are independent, so the model is the same either way. In step, a whole model exists
+at every checkpoint, which is what callbacks and early stopping look at.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from kpegasos.core.state import State
+from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._settings import Settings
+from kpegasos.estimators._sklearn_compat import CheckpointObserver
+from kpegasos.rows.base import RowSource
+from kpegasos.solvers.dual_ascent import polish
+from kpegasos.solvers.pegasos import PegasosRun, make_run
+from kpegasos.solvers.result import Result
+from kpegasos.solvers.stopping import Stopper
+
+#: Called with the number of a pair and its run at each checkpoint.
+Update = Callable[[int, PegasosRun], None]
+
+_STOPPED = {"max_time": "stopped by max_time", "completed": "did not reach tol"}
+
+
+@dataclass
+class FitPlan:
+    """What a fit trains.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    pairs : list of Pair
+        The binary problems.
+    make_rows : callable
+        ``make_rows(pair, n_at_once)`` makes the rows of a pair; so many pairs share the memory.
+    settings : Settings
+    seed : int
+        Of all draws; the number of a pair tells its draws apart.
+    states : list of State or None
+        For each pair, where to go on from.
+    known : dict
+        Attributes of the model that training does not change.
+    in_step : bool, default=False
+        Whether the pairs are to be trained in step.
+    """
+
+    X: Any
+    pairs: list[Pair]
+    make_rows: Callable[[Pair, int], RowSource]
+    settings: Settings
+    seed: int
+    states: list[State | None]
+    known: dict[str, Any]
+    in_step: bool = False
+
+    def make_run(self, pair: Pair, n_at_once: int) -> PegasosRun:
+        """Set up the run of a pair."""
+        settings = self.settings
+        checkpoints = settings.checkpoints
+        return make_run(
+            pair.problem,
+            self.make_rows(pair, n_at_once),
+            settings.options,
+            n_steps=settings.n_steps,
+            epochs=settings.epochs,
+            checkpoints="epoch" if self.in_step and checkpoints is None else checkpoints,
+            tol=settings.tol,
+            seed=self.seed,
+            spawn_key=(pair.number,),
+            state=self.states[pair.number],
+        )
+
+    def finish(self, run: PegasosRun, stopper: Stopper) -> Result:
+        """Result of a run at its end, polished if asked for."""
+        if not self.settings.polish or run.status == "stopped":
+            return run.result()
+        assert self.settings.tol is not None
+        return polish(run, tol=self.settings.tol, stopper=stopper)
+
+
+def n_threads(n_jobs: int | None, n_pairs: int) -> int:
+    """Threads that pairs are trained on."""
+    return max(1, min(n_pairs, effective_n_jobs(n_jobs)))
+
+
+def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
+    """Train each pair to its end, several at a time on threads.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    stopper : Stopper
+        A deadline is shared evenly: every pair gets a model.
+    update : callable
+        ``update(number, run)`` after each checkpoint.
+    """
+    threads = n_threads(plan.settings.n_jobs, len(plan.pairs))
+    waiting = [len(plan.pairs)]
+    lock = Lock()
+
+    def train(pair: Pair) -> Result:
+        with lock:
+            part = stopper.split(max(1.0, waiting[0] / threads))
+            waiting[0] -= 1
+        run = plan.make_run(pair, threads)
+        while not run.finished:
+            run.advance(part, plan.settings.tol)
+            update(pair.number, run)
+        result = plan.finish(run, part)
+        run.rows.close()
+        return result
+
+    if threads == 1:
+        return [train(pair) for pair in plan.pairs]
+    # The pairs' threads and those inside BLAS share the same cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        results: list[Result] = Parallel(n_jobs=threads, require="sharedmem")(
+            delayed(train)(pair) for pair in plan.pairs
+        )
+    return results
+
+
+def train_in_step(
+    plan: FitPlan,
+    stopper: Stopper,
+    update: Update,
+    observers: Sequence[CheckpointObserver],
+    attributes: Callable[[list[Result]], dict[str, Any]],
+) -> list[Result]:
+    """Train all pairs from checkpoint to checkpoint, where observers see the model.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    stopper : Stopper
+    update : callable
+        ``update(number, run)`` after each checkpoint.
+    observers : sequence of CheckpointObserver
+        The first whose ``on_checkpoint`` is true stops the fit; those after it are not asked.
+    attributes : callable
+        ``attributes(results)`` makes the fitted attributes.
+    """
+    runs = [plan.make_run(pair, len(plan.pairs)) for pair in plan.pairs]
+    for observer in observers:
+        observer.begin_fit(max(len(run.points) for run in runs))
+    while not all(run.finished for run in runs):
+        for observer in observers:
+            observer.begin_checkpoint()
+        for number, run in enumerate(runs):
+            if not run.finished:
+                run.advance(stopper, plan.settings.tol)
+                update(number, run)
+        model = cache(lambda: attributes([run.result() for run in runs]))
+        if any(observer.on_checkpoint(model) for observer in observers):
+            for run in runs:
+                run.stop()
+    for observer in observers:
+        observer.end_fit()
+    return [plan.finish(run, stopper) for run in runs]
+
+
+def report_early_end(
+    name: str, results: list[Result], stopper: Stopper, tol: float | None, *, stacklevel: int
+) -> None:
+    """Say that a fit has been cut short.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    results : list of Result
+    stopper : Stopper
+    tol : float or None
+        Relative gap that was asked for.
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If time was up, or the steps before ``tol`` was reached.
+    """
+    if stopper.interrupted:
+        cut = [result for result in results if result.status == "interrupted"]
+        raise KeyboardInterrupt(
+            f"{name} was stopped by Ctrl-C {_where(cut or results, len(results))}; "
+            f"the estimator holds the model reached so far."
+        )
+    for status, reason in _STOPPED.items():
+        cut = [result for result in results if result.status == status]
+        if cut and not (status == "completed" and tol is None):
+            warnings.warn(
+                f"{name} {reason} {_where(cut, len(results))}; "
+                f"the model reached so far is returned.",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+
+def _where(results: list[Result], n_pairs: int) -> str:
+    """How far the worst of some results has come."""
+    worst = max(results, key=lambda result: result.relative_gap)
+    of_pairs = f" ({len(results)} of {n_pairs} pairs)" if n_pairs > 1 else ""
+    return (
+        f"after {worst.n_steps} steps{of_pairs}, "
+        f"with a certified relative gap of {worst.relative_gap:.3g}"
+    )

@@ -1,0 +1,130 @@
+"""Decisions on new rows: by the book, and the same however many are decided together."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from kpegasos import RBF, KernelMatrix, Laplacian, Linear, PegasosSVC, Polynomial, Sigmoid
+from kpegasos.kernels import decision as decision_module
+from kpegasos.kernels import gemm
+from kpegasos.kernels.decision import kernel_decision
+
+RNG = np.random.default_rng(0)
+A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
+CASES = {
+    "linear": Linear(),
+    "poly": Polynomial(0.7, 3, 0.5),
+    "rbf": RBF(0.7),
+    "sigmoid": Sigmoid(0.7, -0.5),
+    "laplacian": Laplacian(0.7),
+}
+each_case = pytest.mark.parametrize("case", CASES)
+FORMATS = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sparse.csr_matrix}
+each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
+
+
+@pytest.mark.parametrize("block_mb", [1e-6, 1e-3, 64.0])
+@each_case
+@pytest.mark.parametrize("new", FORMATS)
+@pytest.mark.parametrize("old", FORMATS)
+def test_decision_by_the_book(case, block_mb, new, old):
+    """In any format of the new rows and of the support vectors."""
+    coefs = RNG.normal(size=(3, 11))
+    values = kernel_decision(
+        CASES[case], FORMATS[new](A), FORMATS[old](B), coefs, block_mb=block_mb
+    )
+    expected = naive.gram(A, B, case, **vars(CASES[case])) @ coefs.T
+    assert values.dtype == np.float64
+    assert_allclose(values, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_decision_of_many_tiles(monkeypatch):
+    monkeypatch.setattr(decision_module, "_TILE_VECTORS", 3)
+    coefs = RNG.normal(size=(2, 11))
+    expected = RBF(0.7).block(A, B) @ coefs.T
+    assert_allclose(kernel_decision(RBF(0.7), A, B, coefs, block_mb=1e-4), expected, rtol=1e-12)
+
+
+def test_decision_without_rows():
+    assert_array_equal(kernel_decision(RBF(1.0), A, A[:0], np.empty((2, 0))), np.zeros((23, 2)))
+    assert kernel_decision(RBF(1.0), A[:0], A, np.ones((2, 23))).shape == (0, 2)
+
+
+def test_decision_of_a_function_asks_for_no_diagonal():
+    shapes = []
+
+    def function(X, Z):
+        shapes.append((X.shape[0], Z.shape[0]))
+        return X @ Z.T
+
+    model = PegasosSVC(kernel=function, random_state=0).fit(A, np.resize([0, 1], 23))
+    shapes.clear()
+    model.decision_function(B)
+    assert shapes == [(11, model.support_.size)]
+
+
+# --- the same bits, however many ------------------------------------------------------------------
+
+
+@same_bits
+@pytest.mark.parametrize("case", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("n_features", [1, 2, 5, 33, 130])
+@each_dtype
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_decision_is_the_same_bits_in_any_batch(case, n_features, dtype, order):
+    rng = np.random.default_rng(1)
+    X = np.asarray(rng.normal(size=(1000, n_features)), order=order)
+    vectors = (rng.normal(size=(237, n_features)) / n_features).astype(dtype)
+    coefs = rng.normal(size=(3, 237))
+    whole = kernel_decision(CASES[case], X, vectors, coefs)
+    for size in (1, 2, 3, 63, 64):
+        for top in (0, 501, 1000 - size):
+            part = kernel_decision(CASES[case], X[top : top + size], vectors, coefs)
+            assert_array_equal(part, whole[top : top + size], err_msg=f"{size} rows from {top}")
+    assert_array_equal(kernel_decision(CASES[case], X, vectors, coefs, block_mb=0.1), whole)
+
+
+@same_bits
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+@pytest.mark.parametrize("far", [0, 100, 10000])
+def test_float32_model_decides_float64_rows_the_same_in_any_batch(kernel, far):
+    """They used to be converted in batches of 64 and more only, with another result."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3)) + far
+    y = (X[:, 0] > far).astype(int)
+    gamma = 1e-9 if kernel == "poly" else 0.5
+    model = PegasosSVC(kernel=kernel, gamma=gamma, epochs=3, random_state=0)
+    model.fit(X.astype(np.float32), y)
+    whole = model.decision_function(X)
+    assert_array_equal(whole, model.decision_function(X.astype(np.float32)))
+    for size in (1, 63, 64):
+        parts = [model.decision_function(X[top : top + size]) for top in range(0, 256, size)]
+        assert_array_equal(np.concatenate(parts)[:256], whole[:256])
+
+
+@same_bits
+@each_dtype
+def test_decision_is_made_of_the_values_of_training(dtype):
+    """A single support vector with coefficient one: the decision is the kernel value."""
+    X = RNG.normal(size=(30, 7)).astype(dtype)
+    for kernel in (Linear(), Polynomial(0.7, 3, 0.5)):
+        out = np.empty((30, 30), dtype)
+        KernelMatrix(kernel, X).write_rows(np.arange(30), out)
+        values = kernel_decision(kernel, X, X, np.eye(30))
+        assert_array_equal(values, out)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["linear", "rbf"])
+@pytest.mark.parametrize("large", [1e25, 1e300])
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_rows_beyond_the_dtype_of_the_model_are_refused(case, large, as_rows):
+    X = A.copy()
+    X[5, 1] = large
+    with pytest.raises(ValueError, match=r"X must be small enough that .* values fit in float32"):
+        kernel_decision(CASES[case], as_rows(X), as_rows(B.astype(np.float32)), np.ones((1, 11)))

@@ -1,0 +1,160 @@
+"""A fit leaves nothing of the one before: with options A, then B, it is a fresh fit with B."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from metamorphic_cases import grid_blobs
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos.large.chunks import ArrayChunks, fit_chunks
+from kpegasos.solvers.history import History
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+TWO, THREE = grid_blobs(2), grid_blobs(3)
+GRAM = TWO[0] @ TWO[0].T, TWO[1]
+CSR = sparse.csr_array(TWO[0].astype(np.float32)), TWO[1]
+WIDE = np.hstack((TWO[0], TWO[0])), TWO[1]
+
+
+def is_public(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def left(clf: Any) -> list[str]:
+    """Names of what fits have set, private ones where they hold something."""
+    names = set(vars(clf)) - set(clf.get_params())
+    return sorted(n for n in names if is_public(n) or getattr(clf, n) is not None)
+
+
+def assert_same_values(a: Any, b: Any, name: str) -> None:
+    assert type(a) is type(b), name
+    if isinstance(a, History):
+        for column in (c for c in a.to_dict() if c != "seconds"):
+            assert_array_equal(a[column], b[column], err_msg=column)
+    elif isinstance(a, list):
+        assert len(a) == len(b), name
+        for one, other in zip(a, b, strict=True):
+            assert_same_values(one, other, name)
+    elif sparse.issparse(a):
+        assert_array_equal(a.toarray(), b.toarray(), err_msg=name)
+    else:
+        assert_array_equal(a, b, err_msg=name)
+
+
+def assert_like_fresh(used: Any, fresh: Any) -> None:
+    """The same names, and the same values under the public ones."""
+    assert left(used) == left(fresh)
+    for name in filter(is_public, left(fresh)):
+        assert_same_values(getattr(used, name), getattr(fresh, name), name)
+
+
+KERNEL_FITS: dict[str, tuple[dict[str, Any], Any]] = {
+    "rbf": ({"kernel": "rbf", "gamma": 0.5}, TWO),
+    "linear": ({"kernel": "linear"}, TWO),
+    "three classes": ({"kernel": "rbf"}, THREE),
+    "polish": ({"kernel": "rbf", "polish": True, "tol": 1e-3}, TWO),
+    "precomputed": ({"kernel": "precomputed"}, GRAM),
+    "sparse": ({"kernel": "poly", "coef0": 1.0}, CSR),
+    "wide": ({"kernel": "rbf"}, WIDE),
+    "sigmoid": ({"kernel": "sigmoid"}, TWO),
+    "warm start": ({"warm_start": True}, TWO),
+}
+LINEAR_FITS: dict[str, tuple[dict[str, Any], Any]] = {
+    "plain": ({}, TWO),
+    "three classes": ({}, THREE),
+    "early stopping": ({"early_stopping": True}, TWO),
+    "polish": ({"polish": True, "tol": 1e-3}, TWO),
+    "sparse": ({}, CSR),
+    "wide": ({}, WIDE),
+    "warm start": ({"warm_start": True}, TWO),
+}
+START = {"C": 2.0, "epochs": 3, "random_state": 0}
+
+
+def pairs_of(fits):
+    names = [(a, b) for a in fits for b in fits if a != b and b != "warm start"]
+    return pytest.mark.parametrize(("first", "second"), names)
+
+
+def fit_as(clf, fits, name):
+    parameters, (X, y) = fits[name]
+    return clf.set_params(**(type(clf)(**START).get_params() | parameters)).fit(X, y)
+
+
+@pairs_of(KERNEL_FITS)
+def test_kernel_fit_leaves_nothing_of_the_one_before(first, second):
+    used = fit_as(fit_as(PegasosSVC(), KERNEL_FITS, first), KERNEL_FITS, second)
+    assert_like_fresh(used, fit_as(PegasosSVC(), KERNEL_FITS, second))
+
+
+@pairs_of(LINEAR_FITS)
+def test_linear_fit_leaves_nothing_of_the_one_before(first, second):
+    used = fit_as(fit_as(LinearPegasosSVC(), LINEAR_FITS, first), LINEAR_FITS, second)
+    assert_like_fresh(used, fit_as(LinearPegasosSVC(), LINEAR_FITS, second))
+
+
+def stream(clf):
+    X, y = TWO
+    clf.set_params(**LinearPegasosSVC(**START).get_params())
+    return clf.partial_fit(X[:50], y[:50], classes=[0, 1]).partial_fit(X[50:], y[50:])
+
+
+def chunks(clf):
+    clf.set_params(**LinearPegasosSVC(**START).get_params())
+    return fit_chunks(clf, ArrayChunks(*TWO, chunk_size=40))
+
+
+@pytest.mark.parametrize("first", LINEAR_FITS)
+@pytest.mark.parametrize("second", [stream, chunks])
+def test_stream_leaves_nothing_of_a_fit(first, second):
+    used = second(fit_as(LinearPegasosSVC(), LINEAR_FITS, first))
+    assert_like_fresh(used, second(LinearPegasosSVC()))
+
+
+@pytest.mark.parametrize("first", [stream, chunks])
+@pytest.mark.parametrize("second", [n for n in LINEAR_FITS if n != "warm start"])
+def test_fit_leaves_nothing_of_a_stream(first, second):
+    used = fit_as(first(LinearPegasosSVC()), LINEAR_FITS, second)
+    assert_like_fresh(used, fit_as(LinearPegasosSVC(), LINEAR_FITS, second))
+
+
+@pytest.mark.parametrize("fits", [KERNEL_FITS, LINEAR_FITS], ids=["kernel", "linear"])
+def test_failed_fit_leaves_the_one_before(fits):
+    estimator = PegasosSVC if fits is KERNEL_FITS else LinearPegasosSVC
+    name = next(iter(fits))
+    used, fresh = (fit_as(estimator(), fits, name) for _ in range(2))
+    with pytest.raises(ValueError, match="batch_size must be at most"):
+        used.set_params(batch_size=1000).fit(*WIDE)
+    with pytest.raises(ValueError, match="class"):
+        used.fit(WIDE[0], np.zeros(len(WIDE[0])))
+    assert_like_fresh(used, fresh)
+
+
+def test_names_of_columns_of_an_earlier_fit_are_forgotten():
+    import pandas as pd
+
+    X, y = TWO
+    used = LinearPegasosSVC(**START).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y).fit(X, y)
+    assert_like_fresh(used, LinearPegasosSVC(**START).fit(X, y))
+
+
+def test_coefficients_of_a_kernel_model_do_not_appear_with_the_name_of_another_kernel():
+    clf = PegasosSVC(kernel="rbf", gamma=0.5, **START).fit(*TWO)
+    clf.set_params(kernel="linear")
+    with pytest.raises(AttributeError):
+        clf.coef_  # noqa: B018
+    X, y = TWO
+    expected = PegasosSVC(kernel="rbf", gamma=0.5, **START).fit(X, y)
+    assert_array_equal(clf.decision_function(X), expected.decision_function(X))
+
+
+def test_clone_is_fitted_like_the_original():
+    clf = PegasosSVC(gamma=0.5, **START)
+    assert_like_fresh(clone(clf).fit(*TWO), clf.fit(*TWO))

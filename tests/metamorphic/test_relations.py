@@ -1,0 +1,284 @@
+"""Problems that are the same, or nearly, have the same certificates, decisions or bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from metamorphic_cases import (
+    CASES,
+    Case,
+    assert_overlap,
+    assert_same_model,
+    counts_of,
+    decisions,
+    far_clusters,
+    interval,
+    reach,
+    true_objectives,
+)
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from kpegasos import PegasosSVC
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+EXACT = {"polish": True, "tol": 1e-4}
+
+
+def cases(*kernels, **fields):
+    """Those of the table with one of the kernels and these fields, as a parameter."""
+    chosen = [
+        case
+        for case in CASES
+        if (not kernels or case.kernel in kernels)
+        and all(getattr(case, name) == value for name, value in fields.items())
+    ]
+    return pytest.mark.parametrize("case", chosen, ids=str)
+
+
+def assert_agree(case, a, b, X_a, X_b=None, other=None):
+    """Intervals overlap, and decisions lie as close to each other as the gaps promise."""
+    X_b = X_a if X_b is None else X_b
+    assert_overlap(a, b, case.rounding)
+    difference = np.abs(decisions(a, case.rows(X_a)) - decisions(b, (other or case).rows(X_b)))
+    rounding = 100 * case.rounding
+    assert (difference <= reach(a, X_a) + reach(b, X_b) + rounding).all()
+
+
+# --- shifted and scaled ---------------------------------------------------------------------------
+
+
+@cases("rbf", "laplacian")
+def test_shift_keeps_certificate_and_decisions(case):
+    X, y = case.data()
+    shifted = X + 1000.0
+    assert_agree(case, case.fit(X, y, **EXACT), case.fit(shifted, y, **EXACT), X, shifted)
+
+
+@cases("rbf", "laplacian", dtype="float64")
+def test_shift_keeps_the_model_in_float64(case):
+    X, y = case.data()
+    assert_same_model(case.fit(X, y), case.fit(X + 1000.0, y), rtol=1e-7)
+
+
+def scaled(case, s):
+    """Parameters with which ``s X`` is the problem that ``X`` is by default."""
+    return {
+        "rbf": {"gamma": 0.5 / s**2},
+        "laplacian": {"gamma": 0.5 / s},
+        "poly": {"gamma": 0.5 / s**2},
+        "linear": {"C": 2.0 / s**2, "intercept_scaling": s},
+    }[case.kernel]
+
+
+@cases()
+def test_scale_by_a_power_of_two_keeps_every_bit(case):
+    X, y = case.data()
+    s = 0.125 if case.layout == "csr" else 4.0
+    a, b = case.fit(X, y), case.fit(s * X, y, **scaled(case, s))
+    assert_array_equal(counts_of(a), counts_of(b))
+    assert_array_equal(a.objective_, b.objective_)
+    assert_array_equal(a.duality_gap_, b.duality_gap_)
+    assert_array_equal(decisions(a, case.rows(X)), decisions(b, case.rows(s * X)))
+
+
+@cases()
+def test_scale_by_three_keeps_certificate_and_decisions(case):
+    X, y = case.data()
+    a, b = case.fit(X, y, **EXACT), case.fit(3 * X, y, **scaled(case, 3.0), **EXACT)
+    assert_agree(case, a, b, X, 3 * X)
+
+
+# --- rows and types -------------------------------------------------------------------------------
+
+
+@cases()
+def test_order_of_the_rows_keeps_certificate_and_decisions(case):
+    X, y = case.data()
+    order = np.random.default_rng(0).permutation(y.size)
+    assert_agree(case, case.fit(X, y, **EXACT), case.fit(X[order], y[order], **EXACT), X)
+
+
+@cases(dtype="float32")
+def test_float32_and_float64_certify_the_same(case):
+    X, y = case.data()
+    other = case._replace(dtype="float64")
+    assert_agree(case, case.fit(X, y, **EXACT), other.fit(X, y, **EXACT), X, other=other)
+
+
+FAR = pytest.mark.parametrize("far", [0.0, 200.0, 1000.0])
+
+
+@FAR
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_certificate_far_from_the_mean_is_that_of_the_model(dtype, layout, far):
+    """As recomputed from its coefficients by direct differences."""
+    X, y = far_clusters(far)
+    clf = Case("rbf", dtype, layout, 2).fit(X, y, gamma=1.0, C=10.0, polish=True, tol=1e-3)
+    truth = true_objectives(clf, X, y)
+    assert_allclose(clf.objective_, truth, rtol=1e-4)
+    assert interval(clf)[0] <= truth * (1 + 1e-9)
+
+
+@FAR
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_float32_far_from_the_mean_certifies_what_float64_does(layout, far):
+    X, y = far_clusters(far)
+    options = {"gamma": 1.0, "C": 10.0, "polish": True, "tol": 1e-4}
+    a, b = (Case("rbf", t, layout, 2).fit(X, y, **options) for t in ("float32", "float64"))
+    assert_overlap(a, b, 1e-5)
+
+
+@cases(layout="csr")
+def test_sparse_and_dense_rows_certify_the_same(case):
+    X, y = case.data()
+    other = case._replace(layout="dense")
+    assert_agree(case, case.fit(X, y, **EXACT), other.fit(X, y, **EXACT), X, other=other)
+
+
+# --- predictions ----------------------------------------------------------------------------------
+
+
+def assert_same_in_parts(clf, rows, atol):
+    """To rounding: a product of another shape may sum in another order."""
+    whole = decisions(clf, rows)
+    for size in (1, 63, 64):
+        part = decisions(clf, rows[:size])
+        assert_allclose(part, whole[:size], rtol=0, atol=atol, err_msg=f"{size} rows")
+
+
+def many_rows(kernel, layout):
+    # scikit-learn's distances of sparse rows are slow.
+    return 100 if (kernel, layout) == ("laplacian", "csr") else 1000
+
+
+@cases()
+def test_predictions_in_parts_are_those_of_the_whole(case):
+    X, y = case.data()
+    clf = case.fit(X, y)
+    rows = case.rows(np.resize(X, (many_rows(case.kernel, case.layout), X.shape[1])))
+    largest = np.abs(decisions(clf, rows)).max()
+    assert_same_in_parts(clf, rows, atol=case.rounding * largest)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("center", [0.0, 100.0, 10_000.0])
+def test_predictions_of_float64_rows_by_a_float32_model_do_not_depend_on_their_number(
+    kernel, center, layout
+):
+    rng = np.random.default_rng(0)
+    X = center + rng.normal(size=(many_rows(kernel, layout), 5))
+    case = Case(kernel, "float32", layout, 2)
+    clf = case.fit(X[:90], X[:90, 0] > center, gamma=0.5)
+    assert_same_in_parts(clf, sparse.csr_array(X) if layout == "csr" else X, atol=1e-4)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@cases(dtype="float32", layout="dense", n_classes=3)
+def test_rows_of_another_type_are_predicted_alike(case, layout):
+    """What either type holds exactly, and the model of either."""
+    X, y = case.data()
+    one, other = (case._replace(layout=layout, dtype=t) for t in ("float32", "float64"))
+    for fitted, asked in ((one, other), (other, one)):
+        clf = fitted.fit(X, y)
+        expected = decisions(clf, fitted.rows(X))
+        atol = 1e-5 * np.abs(expected).max()
+        assert_allclose(decisions(clf, asked.rows(X)), expected, rtol=0, atol=atol)
+
+
+# --- weights and labels ---------------------------------------------------------------------------
+
+
+@cases()
+def test_weights_of_two_are_no_weights_for_the_same_lam(case):
+    X, y = case.data()
+    a, b = case.fit(X, y, lam=0.01), case.fit(X, y, np.full(y.size, 2.0), lam=0.01)
+    assert_same_model(a, b)
+
+
+@cases()
+def test_weights_of_two_are_twice_the_c(case):
+    X, y = case.data()
+    assert_same_model(case.fit(X, y, C=4.0), case.fit(X, y, np.full(y.size, 2.0)), rtol=1e-12)
+
+
+@cases()
+def test_weight_of_zero_is_absence(case):
+    X, y = case.data()
+    kept = np.arange(y.size) % 5 != 0
+    a, b = case.fit(X[kept], y[kept]), case.fit(X, y, kept.astype(float))
+    assert_array_equal(counts_of(b)[..., kept], counts_of(a))
+    assert not counts_of(b)[..., ~kept].any()
+    assert_allclose(b.objective_, a.objective_, rtol=case.rounding)
+    expected = decisions(a, case.rows(X))
+    atol = case.rounding * np.abs(expected).max()
+    assert_allclose(decisions(b, case.rows(X)), expected, rtol=0, atol=atol)
+
+
+@cases()
+def test_class_weights_are_weights(case):
+    X, y = case.data()
+    by_class = {0: 0.5, 1: 3.0, 2: 1.0}
+    weight = np.array([by_class[label] for label in y])
+    by_class = {label: by_class[label] for label in np.unique(y)}
+    assert_same_model(case.fit(X, y, class_weight=by_class), case.fit(X, y, weight))
+
+
+@cases()
+def test_names_of_classes_do_not_matter(case):
+    X, y = case.data()
+    names = np.array(["ant", "bee", "cat"])
+    a, b = case.fit(X, y), case.fit(X, names[y])
+    assert_same_model(a, b)
+    assert_array_equal(b.predict(case.rows(X)), names[a.predict(case.rows(X))])
+
+
+@cases(n_classes=2)
+def test_swapped_classes_negate_the_decisions(case):
+    X, y = case.data()
+    a, b = case.fit(X, y), case.fit(X, 1 - y)
+    assert_array_equal(counts_of(a), counts_of(b))
+    assert_array_equal(a.objective_, b.objective_)
+    # Support vectors are grouped by class, so the sums come in another order.
+    to, fro = decisions(a, case.rows(X)), -decisions(b, case.rows(X))
+    assert_allclose(to, fro, rtol=0, atol=case.rounding * np.abs(to).max())
+
+
+@cases(n_classes=3)
+def test_permuted_classes_certify_the_same_pairs(case):
+    X, y = case.data()
+    a, b = case.fit(X, y, **EXACT), case.fit(X, np.array([2, 0, 1])[y], **EXACT)
+    # Pairs (0, 1), (0, 2), (1, 2) of the one are (2, 0), (2, 1), (0, 1) of the other.
+    to, sign = [1, 2, 0], [-1.0, -1.0, 1.0]
+    (low_a, high_a), (low_b, high_b) = interval(a), interval(b)
+    assert (low_a <= high_b[to] * (1 + case.rounding)).all()
+    assert (low_b[to] <= high_a * (1 + case.rounding)).all()
+    rows = case.rows(X)
+    difference = np.abs(decisions(a, rows) - sign * decisions(b, rows)[:, to])
+    assert (difference <= reach(a, X) + reach(b, X)[:, to] + 100 * case.rounding).all()
+
+
+# --- fits that go on ------------------------------------------------------------------------------
+
+
+@cases()
+def test_five_epochs_and_five_more_are_ten(case):
+    X, y = case.data()
+    # Each kind of average needs sums of its own: all come up with each kernel.
+    average = ["weighted", "suffix", None][CASES.index(case) % 3]
+    warm = case.estimator(warm_start=True, average=average)
+    warm.fit(case.rows(X), y).fit(case.rows(X), y)
+    once = case.fit(X, y, epochs=10, average=average)
+    assert_array_equal(warm.n_steps_, once.n_steps_)
+    assert_same_model(warm, once)
+
+
+@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
+def test_fits_that_go_on_do_not_depend_on_the_cache(cache):
+    X, y = Case("rbf", "float64", "dense", 2).data()
+    options = {"gamma": 0.5, "random_state": 0, "cache": cache}
+    warm = PegasosSVC(epochs=5, warm_start=True, **options).fit(X, y).fit(X, y)
+    assert_same_model(warm, PegasosSVC(epochs=10, **options).fit(X, y), rtol=1e-12)

@@ -1,0 +1,150 @@
+"""Memory, threads and tiles change what a fit costs, never its counts, even where margins tie."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from metamorphic_cases import counts_of, grid_blobs
+from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
+
+from kpegasos import PegasosSVC, make_problem, make_rows, pegasos
+
+N = 1100  # enough for a warm-up of the cached rows
+
+
+def same_rows_and_another():
+    """Margins that tie to the last bit, in numbers that binary floats round."""
+    X = np.zeros((N, 16))
+    X[:1080, 0] = 0.7
+    return X, np.arange(N) < 1080, 0.7 * 0.7 / 5
+
+
+def small_integers():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, size=(N, 3)).astype(float)
+    return X, X @ [1.0, -1.0, 1.0] + rng.integers(-2, 3, size=N) > 0, 2.0**-6
+
+
+def one_hot():
+    rng = np.random.default_rng(1)
+    column = rng.integers(16, size=N)
+    return np.eye(16)[column], rng.random(N) < column / 16, 2.0**-6
+
+
+def duplicates():
+    rng = np.random.default_rng(2)
+    which = rng.integers(6, size=N)
+    X = rng.normal(size=(6, 5))[which]
+    return X, (which % 2 == 0) ^ (rng.random(N) < 0.2), 1e-2
+
+
+DATA = {f.__name__: f for f in (same_rows_and_another, small_integers, one_hot, duplicates)}
+EXACT = ["small_integers", "one_hot"]
+VARIANTS = {
+    "precomputed": {"cache": "precomputed"},
+    "auto": {"cache": "auto"},
+    "cached, all rows": {"cache": "cached"},
+    "cached, the support": {"cache": "cached", "cache_mb": 6.0},
+    "cached, some rows": {"cache": "cached", "cache_mb": 1.0},
+    "streamed": {"cache": "streamed"},
+    "streamed, small tiles": {"cache": "streamed", "cache_mb": 2.0},
+}
+
+
+def fit(name, **parameters):
+    X, y, lam = DATA[name]()
+    options = {"kernel": "linear", "fit_intercept": False, "epochs": 2, "random_state": 0}
+    return PegasosSVC(**(options | {"lam": lam} | parameters)).fit(X, y)
+
+
+@cache
+def reference(name, **parameters):
+    return fit(name, cache="cached", **parameters)
+
+
+@pytest.mark.parametrize("average", ["weighted", None])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", DATA)
+def test_counts_do_not_depend_on_the_cache(name, variant, average):
+    expected = reference(name, average=average)
+    result = fit(name, average=average, **VARIANTS[variant])
+    assert_array_equal(counts_of(result), counts_of(expected))
+    assert_allclose(result.objective_, expected.objective_, rtol=1e-12)
+
+
+def test_counts_of_many_columns_do_not_depend_on_a_budget_that_holds_the_support():
+    X, y, lam = same_rows_and_another()
+    X = np.hstack((X, np.zeros((N, 768))))
+    options = {"kernel": "linear", "lam": lam, "fit_intercept": False, "cache": "cached"}
+    small, large = (
+        PegasosSVC(cache_mb=budget, epochs=2, random_state=0, **options).fit(X, y)
+        for budget in (6.0, 1024.0)
+    )
+    assert_array_equal(counts_of(small), counts_of(large))
+
+
+@pytest.mark.parametrize("parameters", [{"fit_intercept": True}, {"batch_size": 5}], ids=str)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", EXACT)
+def test_counts_of_exact_sums_do_not_depend_on_the_cache(name, variant, parameters):
+    expected = reference(name, **parameters)
+    result = fit(name, **parameters, **VARIANTS[variant])
+    assert_array_equal(counts_of(result), counts_of(expected))
+
+
+@pytest.mark.parametrize("gamma", [0.1, 2.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_counts_of_duplicated_rows_do_not_depend_on_the_cache(variant, dtype, gamma):
+    X, y, lam = duplicates()
+    options = {"lam": lam, "gamma": gamma, "epochs": 2, "random_state": 0}
+    expected = PegasosSVC(cache="cached", **options).fit(X.astype(dtype), y)
+    result = PegasosSVC(**options, **VARIANTS[variant]).fit(X.astype(dtype), y)
+    assert_array_equal(counts_of(result), counts_of(expected))
+
+
+@pytest.mark.parametrize("name", ["same_rows_and_another", *EXACT])
+@pytest.mark.parametrize(("tile", "draws"), [(1, 128), (16, 128), (256, 50), (17, 10_000)])
+def test_counts_do_not_depend_on_tiles(name, tile, draws, monkeypatch):
+    from kpegasos.utils import tuning
+
+    expected = reference(name)
+    monkeypatch.setattr(tuning, "TILE_ROWS", tile)
+    monkeypatch.setattr(tuning, "WARMUP_DRAWS", draws)
+    for source in ("cached", "streamed"):
+        assert_array_equal(counts_of(fit(name, cache=source)), counts_of(expected))
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("source", ["precomputed", "cached", "streamed"])
+def test_counts_do_not_depend_on_threads_of_blas(name, source):
+    expected = fit(name, cache=source)
+    with threadpool_limits(limits=1):
+        assert_array_equal(counts_of(fit(name, cache=source)), counts_of(expected))
+
+
+@pytest.mark.parametrize("source", ["auto", "cached", "streamed"])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_model_of_three_classes_does_not_depend_on_threads(n_jobs, source):
+    X, y = grid_blobs(3, N)
+    options = {"kernel": "linear", "lam": 2.0**-6, "epochs": 2, "random_state": 0, "cache": source}
+    expected = PegasosSVC(**options).fit(X, y)
+    result = PegasosSVC(n_jobs=n_jobs, cache_mb=200.0, **options).fit(X, y)
+    assert_array_equal(counts_of(result), counts_of(expected))
+    assert_array_equal(result.dual_coef_, expected.dual_coef_)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_counts_do_not_depend_on_where_a_run_was_interrupted(name):
+    """Margins tie at the seams too."""
+    X, y, lam = DATA[name]()
+    problem = make_problem(np.where(y, 1, -1), lam)
+    options = {"random_state": 0, "checkpoints": None}
+    rows = [make_rows(X, "linear", cache="cached") for _ in range(2)]
+    whole = pegasos(problem, rows[0], n_steps=2 * N, **options)
+    part = pegasos(problem, rows[1], n_steps=700, **options)
+    part = pegasos(problem, rows[1], n_steps=2 * N - 700, state=part.state, **options)
+    assert_array_equal(part.alpha, whole.alpha)

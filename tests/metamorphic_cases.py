@@ -1,0 +1,233 @@
+"""Small problems, the estimators they are given to, and an oracle for certificates.
+
+The oracle imports nothing of the package: kernels by direct differences in float64, the objective
+from the fitted coefficients, and the optimum by an interior point method.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
+
+KERNELS: dict[str, dict[str, float]] = {
+    "rbf": {"gamma": 0.5},
+    "laplacian": {"gamma": 0.5},
+    "poly": {"gamma": 0.5, "coef0": 1.0, "degree": 3},
+    "linear": {},
+}
+#: Relative errors that kernel values of a type may bring into an objective.
+ROUNDING = {"float32": 1e-5, "float64": 1e-9}
+
+
+class Case(NamedTuple):
+    """An estimator and a kind of data."""
+
+    kernel: str
+    dtype: str
+    layout: str
+    n_classes: int
+    primal: bool = False
+
+    def __str__(self) -> str:
+        estimator = "LinearPegasosSVC" if self.primal else f"PegasosSVC-{self.kernel}"
+        return f"{estimator}-{self.dtype}-{self.layout}-{self.n_classes}"
+
+    @property
+    def rounding(self) -> float:
+        return ROUNDING[self.dtype]
+
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """Dense float64 rows that float32 holds exactly, also 1,000 away, and their labels."""
+        return grid_blobs(self.n_classes)
+
+    def rows(self, X: np.ndarray) -> Any:
+        """The same numbers in the layout and type of the case."""
+        X = X.astype(self.dtype)
+        return sparse.csr_array(X) if self.layout == "csr" else X
+
+    def estimator(self, **parameters: Any) -> Any:
+        common = {"C": 2.0, "epochs": 5, "random_state": 0}
+        if self.primal:
+            return LinearPegasosSVC(**(common | parameters))
+        return PegasosSVC(**(common | {"kernel": self.kernel} | KERNELS[self.kernel] | parameters))
+
+    def fit(self, X: np.ndarray, y: np.ndarray, weight: Any = None, **parameters: Any) -> Any:
+        return self.estimator(**parameters).fit(self.rows(X), y, weight)
+
+
+CASES = [
+    *(Case(*parts) for parts in product(KERNELS, ROUNDING, ("dense", "csr"), (2, 3))),
+    *(Case("linear", *parts, True) for parts in product(ROUNDING, ("dense", "csr"), (2, 3))),
+]
+
+
+def grid_blobs(n_classes: int, n_samples: int = 90) -> tuple[np.ndarray, np.ndarray]:
+    """Overlapping classes whose features are multiples of 1/64."""
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(n_samples) % n_classes
+    centers = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [-0.5, -1.0, 0.5]])
+    X = centers[y] + rng.normal(scale=0.8, size=(n_samples, 3))
+    return np.round(64 * X) / 64, y
+
+
+def far_clusters(far: float, n_samples: int = 600) -> tuple[np.ndarray, np.ndarray]:
+    """A disc in a ring, twice, ``2 far`` apart; float32 numbers as float64."""
+    rng = np.random.default_rng(0)
+    side = rng.integers(2, size=n_samples)
+    Z = rng.normal(size=(n_samples, 2))
+    X = (Z + far * (2 * side[:, None] - 1)).astype(np.float32).astype(np.float64)
+    return X, (np.hypot(*Z.T) < 1.18).astype(int)
+
+
+# --- the oracle -----------------------------------------------------------------------------------
+
+
+def kernel_values(clf: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``K(A, B) + B²`` of an estimator's kernel, by direct differences in float64."""
+    kernel = getattr(clf, "kernel", "linear")
+    if kernel == "rbf":
+        values = np.exp(-clf.gamma * cdist(A, B, "sqeuclidean"))
+    elif kernel == "laplacian":
+        values = np.exp(-clf.gamma * cdist(A, B, "cityblock"))
+    elif kernel == "poly":
+        values = (clf.gamma * (A @ B.T) + clf.coef0) ** clf.degree
+    else:
+        assert kernel == "linear"
+        values = A @ B.T
+    return values + (clf.intercept_scaling**2 if clf.fit_intercept else 0.0)
+
+
+class PairProblem(NamedTuple):
+    """A pair of classes: kernel values, labels ±1, weights of mean one, λ and coefficients."""
+
+    kernel: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    lam: float
+    coef: np.ndarray
+
+
+def pair_problems(clf: Any, X: np.ndarray, y: np.ndarray, weight: Any = None) -> list[PairProblem]:
+    """What each pair of a fitted estimator solved, and the coefficients that it found."""
+    X = np.asarray(X, dtype=np.float64)
+    weight = np.ones(y.size) if weight is None else np.asarray(weight, dtype=np.float64)
+    coefs = np.zeros((clf.classes_.size - 1, y.size))
+    coefs[:, clf.support_] = clf.dual_coef_
+    pairs = list(combinations(range(clf.classes_.size), 2))
+    problems = []
+    for (i, j), lam in zip(pairs, np.atleast_1d(clf.lam_), strict=True):
+        first, second = y == clf.classes_[i], y == clf.classes_[j]
+        members = np.flatnonzero((first | second) & (weight > 0))
+        # SVC's layout: row j - 1 of a vector of class i, row i of a vector of class j.
+        coef = np.where(first, coefs[j - 1], coefs[i])[members]
+        positive = (second if len(pairs) == 1 else first)[members]
+        problems.append(
+            PairProblem(
+                kernel_values(clf, X[members], X[members]),
+                np.where(positive, 1.0, -1.0),
+                weight[members] / weight[members].mean(),
+                float(lam),
+                coef,
+            )
+        )
+    return problems
+
+
+def objective(problem: PairProblem, coef: np.ndarray | None = None) -> float:
+    """``λ/2 ‖w‖²`` plus the weighted mean of the hinge losses."""
+    coef = problem.coef if coef is None else coef
+    margins = problem.kernel @ coef
+    losses = problem.weight * np.maximum(0.0, 1.0 - problem.y * margins)
+    return float(0.5 * problem.lam * (coef @ margins) + losses.mean())
+
+
+def true_objectives(clf: Any, X: np.ndarray, y: np.ndarray, weight: Any = None) -> np.ndarray:
+    """Objective of each pair's model, from its coefficients alone."""
+    return np.array([objective(problem) for problem in pair_problems(clf, X, y, weight)])
+
+
+def rounding_error(problem: PairProblem, dtype: str) -> float:
+    """What an objective may be off by: `ROUNDING`, and four times what rounded kernel values do.
+
+    Each value is off by half a unit in the last place at most, independently of the others, so the
+    errors add up as their squares do. With large C that is more than `ROUNDING` of the objective.
+    """
+    error = np.finfo(dtype).eps / 2
+    terms = problem.kernel * problem.coef
+    margins = np.sqrt((terms**2).sum(axis=1)).mean()
+    norm = np.sqrt(((problem.coef[:, None] * terms) ** 2).sum())
+    explained = 4 * error * (margins + 0.5 * problem.lam * norm)
+    return ROUNDING[dtype] * objective(problem) + float(explained)
+
+
+def reference_coef(problem: PairProblem) -> np.ndarray:
+    """Coefficients of (nearly) the optimum, by a primal-dual interior point method on the dual."""
+    signed, scale = problem.weight * problem.y, 1.0 / (problem.lam * problem.y.size)
+    hessian = scale * signed[:, None] * problem.kernel * signed
+    x = np.full(signed.size, 0.5)
+    low, high = np.ones_like(x), np.ones_like(x)
+    for _ in range(60):
+        mu = 0.1 * (x @ low + (1 - x) @ high) / (2 * x.size)
+        descent = problem.weight - hessian @ x + mu / x - mu / (1 - x)
+        step = np.linalg.solve(hessian + np.diag(low / x + high / (1 - x)), descent)
+        low_step = mu / x - low - low * step / x
+        high_step = mu / (1 - x) - high + high * step / (1 - x)
+        values = np.concatenate((x, 1 - x, low, high))
+        steps = np.concatenate((step, -step, low_step, high_step))
+        length = min(1.0, 0.99 / max(1e-300, float((-steps / values).max())))
+        x, low, high = x + length * step, low + length * low_step, high + length * high_step
+        if mu < 1e-14:
+            break
+    return scale * signed * np.clip(x, 0.0, 1.0)
+
+
+# --- what is compared -----------------------------------------------------------------------------
+
+
+def interval(clf: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where the fit says that the minimum of each pair lies."""
+    high = np.atleast_1d(clf.objective_)
+    return high - np.atleast_1d(clf.duality_gap_), high
+
+
+def assert_overlap(a: Any, b: Any, rounding: float) -> None:
+    """The certified intervals of two fits of the same problems share a point."""
+    (low_a, high_a), (low_b, high_b) = interval(a), interval(b)
+    low, high = np.maximum(low_a, low_b), np.minimum(high_a, high_b)
+    assert (low <= high * (1 + rounding)).all(), f"{interval(a)} and {interval(b)} are disjoint"
+
+
+def decisions(clf: Any, rows: Any) -> np.ndarray:
+    """Decisions of all pairs, of shape (n_samples, n_pairs)."""
+    clf.set_params(decision_function_shape="ovo")
+    return clf.decision_function(rows).reshape(rows.shape[0], -1)
+
+
+def reach(clf: Any, X: np.ndarray) -> np.ndarray:
+    """How far a decision of each pair may be from the optimum's: ``√(2 gap / λ) ‖φ(x)‖``."""
+    distance = np.sqrt(2 * np.atleast_1d(clf.duality_gap_) / np.atleast_1d(clf.lam_))
+    norms = np.array([kernel_values(clf, x[None], x[None])[0, 0] for x in X])
+    return np.sqrt(norms)[:, None] * distance
+
+
+def assert_same_model(a: Any, b: Any, rtol: float = 0.0) -> None:
+    """Two fits have the same counts, and the same numbers up to ``rtol``."""
+    np.testing.assert_array_equal(counts_of(a), counts_of(b))
+    np.testing.assert_array_equal(a.support_, b.support_)
+    for name in ("dual_coef_", "intercept_", "objective_", "duality_gap_"):
+        atol = rtol * float(np.abs(getattr(a, name)).max())
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=rtol, atol=atol, err_msg=name
+        )
+
+
+def counts_of(model):
+    """Violation counts as a dense array: they are sparse for more than two classes."""
+    alpha = model.alpha_
+    return alpha.toarray() if sparse.issparse(alpha) else alpha

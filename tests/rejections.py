@@ -1,0 +1,34 @@
+"""Assertions about bad input: one clear sentence that names the parameter, nothing fitted."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+
+
+def data(n_classes=2):
+    return make_blobs(60, centers=n_classes, n_features=3, random_state=0)
+
+
+def assert_nothing_fitted(clf):
+    assert [name for name in vars(clf) if name.endswith("_")] == []
+    with pytest.raises(NotFittedError):
+        clf.predict(np.zeros((1, 3)))
+
+
+def message_of(clf, X, y, method="fit", **arguments):
+    """The message of the ValueError that a fit raises; nothing may be left of the fit."""
+    with pytest.raises(ValueError, match=r"\S") as caught:
+        getattr(clf, method)(X, y, **arguments)
+    assert_nothing_fitted(clf)
+    return str(caught.value)
+
+
+def assert_rejected(clf, X, y, match, **arguments):
+    message = message_of(clf, X, y, **arguments)
+    assert re.search(match, message), message
+    # A sentence for people, not the leftovers of numpy or numba.
+    for word in ("broadcast", "out of bounds", "boolean index", "Traceback", "ufunc", "object is"):
+        assert word not in message

@@ -1,0 +1,67 @@
+"""Gram matrices: checked, only read, not copied."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from row_cases import Y, each_dtype, make_gram
+
+from kpegasos import make_problem, make_rows, pegasos
+from kpegasos.utils.validation import check_gram
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (3,), (2, 2, 2)], ids=str)
+def test_check_gram_not_square(shape):
+    with pytest.raises(ValueError, match=r"square kernel matrix, got shape \("):
+        make_rows(np.ones(shape), "precomputed")
+
+
+@pytest.mark.parametrize("n", [3, 600, 1100])
+@each_dtype
+def test_check_gram_not_symmetric(n, dtype):
+    K = np.eye(n, dtype=dtype)
+    K[n - 1, 0] = 1e-2
+    with pytest.raises(ValueError, match=r"symmetric kernel matrix, got entries .* by 0.01"):
+        make_rows(K, "precomputed")
+
+
+@each_dtype
+def test_check_gram_symmetric_to_rounding(dtype):
+    K = (1e3 * make_gram("rbf")).astype(dtype)
+    K[3, 5] *= 1 + 8 * np.finfo(dtype).eps
+    assert K[3, 5] != K[5, 3]
+    assert check_gram(K) is K
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [(1, 2), (2, 2)], ids=str)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_check_gram_not_finite(value, place):
+    """Such a matrix is no more symmetric than it is a kernel; margins would be NaN throughout."""
+    K = np.eye(4)
+    K[place] = K[place[::-1]] = value
+    with pytest.raises(ValueError, match="kernel='precomputed' expects X"):
+        check_gram(K)
+
+
+@pytest.mark.parametrize("kind", [list, np.int64, np.float16, bool])
+def test_check_gram_of_other_types(kind):
+    K = np.eye(4).tolist() if kind is list else np.eye(4).astype(kind)
+    checked = check_gram(K)
+    assert checked.dtype == np.float64
+    assert_array_equal(checked, np.eye(4))
+
+
+def test_gram_is_only_read():
+    """A matrix may be a memory map that nobody may write to, in either order."""
+    K = make_gram("rbf")
+    expected = pegasos(make_problem(Y, 0.1), make_rows(K.copy(), "precomputed"), random_state=0)
+    K.flags.writeable = False
+    for matrix in (K, np.asfortranarray(K)):
+        result = pegasos(make_problem(Y, 0.1), make_rows(matrix, "precomputed"), random_state=0)
+        assert_array_equal(result.alpha, expected.alpha)
+        assert_allclose(result.coef, expected.coef)
+
+
+def test_gram_float32_is_not_copied():
+    K = make_gram("rbf").astype(np.float32)
+    assert make_rows(K, "precomputed").gram is K

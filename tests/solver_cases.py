@@ -1,0 +1,161 @@
+"""Problem, rows and oracle of the solvers' tests: whatever serves the rows, the run is the same."""
+
+from functools import cache
+
+import naive
+import numpy as np
+import pytest
+from conftest import make_integers, stream
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from kpegasos import (
+    CachedRows,
+    GramRows,
+    KernelMatrix,
+    Linear,
+    Polynomial,
+    UncachedRows,
+    linear_rows,
+    make_problem,
+    pegasos,
+)
+from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.state import PegasosOptions
+from kpegasos.rows.budget import cached_mb_needed
+from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.stopping import Stopper
+
+DATA = make_integers()
+M = DATA.y.size
+#: Kernels that are integers on integers: ours, the oracle's name, the oracle's parameters.
+KERNELS = {
+    "linear": (Linear(), "linear", {}),
+    "poly": (Polynomial(1.0, 2, 1.0), "poly", {"gamma": 1.0, "degree": 2, "coef0": 1.0}),
+}
+
+
+def smallest_cache(values, **kwargs):
+    return CachedRows(values, cache_mb=cached_mb_needed(values), **kwargs)
+
+
+#: Every way to come by kernel rows; ``evicting`` holds 16 rows of 37.
+SOURCES = {
+    "precomputed": lambda values, **kw: GramRows.from_values(values, **kw),
+    "cached": CachedRows,
+    "cached_one_by_one": lambda values, **kw: CachedRows(values, tile_rows=1, **kw),
+    "cached_warm_up": lambda values, **kw: CachedRows(values, warmup_draws=4, **kw),
+    "evicting": smallest_cache,
+    "uncached": UncachedRows,
+    "uncached_small": lambda values, **kw: UncachedRows(values, tile_rows=5, **kw),
+}
+each_source = pytest.mark.parametrize("source", SOURCES)
+each_kernel = pytest.mark.parametrize("kernel", KERNELS)
+each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+each_average = pytest.mark.parametrize("average", AVERAGES)
+each_batch_size = pytest.mark.parametrize("batch_size", [1, 3, 16])
+every_rows = pytest.mark.parametrize("source", [*SOURCES, "dense", "csr"])
+
+
+def as_csr64(X):
+    X = sparse.csr_matrix(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+#: Ways to give the same rows.
+FORMATS = {
+    "csr": sparse.csr_matrix,
+    "csr_array": sparse.csr_array,
+    "csr_int64": as_csr64,
+    "csc": sparse.csc_matrix,
+    "float32": lambda X: X.astype(np.float32),
+    "csr_float32": lambda X: sparse.csr_matrix(X.astype(np.float32)),
+    "integers": lambda X: X.astype(np.int64),
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+}
+
+
+def make_kernel_rows(source, kernel="linear", X=DATA.X, **kwargs):
+    return SOURCES[source](KernelMatrix(KERNELS[kernel][0], X), **kwargs)
+
+
+def make_any_rows(source, **kwargs):
+    """Rows of the linear kernel by name of the source, feature rows among them."""
+    if source == "dense":
+        return linear_rows(DATA.X, **kwargs)
+    if source == "csr":
+        return linear_rows(sparse.csr_matrix(DATA.X), **kwargs)
+    return make_kernel_rows(source, **kwargs)
+
+
+def make_task(weighted=False):
+    return make_problem(DATA.y, DATA.lam, DATA.weight if weighted else None)
+
+
+def steps_for(batch_size):
+    """More than four epochs, and no whole number of them."""
+    return 4 * M // batch_size + 3
+
+
+@cache
+def exact_gram(kernel):
+    _, name, parameters = KERNELS[kernel]
+    return naive.gram(DATA.X, DATA.X, name, **parameters)
+
+
+@cache
+def by_the_book(kernel="linear", sampling="permutation", batch_size=1, weighted=False, **options):
+    draws = stream(M, steps_for(batch_size) * batch_size, sampling=sampling)
+    return naive.pegasos(
+        exact_gram(kernel),
+        DATA.y,
+        draws,
+        DATA.lam,
+        batch_size=batch_size,
+        weight=DATA.omega if weighted else None,
+        **options,
+    )
+
+
+@cache
+def true_optimum(weighted, offset=0.0):
+    weight = DATA.omega if weighted else None
+    return naive.optimum(exact_gram("linear"), DATA.y, DATA.lam, weight, offset=offset)[0]
+
+
+def run_pegasos(rows, batch_size=1, weighted=False, **options):
+    options = {"n_steps": steps_for(batch_size), "checkpoints": None, "random_state": 0} | options
+    return pegasos(make_task(weighted), rows, batch_size=batch_size, **options)
+
+
+def finished_run(task, rows, *, n_steps=None, epochs=None, **options):
+    """A `PegasosRun` at its end, evaluated there only."""
+    running = make_run(
+        task,
+        rows,
+        PegasosOptions(**options),
+        n_steps=n_steps,
+        epochs=epochs,
+        checkpoints=None,
+        tol=None,
+        seed=0,
+    )
+    while not running.finished:
+        running.advance(Stopper())
+    return running
+
+
+def noisy(n_samples=120, seed=0):
+    """Normal points of three features, labelled by a noisy line."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 3))
+    return X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=n_samples) > 0.3, 1, -1)
+
+
+def assert_same_result(a, b):
+    assert_array_equal(a.alpha, b.alpha)
+    assert_array_equal(a.coef, b.coef)
+    assert_array_equal(a.margins, b.margins)
+    assert (a.objective, a.intercept, a.n_steps) == (b.objective, b.intercept, b.n_steps)

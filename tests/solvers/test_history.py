@@ -1,0 +1,165 @@
+"""Records of a run, and why it ended: tolerance, deadline, monitor, Ctrl-C."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from solver_cases import (
+    DATA,
+    M,
+    assert_same_result,
+    by_the_book,
+    each_average,
+    every_rows,
+    exact_gram,
+    make_any_rows,
+    make_kernel_rows,
+    run_pegasos,
+)
+
+from kpegasos import Sigmoid, make_rows
+from kpegasos.solvers.stopping import Interrupted
+
+
+@every_rows
+@each_average
+def test_history_columns_are_consistent(source, average):
+    result = run_pegasos(
+        make_any_rows(source), 3, checkpoints="log", average=average, sampling="uniform"
+    )
+    history = result.history
+    assert (np.diff(history["dual_bound"]) >= 0).all()
+    assert (history["dual_bound"] >= 0).all()
+    assert (history["dual_bound"] <= history["objective_last"]).all()
+    gap = history["objective_average"] - history["dual_bound"]
+    assert_allclose(history["gap"], gap, rtol=1e-12, atol=1e-15)
+    assert_allclose(history["relative_gap"], gap / history["objective_average"], atol=1e-15)
+    for column in ("iteration", "epoch", "seconds", "kernel_evaluations", "cache_hits"):
+        assert (np.diff(history[column]) >= 0).all()
+    assert (np.diff(history["support_size"]) >= 0).all()
+    assert history["support_size"][-1] == np.count_nonzero(result.alpha)
+    if average is None:
+        assert_array_equal(history["objective_last"], history["objective_average"])
+    last = history.records[-1]
+    assert (result.objective, result.dual_bound) == (last.objective_average, last.dual_bound)
+    assert (result.gap, result.relative_gap) == (last.gap, last.relative_gap)
+
+
+def test_history_kernel_evaluations_and_hits():
+    n_uses = sum(by_the_book().counts)
+    n_support = np.count_nonzero(by_the_book().counts)
+
+    def last(source):
+        record = run_pegasos(make_any_rows(source)).history.records[-1]
+        return record.kernel_evaluations, record.cache_hits
+
+    assert last("precomputed") == (M * M, n_uses)
+    assert last("dense") == (0, 0)
+    # A row that stays is computed once; each use but its first is a hit.
+    assert last("cached_one_by_one") == (n_support * M, n_uses - n_support)
+    evaluations, hits = last("cached")
+    assert n_support * M <= evaluations <= M * M
+    assert hits == n_uses - n_support
+    evaluations, hits = last("evicting")
+    assert evaluations > M * M
+    assert 0 <= hits < n_uses - n_support
+    for source in ("uncached", "uncached_small"):
+        assert last(source)[0] > 0
+
+
+def test_history_evaluations_of_a_gram_matrix():
+    result = run_pegasos(make_rows(exact_gram("linear"), "precomputed"))
+    assert result.history["kernel_evaluations"][-1] == 0
+
+
+def test_history_of_an_indefinite_kernel():
+    result = run_pegasos(make_rows(DATA.X, Sigmoid(0.5, -1.0)), checkpoints="epoch")
+    for column in ("dual_bound", "gap", "relative_gap"):
+        assert np.isnan(result.history[column]).all()
+    assert np.isnan([result.dual_bound, result.gap, result.relative_gap]).all()
+    assert np.isfinite(result.history["objective_average"]).all()
+
+
+@every_rows
+def test_max_time_leaves_a_model(source):
+    result = run_pegasos(make_any_rows(source), n_steps=10**7, max_time=1e-9, checkpoints="epoch")
+    assert result.status == "max_time"
+    assert 1 <= result.n_steps < 10**7
+    assert len(result.history) >= 1
+    assert result.history["iteration"][-1] == result.n_steps
+    again = run_pegasos(make_any_rows(source), n_steps=result.n_steps)
+    assert_same_result(result, again)
+
+
+def test_max_time_can_be_resumed():
+    first = run_pegasos(make_kernel_rows("cached"), n_steps=10**7, max_time=1e-9)
+    second = run_pegasos(make_kernel_rows("cached"), n_steps=77, state=first.state)
+    assert second.status == "completed"
+    assert_same_result(second, run_pegasos(make_kernel_rows("cached"), n_steps=first.n_steps + 77))
+
+
+def test_monitor_stops():
+    seen = []
+
+    def monitor(running):
+        seen.append(running.state.steps)
+        return len(seen) == 3
+
+    result = run_pegasos(
+        make_kernel_rows("cached"), n_steps=100, checkpoints=[10, 20, 30, 40], monitor=monitor
+    )
+    assert seen == [10, 20, 30]
+    assert result.n_steps == 30
+    assert result.status not in ("completed", "running")
+    assert_same_result(result, run_pegasos(make_kernel_rows("cached"), n_steps=30))
+
+
+def test_monitor_sees_the_model():
+    models = []
+    run_pegasos(
+        make_kernel_rows("cached"),
+        n_steps=60,
+        checkpoints=[20, 60],
+        monitor=lambda running: models.append(running.result()),
+    )
+    for model, n_steps in zip(models, (20, 60), strict=True):
+        assert_same_result(model, run_pegasos(make_kernel_rows("cached"), n_steps=n_steps))
+
+
+def test_interrupt_is_raised_with_the_model():
+    """Ctrl-C used to be swallowed; now the script stops, and the exception holds the model."""
+    handler = signal.getsignal(signal.SIGINT)
+
+    def monitor(running):
+        if not running.finished:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match=r"stopped by Ctrl-C after \d+ steps") as caught:
+        run_pegasos(
+            make_kernel_rows("cached"), n_steps=10**7, checkpoints=[10, 10**7], monitor=monitor
+        )
+    result = caught.value.result
+    assert result.status == "interrupted"
+    assert 10 < result.n_steps < 10**7
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert_same_result(result, run_pegasos(make_kernel_rows("cached"), n_steps=result.n_steps))
+
+
+@every_rows
+@pytest.mark.parametrize("checkpoints", ["epoch", None, [50, 100, 400]])
+def test_tol_stops(source, checkpoints):
+    tol = 0.3
+    result = run_pegasos(make_any_rows(source), n_steps=10**5, tol=tol, checkpoints=checkpoints)
+    assert result.status == "tolerance"
+    assert result.n_steps < 10**5
+    assert result.relative_gap <= tol
+    assert (result.history["relative_gap"][:-1] > tol).all()
+
+
+def test_tol_out_of_reach():
+    result = run_pegasos(make_kernel_rows("cached"), n_steps=100, tol=1e-12)
+    assert result.status == "completed"
+    assert result.n_steps == 100
+    assert result.relative_gap > 1e-12

@@ -1,0 +1,75 @@
+"""Work on several threads: all of it, at once, and errors of any piece."""
+
+import multiprocessing
+import threading
+import time
+
+import pytest
+
+from kpegasos.utils.threads import available_threads, parallel_for, threads_for
+
+
+def test_available_threads_are_at_least_one():
+    assert available_threads() >= 1
+
+
+def test_threads_for_stays_in_its_bounds():
+    assert threads_for(0, 8) == 1
+    assert threads_for(1e20, 8) == 8
+
+
+@pytest.mark.parametrize("n_pieces", [1, 2, 7, 100])
+def test_parallel_for_does_every_piece_once(n_pieces):
+    done = []
+    parallel_for(lambda begin, end: done.append((begin, end)), [(i, -i) for i in range(n_pieces)])
+    assert sorted(done) == [(i, -i) for i in range(n_pieces)]
+
+
+def test_parallel_for_runs_pieces_at_the_same_time():
+    barrier = threading.Barrier(3, timeout=10)
+    parallel_for(lambda k: barrier.wait(), [(k,) for k in range(3)])
+
+
+@pytest.mark.parametrize("broken", [0, 1, 3])
+def test_parallel_for_raises_when_no_piece_is_running(broken):
+    running = []
+
+    def piece(k):
+        running.append(k)
+        time.sleep(0.01 * k)
+        running.remove(k)
+        if k == broken:
+            raise RuntimeError(f"broken piece {k}")
+
+    with pytest.raises(RuntimeError, match=f"broken piece {broken}"):
+        parallel_for(piece, [(k,) for k in range(4)])
+    assert running == []
+
+
+def test_parallel_for_inside_itself_ends():
+    """More pieces than the pool has threads, each of which waits for pieces of its own."""
+    done = []
+    parallel_for(
+        lambda i: parallel_for(lambda j: done.append((i, j)), [(j,) for j in range(3)]),
+        [(i,) for i in range(80)],
+    )
+    assert len(set(done)) == len(done) == 240
+
+
+def _in_a_child():
+    done = []
+    parallel_for(lambda k: done.append(k), [(k,) for k in range(3)])
+    raise SystemExit(0 if sorted(done) == [0, 1, 2] else 1)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_parallel_for_works_in_a_forked_child():
+    """The pool's threads do not live on in a child."""
+    parallel_for(lambda k: None, [(k,) for k in range(3)])
+    child = multiprocessing.get_context("fork").Process(target=_in_a_child)
+    child.start()
+    child.join(20)
+    if child.exitcode is None:
+        child.kill()
+    assert child.exitcode == 0
