@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import compute_class_weight
 
 from kpegasos.core.problem import Problem, make_problem
-from kpegasos.estimators._sklearn_compat import one_vs_rest_values
+from kpegasos.estimators._sklearn_compat import one_vs_rest_values, weights_by_class
 
 #: Weights and lam lie between this and its reciprocal, far from where squares overflow.
 SMALLEST = 1e-100
@@ -124,12 +123,7 @@ def class_weights(
     ValueError
         If a weight is not positive and finite.
     """
-    by_class: np.ndarray = compute_class_weight(
-        class_weight,
-        classes=classes,
-        y=y,
-        sample_weight=weight if class_weight == "balanced" else None,
-    )
+    by_class = weights_by_class(class_weight, classes, y, weight)
     if not (np.isfinite(by_class).all() and by_class.min() > 0):
         raise ValueError(
             f"class_weight must be positive and finite for every class, got "

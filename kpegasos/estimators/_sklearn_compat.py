@@ -7,10 +7,12 @@ elsewhere the estimators have no ``set_callbacks``, and the observers here have 
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
@@ -38,6 +40,7 @@ __all__ = [
     "fit_context",
     "one_vs_rest_values",
     "validate_parameters",
+    "weights_by_class",
 ]
 
 #: A call makes the fitted attributes of the model as it stands.
@@ -52,6 +55,23 @@ def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
             f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"
         )
     return weight
+
+
+def weights_by_class(
+    class_weight: Any, classes: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
+) -> np.ndarray:
+    """Weight of each class; "balanced" takes heed of the examples' weights."""
+    by_class: np.ndarray
+    if class_weight != "balanced" or sample_weight is None:
+        by_class = compute_class_weight(class_weight, classes=classes, y=y)
+    elif "sample_weight" in signature(compute_class_weight).parameters:
+        by_class = compute_class_weight(
+            class_weight, classes=classes, y=y, sample_weight=sample_weight
+        )
+    else:  # scikit-learn 1.6
+        totals = np.bincount(np.searchsorted(classes, y), sample_weight)
+        by_class = sample_weight.sum() / (classes.size * totals)
+    return by_class
 
 
 def one_vs_rest_values(second_wins: np.ndarray, values: np.ndarray, n_classes: int) -> np.ndarray:

@@ -151,7 +151,7 @@ def fit_dask(
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
         estimator.n_features_in_ = int(X.shape[1])
-        vars(estimator).pop("feature_names_in_", None)
+        estimator.__dict__.pop("feature_names_in_", None)
         online.install(estimator)
     return estimator
 

@@ -86,7 +86,7 @@ def test_hooks_get_data_and_weights(Estimator):
 
 @BOTH
 @pytest.mark.parametrize("checkpoints", ["epoch", "log", [10, 25], None])
-def test_hooks_follow_the_trace(Estimator, checkpoints):
+def test_hooks_follow_the_checkpoints(Estimator, checkpoints):
     X, y = data()
     recorder = Recorder()
     clf = (
@@ -94,7 +94,7 @@ def test_hooks_follow_the_trace(Estimator, checkpoints):
         .set_callbacks(recorder)
         .fit(X, y)
     )
-    # Without a checkpoints callbacks still come once an epoch (60 examples of a pair).
+    # Without checkpoints, callbacks still come once an epoch (60 examples of a pair).
     expected = 3 if checkpoints is None else len(clf.history_[0])
     assert recorder.events.count("begin checkpoint") == expected
     assert recorder.events.count("end checkpoint") == expected

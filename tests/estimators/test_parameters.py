@@ -35,7 +35,7 @@ def test_lam_of_pairs(Estimator):
 
 
 @BOTH
-def test_n_iter_and_batch_size(Estimator):
+def test_n_steps_and_batch_size(Estimator):
     X, y = two_classes(100)
     assert Estimator(n_steps=17, epochs=50).fit(X, y).n_steps_ == 17
     assert Estimator(epochs=2.5).fit(X, y).n_steps_ == 250
@@ -82,16 +82,16 @@ def test_intercept_is_a_constant_feature(Estimator, intercept_scaling):
         (None, []),
     ],
 )  # fmt: skip
-def test_trace(Estimator, checkpoints, expected):
+def test_checkpoints_are_recorded(Estimator, checkpoints, expected):
     X, y = two_classes(100)
     history = Estimator(n_steps=250, checkpoints=checkpoints, random_state=0).fit(X, y).history_
-    # Without a checkpoints only the end may be there.
+    # Without checkpoints only the end may be there.
     found = history["iteration"].tolist()
     assert found == expected or (checkpoints is None and found == [250])
 
 
 @BOTH
-def test_trace_changes_nothing(Estimator):
+def test_checkpoints_change_nothing(Estimator):
     X, y = two_classes(100)
     models = [
         Estimator(n_steps=333, checkpoints=t, random_state=0).fit(X, y)
@@ -125,7 +125,7 @@ def test_history_columns(Estimator):
 
 
 @BOTH
-def test_trace_costs_the_same_at_each_checkpoint(Estimator):
+def test_checkpoints_cost_the_same_each(Estimator):
     X, y = two_classes(20)
 
     def seconds(epochs):

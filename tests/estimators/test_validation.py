@@ -69,7 +69,7 @@ def test_kernel_parameter_is_named(name, value):
 @pytest.mark.parametrize(
     "checkpoints", [[0], [5, -1], [1.5], ["a"], [[1, 2], [3, 4]], [np.nan], [None]], ids=str
 )
-def test_trace_entries(Estimator, checkpoints):
+def test_checkpoints_entries(Estimator, checkpoints):
     X, y = data()
     assert_rejected(Estimator(checkpoints=checkpoints), X, y, "checkpoints")
 
