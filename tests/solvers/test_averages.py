@@ -23,6 +23,7 @@ from kpegasos import linear_rows, make_problem, pegasos
 from kpegasos.core.averaging import combination, suffix_start
 
 
+@pytest.mark.pure_python
 @each_source
 @each_average
 @each_batch_size
@@ -44,6 +45,7 @@ def test_average_coefficients(source, average, batch_size, weighted, projection)
     assert_array_equal(result.alpha != 0, np.array(expected.counts) != 0)
 
 
+@pytest.mark.pure_python
 @each_average
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 4, 7, 8, 9, 16, 31, 63, 64, 100])
 def test_average_at_every_length(average, n_steps):
