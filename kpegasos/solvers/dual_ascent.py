@@ -103,7 +103,7 @@ def sdca(
         while not ascent.finished:
             ascent.advance(stopper, tol)
     result = ascent.result()
-    if result.status == "interrupted":
+    if stopper.interrupted:  # maybe too late to cut the run short
         raise Interrupted(result)
     return result
 

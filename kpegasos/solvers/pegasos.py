@@ -321,6 +321,6 @@ def pegasos(
             if monitor is not None and monitor(run):
                 run.stop()
     result = run.result()
-    if result.status == "interrupted":
+    if stopper.interrupted:  # maybe too late to cut the run short
         raise Interrupted(result)
     return result

@@ -9,6 +9,8 @@ from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
 from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, UncachedRows, make_problem, pegasos
+from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.problem import primal
 from kpegasos.kernels import packed as packed_module
 from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.dual_ascent import WorkingSetAscent, polish, sdca
@@ -203,3 +205,16 @@ def test_polish_hears_a_deadline():
     result = polish(run, tol=1e-12, stopper=late)
     assert result.status == "max_time"
     assert 0 < result.relative_gap < 1
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("cache_mb", [1024.0, 2.5])
+def test_projection_with_large_c_has_the_objective_of_its_coefficients(average, cache_mb):
+    """Counts vanish while their stamps do not; margins used to leave the rows of those out."""
+    task = make_problem(np.where(SIGNS > 0, 1, -1), 1 / (1000 * SIGNS.size))
+    source = make_cached(cache_mb=cache_mb, intercept_scaling=1.0)
+    result = pegasos(task, source, epochs=1, projection=True, average=average, random_state=0)
+    margins = (RBF(2.0).block(MOONS, MOONS) + 1.0) @ result.coef
+    own = primal(margins, result.coef @ margins, task)
+    assert_allclose(result.objective, own, rtol=1e-9)
+    assert_allclose(result.margins, margins, rtol=1e-6, atol=1e-6 * np.abs(margins).max())

@@ -20,9 +20,9 @@ from solver_cases import (
 )
 
 from kpegasos import linear_rows, make_problem, pegasos
-from kpegasos.core.averaging import combination, suffix_start
 
 
+@pytest.mark.pure_python
 @each_source
 @each_average
 @each_batch_size
@@ -44,6 +44,7 @@ def test_average_coefficients(source, average, batch_size, weighted, projection)
     assert_array_equal(result.alpha != 0, np.array(expected.counts) != 0)
 
 
+@pytest.mark.pure_python
 @each_average
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 4, 7, 8, 9, 16, 31, 63, 64, 100])
 def test_average_at_every_length(average, n_steps):
@@ -68,16 +69,6 @@ def test_average_in_history_is_that_of_the_iterates(average):
             for t in points
         ]
         assert_allclose(history[column], expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("t", [*range(1, 40), 1023, 1024, 1025, 2**20])
-def test_suffix_start_by_the_book(t):
-    assert suffix_start(t) == naive.suffix_start(t)
-
-
-def test_average_unknown():
-    with pytest.raises(ValueError, match=r"average must be one of .*'mean'"):
-        combination("mean", 1, 1.0, 0.0, 1.0, 1)
 
 
 @each_source

@@ -45,6 +45,7 @@ def test_data_decides_every_way(kernel, batch_size):
     assert 1 in margins
 
 
+@pytest.mark.pure_python
 @each_kernel
 @each_source
 @each_sampling
@@ -58,6 +59,7 @@ def test_counts_exact(kernel, source, sampling, batch_size, B):
     assert result.n_steps == steps_for(batch_size)
 
 
+@pytest.mark.pure_python
 @each_kernel
 @each_source
 @each_batch_size
@@ -141,6 +143,7 @@ def test_random_state_object_gives_one_seed_a_call():
     assert not np.array_equal(first.alpha, second.alpha)
 
 
+@pytest.mark.pure_python
 def test_counts_exact_with_duplicate_draws():
     """An example that a batch holds twice counts twice, by the margin before the step."""
     draws = stream(3, 40, sampling="uniform", random_state=1)

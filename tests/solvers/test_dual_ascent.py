@@ -36,6 +36,7 @@ from kpegasos import (
 from kpegasos.solvers.dual_ascent import polish
 
 
+@pytest.mark.pure_python
 @every_rows
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("B", [0.0, 2.0])

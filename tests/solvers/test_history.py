@@ -1,13 +1,11 @@
-"""Records of a run, and why it ended: tolerance, deadline, monitor, Ctrl-C."""
-
-import os
-import signal
+"""Records of a run, and why it ended: tolerance, deadline, monitor."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import (
     DATA,
+    SOURCES,
     M,
     assert_same_result,
     by_the_book,
@@ -16,11 +14,11 @@ from solver_cases import (
     exact_gram,
     make_any_rows,
     make_kernel_rows,
+    make_task,
     run_pegasos,
 )
 
-from kpegasos import Sigmoid, make_rows
-from kpegasos.solvers.stopping import Interrupted
+from kpegasos import Sigmoid, make_rows, sdca
 
 
 @every_rows
@@ -67,6 +65,29 @@ def test_history_kernel_evaluations_and_hits():
     assert 0 <= hits < n_uses - n_support
     for source in ("uncached", "uncached_small"):
         assert last(source)[0] > 0
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_history_evaluations_of_nested_runs_add_up(source):
+    """A monitor that trains on the same rows pays for itself: no kernel value is counted twice."""
+    rows, inner = make_kernel_rows(source, "poly"), []
+
+    def monitor(running):
+        if not running.finished:
+            inner.append(run_pegasos(rows, n_steps=40, random_state=running.state.steps))
+            inner.append(sdca(make_task(), rows, max_epochs=2, random_state=running.state.steps))
+
+    checkpoints = [5, 30, 80, 150]
+    outer = run_pegasos(rows, n_steps=150, checkpoints=checkpoints, monitor=monitor)
+    runs = [outer, *inner]
+    assert len(runs) == 7
+    evaluations = [run.history["kernel_evaluations"][-1] for run in runs]
+    assert sum(evaluations) == rows.evaluations
+    assert evaluations[0] > 0
+    if source in ("cached_one_by_one", "evicting", "uncached", "uncached_small"):
+        assert max(evaluations[1:]) > 0  # the others have all rows by then
+    alone = run_pegasos(make_kernel_rows(source, "poly"), n_steps=150)
+    assert_array_equal(outer.alpha, alone.alpha)
 
 
 def test_history_evaluations_of_a_gram_matrix():
@@ -126,25 +147,6 @@ def test_monitor_sees_the_model():
     )
     for model, n_steps in zip(models, (20, 60), strict=True):
         assert_same_result(model, run_pegasos(make_kernel_rows("cached"), n_steps=n_steps))
-
-
-def test_interrupt_is_raised_with_the_model():
-    """Ctrl-C used to be swallowed; now the script stops, and the exception holds the model."""
-    handler = signal.getsignal(signal.SIGINT)
-
-    def monitor(running):
-        if not running.finished:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(Interrupted, match=r"stopped by Ctrl-C after \d+ steps") as caught:
-        run_pegasos(
-            make_kernel_rows("cached"), n_steps=10**7, checkpoints=[10, 10**7], monitor=monitor
-        )
-    result = caught.value.result
-    assert result.status == "interrupted"
-    assert 10 < result.n_steps < 10**7
-    assert signal.getsignal(signal.SIGINT) is handler
-    assert_same_result(result, run_pegasos(make_kernel_rows("cached"), n_steps=result.n_steps))
 
 
 @every_rows

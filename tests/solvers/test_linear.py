@@ -24,6 +24,7 @@ from solver_cases import (
 from kpegasos import FeatureRows, linear_rows, make_problem, pegasos
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("source", ["dense", "csr"])
 @each_sampling
 @each_batch_size
@@ -37,6 +38,7 @@ def test_linear_counts_exact(source, sampling, batch_size, B):
     assert_array_equal(result.alpha, expected.counts)
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("source", ["dense", "csr"])
 @each_average
 @pytest.mark.parametrize("projection", [False, True])

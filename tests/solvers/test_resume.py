@@ -45,6 +45,7 @@ def test_resume_anywhere(source, average, batch_size, cut):
     assert_same_result(second, whole)
 
 
+@pytest.mark.pure_python
 def test_resume_keeps_certificate_and_history():
     checkpoints = [10, 20, 30, 40, 50, 60]
     whole = run_pegasos(make_kernel_rows("cached"), n_steps=60, checkpoints=checkpoints)

@@ -1,0 +1,50 @@
+"""Averages of all iterates in closed form: coefficients against the sums they stand for."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kpegasos.core.averaging import (
+    AVERAGES,
+    LinearCombination,
+    combination,
+    has_clock_over_t,
+    suffix_start,
+)
+
+
+@pytest.mark.parametrize("t", [*range(1, 40), 1023, 1024, 1025, 2**20])
+def test_suffix_start_by_the_book(t):
+    assert suffix_start(t) == naive.suffix_start(t)
+
+
+def test_average_unknown():
+    with pytest.raises(ValueError, match=r"average must be one of .*'mean'"):
+        combination("mean", 1, 1.0, 0.0, 1.0, 1)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("t", [1, 2, 3, 8, 9, 40])
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_combination_is_the_sum_over_all_steps(average, t, shrinking):
+    """``q`` by increments, its stamped twin and a clock, against every iterate by itself."""
+    rng, lam, k = np.random.default_rng(t), 0.3, 4
+    q, stamped, iterates = np.zeros(3), np.zeros(3), []
+    scale, clock, prefixes = 1.0, 0.0, {0: np.zeros(3)}
+    for step in range(1, t + 1):
+        increment = rng.integers(-1, 2, size=3) / scale
+        q, stamped = q + increment, stamped + clock * increment
+        if shrinking:
+            scale *= rng.uniform(0.8, 1.0)  # a scale below 2^-10 is folded in
+        clock += scale / step if has_clock_over_t(average) else scale
+        iterates.append((scale * q / (lam * k * step)).tolist())
+        prefixes[step] = clock * q - stamped
+    prefix = prefixes[suffix_start(t)] if average == "suffix" else None
+    result = combination(average, t, scale, clock, lam, k).apply(q, stamped, prefix)
+    assert_allclose(result, naive.average(iterates, average), rtol=1e-12, atol=1e-14)
+
+
+def test_combination_without_stamps_needs_none():
+    """The last iterate keeps no second sum."""
+    assert LinearCombination(2.0, 0.0).apply(np.ones(3), np.empty(0)).tolist() == [2.0] * 3

@@ -1,0 +1,88 @@
+"""Polishing ends, whatever is asked for, and never returns a worse model than it began with."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_moons
+from solver_cases import finished_run
+
+from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, UncachedRows, make_problem
+from kpegasos.solvers.dual_ascent import polish
+from kpegasos.solvers.stopping import Stopper
+
+ROWS = {
+    "precomputed": GramRows.from_values,
+    "cached": CachedRows,
+    "uncached": UncachedRows,
+}
+
+
+class Countdown(Stopper):
+    """A deadline that comes when it is asked about for the n-th time."""
+
+    def __init__(self, questions):
+        super().__init__()
+        self.questions = questions
+
+    def reason(self):
+        self.questions -= 1
+        return "max_time" if self.questions < 0 else None
+
+
+def moons(n_samples, C, *, noise, seed=0, source="cached", dtype=np.float64, **options):
+    """A Pegasos run at its end."""
+    X, classes = make_moons(n_samples, noise=noise, random_state=seed)
+    task = make_problem(np.where(classes > 0, 1, -1), 1 / (C * n_samples))
+    values = KernelMatrix(RBF(2.0), X.astype(dtype))
+    return finished_run(task, ROWS[source](values), **options)
+
+
+@pytest.mark.parametrize("source", ROWS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("C", "tol"), [(0.01, 1e-17), (100.0, 1e-15)])
+def test_polish_ends_below_rounding(C, tol, dtype, source):
+    """A tolerance that rounding does not allow used to be asked for forever."""
+    run = moons(80, C, noise=0.3, seed=1, source=source, dtype=dtype, epochs=20)
+    begin = time.perf_counter()
+    result = polish(run, tol=tol)
+    assert time.perf_counter() - begin < 5
+    assert result.status in ("completed", "tolerance")
+    assert result.relative_gap < 1e-12
+    if C == 0.01 and dtype == np.float64:
+        assert result.status == "completed"  # the gap is a rounding error, and not 0
+
+
+@pytest.mark.parametrize("questions", [0, 1, 5, 20, 60])
+def test_polish_cut_short_returns_its_best_iterate(questions):
+    """With large C the objective swings; the last iterate used to be returned."""
+    run = moons(4000, 1e4, noise=0.25, epochs=5)
+    before = run.result().objective
+    result = polish(run, tol=1e-9, stopper=Countdown(questions))
+    assert result.status == "max_time"
+    assert result.objective == min(before, *result.history["objective_last"][1:])
+    if questions >= 20:
+        assert result.history["objective_last"][-1] > 1.2 * result.objective
+
+
+@pytest.mark.parametrize("max_time", [1e-9, 0.05, 0.2])
+def test_polish_with_a_deadline_is_never_worse_than_the_run(max_time):
+    run = moons(4000, 1e4, noise=0.25, epochs=5)
+    before = run.result().objective
+    result = polish(run, tol=1e-9, stopper=Stopper(max_time))
+    assert result.status == "max_time"
+    assert result.objective <= before
+
+
+@pytest.mark.parametrize("source", ROWS)
+def test_polish_returns_the_run_itself_where_that_is_better(source):
+    """The first iterate of an ascent may be worse than an average of many Pegasos iterates."""
+    run = moons(300, 100.0, noise=0.25, source=source, epochs=3000)
+    before = run.result()
+    result = polish(run, tol=1e-12, max_epochs=1, stopper=Countdown(0))
+    assert result.history["objective_last"][-1] > before.objective
+    assert result.objective == before.objective
+    assert_array_equal(result.coef, before.coef)
+    assert_array_equal(result.margins, before.margins)
+    assert result.intercept == before.intercept

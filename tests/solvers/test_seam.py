@@ -1,0 +1,270 @@
+"""The seam between solvers and rows: rows and solvers written outside the package fit together.
+
+`DenseRows` is a source of rows and `BatchSubgradient` a solver, and neither is known to the
+package. The driver gives both what it gives its own: history, certificate, result.
+"""
+
+import ast
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from solver_cases import (
+    DATA,
+    SOURCES,
+    M,
+    assert_same_result,
+    by_the_book,
+    each_average,
+    each_batch_size,
+    exact_gram,
+    finished_run,
+    make_kernel_rows,
+    make_task,
+    run_pegasos,
+    true_optimum,
+)
+
+import kpegasos
+from kpegasos import sdca
+from kpegasos.core.draws import IndexStream
+from kpegasos.core.state import STEPS, PegasosOptions, new_state
+from kpegasos.core.views import KernelView
+from kpegasos.rows.base import Evaluated, RowSource, run_loop
+from kpegasos.solvers.driver import SolverRun
+from kpegasos.solvers.dual_ascent import DualAscent, polish
+from kpegasos.solvers.stopping import Stopper
+
+
+class DenseRows(RowSource):
+    """Rows of a Gram matrix that numpy has computed; ``holds_rows`` shows them to working sets."""
+
+    def __init__(self, X, *, holds_rows):
+        super().__init__(X.shape[0], positive_definite=True)
+        self.K = X @ X.T
+        self.image_size = X.shape[0]
+        self.row_capacity = X.shape[0] if holds_rows else 0
+        everything = np.arange(X.shape[0])
+        ticks = np.zeros(X.shape[0], dtype=np.int64)
+        self.view = KernelView(self.K, everything, ticks, self.K.diagonal().copy(), 0.0)
+
+    def advance(self, algorithm, state, draws, stop, examples, parameters):
+        run_loop(algorithm, state, self.view, draws, stop, examples, parameters)
+
+    def ensure_rows(self, members, t):
+        return self.view
+
+    def evaluate(self, iterates, state, examples):
+        coefs = [iterate.coefficients(state) for iterate in iterates]
+        margins = [self.K @ (coef * examples.signed) for coef in coefs]
+        return [
+            Evaluated(coef, margin, float(coef * examples.signed @ margin))
+            for coef, margin in zip(coefs, margins, strict=True)
+        ]
+
+    def primal(self, evaluated, examples):
+        return None, 0.0
+
+    def image_of(self, evaluated):
+        return evaluated.margins
+
+    def images(self, columns):
+        return list((self.K @ columns).T.copy())
+
+
+class BatchSubgradient(SolverRun):
+    """Subgradient steps on all examples: Pegasos with a batch that holds every one of them."""
+
+    def __init__(self, problem, rows, n_steps):
+        options = PegasosOptions(batch_size=problem.y.size, average=None)
+        state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed=0)
+        super().__init__(problem, rows, state, IndexStream(rows.n_samples, "permutation", 0))
+        self.n_steps = n_steps
+
+    def _advance(self, stopper):
+        loop = self.state.loop
+        with self._on_account():
+            violating = np.ones(self.problem.y.size, dtype=bool)
+            if self.state.steps:
+                (evaluated,) = self.rows.evaluate(self._iterates(), loop, self._examples)
+                violating = self.problem.y * evaluated.margins < 1 - 1e-10
+            loop.alpha[violating] += 1
+            signed = loop.alpha * self._examples.signed
+            loop.image[:] = self.rows.images(signed[:, None])[0]
+            loop.counters[STEPS] += 1
+        return self._stop_reason(stopper)
+
+    def _iterates(self):
+        return [self.state.iterate(None)]
+
+    def _at_end(self):
+        return self.state.steps >= self.n_steps
+
+
+each_kind = pytest.mark.parametrize("holds_rows", [False, True])
+
+
+# --- rows from outside ---
+
+
+@pytest.mark.pure_python
+@each_kind
+@each_average
+@each_batch_size
+@pytest.mark.parametrize("projection", [False, True])
+def test_rows_from_outside_serve_pegasos(holds_rows, average, batch_size, projection):
+    options = {"average": average, "projection": projection, "checkpoints": "epoch"}
+    result = run_pegasos(DenseRows(DATA.X, holds_rows=holds_rows), batch_size, **options)
+    ours = run_pegasos(make_kernel_rows("precomputed"), batch_size, **options)
+    if not projection:
+        assert_array_equal(result.alpha, by_the_book(batch_size=batch_size).counts)
+    assert_array_equal(result.alpha, ours.alpha)
+    assert_array_equal(result.coef, ours.coef)
+    for column in ("iteration", "support_size", "cache_hits"):
+        assert_array_equal(result.history[column], ours.history[column])
+    for column in ("objective_last", "objective_average", "dual_bound", "gap"):
+        assert_allclose(result.history[column], ours.history[column], rtol=1e-9, atol=1e-12)
+    assert result.history["kernel_evaluations"][-1] == 0
+
+
+@each_kind
+def test_rows_from_outside_take_over_a_state(holds_rows):
+    """From rows that hold no margins, and back to them."""
+    state = run_pegasos(make_kernel_rows("uncached"), n_steps=30).state
+    state = run_pegasos(DenseRows(DATA.X, holds_rows=holds_rows), n_steps=50, state=state).state
+    result = run_pegasos(make_kernel_rows("uncached"), n_steps=71, state=state)
+    assert_array_equal(result.alpha, by_the_book().counts)
+
+
+@each_kind
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_from_outside_serve_dual_ascent(holds_rows, weighted):
+    """By single examples, and by working sets where they hold rows."""
+    task, rows = make_task(weighted), DenseRows(DATA.X, holds_rows=holds_rows)
+    best = true_optimum(weighted)
+    result = sdca(task, rows, tol=1e-7, random_state=0)
+    assert result.status == "tolerance"
+    assert_allclose(result.objective, best, rtol=2e-7)
+    assert result.dual_bound <= best + 1e-9
+    polished = polish(finished_run(task, rows, n_steps=60), tol=1e-7)
+    assert polished.status == "tolerance"
+    assert_allclose(polished.objective, best, rtol=2e-7)
+    assert polished.n_steps == 60
+
+
+def test_rows_from_outside_are_asked_for_no_more_than_they_have():
+    """What a source leaves out is refused in a sentence, or not needed."""
+
+    class Featureless(DenseRows):
+        images = RowSource.images
+        ensure_rows = RowSource.ensure_rows
+
+    rows = Featureless(DATA.X, holds_rows=False)
+    assert_array_equal(run_pegasos(rows).alpha, by_the_book().counts)
+    state = run_pegasos(make_kernel_rows("uncached"), n_steps=3).state
+    with pytest.raises(ValueError, match="state must come from a run on the same kind of rows"):
+        run_pegasos(rows, state=state)
+    with pytest.raises(NotImplementedError, match="Featureless holds no kernel rows"):
+        rows.ensure_rows(np.arange(2), 0)
+
+
+# --- a solver from outside ---
+
+
+def drive(run, tol=None):
+    while not run.finished:
+        run.advance(Stopper(), tol)
+    return run.result()
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("source", [*SOURCES, "outside"])
+def test_solver_from_outside_runs_on_any_rows(source):
+    outside = DenseRows(DATA.X, holds_rows=False)
+    rows = outside if source == "outside" else make_kernel_rows(source)
+    result = drive(BatchSubgradient(make_task(), rows, 25))
+    ours = run_pegasos(rows, M, n_steps=25, average=None, checkpoints=range(1, 26))
+    assert_array_equal(result.alpha, ours.alpha)
+    assert_allclose(result.coef, ours.coef, rtol=1e-12)
+    assert_allclose(result.margins, ours.margins, rtol=1e-12, atol=1e-12)
+    # History, certificate and status come from the driver.
+    assert result.status == "completed"
+    assert_array_equal(result.history["iteration"], np.arange(1, 26))
+    assert_array_equal(result.history["epoch"], np.arange(1, 26))
+    for column in ("objective_last", "dual_bound", "relative_gap", "support_size"):
+        assert_allclose(result.history[column], ours.history[column], rtol=1e-9, atol=1e-12)
+    assert result.gap == result.history["gap"][-1]
+    coef = result.coef
+    assert_allclose(
+        result.objective, naive.primal(coef, exact_gram("linear"), DATA.y, DATA.lam), rtol=1e-9
+    )
+
+
+def test_solver_from_outside_stops_at_a_tolerance():
+    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
+    result = drive(run, tol=0.1)
+    assert result.status == "tolerance"
+    assert result.relative_gap <= 0.1 < result.history["relative_gap"][-2]
+    assert result.objective - true_optimum(False) <= result.gap
+
+
+def test_solver_from_outside_hears_a_stopper():
+    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
+    stopper = Stopper()
+    stopper.interrupt()
+    while not run.finished:
+        run.advance(stopper)
+    assert run.result().status == "interrupted"
+    assert 1 <= run.state.steps < 10**3
+    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
+    run.advance(Stopper())
+    run.stop()
+    assert (run.result().status, run.result().n_steps) == ("stopped", 1)
+
+
+@pytest.mark.parametrize("source", ["precomputed", "cached", "evicting", "uncached"])
+def test_dual_ascent_in_another_order(source):
+    """Cyclic coordinate ascent is the same class with another stream."""
+    task, rows = make_task(), make_kernel_rows(source)
+    state = new_state(M, rows.image_size, PegasosOptions(average=None), task.lam, seed=0)
+    cyclic = IndexStream(M, lambda rng, n_samples: np.arange(n_samples), 0)
+    result = drive(DualAscent(task, rows, state, max_epochs=300, stream=cyclic), tol=1e-7)
+    assert result.status == "tolerance"
+    assert_allclose(result.objective, true_optimum(False), rtol=2e-7)
+    again = new_state(M, rows.image_size, PegasosOptions(average=None), task.lam, seed=99)
+    repeated = drive(DualAscent(task, rows, again, max_epochs=300, stream=cyclic), tol=1e-7)
+    assert_same_result(repeated, result)
+
+
+# --- the source code ---
+
+
+def row_kinds():
+    """Names of all classes of rows in the package."""
+    names, classes = set(), [RowSource]
+    while classes:
+        for kind in classes.pop().__subclasses__():
+            classes.append(kind)
+            if kind.__module__.startswith("kpegasos."):
+                names.add(kind.__name__)
+    return names
+
+
+SOLVERS = sorted((Path(kpegasos.__file__).parent / "solvers").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.name)
+def test_solvers_know_no_kind_of_rows(path):
+    """Solvers see `RowSource` only; the pass over chunks is for feature rows by its nature."""
+    assert row_kinds() >= {"KernelSource", "GramRows", "CachedRows", "UncachedRows", "FeatureRows"}
+    tree = ast.parse(path.read_text())
+    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    named |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    named |= {node.name for node in ast.walk(tree) if isinstance(node, ast.alias)}
+    if path.name != "online.py":
+        assert not named & row_kinds()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "type"):
+            assert "rows" not in ast.unparse(node.args[0]).split(".")

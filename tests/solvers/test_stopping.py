@@ -1,0 +1,65 @@
+"""Deadlines and slices: when a run is asked to stop, and how soon it hears of it."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+from kpegasos.solvers.stopping import Stopper, TimeSlicer, interruptible
+from kpegasos.utils import tuning
+
+
+def test_stopper_reasons():
+    """Ctrl-C comes before the deadline, and neither is no reason."""
+    assert Stopper().reason() is None
+    assert Stopper(1e3).reason() is None
+    late = Stopper(0.0)
+    assert late.reason() == "max_time"
+    late.interrupt()
+    assert late.reason() == "interrupted"
+
+
+def test_stopper_split_shares_the_flag_and_the_time():
+    whole = Stopper(100.0)
+    part = whole.split(4)
+    left = part.deadline - time.perf_counter()
+    assert left == pytest.approx(25.0, abs=0.5)
+    part.interrupt()
+    assert whole.interrupted
+    assert Stopper().split(3).deadline is None
+    assert Stopper(-5.0).split(2).reason() == "max_time"
+
+
+def test_time_slicer_follows_the_clock():
+    """Twice as long after a short slice, half as long after a slow one, within limits."""
+    slicer = TimeSlicer(1000)
+    slicer.done(1000, 0.0)
+    assert slicer.draws == 2000
+    slicer.done(10, 0.0)  # ended early, at a checkpoint
+    assert slicer.draws == 2000
+    slicer.done(2000, 1.5 * tuning.SLICE_SECONDS)
+    assert slicer.draws == 2000
+    slicer.done(2000, 3 * tuning.SLICE_SECONDS)
+    assert slicer.draws == 1000
+    for _ in range(60):
+        slicer.done(slicer.draws, 1.0)
+    assert slicer.draws == tuning.FEWEST_DRAWS
+    for _ in range(60):
+        slicer.done(slicer.draws, 0.0)
+    assert slicer.draws == tuning.MOST_DRAWS
+
+
+def test_interruptible_leaves_other_threads_alone():
+    """Signals are the main thread's; elsewhere a deadline still counts."""
+    seen = []
+
+    def work():
+        before = signal.getsignal(signal.SIGINT)
+        with interruptible(Stopper(0.0)) as stopper:
+            seen.append((signal.getsignal(signal.SIGINT) is before, stopper.reason()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(True, "max_time")]
