@@ -10,7 +10,6 @@ import platform
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import kpegasos
 from experiments._catalog import ROOT, Experiment
 
 #: Functions of an experiment that its results do not depend on.
@@ -84,9 +84,8 @@ def why_stale(experiment: Experiment, meta: dict[str, Any]) -> str:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that the results depend on."""
     names = ["numpy", "numba", "scipy", "scikit-learn"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return {
-        "kpegasos": project["version"],  # of this checkout, installed or not
+        "kpegasos": kpegasos.__version__,
         "python": platform.python_version(),
         **{name: importlib.metadata.version(name) for name in names},
     }

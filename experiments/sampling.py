@@ -48,7 +48,8 @@ def _one_permutation(seed: int) -> Callable[[np.random.Generator, int], np.ndarr
     return lambda rng, n_samples: np.random.default_rng(seed).permutation(n_samples)
 
 
-def _sampling(name: str, seed: int) -> Any:
+def sampling_of(name: str, seed: int) -> Any:
+    """What `pegasos` takes for a sampling of the paper."""
     if name == "one permutation":
         return _one_permutation(seed)
     return "uniform" if name == "independent draws" else "permutation"
@@ -67,7 +68,7 @@ def _curves(name: str, sampling: str, epochs: list[float], seeds: int) -> dict[s
             rows,
             n_steps=steps[-1],
             checkpoints=steps,
-            sampling=_sampling(sampling, seed),
+            sampling=sampling_of(sampling, seed),
             random_state=seed,
         ).history
         last.append(history["objective_last"])

@@ -10,6 +10,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
+from models import counts_of
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
@@ -225,9 +226,3 @@ def assert_same_model(a: Any, b: Any, rtol: float = 0.0) -> None:
         np.testing.assert_allclose(
             getattr(a, name), getattr(b, name), rtol=rtol, atol=atol, err_msg=name
         )
-
-
-def counts_of(model):
-    """Violation counts as a dense array: they are sparse for more than two classes."""
-    alpha = model.alpha_
-    return alpha.toarray() if sparse.issparse(alpha) else alpha

@@ -30,14 +30,14 @@ def integers(n_classes, n_per_class=32):
 EXACT = {"lam": 2.0**-6, "random_state": 0, "epochs": 5}
 
 
-def counts(clf):
+def counts_of(clf):
     """``alpha_`` as an array."""
     return clf.alpha_.toarray() if sparse.issparse(clf.alpha_) else clf.alpha_
 
 
 def assert_same_model(a, b, X):
     """The same counts and, exactly, the same decisions."""
-    np.testing.assert_array_equal(counts(a), counts(b))
+    np.testing.assert_array_equal(counts_of(a), counts_of(b))
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
     np.testing.assert_array_equal(a.objective_, b.objective_)
     np.testing.assert_array_equal(a.duality_gap_, b.duality_gap_)
@@ -45,7 +45,7 @@ def assert_same_model(a, b, X):
 
 def assert_close_model(a, b, X, Z=None, rtol=1e-9):
     """The same counts, and decisions up to rounding."""
-    np.testing.assert_array_equal(counts(a), counts(b))
+    np.testing.assert_array_equal(counts_of(a), counts_of(b))
     decisions = a.decision_function(X)
     np.testing.assert_allclose(
         decisions,

@@ -123,6 +123,9 @@ class RowSource(ABC):
     def prepare(self) -> None:  # noqa: B027
         """Have ``‖φ(x)‖²`` ready, which projection and dual ascent need."""
 
+    def check_lam(self, lam: float) -> None:  # noqa: B027
+        """Raise a ValueError where rounding forbids so little regularisation."""
+
     def look_ahead(self, done: int, batch_size: int) -> int:
         """How many draws beyond ``stop`` are of use when ``done`` draws have been made."""
         return 0
@@ -166,8 +169,8 @@ def run_loop(
             fold_scale(state)
 
 
-#: Largest error, relative to ``k(x, x)``, that adding ``B²`` in float64 may make.
-_MOST_LOST = 1e-6
+#: Largest error of a margin that adding ``B²`` in float64 may make.
+_MOST_LOST = 1e-3
 
 
 class KernelSource(RowSource):
@@ -185,25 +188,21 @@ class KernelSource(RowSource):
         super().__init__(n_samples, positive_definite)
         self.kernel_offset = float(intercept_scaling) ** 2
 
-    def check_intercept_scaling(self, diagonal: np.ndarray) -> None:
-        """Check that kernel values are not lost beside ``B²``.
+    def check_lam(self, lam: float) -> None:
+        """Check that margins keep their digits beside the constant feature.
 
-        Parameters
-        ----------
-        diagonal : ndarray of shape (n_samples,)
-            ``k(x, x)``.
+        A margin sums coefficients of up to ``1 / lam`` together, each times ``B²`` in float64.
 
         Raises
         ------
         ValueError
-            If they are.
+            If they do not.
         """
-        largest = float(np.abs(diagonal).max(initial=0.0))
-        most = (_MOST_LOST * largest / np.finfo(np.float64).eps) ** 0.5
-        if largest > 0.0 and self.kernel_offset**0.5 > most:
+        most = (_MOST_LOST * lam / np.finfo(np.float64).eps) ** 0.5
+        if self.kernel_offset**0.5 > most:
             raise ValueError(
-                f"intercept_scaling must be at most {most:.3g}, beside whose square kernel values "
-                f"up to {largest:.3g} keep their digits, got {self.kernel_offset**0.5:.3g} instead"
+                f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g}, or margins lose "
+                f"their digits beside its square, got {self.kernel_offset**0.5:.3g} instead"
             )
 
     @abstractmethod

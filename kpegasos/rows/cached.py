@@ -67,7 +67,6 @@ class CachedRows(KernelSource):
         pool: BufferPool | None = None,
     ) -> None:
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
-        self.check_intercept_scaling(values.diagonal)
         check_budget("cached", cached_mb_needed(values), cache_mb, values)
         tile_rows = tuning.TILE_ROWS if tile_rows is None else tile_rows
         warmup_draws = tuning.WARMUP_DRAWS if warmup_draws is None else warmup_draws

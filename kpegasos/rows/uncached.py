@@ -192,7 +192,6 @@ class UncachedRows(KernelSource):
         tile_rows: int | None = None,
     ) -> None:
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
-        self.check_intercept_scaling(values.diagonal)
         check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
         self._values = values
         self._scorer = DrawScorer(

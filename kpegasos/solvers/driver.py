@@ -78,6 +78,7 @@ class SolverRun(ABC):
         first: int = 0,
         history: History | None = None,
     ) -> None:
+        rows.check_lam(problem.lam)
         self.problem = problem
         self.rows = rows
         self.state = state

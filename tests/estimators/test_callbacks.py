@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from models import counts
+from models import counts_of
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -109,7 +109,7 @@ def test_model_is_that_without_callbacks(Estimator, n_classes, checkpoints):
     watched = clone(plain).set_callbacks(Recorder(), ScoringMonitor(scoring="accuracy"))
     plain.fit(X, y)
     watched.fit(X, y)
-    np.testing.assert_array_equal(counts(plain), counts(watched))
+    np.testing.assert_array_equal(counts_of(plain), counts_of(watched))
     np.testing.assert_array_equal(plain.decision_function(X), watched.decision_function(X))
     np.testing.assert_array_equal(plain.objective_, watched.objective_)
     if checkpoints == "epoch":
@@ -159,7 +159,7 @@ def test_stop_then_warm_start_goes_on(Estimator):
     clf.fit(X, y).set_callbacks()
     clf.set_params(epochs=2).fit(X, y)
     whole = Estimator(epochs=5, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(counts(clf), counts(whole))
+    np.testing.assert_array_equal(counts_of(clf), counts_of(whole))
     np.testing.assert_array_equal(clf.decision_function(X), whole.decision_function(X))
 
 

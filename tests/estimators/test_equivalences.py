@@ -3,7 +3,15 @@
 import joblib
 import numpy as np
 import pytest
-from models import BOTH, EXACT, assert_close_model, counts, four_classes, integers, with_duplicates
+from models import (
+    BOTH,
+    EXACT,
+    assert_close_model,
+    counts_of,
+    four_classes,
+    integers,
+    with_duplicates,
+)
 from scipy import sparse
 from sklearn.base import clone
 
@@ -18,7 +26,7 @@ def test_linear_kernel_equals_linear_estimator(n_classes, average, batch_size):
     common = {"average": average, "batch_size": batch_size, **EXACT}
     a = PegasosSVC(kernel="linear", **common).fit(X, y)
     b = LinearPegasosSVC(**common).fit(X, y)
-    np.testing.assert_array_equal(counts(a), counts(b))
+    np.testing.assert_array_equal(counts_of(a), counts_of(b))
     np.testing.assert_array_equal(a.support_, b.support_)
     np.testing.assert_array_equal(a.n_support_, b.n_support_)
     np.testing.assert_allclose(a.dual_coef_, b.dual_coef_, rtol=1e-12)

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from models import counts
+from models import counts_of
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
@@ -112,7 +112,7 @@ def test_ctrl_c_binary(clf):
     steps = {"n_steps": int(clf.n_steps_), "max_time": None}
     if clf.n_steps_ < 10**6:
         whole = type(clf)(**{**clf.get_params(), **steps}).fit(X, y)
-        np.testing.assert_array_equal(counts(whole), counts(clf))
+        np.testing.assert_array_equal(counts_of(whole), counts_of(clf))
 
 
 @BOTH

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from models import BOTH, EXACT, counts, four_classes, integers, two_classes
+from models import BOTH, EXACT, counts_of, four_classes, integers, two_classes
 from sklearn.base import clone
 
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC
@@ -89,8 +89,8 @@ def test_alpha_multiclass(Estimator):
     assert clf.alpha_.dtype == np.int64
     for number, (i, j) in enumerate(combinations(range(3), 2)):
         outside = (y != i) & (y != j)
-        assert not counts(clf)[number, outside].any()
-        assert counts(clf)[number, ~outside].any()
+        assert not counts_of(clf)[number, outside].any()
+        assert counts_of(clf)[number, ~outside].any()
 
 
 @BOTH

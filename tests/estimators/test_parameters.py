@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from models import BOTH, EXACT, assert_same_model, counts, four_classes, integers, two_classes
+from models import BOTH, EXACT, assert_same_model, counts_of, four_classes, integers, two_classes
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -63,7 +63,7 @@ def test_intercept_is_a_constant_feature(Estimator, intercept_scaling):
     a = Estimator(intercept_scaling=intercept_scaling, **kind, **EXACT).fit(X, y)
     Z = np.column_stack((X, np.full(y.size, intercept_scaling)))
     b = Estimator(fit_intercept=False, **kind, **EXACT).fit(Z, y)
-    np.testing.assert_array_equal(counts(a), counts(b))
+    np.testing.assert_array_equal(counts_of(a), counts_of(b))
     assert b.intercept_.tolist() == [0.0]
     assert a.intercept_[0] == pytest.approx(b.coef_[0, -1] * intercept_scaling, rel=1e-10)
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(Z), rtol=1e-9)
@@ -98,7 +98,7 @@ def test_checkpoints_change_nothing(Estimator):
         for t in ("epoch", "log", None)
     ]
     for model in models[1:]:
-        np.testing.assert_array_equal(counts(model), counts(models[0]))
+        np.testing.assert_array_equal(counts_of(model), counts_of(models[0]))
         np.testing.assert_allclose(model.objective_, models[0].objective_, rtol=1e-12)
 
 

@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
-from models import counts
+from models import counts_of
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -82,7 +82,7 @@ def assert_same_fit(a, b, X):
     fitted = {key for key in vars(a) if key.endswith("_")}
     assert fitted == {key for key in vars(b) if key.endswith("_")}
     for key in fitted - {"history_"}:
-        one, two = (counts(m) if key == "alpha_" else getattr(m, key) for m in (a, b))
+        one, two = (counts_of(m) if key == "alpha_" else getattr(m, key) for m in (a, b))
         np.testing.assert_array_equal(one, two, err_msg=key)
         assert np.asarray(one).dtype == np.asarray(two).dtype
     for one, two in zip(histories(a), histories(b), strict=True):
@@ -108,7 +108,7 @@ def test_round_trip_then_warm_start(name, n_classes, way, tmp_path):
     model = clone(MODELS[name]).set_params(epochs=20).fit(X, y)
     loaded = way(model, tmp_path / "model").fit(X, y)
     whole = clone(model).set_params(epochs=40).fit(X, y)
-    np.testing.assert_array_equal(counts(loaded), counts(whole))
+    np.testing.assert_array_equal(counts_of(loaded), counts_of(whole))
     np.testing.assert_array_equal(loaded.decision_function(X), whole.decision_function(X))
 
 

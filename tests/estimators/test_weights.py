@@ -5,7 +5,7 @@ import pytest
 from models import (
     BOTH,
     assert_same_model,
-    counts,
+    counts_of,
     integers,
     two_classes,
 )
@@ -25,8 +25,8 @@ def test_sample_weight_zero_is_removal(Estimator, n_classes):
     clf = Estimator(C=0.5, random_state=0, **({"gamma": 0.1} if Estimator is PegasosSVC else {}))
     a = clone(clf).fit(X, y, sample_weight=weight)
     b = clone(clf).fit(X[kept], y[kept], sample_weight=weight[kept])
-    np.testing.assert_array_equal(counts(a)[..., kept], counts(b))
-    assert not counts(a)[..., ~kept].any()
+    np.testing.assert_array_equal(counts_of(a)[..., kept], counts_of(b))
+    assert not counts_of(a)[..., ~kept].any()
     np.testing.assert_array_equal(np.flatnonzero(kept)[b.support_], a.support_)
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
 

@@ -21,12 +21,13 @@ def _table(name):
 
 
 def test_one_permutation_repeats_the_first_epoch():
-    fixed = sampling.OnePermutation(10, "permutation", 0)
-    fresh = IndexStream(10, "permutation", 0)
-    first = fresh.take(0, 10)
+    fixed = IndexStream(10, sampling.sampling_of("one permutation", 0), 0)
+    first = fixed.take(0, 10)
+    np.testing.assert_array_equal(np.sort(first), np.arange(10))
     np.testing.assert_array_equal(fixed.take(0, 30), np.tile(first, 3))
     np.testing.assert_array_equal(fixed.take(25, 35), np.roll(first, 5))
-    assert not np.array_equal(fresh.take(10, 20), first)
+    other = IndexStream(10, sampling.sampling_of("one permutation", 1), 0)
+    assert not np.array_equal(other.take(0, 10), first)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
-from kpegasos.core.state import PegasosOptions, returned_vector
+from kpegasos.core.state import PegasosOptions
 from kpegasos.datasets import make_text_like, make_toy
 from kpegasos.large.dask import fit_dask
 from kpegasos.solvers.online import advance_stream, merge_states, new_stream
@@ -86,7 +86,7 @@ def test_the_mean_of_states_has_the_mean_of_the_iterates(integers, average, proj
         for state in [*(s.state for s in streams), merged]:
             last = copy.copy(state)
             last.options = state.options._replace(average=kind)
-            vectors.append(returned_vector(last))
+            vectors.append(last.iterate(last.options.average).image(last.loop))
         np.testing.assert_allclose(
             vectors[-1], 0.75 * vectors[0] + 0.25 * vectors[1], rtol=1e-9, atol=1e-12
         )

@@ -9,13 +9,13 @@ from metamorphic_cases import (
     Case,
     assert_overlap,
     assert_same_model,
-    counts_of,
     decisions,
     far_clusters,
     interval,
     reach,
     true_objectives,
 )
+from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from metamorphic_cases import counts_of, grid_blobs
+from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
