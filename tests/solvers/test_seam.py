@@ -83,23 +83,23 @@ class BatchSubgradient(SolverRun):
         super().__init__(problem, rows, state, IndexStream(rows.n_samples, "permutation", 0))
         self.n_steps = n_steps
 
-    def _advance(self, stopper):
+    def advance_to_checkpoint(self, stopper):
         loop = self.state.loop
-        with self._on_account():
+        with self.on_account():
             violating = np.ones(self.problem.y.size, dtype=bool)
             if self.state.steps:
-                (evaluated,) = self.rows.evaluate(self._iterates(), loop, self._examples)
+                (evaluated,) = self.rows.evaluate(self.iterates(), loop, self.examples)
                 violating = self.problem.y * evaluated.margins < 1 - 1e-10
             loop.alpha[violating] += 1
-            signed = loop.alpha * self._examples.signed
+            signed = loop.alpha * self.examples.signed
             loop.image[:] = self.rows.images(signed[:, None])[0]
             loop.counters[STEPS] += 1
-        return self._stop_reason(stopper)
+        return None  # one step at a time: the driver asks the stopper in between
 
-    def _iterates(self):
+    def iterates(self):
         return [self.state.iterate(None)]
 
-    def _at_end(self):
+    def at_end(self):
         return self.state.steps >= self.n_steps
 
 
