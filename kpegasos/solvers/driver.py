@@ -144,7 +144,7 @@ class SolverRun(ABC):
         """
         reason = self.advance_to_checkpoint(stopper)
         ends = self.at_end() or reason is not None
-        if self.records_here() or ends:
+        if self.records_here() or ends or tol is not None:
             self.record()
         if tol is not None and self.history.records[-1].relative_gap <= tol:
             self.status = "tolerance"

@@ -274,7 +274,7 @@ class WorkingSetAscent(DualAscent):
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a few working sets."""
-        if self.state.best_dual - self._last_bound < 0.01 * self.history.records[-1].gap:
+        if self.state.best_dual - self._last_bound < 0.01 * self._gap():
             self._passes = min(2 * self._passes, tuning.MOST_PASSES)
         self._last_bound = self.state.best_dual
         loop = self.state.loop
@@ -297,9 +297,13 @@ class WorkingSetAscent(DualAscent):
 
     def record(self) -> None:
         """Add a record, and note whether the round has gained anything."""
-        before = self.history.records[-1].gap
+        before = self._gap()
         super().record()
-        self._idle_rounds = 0 if self.history.records[-1].gap < before else self._idle_rounds + 1
+        self._idle_rounds = 0 if self._gap() < before else self._idle_rounds + 1
+
+    def _gap(self) -> float:
+        """Gap of the last record; infinite before the first."""
+        return self.history.records[-1].gap if len(self.history) else np.inf
 
     def at_end(self) -> bool:
         """Whether all epochs are done, or nothing has been gained for some rounds."""

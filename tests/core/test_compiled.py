@@ -199,3 +199,42 @@ def test_edit_that_no_compiled_code_is_made_of_compiles_nothing(package_copy, tm
     after = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
     assert after["misses"] == 0
     assert after["alpha"] == before["alpha"]
+
+
+# --- views that the package does not define -------------------------------------------------------
+
+FOREIGN = """
+import json
+import elsewhere
+from kpegasos.core.loops import primal_steps
+elsewhere.test_view_of_a_fourth_kind_runs_the_same_loop()
+print(json.dumps({"signatures": len(primal_steps.signatures)}))
+"""
+
+
+def test_code_for_a_foreign_view_is_not_kept_for_processes_that_do_not_know_it(
+    cold_and_cache, tmp_path
+):
+    cold, cache = cold_and_cache
+    here = Path(__file__).parent
+    shutil.copy(here / "test_views.py", tmp_path / "elsewhere.py")
+    path = os.pathsep.join([str(tmp_path), str(here.parent), str(here.parents[1])])
+    found = in_fresh_process(FOREIGN, cache, PYTHONPATH=path)
+    assert found["signatures"] == 2  # the foreign view, and the Gram matrix it is held against
+    warm = in_fresh_process(FIT, cache)
+    assert warm["misses"] == 0
+    assert warm["alpha"] == cold["alpha"]
+
+
+def test_index_of_types_that_are_no_more_is_begun_anew(cold_and_cache, tmp_path):
+    """As an older version may leave one behind, which names classes that have moved since."""
+    cold, cache = cold_and_cache
+    old = tmp_path / "old"
+    shutil.copytree(cache, old)
+    for index in old.rglob("*.nbi"):
+        content = index.read_bytes()
+        index.write_bytes(content.replace(b"kpegasos.core.views", b"kpegasos.core.gone_"))
+    fresh = in_fresh_process(FIT, old)
+    assert fresh["alpha"] == cold["alpha"]
+    assert fresh["misses"] == cold["misses"]
+    assert in_fresh_process(FIT, old)["misses"] == 0

@@ -56,7 +56,7 @@ def test_counts_and_sums_are_exact_integers(integers):
     run = naive.linear_pegasos(integers.X, integers.y, visiting_order(37, 10, 4), 1.0)
     violations = np.array(run.counts) * integers.y
     np.testing.assert_array_equal(
-        model._online.streams[0].state.loop.base[:-1], violations @ integers.X
+        model._online.streams[0].state.loop.image[:-1], violations @ integers.X
     )
 
 

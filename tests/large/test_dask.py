@@ -105,9 +105,9 @@ def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
 
 def test_sums_of_integers_stay_exact(integers):
     streams, _ = advanced(PegasosOptions(), integers, [slice(13, 25), slice(25, 37)])
-    base = merge_states([s.state for s in streams], [1, 1]).loop.base
-    np.testing.assert_array_equal(2 * base, sum(s.state.loop.base for s in streams))
-    np.testing.assert_array_equal(2 * base, np.round(2 * base))
+    image = merge_states([s.state for s in streams], [1, 1]).loop.image
+    np.testing.assert_array_equal(2 * image, sum(s.state.loop.image for s in streams))
+    np.testing.assert_array_equal(2 * image, np.round(2 * image))
 
 
 def test_states_must_have_taken_equally_many_steps(integers):
