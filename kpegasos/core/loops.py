@@ -52,7 +52,7 @@ _MARGINS_TILE = tuning.MARGINS_TILE
 
 
 @compiled()
-def primal_steps(
+def primal_steps(  # long: written out for the reason above
     state: LoopState,
     view: View,
     draws: np.ndarray,

@@ -19,16 +19,38 @@ from kpegasos.rows.base import RowSource
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
+from kpegasos.utils import tuning
 from kpegasos.utils.threads import available_threads
 
 
-def rows_of_gram(gram: np.ndarray, intercept_scaling: float) -> Callable[[Pair, int], RowSource]:
-    """Make the rows of any pair from the kernel matrix of all examples."""
+def rows_of_gram(
+    gram: np.ndarray,
+    intercept_scaling: float,
+    *,
+    positive_definite: bool = True,
+    evaluations: int = 0,
+) -> Callable[[Pair, int], RowSource]:
+    """Make the rows of any pair from the kernel matrix of all examples.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_samples, n_samples)
+    intercept_scaling : float
+    positive_definite : bool, default=True
+    evaluations : int, default=0
+        Kernel values that were computed for the matrix; the first pair counts them.
+    """
+    unclaimed = [evaluations]
 
     def make_rows(pair: Pair, n_at_once: int) -> RowSource:
         whole = pair.members.size == gram.shape[0]
         part = gram if whole else gram[np.ix_(pair.members, pair.members)]
-        return GramRows(part, intercept_scaling=intercept_scaling)
+        return GramRows(
+            part,
+            intercept_scaling=intercept_scaling,
+            positive_definite=positive_definite,
+            evaluations=unclaimed.pop() if unclaimed else 0,
+        )
 
     return make_rows
 
@@ -64,6 +86,15 @@ def rows_of_kernel(
     make_rows : callable
         ``make_rows(pair, n_at_once)``; so many pairs share the budget.
     """
+    if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
+        # A few thousand values a pair are copied sooner than they are computed.
+        source = GramRows.from_values(KernelMatrix(kernel, X))
+        return rows_of_gram(
+            source.gram,
+            intercept_scaling,
+            positive_definite=kernel.positive_definite,
+            evaluations=source.evaluations,
+        )
     pool = BufferPool()
     shared = share_classes(kernel, X, pairs, n_jobs) if len(pairs) > 1 else None
 
@@ -85,6 +116,14 @@ def rows_of_kernel(
         )
 
     return make_rows
+
+
+def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
+    """Whether the kernel matrix of all examples is small, and fits beside those of all pairs."""
+    n_samples = X.shape[0]
+    values = n_samples**2 + sum(pair.members.size**2 for pair in pairs)
+    small = n_samples <= tuning.GRAM_SAMPLES
+    return small and values * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
 
 
 def share_classes(

@@ -22,12 +22,20 @@ class GramRows(KernelSource):
         Size B of the constant feature; the kernel becomes ``K + B²``.
     positive_definite : bool, default=True
         Whether the matrix is known to be positive semi-definite.
+    evaluations : int, default=0
+        Kernel values that were computed for the matrix; the first run counts them as its own.
     """
 
     def __init__(
-        self, gram: np.ndarray, *, intercept_scaling: float = 0.0, positive_definite: bool = True
+        self,
+        gram: np.ndarray,
+        *,
+        intercept_scaling: float = 0.0,
+        positive_definite: bool = True,
+        evaluations: int = 0,
     ) -> None:
         super().__init__(gram.shape[0], intercept_scaling, positive_definite)
+        self.evaluations = self._unclaimed = evaluations
         self.image_size = self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self._view = KernelView(
@@ -46,17 +54,16 @@ class GramRows(KernelSource):
         # Temporaries come on top of the matrix, so they have to be small.
         work = 64 * tuning.MEBIBYTE if values.can_pack else tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
-        source_evaluations = 0
+        evaluations = 0
         for top in range(0, n_samples, height):
             members = np.arange(top, min(n_samples, top + height))
-            source_evaluations += values.write_rows(members, gram[top : top + height])
-        source = cls(
+            evaluations += values.write_rows(members, gram[top : top + height])
+        return cls(
             gram,
             intercept_scaling=intercept_scaling,
             positive_definite=values.kernel.positive_definite,
+            evaluations=evaluations,
         )
-        source.evaluations = source._unclaimed = source_evaluations
-        return source
 
     def advance(
         self,
