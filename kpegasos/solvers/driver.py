@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +17,7 @@ import numpy as np
 from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem, dual_bound, is_impossible, primal
-from kpegasos.core.state import ROW_HITS, Iterate, LoopParameters, State
+from kpegasos.core.state import MARGINS_STALE, ROW_HITS, Iterate, LoopParameters, State
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource
 from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.result import Result
@@ -40,6 +38,31 @@ class Certificate(NamedTuple):
     dual_bound: float
     gap: float
     relative_gap: float
+
+
+class OnAccount:
+    """A block whose time and kernel values are charged to a state.
+
+    Attributes
+    ----------
+    seconds : float
+        How long the block took, once it is over.
+    """
+
+    def __init__(self, rows: RowSource, state: State) -> None:
+        self._rows = rows
+        self._state = state
+        self.seconds = 0.0
+
+    def __enter__(self) -> OnAccount:
+        self._evaluations = self._rows.evaluations
+        self._begin = time.perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds = time.perf_counter() - self._begin
+        self._state.seconds += self.seconds
+        self._state.evaluations += self._rows.evaluations - self._evaluations
 
 
 class SolverRun(ABC):
@@ -170,7 +193,7 @@ class SolverRun(ABC):
                 (steps - self._stream_begin) * k,
                 (end - self._stream_begin) * k + self.rows.look_ahead(steps * k, k),
             )
-            with self.on_account() as seconds:
+            with self.on_account() as account:
                 self.rows.advance(
                     self.algorithm,
                     state.loop,
@@ -180,11 +203,12 @@ class SolverRun(ABC):
                     self.parameters,
                 )
             self._end_slice()
-            self._slicer.done((end - steps) * k, seconds())
+            self._slicer.done((end - steps) * k, account.seconds)
             if state.steps < target:
                 reason = self._stop_reason(stopper)
-        with self.on_account():
-            self.rows.refresh_margins(state.loop, self.examples)
+        if state.loop.counters[MARGINS_STALE]:
+            with self.on_account():
+                self.rows.refresh_margins(state.loop, self.examples)
         return reason
 
     def _slice_end(self, end: int) -> int:
@@ -194,13 +218,9 @@ class SolverRun(ABC):
     def _end_slice(self) -> None:  # noqa: B027
         """Do what is due after a slice."""
 
-    @contextmanager
-    def on_account(self) -> Iterator:
-        """Charge time and kernel values of a block to the state; yields a clock."""
-        begin, before = time.perf_counter(), self.rows.evaluations
-        yield lambda: time.perf_counter() - begin
-        self.state.seconds += time.perf_counter() - begin
-        self.state.evaluations += self.rows.evaluations - before
+    def on_account(self) -> OnAccount:
+        """Charge time and kernel values of a block to the state."""
+        return OnAccount(self.rows, self.state)
 
     def _stop_reason(self, stopper: Stopper) -> str | None:
         """The stopper's reason, once the first slice of the run is done."""
