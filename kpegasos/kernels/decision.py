@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.kernels.base import Kernel, check_finite
+from kpegasos.kernels.gemm import PackedMatrix
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.kernels.points import KernelPoints
 from kpegasos.utils import tuning
@@ -14,6 +15,8 @@ from kpegasos.utils.compiled import compiled
 
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
 _TILE_VECTORS = 1024
+#: Outputs up to which sums by a plain loop are faster than packed products, which are padded.
+_FEW_OUTPUTS = 8
 
 
 @compiled()
@@ -25,6 +28,40 @@ def _add_products(values: np.ndarray, coefs: np.ndarray, result: np.ndarray) -> 
             for k in range(1, values.shape[1]):
                 total += values[i, k] * coefs[j, k]
             result[i, j] += total
+
+
+class _OutputSums:
+    """Sums of kernel values times coefficients, in an order that does not depend on the rows.
+
+    Parameters
+    ----------
+    coefs : ndarray of shape (n_outputs, n_support_vectors)
+    width : int
+        Support vectors of a tile.
+    """
+
+    def __init__(self, coefs: np.ndarray, width: int) -> None:
+        self.n_outputs = coefs.shape[0]
+        self._parts = [
+            np.ascontiguousarray(coefs[:, first : first + width])
+            for first in range(0, coefs.shape[1], width)
+        ]
+        self._packed = [self._pack(part) for part in self._parts if self.n_outputs > _FEW_OUTPUTS]
+
+    @staticmethod
+    def _pack(part: np.ndarray) -> PackedMatrix:
+        packed = PackedMatrix(part.shape[1], part.dtype, capacity=part.shape[0])
+        packed.append(part)
+        return packed
+
+    def add(self, number: int, values: np.ndarray, result: np.ndarray) -> None:
+        """Add the sums of one tile of kernel values to the result."""
+        if not self._packed:
+            _add_products(values, self._parts[number], result)
+            return
+        sums = np.empty((values.shape[0], self.n_outputs), values.dtype)
+        self._packed[number].products(values).write(0, self.n_outputs, sums)
+        result += sums
 
 
 def kernel_decision(
@@ -57,8 +94,8 @@ def kernel_decision(
     if n_support == 0 or X.shape[0] == 0:
         return result
     points = KernelPoints(kernel, support_vectors, diagonal=False)
-    coefs = np.ascontiguousarray(coefs, dtype=points.dtype)
     width = min(n_support, _TILE_VECTORS)
+    sums = _OutputSums(coefs.astype(points.dtype, copy=False), width)
     height = int(block_mb * tuning.MEBIBYTE) // (width * points.dtype.itemsize)
     height = max(1, min(X.shape[0], height, tuning.FEATURE_ROWS))
     scratch = np.empty(height * width, points.dtype)
@@ -69,8 +106,7 @@ def kernel_decision(
             n_rows = rows[0].shape[0]
             values = scratch[: n_rows * (last - first)].reshape(n_rows, last - first)
             points.write(rows, values, first, last)
-            part = np.ascontiguousarray(coefs[:, first:last])
-            _add_products(values, part, result[top : top + height])
+            sums.add(first // width, values, result[top : top + height])
     check_finite(result)
     return result
 
