@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, make_problem, make_rows, pegasos
 from kpegasos.estimators._sklearn_compat import HAS_CALLBACKS
-from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 
 BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
 
@@ -292,8 +292,10 @@ def test_function_pegasos_is_interruptible():
     X, y = data(2)
     rows = make_rows(X, "rbf", gamma=0.1)
     presser = press_once_running()
-    result = pegasos(make_problem(2.0 * y - 1.0, 1e-3), rows, n_steps=10**9, checkpoints=None)
+    with pytest.raises(Interrupted, match=r"Ctrl-C after \d+ steps") as caught:
+        pegasos(make_problem(2.0 * y - 1.0, 1e-3), rows, n_steps=10**9, checkpoints=None)
     presser.join()
+    result = caught.value.result
     assert result.status == "interrupted"
     assert 0 < result.n_steps < 10**9
 
