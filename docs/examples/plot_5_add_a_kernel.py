@@ -29,7 +29,7 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, ra
 #
 # The quickest way: ``f(A, B)`` returns the values of all rows of A against all rows of B. Whatever
 # has this form will do, scikit-learn's pairwise kernels included. It must be positive
-# semi-definite, or the certified gap is none; the package cannot know. The diagonal is computed
+# semi-definite, or the gap is no certificate; the package cannot know. The diagonal is computed
 # from blocks of 32 rows.
 
 model = PegasosSVC(kernel=chi2_kernel, C=10.0, random_state=0).fit(X_train, y_train)
@@ -49,7 +49,8 @@ print(f"chi-squared kernel: test accuracy {model.score(X_test, y_test):.1%}")
 # ``norms_a`` is a column and ``norms_b`` a row, so that their sum has the shape of the block. A
 # kernel of distances sets ``translation_invariant``: then dense data are centred first, so that
 # fewer digits cancel, and float32 data too far from their mean are computed in float64. A frozen
-# dataclass has its parameters in its ``repr``, by which ``warm_start`` knows the kernel.
+# dataclass has its parameters in its ``repr``; by that and by its values ``warm_start`` knows the
+# kernel.
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ plt.show()
 #
 # The histogram intersection kernel, :math:`\sum_f \min(a_f, b_f)`, is not a function of inner
 # products. It needs ``block`` and ``diag`` in full, and the flag. ``block`` returns the dtype of
-# the rows; as it may be asked for some hundred rows against all examples, it should not take much
+# the rows; as it may be asked for hundreds of rows against all examples, it should not take much
 # more memory than its result.
 
 

@@ -5,9 +5,10 @@ Add a source of rows
 A solver sees its examples through one interface, `kpegasos.rows.base.RowSource`. So rows may come
 from anywhere, and Pegasos, dual ascent, averages and certificates work on them unchanged.
 
-Here kernel rows lie in a file: a Gram matrix of integers, as a laboratory may have stored it, that
-is mapped into memory and never read as a whole. A source of kernel rows answers three questions:
-run a loop over these draws, multiply by the kernel matrix, and what is on its diagonal.
+Here kernel rows lie in a file: a Gram matrix of integers, as a laboratory may have stored it. The
+file is mapped into memory, and a row is read when it is first drawn. A source of kernel rows does
+three things: it runs a loop over some draws, multiplies by the kernel matrix, and says what is on
+its diagonal. One that holds rows also hands them out, in ``ensure_rows``.
 """
 
 import tempfile
