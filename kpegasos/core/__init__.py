@@ -2,5 +2,5 @@
 
 Lives here: the compiled loops with what they ask of rows, their state, the problem with its
 objective and dual bound, averages of the iterates, the order of the draws.
-May import: numpy, numba and `kpegasos.utils`. Knows neither kernels nor estimators nor clocks.
+May import: numpy, numba with llvmlite, and `kpegasos.utils`. Knows neither kernels nor clocks.
 """

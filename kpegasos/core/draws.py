@@ -76,7 +76,7 @@ class IndexStream:
         if number not in self._epochs:
             key = (*self.spawn_key, number)
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
-            self._epochs[number] = self._draw(rng).astype(np.int64, copy=False)
+            self._epochs[number] = self._draw(rng).astype(np.int64, copy=callable(self.sampling))
             if len(self._epochs) > _KEPT:
                 self._epochs.popitem(last=False)
         return self._epochs[number]

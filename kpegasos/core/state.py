@@ -148,6 +148,10 @@ class State:
         Kernel values computed so far.
     seconds : float
         Time in the solver so far.
+    certified : bool
+        Whether no value seen has contradicted a positive semi-definite kernel.
+    image_kind : str
+        What the image is, as the rows say: ``"margins"``, ``"vector"`` or ``"none"``.
     suffix_snapshots : dict
         Step to the sums of counts and of images up to there, for the suffix average.
     """
@@ -160,6 +164,8 @@ class State:
     best_dual: float = 0.0
     evaluations: int = 0
     seconds: float = 0.0
+    certified: bool = True
+    image_kind: str = "margins"
     suffix_snapshots: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     @property

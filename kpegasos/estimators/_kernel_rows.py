@@ -40,7 +40,6 @@ def rows_of_gram(
     evaluations : int, default=0
         Kernel values that were computed for the matrix; the first pair counts them.
     """
-    unclaimed = [evaluations]
 
     def make_rows(pair: Pair, n_at_once: int) -> RowSource:
         whole = pair.members.size == gram.shape[0]
@@ -49,7 +48,7 @@ def rows_of_gram(
             part,
             intercept_scaling=intercept_scaling,
             positive_definite=positive_definite,
-            evaluations=unclaimed.pop() if unclaimed else 0,
+            evaluations=evaluations if pair.number == 0 else 0,
         )
 
     return make_rows
@@ -86,6 +85,20 @@ def rows_of_kernel(
     make_rows : callable
         ``make_rows(pair, n_at_once)``; so many pairs share the budget.
     """
+    # Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
+    used = np.unique(np.concatenate([pair.members for pair in pairs]))
+    if used.size < X.shape[0]:
+        among_used = rows_of_kernel(
+            kernel,
+            X[used],
+            [_among(pair, used) for pair in pairs],
+            cache=cache,
+            cache_mb=cache_mb,
+            batch_size=batch_size,
+            intercept_scaling=intercept_scaling,
+            n_jobs=n_jobs,
+        )
+        return lambda pair, n_at_once: among_used(_among(pair, used), n_at_once)
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
         # A few thousand values a pair are copied sooner than they are computed.
         source = GramRows.from_values(KernelMatrix(kernel, X))
@@ -100,11 +113,7 @@ def rows_of_kernel(
 
     def make_rows(pair: Pair, n_at_once: int) -> RowSource:
         values: KernelValues
-        if shared is not None:
-            values = shared.pair(*pair.classes)
-        else:
-            whole = pair.members.size == X.shape[0]
-            values = KernelMatrix(kernel, X if whole else X[pair.members])
+        values = KernelMatrix(kernel, X) if shared is None else shared.pair(*pair.classes)
         return choose_source(
             values,
             cache=cache,
@@ -116,6 +125,11 @@ def rows_of_kernel(
         )
 
     return make_rows
+
+
+def _among(pair: Pair, used: np.ndarray) -> Pair:
+    """A pair whose members count among some examples only."""
+    return pair._replace(members=np.searchsorted(used, pair.members))
 
 
 def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:

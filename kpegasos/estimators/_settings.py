@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from kpegasos.core.draws import SAMPLINGS
 from kpegasos.core.state import PegasosOptions
-
-#: The sampling of neighbouring rows, as the index stream calls it.
-_CONTIGUOUS = "contiguous" if "contiguous" in SAMPLINGS else "block"
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ def settings_of(estimator: Any) -> Settings:
     sampling = str(estimator.sampling)
     options = PegasosOptions(
         batch_size=index(estimator.batch_size),
-        sampling=_CONTIGUOUS if is_contiguous(sampling) else sampling,
+        sampling="contiguous" if is_contiguous(sampling) else sampling,
         projection=bool(estimator.projection),
         average=None if estimator.average is None else str(estimator.average),
     )

@@ -21,7 +21,7 @@ _PARAMETERS_NOT_IN_DIGEST = {
     "decision_function_shape", "break_ties", "warm_start", "verbose", "random_state",
 }  # fmt: skip
 
-#: RowSource of X between which the values of a kernel are compared.
+#: Rows of X between which the values of a kernel are compared.
 _ROWS_IN_DIGEST = 64
 
 
@@ -76,6 +76,6 @@ def states_to_go_on_from(
     if digest != earlier_digest:
         raise ValueError(
             "warm_start=True goes on with the earlier fit and needs the same X, y, "
-            "sample_weight and parameters of the problem and the update parameters, got others"
+            "sample_weight and parameters of the problem and of the update, got others"
         )
     return copy.deepcopy(states)

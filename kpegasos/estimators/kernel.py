@@ -255,10 +255,11 @@ object, default="rbf"
         """The kernel, with those parameters that it has if it is given by name."""
         if not isinstance(self.kernel, str):
             return make_kernel(self.kernel)
-        gamma = scale_gamma(self.gamma, X)
-        parameters = {"gamma": gamma, "degree": index(self.degree), "coef0": float(self.coef0)}
-        fields = KERNELS[self.kernel].__dataclass_fields__  # type: ignore[attr-defined]
-        return make_kernel(self.kernel, **{k: v for k, v in parameters.items() if k in fields})
+        # A linear kernel has no gamma, and "scale" is a pass over X.
+        gamma = scale_gamma(self.gamma, X) if self.kernel != "linear" else 1.0
+        return make_kernel(
+            self.kernel, gamma=gamma, degree=index(self.degree), coef0=float(self.coef0)
+        )
 
     def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
         attributes = super()._attributes(plan, targets, results)

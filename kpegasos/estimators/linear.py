@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.extmath import safe_sparse_dot
 
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._classifier import OneVsOneMixin, Targets
@@ -248,7 +247,8 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         return {**attributes, "coef_": np.array([result.w for result in results])}
 
     def _decide(self, X: Any) -> np.ndarray:
-        return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True)) + self.intercept_
+        vectors = np.vstack([self.coef_.T, np.zeros(len(self.coef_))])
+        return FeatureRows(X).margins(vectors) + self.intercept_
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

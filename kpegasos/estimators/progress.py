@@ -40,8 +40,7 @@ def progress_bar(
         task = progress.add_task(name, total=runs, gap="?")
 
         def update(pair: int, run: PegasosRun) -> None:
-            first, last = run.points.first, run.points.last
-            done[pair] = 1.0 if run.finished else (run.state.steps - first) / (last - first)
+            done[pair] = run.progress
             gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
             progress.update(task, completed=sum(done), gap=gap)
 

@@ -95,7 +95,9 @@ def kernel_decision(
         return result
     points = KernelPoints(kernel, support_vectors, diagonal=False)
     width = min(n_support, _TILE_VECTORS)
-    sums = _OutputSums(coefs.astype(points.dtype, copy=False), width)
+    # A power of two: nothing is rounded, and no coefficient leaves the range of float32.
+    scale = 2.0 ** np.frexp(np.abs(coefs).max() or 1.0)[1]
+    sums = _OutputSums((coefs / scale).astype(points.dtype, copy=False), width)
     height = int(block_mb * tuning.MEBIBYTE) // (width * points.dtype.itemsize)
     height = max(1, min(X.shape[0], height, tuning.FEATURE_ROWS))
     scratch = np.empty(height * width, points.dtype)
@@ -107,6 +109,7 @@ def kernel_decision(
             values = scratch[: n_rows * (last - first)].reshape(n_rows, last - first)
             points.write(rows, values, first, last)
             sums.add(first // width, values, result[top : top + height])
+    result *= scale
     check_finite(result)
     return result
 

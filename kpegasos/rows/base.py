@@ -72,8 +72,10 @@ class RowSource(ABC):
     Attributes
     ----------
     n_samples : int
+    image_kind : {"margins", "vector", "none"}
+        What the image that `advance` maintains is.
     image_size : int
-        Length of the image that `advance` maintains; 0 where none is held.
+        Its length; 0 where there is none.
     row_capacity : int
         Rows that `ensure_rows` can hold at a time; 0 where rows cannot be asked for one by one.
     positive_definite : bool
@@ -84,6 +86,7 @@ class RowSource(ABC):
         Kernel values computed so far.
     """
 
+    image_kind: str = "none"
     image_size: int = 0
     row_capacity: int = 0
     cheap_evaluation: bool = True
@@ -139,9 +142,7 @@ class RowSource(ABC):
 
     def images(self, columns: np.ndarray) -> list[np.ndarray]:
         """Images of sums ``Σ columns[j] φ(x_j)``, for a state that comes from other rows."""
-        raise ValueError(
-            "state must come from a run on the same kind of rows (kernel or linear), got others"
-        )
+        raise NotImplementedError(f"{type(self).__name__} takes no state of other rows")
 
     def claim_construction(self) -> int:
         """Kernel values that were computed before any run; the first run counts them as its own."""

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 
 from kpegasos.core.loops import sparse_margins
@@ -19,7 +18,7 @@ from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
-from kpegasos.utils.threads import threads_for
+from kpegasos.utils.threads import parallel_for, threads_for
 from kpegasos.utils.validation import canonical_rows, check_magnitude
 
 
@@ -36,6 +35,7 @@ class FeatureRows(RowSource):
         Size B of the constant feature.
     """
 
+    image_kind = "vector"
     cheap_evaluation = False
 
     def __init__(
@@ -120,9 +120,9 @@ class FeatureRows(RowSource):
             vectors = np.ascontiguousarray(vectors, dtype=np.float64)
             threads = threads_for(self.X.nnz * vectors.shape[1])
             ends = [self.n_samples * k // threads for k in range(threads + 1)]
-            Parallel(threads, backend="threading")(
-                delayed(sparse_margins)(self._view, vectors, begin, end, result)
-                for begin, end in pairwise(ends)
+            parallel_for(
+                lambda begin, end: sparse_margins(self._view, vectors, begin, end, result),
+                list(pairwise(ends)),
             )
             return result
         for part in self._parts():

@@ -78,8 +78,8 @@ class Checkpoints:
         return sum(1 for _ in self)
 
 
-def growing_steps(first: int, last: int, n_samples: int) -> list[int]:
-    """Steps ever further apart, from a fraction of an epoch on; each check is a pass over data."""
-    begin = max(1, n_samples // 8)
+def growing_steps(first: int, last: int, epoch_steps: float) -> list[int]:
+    """Steps ever further apart, from an eighth of an epoch on; each check is a pass over data."""
+    begin = max(1, int(epoch_steps / 8))
     steps = (first + int(begin * 1.5**number) for number in count())
     return list(takewhile(lambda step: step < last, steps))

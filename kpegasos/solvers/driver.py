@@ -88,8 +88,9 @@ class SolverRun(ABC):
 
     #: The loop that slices run.
     algorithm: Algorithm
-    #: Steps that other runs of the same fit have done before.
+    #: Steps and draws that another run of the same fit has done before.
     steps_before: int = 0
+    draws_before: int = 0
 
     def __init__(
         self,
@@ -101,13 +102,18 @@ class SolverRun(ABC):
         first: int = 0,
         history: History | None = None,
     ) -> None:
+        if rows.n_samples != problem.y.size:
+            raise ValueError(
+                f"rows must belong to the {problem.y.size} examples of the problem, "
+                f"got {rows.n_samples} instead"
+            )
         rows.check_lam(problem.lam)
         self.problem = problem
         self.rows = rows
         self.state = state
         self.history = history if history is not None else History()
         self.status = "running"
-        self.certified = rows.positive_definite
+        state.certified = state.certified and rows.positive_definite
         options = state.options
         self.examples = problem.examples
         self.parameters = LoopParameters(
@@ -140,7 +146,7 @@ class SolverRun(ABC):
 
     def refuse_indefinite(self) -> None:
         """Act on values that contradict a positive semi-definite kernel."""
-        self.certified = False
+        self.state.certified = False
 
     # --- advancing ---
 
@@ -167,8 +173,7 @@ class SolverRun(ABC):
         """
         reason = self.advance_to_checkpoint(stopper)
         ends = self.at_end() or reason is not None
-        if self.records_here() or ends or tol is not None:
-            self.record()
+        self.record()
         if tol is not None and self.history.records[-1].relative_gap <= tol:
             self.status = "tolerance"
         elif reason is not None:
@@ -177,10 +182,6 @@ class SolverRun(ABC):
             self.status = "completed"
         else:
             self.status = self._stop_reason(stopper) or "running"
-
-    def records_here(self) -> bool:
-        """Whether checkpoints before the last are recorded."""
-        return True
 
     def take_steps(self, target: int, stopper: Stopper) -> str | None:
         """Run the loop up to a step, in slices; returns the stopper's reason if that came first."""
@@ -202,7 +203,7 @@ class SolverRun(ABC):
                     self.examples,
                     self.parameters,
                 )
-            self._end_slice()
+                self._end_slice()
             self._slicer.done((end - steps) * k, account.seconds)
             if state.steps < target:
                 reason = self._stop_reason(stopper)
@@ -239,7 +240,7 @@ class SolverRun(ABC):
 
     def _certify(self, evaluated: Evaluated) -> Evaluation:
         objective = primal(evaluated.margins, evaluated.squared_norm, self.problem)
-        if self.certified:
+        if self.state.certified:
             bound = dual_bound(evaluated.coef, evaluated.squared_norm, self.problem)
             self.state.best_dual = max(self.state.best_dual, bound)
             if is_impossible(objective, self.state.best_dual, evaluated.squared_norm):
@@ -248,7 +249,7 @@ class SolverRun(ABC):
 
     def certificate(self, objective: float) -> Certificate:
         """Dual bound, gap and relative gap of an objective value."""
-        if not self.certified:
+        if not self.state.certified:
             return Certificate(math.nan, math.nan, math.nan)
         gap = max(0.0, objective - self.state.best_dual)  # negative by rounding only
         return Certificate(self.state.best_dual, gap, gap / objective)
@@ -257,11 +258,11 @@ class SolverRun(ABC):
         """Add a record of the run as it stands to the history."""
         last, returned = self.evaluate()
         state = self.state
-        steps = self.steps_before + state.steps
+        draws = self.draws_before + state.steps * state.options.batch_size
         self.history.append(
             Record(
-                iteration=steps,
-                epoch=steps * state.options.batch_size / self.problem.y.size,
+                iteration=self.steps_before + state.steps,
+                epoch=draws / self.problem.y.size,
                 seconds=state.seconds,
                 objective_last=last.objective,
                 objective_average=returned.objective,

@@ -37,6 +37,10 @@ from kpegasos.utils.validation import as_integer, draw_seed
 #: nothing left to gain but rounding errors.
 _IDLE_ROUNDS = 20
 
+_INDEFINITE = (
+    "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
+)
+
 
 def _move_priority(
     state: LoopState, members: np.ndarray, examples: Examples, parameters: LoopParameters
@@ -143,6 +147,8 @@ def polish(
     pegasos_result = run.result()
     if run.status in ("interrupted", "max_time") or pegasos_result.relative_gap <= tol:
         return pegasos_result
+    if not run.state.certified:
+        raise ValueError(_INDEFINITE)
     # Where kernel rows are held, working sets of them are worth more than single ones.
     kind = WorkingSetAscent if run.rows.row_capacity >= 4 else DualAscent
     ascent = kind.after(run, max_epochs=max_epochs)
@@ -225,6 +231,7 @@ class DualAscent(SolverRun):
         state.seconds = run.state.seconds
         ascent = cls(problem, rows, state, max_epochs=max_epochs, history=run.history)
         ascent.steps_before = run.state.steps
+        ascent.draws_before = run.state.steps * run.state.options.batch_size
         ascent._best = returned
         return ascent
 
@@ -249,10 +256,7 @@ class DualAscent(SolverRun):
 
     def refuse_indefinite(self) -> None:
         """Raise a ValueError: without a certificate there is no end to an ascent."""
-        raise ValueError(
-            "kernel must be positive semi-definite for dual ascent (sdca, polish), "
-            "got one that is not"
-        )
+        raise ValueError(_INDEFINITE)
 
 
 class WorkingSetAscent(DualAscent):

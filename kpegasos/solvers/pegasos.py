@@ -69,8 +69,6 @@ class PegasosRun(SolverRun):
         From `new_state`, or of an earlier run to go on from; modified in place.
     points : Checkpoints
         Steps at which to record; the run ends at the last.
-    keep : bool, default=True
-        Whether to evaluate at every checkpoint or at the last alone.
     stream : IndexStream, default=None
         Where the draws come from, beginning with this run; made from the state's seed if None.
     """
@@ -84,7 +82,6 @@ class PegasosRun(SolverRun):
         state: State,
         points: Checkpoints,
         *,
-        keep: bool = True,
         stream: IndexStream | None = None,
     ) -> None:
         first = 0
@@ -95,7 +92,6 @@ class PegasosRun(SolverRun):
             first = state.steps
         super().__init__(problem, rows, state, stream, first=first)
         self.points = points
-        self.keep = keep
         self._ahead = iter(points)
         if state.options.projection:
             rows.prepare()
@@ -113,10 +109,6 @@ class PegasosRun(SolverRun):
     def at_end(self) -> bool:
         """Whether the last of the points is reached."""
         return self.state.steps >= self.points.last
-
-    def records_here(self) -> bool:
-        """Whether points before the last are recorded."""
-        return self.keep
 
     def _slice_end(self, end: int) -> int:
         """Stop where a sum has to be set aside for the suffix average: at every power of two."""
@@ -160,8 +152,13 @@ def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch
 def _restore(state: State, rows: RowSource, problem: Problem) -> None:
     """Give a state the image that its new rows maintain, if that is another."""
     loop, signed = state.loop, problem.examples.signed
-    if loop.image.size == rows.image_size:
+    if state.image_kind == rows.image_kind and loop.image.size == rows.image_size:
         return
+    if "vector" in (state.image_kind, rows.image_kind):
+        raise ValueError(
+            "state must come from a run on the same kind of rows (kernel or linear), got others"
+        )
+    state.image_kind = rows.image_kind
     snapshots = state.suffix_snapshots
     sums = [loop.alpha, loop.stamps, *(alpha for alpha, _ in snapshots.values())]
     image, stamped, *early = rows.images(np.stack(sums, axis=1) * signed[:, None])
@@ -194,12 +191,7 @@ def make_run(
     ValueError
         Naming the parameter, what was expected and what came.
     """
-    if rows.n_samples != problem.y.size:
-        raise ValueError(
-            f"rows must belong to the {problem.y.size} examples of the problem, "
-            f"got {rows.n_samples} instead"
-        )
-    options = check_options(options, rows.n_samples)
+    options = check_options(options, problem.y.size)
     if tol is not None and not rows.positive_definite:
         raise ValueError(
             "tol and polish need a positive semi-definite kernel: "
@@ -207,6 +199,7 @@ def make_run(
         )
     if state is None:
         state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
+        state.image_kind = rows.image_kind
     elif (
         state.options != options
         or state.lam != problem.lam
@@ -220,12 +213,12 @@ def make_run(
         _restore(state, rows, problem)
     first = state.steps
     last = first + total_steps(n_steps, epochs, problem.y.size, options.batch_size)
-    keep = checkpoints is not None or tol is not None
     if tol is not None and checkpoints is None:
-        dear = not rows.cheap_evaluation
-        checkpoints = growing_steps(first, last, problem.y.size) if dear else "epoch"
+        epoch_steps = problem.y.size / options.batch_size
+        cheap = rows.cheap_evaluation
+        checkpoints = "epoch" if cheap else growing_steps(first, last, epoch_steps)
     points = Checkpoints(checkpoints, first, last, problem.y.size, options.batch_size)
-    return PegasosRun(problem, rows, state, points, keep=keep)
+    return PegasosRun(problem, rows, state, points)
 
 
 def pegasos(

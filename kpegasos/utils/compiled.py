@@ -1,8 +1,8 @@
 """Numba's disk cache, keyed by what a compiled function depends on.
 
 Numba stamps a cached function with the time and size of its own file. It does not see an edit in
-another file: an overload, a function that it calls, a constant (numba issue 8396). So the stamp is
-replaced by a digest of all sources that compiled code may be made of: the rooms `kpegasos.core`,
+another file: an overload, a function that it calls, a constant. So the stamp is replaced by a
+digest of all sources that compiled code may be made of: the rooms `kpegasos.core`,
 `kpegasos.kernels` and `kpegasos.utils`. A function may then live where it belongs.
 
 What is compiled for types from elsewhere, such as somebody's own view of rows, is not kept on disk.

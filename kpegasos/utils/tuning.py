@@ -1,4 +1,7 @@
-"""Machine constants: numbers that change the time a fit takes, and nothing else.
+"""Machine constants: numbers that were chosen for the time a fit takes.
+
+The iterates do not depend on them, but for the order in which sums are rounded and the working sets
+of `polish`.
 
 Every one was found by `python -m benchmarks.tune`, which sweeps it on a few fits and prints the
 seconds; run it on another machine before you change a value. Modules read them as

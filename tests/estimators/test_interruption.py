@@ -360,9 +360,9 @@ def test_max_time_with_many_epochs(Estimator):
     assert time.perf_counter() - begin < 1.0
 
 
-def test_stopper_shares_time_and_flag():
+def test_stopper_splits_time_and_shares_its_flag():
     stopper = Stopper(10.0)
-    part = stopper.share(5)
+    part = stopper.split(5)
     assert part.deadline == pytest.approx(time.perf_counter() + 2.0, abs=0.1)
     assert part.reason() is None
     stopper.interrupt()
