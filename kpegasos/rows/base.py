@@ -86,7 +86,7 @@ class RowSource(ABC):
         Kernel values computed so far.
     """
 
-    image_kind: str = "none"
+    image_kind: str = "margins"
     image_size: int = 0
     row_capacity: int = 0
     cheap_evaluation: bool = True
@@ -142,7 +142,10 @@ class RowSource(ABC):
 
     def images(self, columns: np.ndarray) -> list[np.ndarray]:
         """Images of sums ``Σ columns[j] φ(x_j)``, for a state that comes from other rows."""
-        raise NotImplementedError(f"{type(self).__name__} takes no state of other rows")
+        raise ValueError(
+            "state must come from a run on the same kind of rows, which keep the same image, got "
+            "others"
+        )
 
     def claim_construction(self) -> int:
         """Kernel values that were computed before any run; the first run counts them as its own."""

@@ -56,8 +56,6 @@ class CachedRows(KernelSource):
         If the budget has no room for a few rows.
     """
 
-    image_kind = "margins"
-
     def __init__(
         self,
         values: KernelValues,

@@ -26,8 +26,6 @@ class GramRows(KernelSource):
         Kernel values that were computed for the matrix; the first run counts them as its own.
     """
 
-    image_kind = "margins"
-
     def __init__(
         self,
         gram: np.ndarray,

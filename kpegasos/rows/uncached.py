@@ -183,6 +183,8 @@ class UncachedRows(KernelSource):
         If the budget is too small.
     """
 
+    image_kind = "none"
+
     def __init__(
         self,
         values: KernelValues,

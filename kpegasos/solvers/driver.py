@@ -31,6 +31,21 @@ class Evaluation(NamedTuple):
     evaluated: Evaluated
     objective: float
 
+    @property
+    def coef(self) -> np.ndarray:
+        """``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
+        return self.evaluated.coef
+
+    @property
+    def margins(self) -> np.ndarray:
+        """``f(x_i)``, of shape (n_samples,)."""
+        return self.evaluated.margins
+
+    @property
+    def squared_norm(self) -> float:
+        """``‖w‖²``."""
+        return self.evaluated.squared_norm
+
 
 class Certificate(NamedTuple):
     """Dual bound, gap and relative gap; NaN where there is none."""
