@@ -97,6 +97,7 @@ def test_projection_stays_in_the_ball(source, batch_size):
     assert np.sqrt(free.coef @ exact_gram("linear") @ free.coef) > radius
 
 
+@pytest.mark.pure_python
 @every_rows
 @each_average
 def test_projection_survives_a_vanishing_scale(source, average):

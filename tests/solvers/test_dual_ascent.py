@@ -116,6 +116,7 @@ def test_sdca_history_and_limits():
         sdca(task, make_rows(X, Sigmoid()))
 
 
+@pytest.mark.pure_python
 @every_rows
 @each_average
 @pytest.mark.parametrize("weighted", [False, True])
