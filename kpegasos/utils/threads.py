@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-
 from kpegasos.utils import tuning
+
+try:  # scikit-learn's own answer hears of more limits, but its name is private
+    from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+except ImportError:
+    from joblib import cpu_count as _openmp_effective_n_threads
 
 
 def available_threads() -> int:
