@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import _one_vs_one as one_vs_one
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.estimators._settings import Settings, is_contiguous
+from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
 
@@ -41,7 +41,6 @@ class OneVsOneMixin(ClassifierMixin):
     decision_function_shape: str
     break_ties: bool
     projection: bool
-    sampling: str
     classes_: np.ndarray
 
     if TYPE_CHECKING:  # of the estimator
@@ -88,7 +87,7 @@ class OneVsOneMixin(ClassifierMixin):
             settings.lam,
             settings.C,
             # Neighbours in X are to stay neighbours.
-            grouped=not is_contiguous(self.sampling),
+            grouped=settings.options.sampling != "contiguous",
         )
         k = settings.options.batch_size
         for pair in pairs:

@@ -86,28 +86,22 @@ def rows_of_kernel(
         ``make_rows(pair, n_at_once)``; so many pairs share the budget.
     """
     # Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
-    used = np.unique(np.concatenate([pair.members for pair in pairs]))
-    if used.size < X.shape[0]:
-        among_used = rows_of_kernel(
-            kernel,
-            X[used],
-            [_among(pair, used) for pair in pairs],
-            cache=cache,
-            cache_mb=cache_mb,
-            batch_size=batch_size,
-            intercept_scaling=intercept_scaling,
-            n_jobs=n_jobs,
-        )
-        return lambda pair, n_at_once: among_used(_among(pair, used), n_at_once)
+    used = np.zeros(X.shape[0], dtype=bool)
+    for pair in pairs:
+        used[pair.members] = True
+    if not used.all():
+        place = np.cumsum(used) - 1
+        X, pairs = X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
         # A few thousand values a pair are copied sooner than they are computed.
         source = GramRows.from_values(KernelMatrix(kernel, X))
-        return rows_of_gram(
+        parts = rows_of_gram(
             source.gram,
             intercept_scaling,
             positive_definite=kernel.positive_definite,
             evaluations=source.evaluations,
         )
+        return lambda pair, n_at_once: parts(pairs[pair.number], n_at_once)
     pool = BufferPool()
     shared = share_classes(kernel, X, pairs, n_jobs) if len(pairs) > 1 else None
 
@@ -125,11 +119,6 @@ def rows_of_kernel(
         )
 
     return make_rows
-
-
-def _among(pair: Pair, used: np.ndarray) -> Pair:
-    """A pair whose members count among some examples only."""
-    return pair._replace(members=np.searchsorted(used, pair.members))
 
 
 def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:

@@ -72,7 +72,6 @@ class OnlineClassifier:
         estimator: Any,
         classes: Any,
         *,
-        seed: int | None = None,
         lams: np.ndarray | None = None,
     ) -> OnlineClassifier:
         """Streams before their first chunk.
@@ -80,11 +79,9 @@ class OnlineClassifier:
         Parameters
         ----------
         estimator : LinearPegasosSVC
-            Whose parameters count.
+            Whose parameters count; its ``random_state`` makes the seed.
         classes : array-like of shape (n_classes,)
             All classes that will ever come.
-        seed : int, default=None
-            Drawn from the estimator's ``random_state`` if None.
         lams : ndarray of shape (n_pairs,), default=None
             ``lam`` of each pair, in place of the estimator's.
         """
@@ -96,8 +93,7 @@ class OnlineClassifier:
                 "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
                 "frequencies of a stream are not known ahead"
             )
-        seed = draw_seed(estimator.random_state) if seed is None else seed
-        return cls(classes, _parameters_of(estimator), seed, lams)
+        return cls(classes, _parameters_of(estimator), draw_seed(estimator.random_state), lams)
 
     def check_unchanged(self, estimator: Any, classes: Any = None) -> None:
         """Raise a ValueError if the estimator's parameters or classes are not those of `new`."""

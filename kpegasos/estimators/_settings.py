@@ -47,9 +47,11 @@ class Settings:
 def settings_of(estimator: Any) -> Settings:
     """Plain parameters of an estimator whose parameters have been validated."""
     sampling = str(estimator.sampling)
+    if sampling == "block":  # its name before
+        sampling = "contiguous"
     options = PegasosOptions(
         batch_size=index(estimator.batch_size),
-        sampling="contiguous" if is_contiguous(sampling) else sampling,
+        sampling=sampling,
         projection=bool(estimator.projection),
         average=None if estimator.average is None else str(estimator.average),
     )
@@ -67,11 +69,6 @@ def settings_of(estimator: Any) -> Settings:
         max_time=_float_or_none(estimator.max_time),
         n_jobs=None if estimator.n_jobs is None else index(estimator.n_jobs),
     )
-
-
-def is_contiguous(sampling: str) -> bool:
-    """Whether rows are drawn in runs of neighbours, by its name or the deprecated one."""
-    return sampling in ("contiguous", "block")
 
 
 def _float_or_none(value: Any) -> float | None:

@@ -24,7 +24,6 @@ from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._one_vs_one import class_weights
 from kpegasos.estimators._online import OnlineClassifier
 from kpegasos.estimators._sklearn_compat import validate_parameters
-from kpegasos.utils.validation import draw_seed
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
@@ -241,9 +240,7 @@ def fit_chunks(
                 "given, got an iterator instead"
             )
         classes, lams = _classes_and_lams(estimator, chunks, classes)
-    online = OnlineClassifier.new(
-        estimator, classes, seed=draw_seed(estimator.random_state), lams=lams
-    )
+    online = OnlineClassifier.new(estimator, classes, lams=lams)
     for epoch in range(n_epochs):
         for X, y, *weight in _visits(chunks, online.seed, epoch):
             if X.shape[0] > 0:
