@@ -8,11 +8,15 @@ import pooch  # type: ignore[import-untyped]
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+#: Bytes of the largest download; the largest file of the sets has a tenth.
+_LARGEST = 2**28
+
 
 class _DownloadBar:
     """What pooch asks of a progress bar (``total``, update, reset, close), drawn by rich.
 
-    The bar that pooch brings along needs tqdm, a dependency that nothing else here has.
+    The bar that pooch brings along needs tqdm, a dependency that nothing else here has. This one
+    also ends a download that goes on and on.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,6 +28,7 @@ class _DownloadBar:
             console=Console(stderr=True),
         )
         self._task = self._bar.add_task(name, total=None)
+        self._done = 0
 
     def __enter__(self) -> _DownloadBar:
         self._bar.start()
@@ -41,9 +46,13 @@ class _DownloadBar:
         self._bar.update(self._task, total=n_bytes)
 
     def update(self, n_bytes: int) -> None:
+        self._done += n_bytes
+        if self._done > _LARGEST:
+            raise ValueError(f"a download must have at most {_LARGEST} bytes, got more")
         self._bar.advance(self._task, n_bytes)
 
     def reset(self) -> None:
+        self._done = 0
         self._bar.update(self._task, completed=0)
 
     def close(self) -> None:
@@ -51,12 +60,14 @@ class _DownloadBar:
 
 
 def download(address: str, path: Path) -> None:
-    """Write the file at an address to a path.
+    """Write the file at an address to a path; its content is for the caller to verify.
 
     Raises
     ------
     OSError
         If there is no such file, or no way to it; errors of requests are OSErrors.
+    ValueError
+        If it is larger than any file of the sets.
     """
     logger = pooch.get_logger()
     level = logger.level

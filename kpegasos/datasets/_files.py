@@ -1,18 +1,37 @@
-"""The files of the real data sets: where they lie, how they get there, what is in them."""
+"""The files of the real data sets: where they lie, how they get there, what is in them.
+
+Nothing here believes a file: content that was downloaded has a checksum, compressed files are read
+up to a limit, no path is taken from a file, and nothing is unpickled.
+"""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
+import io
+import lzma
+import math
 import os
+import tempfile
+import zipfile
 import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+#: What some editors put before text in UTF-8.
+UTF_8_MARK = b"\xef\xbb\xbf"
+#: A compressed file may hold this many times its size: text of numbers has 3 to 20 times.
+_MOST_TIMES = 200
+#: Bytes that any compressed file may hold, however small it is.
+_HARMLESS = 2**26
 
 
 class Dataset(NamedTuple):
@@ -33,6 +52,9 @@ class Dataset(NamedTuple):
     X_test: Any
     y_test: NDArray[np.int64]
     target_names: tuple[str, ...]
+
+
+# --- where they lie ---
 
 
 def _given(folder: str) -> list[Path]:
@@ -73,11 +95,80 @@ def require(folder: str, name: str) -> Path:
     return path
 
 
+# --- how they are read ---
+
+
+def checked_path(path: Any) -> Path:
+    """Return what names a file as a path."""
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise TypeError(f"path must be the path of a file, got {path!r} instead")
+    return Path(path)
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the name of a file ends in that of a compression, in letters of either case."""
+    return path.suffix.lower() in _OPENERS
+
+
+class _Unpacked(io.RawIOBase):
+    """What a compressed file holds, up to a limit."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self._limit = max(_HARMLESS, _MOST_TIMES * path.stat().st_size)
+        self._done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            content = self._file.read(len(buffer))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            kind = {".gz": "gzip", ".bz2": "bzip2"}.get(self._path.suffix.lower(), "xz")
+            raise ValueError(f"{self._path} is not a whole {kind} file: {error}") from None
+        self._done += len(content)
+        if self._done > self._limit:
+            raise ValueError(
+                f"{self._path} must hold at most {self._limit} bytes, {_MOST_TIMES} times its "
+                f"size, got more: decompress it yourself if that is meant"
+            )
+        buffer[: len(content)] = content
+        return len(content)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading; what it holds if it is compressed, without a mark of UTF-8.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened.
+    ValueError
+        While it is read, if a compressed file is damaged or holds far more than its size.
+    """
+    if is_compressed(path):
+        with (
+            _OPENERS[path.suffix.lower()](path, "rb") as packed,
+            io.BufferedReader(_Unpacked(path, packed), 2**17) as file,
+        ):
+            yield _without_mark(file)
+    else:
+        with open(path, "rb") as file:
+            yield _without_mark(file)
+
+
+def _without_mark(file: Any) -> Any:
+    if file.peek(len(UTF_8_MARK)).startswith(UTF_8_MARK):
+        file.read(len(UTF_8_MARK))
+    return file
+
+
 def _verified(path: Path, sha256: str) -> bytes:
-    try:
-        content = gzip.decompress(path.read_bytes())
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} is not a whole gzip file: {error}") from error
+    with opened(path) as file:
+        content = file.read()
     got = hashlib.sha256(content).hexdigest()
     if got != sha256:
         raise ValueError(f"content of {path}: expected SHA-256 {sha256}, got {got}")
@@ -87,30 +178,74 @@ def _verified(path: Path, sha256: str) -> bytes:
 def verified_content(folder: str, name: str, sha256: str, mirrors: Sequence[str]) -> bytes:
     """Return the uncompressed bytes of a .gz file of a set, downloaded if it is nowhere.
 
-    The checksum is of the content, because gzip headers differ from one archive to the next.
+    The checksum is of the content, because gzip headers differ from one archive to the next. A file
+    takes its place in the cache when it has been verified, and not before.
     """
     path = _find(folder, name)
     if path is not None:
         return _verified(path, sha256)
     from kpegasos.datasets._download import download  # with pooch and rich, for this only
 
-    path = _cached(folder) / name
+    place = _cached(folder)
     failures = []
     for mirror in mirrors:
         try:
-            download(mirror + name, path)
-            return _verified(path, sha256)
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=place) as beside:
+                path = Path(beside) / name
+                download(mirror + name, path)
+                content = _verified(path, sha256)
+                os.replace(path, place / name)
+            return content
         except (OSError, ValueError) as error:
-            with suppress(OSError):
-                path.unlink()
             failures.append(f"{mirror}: {error}")
     raise _missing(folder, name, failures)
 
 
+# --- what is in them ---
+
+
 def parse_idx(content: bytes) -> NDArray[np.uint8]:
     """Read an idx array of unsigned bytes: two zeros, type, rank, big-endian shape, data."""
-    if content[:3] != b"\x00\x00\x08":
-        raise ValueError(f"not an idx file of unsigned bytes: it starts with {content[:3]!r}")
-    rank = content[3]
-    shape = np.frombuffer(content, ">u4", count=rank, offset=4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * rank).reshape(shape)
+    if content[:3] != b"\x00\x00\x08" or len(content) < 4 + 4 * content[3]:
+        raise ValueError(f"not an idx file of unsigned bytes: it starts with {content[:4]!r}")
+    begin = 4 + 4 * content[3]
+    shape = tuple(int.from_bytes(content[at : at + 4], "big") for at in range(4, begin, 4))
+    if len(shape) > 8 or len(content) - begin != math.prod(shape):
+        raise ValueError(
+            f"not a whole idx file: it must have one byte for each entry of shape {shape[:8]}, "
+            f"got {len(content) - begin} bytes"
+        )
+    return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
+
+
+def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
+    """Read arrays of numbers from an .npz file.
+
+    Raises
+    ------
+    ValueError
+        If it does not have them, or is damaged, or holds far more than its size.
+    """
+    limit = max(_HARMLESS, _MOST_TIMES * path.stat().st_size)
+    arrays = []
+    try:
+        with zipfile.ZipFile(path) as members:
+            for name in names:
+                if members.getinfo(f"{name}.npy").file_size > limit:
+                    raise ValueError(f"{name} must have at most {limit} bytes, got more")
+                # The size that the archive states is as much as is read.
+                content = io.BytesIO(members.read(f"{name}.npy"))
+                arrays.append(np.lib.format.read_array(content, allow_pickle=False))
+    except KeyError:
+        raise ValueError(f"{path} must hold the arrays {', '.join(names)}, not all found") from None
+    except Exception as error:  # damaged archives raise whatever comes of their nonsense
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{path} is not a whole .npz file: {_sentence(error)}") from None
+    return arrays
+
+
+def _sentence(error: BaseException) -> str:
+    """The first line of an error's message."""
+    return str(error).partition("\n")[0].strip() or type(error).__name__

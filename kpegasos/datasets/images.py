@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kpegasos.datasets._files import Dataset, parse_idx, require, verified_content
+from kpegasos.datasets._files import (
+    Dataset,
+    parse_idx,
+    read_arrays,
+    require,
+    verified_content,
+)
 
 
 @dataclass(frozen=True)
@@ -136,12 +143,29 @@ def load_usps() -> Dataset:
     ------
     FileNotFoundError
         If there is no such file.
+    ValueError
+        Naming the file, if it does not hold these arrays.
     """
-    with np.load(require("usps", "usps.npz")) as arrays:
-        return Dataset(
-            arrays["X_train"].astype(np.float32, copy=False),
-            arrays["y_train"].astype(np.int64),
-            arrays["X_test"].astype(np.float32, copy=False),
-            arrays["y_test"].astype(np.int64),
-            tuple("0123456789"),
+    path = require("usps", "usps.npz")
+    parts = [_rows_and_labels(path, part) for part in ("train", "test")]
+    return Dataset(*parts[0], *parts[1], tuple("0123456789"))
+
+
+def _rows_and_labels(path: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """One part of USPS."""
+    X, y = read_arrays(path, [f"X_{part}", f"y_{part}"])
+    if X.dtype.kind not in "fiu" or X.ndim != 2 or X.shape[1] != 256:
+        raise ValueError(
+            f"X_{part} in {path} must be numbers of shape (n_samples, 256), "
+            f"got {X.dtype} of shape {X.shape}"
         )
+    if y.dtype.kind not in "fiu" or y.shape != X.shape[:1]:
+        raise ValueError(
+            f"y_{part} in {path} must be numbers of shape {X.shape[:1]}, "
+            f"got {y.dtype} of shape {y.shape}"
+        )
+    if not np.isin(y, range(10)).all() or not (np.abs(X) <= 1).all():
+        raise ValueError(
+            f"{path} must hold digits from 0 to 9 and pixels from -1 to 1, got others in {part}"
+        )
+    return X.astype(np.float32, copy=False), y.astype(np.int64)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from kpegasos.datasets._files import Dataset, require
+from kpegasos.datasets._files import Dataset, opened, require
 from kpegasos.datasets.svmlight import load_svmlight
 
 _COVERS = (
@@ -50,7 +52,7 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     FileNotFoundError
         If there is no such file.
     ValueError
-        If ``positive`` is no class from 1 to 7.
+        If ``positive`` is no class from 1 to 7; naming the file, if it is no such table.
 
     Notes
     -----
@@ -62,9 +64,7 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     """
     if positive not in range(1, 8):
         raise ValueError(f"positive must be a class from 1 to 7, got {positive!r}")
-    text = gzip.decompress(require("covtype", "covtype.csv.gz").read_bytes())
-    has_header = not text[:1].isdigit()
-    table = np.loadtxt(io.BytesIO(text), np.float32, delimiter=",", skiprows=int(has_header))
+    table = _read_table(require("covtype", "covtype.csv.gz"))
     X, y = table[:, :-1], np.where(table[:, -1] == positive, 1, -1)
     if scale:
         low, high = X.min(axis=0), X.max(axis=0)
@@ -73,6 +73,40 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     n_test = round(len(y) / 10)
     train, test = order[n_test:], order[:n_test]
     return Dataset(X[train], y[train], X[test], y[test], ("rest", _COVERS[positive - 1]))
+
+
+def _read_table(path: Path) -> NDArray[np.float32]:
+    """Numbers separated by commas, with or without a line of names, the class last."""
+    with opened(path) as file:
+        text = file.read()
+    has_header = not _is_number(text[:100].partition(b",")[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a file without rows
+        try:
+            table = np.loadtxt(
+                io.BytesIO(text), np.float32, delimiter=",", skiprows=int(has_header), ndmin=2
+            )
+        except (ValueError, UserWarning) as error:
+            what = str(error).partition(";")[0].partition("\n")[0]
+            raise ValueError(f"{path} must be a table of numbers: {what}") from None
+    classes = table[:, -1]
+    if (
+        table.shape[1] < 2
+        or not np.isfinite(table).all()
+        or not np.isin(classes, range(1, 8)).all()
+    ):
+        raise ValueError(
+            f"{path} must have finite numbers, and classes from 1 to 7 in its last column"
+        )
+    return table
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def load_adult() -> Dataset:
@@ -88,6 +122,8 @@ def load_adult() -> Dataset:
     ------
     FileNotFoundError
         If there are no such files.
+    ValueError
+        Naming file and line, if one has another format.
     """
     train = load_svmlight(require("adult", "a9a"), n_features=123)
     test = load_svmlight(require("adult", "a9a.t"), n_features=123)

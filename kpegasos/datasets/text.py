@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets._files import Dataset, require
-from kpegasos.datasets.svmlight import parse_svmlight
+from kpegasos.datasets.svmlight import Lines, parse_svmlight
 from kpegasos.utils.validation import draw_seed
 
 #: Rows drawn from one seed. A data set is the beginning of an endless sequence of such blocks.
@@ -186,11 +186,14 @@ def load_rcv1_sample() -> Dataset:
     ------
     FileNotFoundError
         If there are no such files.
+    ValueError
+        Naming file and line, if one has another format.
     """
 
     def read(name: str) -> tuple[Any, NDArray[np.int64]]:
         # "label |namespace id:value ..." differs from LIBSVM's format by the namespace only.
-        text = require("rcv1-sample", name).read_bytes()
-        return parse_svmlight(io.BytesIO(text.replace(b"|f ", b"")), 47_236, np.float32)
+        path = require("rcv1-sample", name)
+        text = io.BytesIO(path.read_bytes().replace(b"|f ", b""))
+        return parse_svmlight(Lines(path, text), 47_236, np.float32)
 
     return Dataset(*read("rcv1_small.dat"), *read("rcv1_small_test.data"), ("rest", "CCAT"))
