@@ -25,7 +25,6 @@ from kpegasos.utils.validation import as_integer
 
 #: Bytes of a line, beyond which it is no row: two million entries have room.
 _LONGEST_LINE = 2**26
-_TOO_LONG = f"a line must have less than {_LONGEST_LINE} bytes"
 #: Columns are C integers to the parser.
 _MOST_COLUMNS = 2**31 - 1
 
@@ -184,8 +183,12 @@ def _next_line(file: Any, position: int) -> int:
         return 0
     file.seek(position - 1)
     if len(file.readline(_LONGEST_LINE)) == _LONGEST_LINE:
-        raise ValueError(f"{file.name}: {_TOO_LONG}")
+        raise ValueError(f"{file.name}: {_too_long()}")
     return int(file.tell())
+
+
+def _too_long() -> str:
+    return f"a line must have less than {_LONGEST_LINE} bytes"
 
 
 def _count_lines(path: Path, position: int) -> int:
@@ -247,7 +250,7 @@ class Lines:
             self._number += 1
             if len(line) == _LONGEST_LINE:
                 self.row = b""
-                raise ValueError(self.at(self._number, _TOO_LONG))
+                raise ValueError(self.at(self._number, _too_long()))
             self.row = line.partition(b"#")[0].strip()
             if self.row:
                 self.numbers.append(self._number)

@@ -213,13 +213,13 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
 
-    def _warn_of_deprecated_parameters(self) -> None:
+    def _warn_of_deprecated_parameters(self, stacklevel: int = 4) -> None:
         if self.sampling == "block":
             warnings.warn(
                 "sampling='block' is called sampling='contiguous' now, and will be an error in the "
                 "next version",
                 FutureWarning,
-                stacklevel=4,  # the caller of fit, beyond its decorator
+                stacklevel=stacklevel,  # the caller of fit, beyond its decorator
             )
 
     @property

@@ -86,6 +86,8 @@ class OnlineClassifier:
             ``lam`` of each pair, in place of the estimator's.
         """
         classes = np.unique(classes)
+        if are_numbers(classes) and not np.isfinite(classes).all():
+            raise ValueError(f"classes must be finite or strings, got {classes.tolist()}")
         if classes.size < 2:
             raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
         if estimator.class_weight == "balanced":
@@ -130,16 +132,22 @@ class OnlineClassifier:
         ValueError
             If the chunk is not fit to be learned from; nothing is changed.
         KeyboardInterrupt
-            After Ctrl-C, which waits for the end of the chunk: all pairs have seen it, or none.
+            After Ctrl-C, which waits for the end of the chunk: all pairs have seen it. After the
+            second, at once: none have.
         """
         with unchanged_by_errors(estimator):
             X, y = validated_rows(estimator, X, y, reset=not self.streams)
             chunk = self.make_chunk(X, y, sample_weight)
-            if not self.streams:
-                self.begin(X.shape[1])
-            with interruptible(Stopper()) as stopper:
-                self.advance(chunk)
-                self.install(estimator)
+            before = copy.deepcopy(self.streams)
+            try:
+                if not self.streams:
+                    self.begin(X.shape[1])
+                with interruptible(Stopper()) as stopper:
+                    self.advance(chunk)
+                    self.install(estimator)
+            except BaseException:
+                self.streams = before
+                raise
         if stopper.interrupted:
             raise KeyboardInterrupt(
                 f"{type(estimator).__name__} was stopped by Ctrl-C at the end of a chunk; "
@@ -149,13 +157,17 @@ class OnlineClassifier:
     def make_chunk(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> Chunk:
         """The binary problems of a chunk whose X and y have been validated."""
         check_magnitude(X)
-        unknown = np.setdiff1d(y, self.classes)
+        weight = checked_weight(sample_weight, X)
+        weighty = y[weight > 0]
+        same_kind = are_numbers(y) == are_numbers(self.classes)
+        unknown = np.setdiff1d(weighty, self.classes) if same_kind else np.unique(weighty)
         if unknown.size:
             raise ValueError(
                 f"y must have classes among {self.classes.tolist()}, got {unknown.tolist()} too"
             )
-        labels = np.searchsorted(self.classes, y)
-        weight = checked_weight(sample_weight, X)
+        # Examples of weight zero take no part, whatever their class.
+        labels = np.searchsorted(self.classes, y) if same_kind else np.zeros(y.shape, np.intp)
+        labels = np.minimum(labels, self.classes.size - 1)
         by_class = class_weights(self.parameters["class_weight"], self.classes, self.classes)
         weight = weight * by_class[labels]
         check_weight_range(weight)
@@ -229,6 +241,11 @@ class OnlineClassifier:
     def _rows(self, chunk: Chunk, pair: Pair) -> FeatureRows:
         scaling = self.parameters["intercept_scaling"]
         return FeatureRows(chunk.X, members=pair.members, intercept_scaling=scaling)
+
+
+def are_numbers(labels: np.ndarray) -> bool:
+    """Whether labels are numbers, which are never equal to strings."""
+    return labels.dtype.kind in "biuf"
 
 
 def _parameters_of(estimator: Any) -> dict[str, Any]:

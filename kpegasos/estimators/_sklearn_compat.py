@@ -49,7 +49,10 @@ Model = Callable[[], dict[str, Any]]
 
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
-    weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    # Later scikit-learn refuses weights that are all zero, as those of a chunk may be.
+    known = signature(_check_sample_weight).parameters
+    zeros = {"allow_all_zero_weights": True} if "allow_all_zero_weights" in known else {}
+    weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64, **zeros)
     if weight.min(initial=0.0) < 0:
         raise ValueError(
             f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"

@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from kpegasos.core.draws import IndexStream
 from kpegasos.estimators import LinearPegasosSVC
-from kpegasos.estimators._one_vs_one import class_weights
-from kpegasos.estimators._online import OnlineClassifier
-from kpegasos.estimators._sklearn_compat import validate_parameters
+from kpegasos.estimators._one_vs_one import check_weight_range, class_weights
+from kpegasos.estimators._online import OnlineClassifier, are_numbers
+from kpegasos.estimators._sklearn_compat import checked_weight, validate_parameters
+from kpegasos.utils.validation import as_integer
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
@@ -39,7 +41,8 @@ class ArrayChunks(Sequence[Chunk]):
     Parameters
     ----------
     X : ndarray, memmap or CSR matrix of shape (n_samples, n_features)
-        Or whatever gives an array when its rows are sliced, such as a dataset in an HDF5 file.
+        Or whatever has a shape and gives an array when its rows are sliced, such as a dataset in an
+        HDF5 file. Lists are made arrays; other sparse matrices, CSR.
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), default=None
     chunk_size : int, default=65_536
@@ -48,19 +51,21 @@ class ArrayChunks(Sequence[Chunk]):
     Raises
     ------
     ValueError
-        If the lengths differ, or ``chunk_size`` is less than 1.
+        If the lengths differ, or ``chunk_size`` is not a positive integer.
     """
 
     def __init__(
         self, X: Any, y: Any, sample_weight: Any = None, *, chunk_size: int = 65_536
     ) -> None:
-        check_consistent_length(X, y, sample_weight)
-        if chunk_size < 1:
-            raise ValueError(f"chunk_size must be at least 1, got {chunk_size!r} instead")
-        self.X = X
-        self.y = y
-        self.sample_weight = sample_weight
-        self.chunk_size = chunk_size
+        self.chunk_size = as_integer("chunk_size", chunk_size, least=1)
+        if sparse.issparse(X):
+            X = X.tocsr()
+        self.X: Any = _with_rows("X", X)
+        self.y: Any = _with_rows("y", y)
+        self.sample_weight: Any = sample_weight
+        if sample_weight is not None:
+            self.sample_weight = _with_rows("sample_weight", sample_weight)
+        check_consistent_length(self.X, self.y, self.sample_weight)
 
     def __len__(self) -> int:
         return -(-int(self.X.shape[0]) // self.chunk_size)
@@ -93,6 +98,14 @@ class ArrayChunks(Sequence[Chunk]):
         for part in rest:
             _give_back(part)
         return copies
+
+
+def _with_rows(name: str, array: Any) -> Any:
+    """What has a shape as it is, lists as arrays."""
+    array = array if hasattr(array, "shape") else np.asarray(array)
+    if len(array.shape) == 0:
+        raise ValueError(f"{name} must be an array with rows, got {array!r} instead")
+    return array
 
 
 def _maps(array: Any) -> np.memmap | None:
@@ -128,9 +141,20 @@ class Totals(NamedTuple):
 
 
 def totals_of(y: Any, sample_weight: Any = None) -> Totals:
-    """Totals of one chunk."""
-    y = np.asarray(y)
-    weight = np.ones(y.shape) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    """Totals of one chunk.
+
+    Raises
+    ------
+    ValueError
+        If its labels are no classes, or its weights none.
+    """
+    y = column_or_1d(y)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y must have finite labels or strings, got NaN or infinity")
+    if y.size and y.dtype.kind not in "biuSU":
+        check_classification_targets(y)
+    weight = checked_weight(sample_weight, y)
+    check_weight_range(weight)
     classes, labels = np.unique(y, return_inverse=True)
     return Totals(
         classes,
@@ -140,12 +164,19 @@ def totals_of(y: Any, sample_weight: Any = None) -> Totals:
 
 
 def add_totals(parts: Iterable[Totals]) -> Totals:
-    """Totals of all chunks together."""
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    if not columns or columns[0].size == 0:
+    """Totals of all chunks together; classes of weight zero are absent, as they are to `fit`."""
+    parts = [part for part in parts if part.classes.size]
+    if not parts:
         raise ValueError("chunks must hold examples, got none")
+    if len({are_numbers(part.classes) for part in parts}) > 1:
+        raise ValueError("y must be numbers in all chunks, or strings, got both")
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     classes, labels = np.unique(columns[0], return_inverse=True)
-    return Totals(classes, *(np.bincount(labels, column) for column in columns[1:]))
+    counts, weights = (np.bincount(labels, column) for column in columns[1:])
+    present = counts > 0
+    if not present.any():
+        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
+    return Totals(classes[present], counts[present], weights[present])
 
 
 def pair_lams(estimator: LinearPegasosSVC, totals: Totals) -> np.ndarray:
@@ -154,12 +185,11 @@ def pair_lams(estimator: LinearPegasosSVC, totals: Totals) -> np.ndarray:
     `fit` scales the weights of a pair to mean one. With weights as they are the same iterates
     belong to ``lam`` times their mean, since step and margin test are linear in both.
     """
-    if not totals.weights.all():
-        raise ValueError(
-            f"sample_weight must be positive somewhere in every class, got zeros only for "
-            f"{totals.classes[totals.weights == 0].tolist()} instead"
+    with np.errstate(over="ignore", under="ignore"):
+        weights = totals.weights * class_weights(
+            estimator.class_weight, totals.classes, totals.classes
         )
-    weights = totals.weights * class_weights(estimator.class_weight, totals.classes, totals.classes)
+    check_weight_range(weights / totals.counts)
     lams = []
     for i, j in combinations(range(totals.classes.size), 2):
         weight, count = weights[i] + weights[j], totals.counts[i] + totals.counts[j]
@@ -194,7 +224,8 @@ def fit_chunks(
     chunks : sequence, iterable or callable
         Of ``(X, y)`` or ``(X, y, sample_weight)``: a sequence such as `ArrayChunks` or
         `kpegasos.datasets.SvmlightChunks`, an iterable that can be read again, or a function
-        without arguments that returns an iterator. An iterator serves one epoch.
+        without arguments that returns an iterator. An iterator serves one epoch. Chunks without
+        examples, or with weights that are all zero, are passed over.
     epochs : int, default=None
         Visits of each chunk; those of the estimator if None.
     classes : array-like of shape (n_classes,), default=None
@@ -211,6 +242,8 @@ def fit_chunks(
     ValueError
         Naming the parameter, what was expected and what came. An error in the middle, and Ctrl-C,
         leave the model of the chunks seen so far.
+    TypeError
+        If ``estimator`` or ``chunks`` are something else.
 
     References
     ----------
@@ -227,40 +260,85 @@ def fit_chunks(
     >>> fit_chunks(model, ArrayChunks(X, y, chunk_size=1000)).score(X, y) > 0.9
     True
     """
-    validate_parameters(estimator)
+    check_estimator(estimator)
     n_epochs = _whole_epochs(estimator.epochs if epochs is None else epochs)
     once = isinstance(chunks, Iterator)
     if once and n_epochs > 1:
         raise ValueError(f"epochs must be 1 for an iterator, which ends, got {n_epochs} instead")
-    lams = None
+    lams, expected = None, None
     if classes is None or estimator.lam is None:
         if once:
             raise ValueError(
                 "chunks must be such that they can be read again where classes or lam are not "
                 "given, got an iterator instead"
             )
-        classes, lams = _classes_and_lams(estimator, chunks, classes)
+        totals, expected = _survey(chunks)
+        classes, lams = _classes_of(totals, classes), pair_lams(estimator, totals)
     online = OnlineClassifier.new(estimator, classes, lams=lams)
     for epoch in range(n_epochs):
-        for X, y, *weight in _visits(chunks, online.seed, epoch):
-            if X.shape[0] > 0:
-                online.fit_chunk(estimator, X, y, weight[0] if weight else None)
+        n_examples = 0
+        for X, y, sample_weight in map(parts_of, _visits(chunks, online.seed, epoch)):
+            n_rows = _n_rows(X)
+            n_examples += n_rows
+            if n_rows and (sample_weight is None or np.any(sample_weight)):
+                online.fit_chunk(estimator, X, y, sample_weight)
+        if expected is not None and n_examples != expected:
+            raise ValueError(
+                f"chunks must be the same each time they are read, got {expected} examples first "
+                f"and {n_examples} in epoch {epoch + 1}"
+            )
+        if n_examples == 0:
+            raise ValueError(f"chunks must hold examples, got none in epoch {epoch + 1}")
     if not online.streams:
-        raise ValueError("chunks must hold examples, got none")
+        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
     return estimator
 
 
-def _classes_and_lams(
-    estimator: LinearPegasosSVC, chunks: Chunks, classes: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Classes of the chunks, and the ``lam`` of each pair, from one look at all labels."""
-    totals = _survey(chunks)
+def check_estimator(estimator: Any) -> None:
+    """Check that an estimator can be trained online, and its parameters; warn of old ones.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot, or they are not.
+    """
+    if not isinstance(estimator, LinearPegasosSVC):
+        raise TypeError(
+            f"estimator must be a LinearPegasosSVC, got {type(estimator).__name__} instead"
+        )
+    validate_parameters(estimator)
+    estimator._warn_of_deprecated_parameters(stacklevel=4)  # the caller of fit_chunks
+
+
+def parts_of(chunk: Any) -> tuple[Any, Any, Any]:
+    """X, y and weights (or None) of a chunk."""
+    if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+        length = f" of {len(chunk)}" if isinstance(chunk, tuple | list) else ""
+        raise ValueError(
+            f"chunks must hold pairs (X, y) or triples (X, y, sample_weight), "
+            f"got {type(chunk).__name__}{length} instead; a single chunk is [(X, y)]"
+        )
+    X, y, *weight = chunk
+    return X, y, weight[0] if weight else None
+
+
+def _n_rows(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    if shape:
+        return int(shape[0])
+    if not isinstance(X, Sequence) or isinstance(X, str | bytes):
+        raise ValueError(f"X of a chunk must have two dimensions, got {type(X).__name__} instead")
+    return len(X)
+
+
+def _classes_of(totals: Totals, classes: Any) -> np.ndarray:
+    """The classes that a survey found, which are those that were given, if any were."""
     if classes is not None and not np.array_equal(np.unique(classes), totals.classes):
         raise ValueError(
             f"classes must be those of the chunks, {totals.classes.tolist()}, "
             f"got {np.unique(classes).tolist()} instead"
         )
-    return totals.classes, pair_lams(estimator, totals)
+    return totals.classes
 
 
 def _whole_epochs(epochs: Any) -> int:
@@ -269,11 +347,31 @@ def _whole_epochs(epochs: Any) -> int:
     return int(float(epochs))
 
 
-def _survey(chunks: Chunks) -> Totals:
-    if isinstance(chunks, ArrayChunks):
-        return add_totals(totals_of(*targets) for _, *targets in chunks.targets())
-    opened = chunks() if callable(chunks) else chunks
-    return add_totals(totals_of(*targets) for _, *targets in opened)
+def _survey(chunks: Chunks) -> tuple[Totals, int]:
+    """Totals of all chunks, and how many examples they have, of any weight."""
+    read = chunks.targets() if isinstance(chunks, ArrayChunks) else _opened(chunks)
+    parts, n_examples = [], 0
+    for X, y, sample_weight in map(parts_of, read):
+        part = totals_of(y, sample_weight)
+        if X is not None and _n_rows(X) != np.shape(y)[0]:
+            raise ValueError(
+                f"X and y of a chunk must have equally many rows, "
+                f"got {_n_rows(X)} and {np.shape(y)[0]} instead"
+            )
+        n_examples += np.shape(y)[0]
+        parts.append(part)
+    return add_totals(parts), n_examples
+
+
+def _opened(chunks: Any) -> Iterator[Chunk]:
+    """The chunks in the order in which they come."""
+    given = chunks() if callable(chunks) else chunks
+    if not isinstance(given, Iterable) and not hasattr(given, "__getitem__"):
+        raise TypeError(
+            f"chunks must be a sequence, an iterable or a function that returns one, "
+            f"got {type(given).__name__} instead"
+        )
+    return iter(given)
 
 
 def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:
@@ -283,4 +381,4 @@ def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:
         for number in IndexStream(len(chunks), "permutation", seed).epoch(epoch):
             yield chunks[int(number)]
     else:
-        yield from chunks() if callable(chunks) else chunks
+        yield from _opened(chunks)

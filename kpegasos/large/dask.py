@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +33,8 @@ from kpegasos.core.state import State
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._base import validated_rows
 from kpegasos.estimators._online import Chunk, OnlineClassifier
-from kpegasos.estimators._sklearn_compat import validate_parameters
-from kpegasos.large.chunks import Totals, add_totals, pair_lams, totals_of
+from kpegasos.large.chunks import Totals, add_totals, check_estimator, pair_lams, totals_of
+from kpegasos.utils.validation import as_integer
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
 _ROUNDS_AN_EPOCH = 4
@@ -49,9 +48,19 @@ class _Partition(NamedTuple):
 
 
 def _make_partition(
-    number: int, model: LinearPegasosSVC, online: OnlineClassifier, X: Any, y: Any, *weight: Any
+    number: int,
+    model: LinearPegasosSVC,
+    online: OnlineClassifier,
+    n_features: int,
+    X: Any,
+    y: Any,
+    *weight: Any,
 ) -> _Partition:
     X, y = validated_rows(model, X, y, reset=True)
+    if X.shape[1] != n_features:  # a block need not have the shape that its collection states
+        raise ValueError(
+            f"X must have {n_features} columns in every block, got {X.shape[1]} in block {number}"
+        )
     return _Partition(number, online.make_chunk(X, y, *weight))
 
 
@@ -126,16 +135,24 @@ def fit_dask(
         import distributed
     except ImportError as error:
         raise ImportError("fit_dask needs dask and distributed: install kpegasos[dask]") from error
-    validate_parameters(estimator)
-    if rounds is not None and not (isinstance(rounds, Integral) and rounds >= 1):
-        raise ValueError(f"rounds must be a positive integer, got {rounds!r} instead")
+    check_estimator(estimator)
+    if rounds is not None:
+        rounds = as_integer("rounds", rounds, least=1)
     if client is None:
-        client = distributed.get_client()
+        try:
+            client = distributed.get_client()
+        except ValueError:
+            raise ValueError(
+                "client must be given where there is no current one, got None"
+            ) from None
+    if not isinstance(client, distributed.Client):
+        raise TypeError(f"client must be a Dask client, got {type(client).__name__} instead")
     blocks, targets = _partitions(X, y, sample_weight)
+    n_features = int(X.shape[1])
     by_partition = client.gather(client.compute([dask.delayed(totals_of)(*t) for t in targets]))
     totals = add_totals(by_partition)
     sizes = _sizes(totals.classes, by_partition)
-    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * estimator.epochs) if rounds is None else int(rounds)
+    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * estimator.epochs) if rounds is None else rounds
     n_steps = _steps_of_a_round(estimator, sizes, n_rounds)
     online = OnlineClassifier.new(estimator, totals.classes, lams=pair_lams(estimator, totals))
 
@@ -143,14 +160,16 @@ def fit_dask(
     with_rows = [number for number, part in enumerate(by_partition) if part.counts.any()]
     partitions = client.compute(
         [
-            dask.delayed(_make_partition)(number, model, online, blocks[number], *targets[number])
+            dask.delayed(_make_partition)(
+                number, model, online, n_features, blocks[number], *targets[number]
+            )
             for number in with_rows
         ]
     )
-    online.begin(int(X.shape[1]))
+    online.begin(n_features)
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
-        estimator.n_features_in_ = int(X.shape[1])
+        estimator.n_features_in_ = n_features
         estimator.__dict__.pop("feature_names_in_", None)
         online.install(estimator)
     return estimator
@@ -178,7 +197,8 @@ def _sizes(classes: np.ndarray, by_partition: Sequence[Totals]) -> np.ndarray:
     """How many examples there are of each pair in each partition: (n_pairs, n_partitions)."""
     counts = np.zeros((classes.size, len(by_partition)))
     for number, part in enumerate(by_partition):
-        counts[np.searchsorted(classes, part.classes), number] = part.counts
+        present = np.isin(part.classes, classes)  # others have no weight anywhere
+        counts[np.searchsorted(classes, part.classes[present]), number] = part.counts[present]
     pairs = combinations(range(classes.size), 2)
     return np.array([counts[i] + counts[j] for i, j in pairs])
 
@@ -195,7 +215,8 @@ def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[tup
     if sample_weight is not None:
         given["sample_weight"] = (sample_weight, 1)
     for name, (array, ndim) in given.items():
-        if not hasattr(array, "to_delayed") or getattr(array, "ndim", None) != ndim:
+        is_array = hasattr(array, "to_delayed") and hasattr(array, "chunks")
+        if not is_array or getattr(array, "ndim", None) != ndim:
             raise ValueError(
                 f"{name} must be a Dask array of {ndim} dimension{'s'[: ndim - 1]}, "
                 f"got {type(array).__name__} instead"
@@ -205,6 +226,8 @@ def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[tup
                 f"{name} must be chunked like the rows of X, {X.chunks[0]}, "
                 f"got {array.chunks[0]} instead"
             )
+    if not math.isfinite(X.shape[1]):
+        raise ValueError("X must have a known number of columns, got one that is not known")
     if X.numblocks[1] != 1:
         raise ValueError(
             f"X must be chunked along the rows only, got {X.numblocks[1]} blocks of columns instead"

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import vstack
 from sklearn.datasets import dump_svmlight_file
 
-from kpegasos.datasets import SvmlightChunks, iter_svmlight, load_svmlight, make_text_like
+from kpegasos.datasets import (
+    SvmlightChunks,
+    _files,
+    iter_svmlight,
+    load_svmlight,
+    make_text_like,
+)
+from kpegasos.datasets import svmlight as svmlight_module
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -55,10 +63,7 @@ def test_svmlight_whole_and_in_chunks(small, svmlight, suffix):
 @pytest.mark.parametrize("suffix", [".GZ", ".Bz2", ".XZ"])
 def test_svmlight_suffix_of_a_compression_may_have_capitals(small, svmlight, tmp_path, suffix):
     path = tmp_path / f"capital{suffix}"
-    path.write_bytes(OPENERS[suffix.lower()](svmlight(suffix.lower())).read())
-    path.write_bytes(
-        {".gz": gzip, ".bz2": bz2, ".xz": lzma}[suffix.lower()].compress(path.read_bytes())
-    )
+    Path(svmlight(suffix.lower())).rename(path)
     assert_array_equal(load_svmlight(path, n_features=300)[1], small[1])
     with pytest.raises(ValueError, match="path must be of a plain file"):
         SvmlightChunks(path, n_features=300)
@@ -233,42 +238,39 @@ def test_svmlight_damaged_archive_is_named(svmlight, suffix, damage):
         content = damage(file.read())
     with open(path, "wb") as file:
         file.write(content)
-    with pytest.raises(
-        ValueError, match=r"small\.\w+ is not a whole (gzip|bzip2|xz) file: "
-    ) as error:
+    with pytest.raises(ValueError, match=r"is not a whole (gzip|bzip2|xz) file: ") as error:
         load_svmlight(path)
+    assert str(error.value).startswith(path)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
-def test_svmlight_file_that_expands_too_far_is_refused(tmp_path, suffix, compress):
+def test_svmlight_file_that_expands_too_far_is_refused(tmp_path, monkeypatch, suffix, compress):
+    monkeypatch.setattr(_files, "_HARMLESS", 2**20)
     path = tmp_path / f"bomb{suffix}"
-    path.write_bytes(compress(b"\n" * (2**26 + 1)))
-    assert path.stat().st_size < 2**17
-    with pytest.raises(ValueError, match="must hold at most 67108864 bytes, 200 times its size"):
+    path.write_bytes(compress(b"\n" * (2**20 + 1)))
+    assert path.stat().st_size < 2**12
+    with pytest.raises(ValueError, match="must hold at most 1048576 bytes, 200 times its size"):
         load_svmlight(path)
 
 
-def test_svmlight_line_without_end_is_refused(tmp_path):
+def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(svmlight_module, "_LONGEST_LINE", 2**16)
     path = tmp_path / "file"
     with open(path, "wb") as file:
         file.write(b"1 1:2\n1 ")
-        file.truncate(2**26 + 10)
+        file.truncate(2**16 + 10)
     for read in (whole, in_chunks):
-        with pytest.raises(ValueError, match="line 2: a line must have less than 67108864 bytes"):
+        with pytest.raises(ValueError, match="line 2: a line must have less than 65536 bytes"):
             read(path)
-    with pytest.raises(ValueError, match="a line must have less than 67108864 bytes"):
-        SvmlightChunks(path, n_features=9, chunk_mb=1)[0]
+    with pytest.raises(ValueError, match="a line must have less than 65536 bytes"):
+        SvmlightChunks(path, n_features=9, chunk_mb=0.01)[0]
 
 
 @pytest.mark.parametrize("read", [whole, in_chunks, by_number])
 def test_svmlight_that_cannot_be_opened_is_named(tmp_path, read):
-    with pytest.raises(FileNotFoundError) as error:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         read(tmp_path / "nowhere")
-    assert (
-        error.value.filename == str(tmp_path / "nowhere")
-        or error.value.filename == tmp_path / "nowhere"
-    )
     with pytest.raises(TypeError, match="path must be the path of a file, got None"):
         read(None)
 
