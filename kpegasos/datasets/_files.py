@@ -28,6 +28,7 @@ _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open
 
 #: What some editors put before text in UTF-8.
 UTF_8_MARK = b"\xef\xbb\xbf"
+_FLOATS = (np.float32, np.float64, "float32", "float64")
 #: A compressed file may hold this many times its size: text of numbers has 3 to 20 times.
 _MOST_TIMES = 200
 #: Bytes that any compressed file may hold, however small it is.
@@ -98,9 +99,16 @@ def require(folder: str, name: str) -> Path:
 # --- how they are read ---
 
 
+def checked_dtype(dtype: Any) -> Any:
+    """Return float32 or float64, or raise a ValueError."""
+    if not isinstance(dtype, type | str | np.dtype) or dtype not in _FLOATS:
+        raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
+    return np.dtype(dtype).type
+
+
 def checked_path(path: Any) -> Path:
     """Return what names a file as a path."""
-    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise TypeError(f"path must be the path of a file, got {path!r} instead")
     return Path(path)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from kpegasos.datasets._files import UTF_8_MARK, checked_path, is_compressed, opened
+from kpegasos.datasets._files import UTF_8_MARK, checked_dtype, checked_path, is_compressed, opened
 from kpegasos.utils.validation import as_integer
 
 #: Bytes of a line, beyond which it is no row: two million entries have room.
@@ -347,6 +347,4 @@ def _checked_shape(n_features: Any, dtype: Any) -> tuple[int | None, Any]:
         n_features = as_integer("n_features", n_features, least=1)
         if n_features > _MOST_COLUMNS:
             raise ValueError(f"n_features must be at most {_MOST_COLUMNS}, got {n_features}")
-    if dtype not in (np.float32, np.float64, "float32", "float64"):
-        raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
-    return n_features, np.dtype(dtype).type
+    return n_features, checked_dtype(dtype)

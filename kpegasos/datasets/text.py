@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kpegasos.datasets._files import Dataset, require
+from kpegasos.datasets._files import Dataset, checked_dtype, require
 from kpegasos.datasets.svmlight import Lines, parse_svmlight
-from kpegasos.utils.validation import draw_seed
+from kpegasos.utils.validation import as_integer, draw_seed
 
 #: Rows drawn from one seed. A data set is the beginning of an endless sequence of such blocks.
 _BLOCK = 4096
@@ -88,11 +88,10 @@ class _TextModel:
         return _TextBlock(values, column.astype(np.int32), sizes, label)
 
 
-def _check(n_samples: int, n_features: int, density: float, noise: float) -> None:
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_samples!r}")
-    if n_features < 2:
-        raise ValueError(f"n_features must be at least 2, got {n_features!r}")
+def _check(n_features: int, density: float, noise: float) -> None:
+    for name, value in {"density": density, "noise": noise}.items():
+        if not isinstance(value, int | float | np.floating):
+            raise ValueError(f"{name} must be a number, got {value!r}")
     if not 1 / n_features <= density <= 0.5:
         raise ValueError(
             f"density must be between 1 / n_features = {1 / n_features:g} and 0.5, got {density!r}"
@@ -149,7 +148,10 @@ def make_text_like(
     ValueError
         If a size, the density or the noise is out of range.
     """
-    _check(n_samples, n_features, density, noise)
+    n_samples = as_integer("n_samples", n_samples, least=1)
+    n_features = as_integer("n_features", n_features, least=2)
+    _check(n_features, density, noise)
+    dtype = checked_dtype(dtype)
     model = _TextModel(n_features, density, noise, dtype, draw_seed(random_state))
     parts = [model.block(number) for number in range(-(-n_samples // _BLOCK))]
     y = np.concatenate([part.labels for part in parts])[:n_samples]

@@ -85,7 +85,7 @@ class OnlineClassifier:
         lams : ndarray of shape (n_pairs,), default=None
             ``lam`` of each pair, in place of the estimator's.
         """
-        classes = np.unique(classes)
+        classes = unique_classes(classes)
         if are_numbers(classes) and not np.isfinite(classes).all():
             raise ValueError(f"classes must be finite or strings, got {classes.tolist()}")
         if classes.size < 2:
@@ -99,10 +99,10 @@ class OnlineClassifier:
 
     def check_unchanged(self, estimator: Any, classes: Any = None) -> None:
         """Raise a ValueError if the estimator's parameters or classes are not those of `new`."""
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
+        if classes is not None and not np.array_equal(unique_classes(classes), self.classes):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes.tolist()}, "
-                f"got {np.unique(classes).tolist()} instead"
+                f"got {unique_classes(classes).tolist()} instead"
             )
         now = _parameters_of(estimator)
         changed = [name for name, value in self.parameters.items() if now[name] != value]
@@ -241,6 +241,16 @@ class OnlineClassifier:
     def _rows(self, chunk: Chunk, pair: Pair) -> FeatureRows:
         scaling = self.parameters["intercept_scaling"]
         return FeatureRows(chunk.X, members=pair.members, intercept_scaling=scaling)
+
+
+def unique_classes(classes: Any) -> np.ndarray:
+    """Classes in order, each once."""
+    try:
+        return np.unique(classes)
+    except (TypeError, ValueError):  # what is ragged, or has no order
+        raise ValueError(
+            f"classes must be numbers, or strings, in a list, got {type(classes).__name__} of others"
+        ) from None
 
 
 def are_numbers(labels: np.ndarray) -> bool:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from inspect import signature
 from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple
@@ -18,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kpegasos.core.draws import IndexStream
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._one_vs_one import check_weight_range, class_weights
-from kpegasos.estimators._online import OnlineClassifier, are_numbers
+from kpegasos.estimators._online import OnlineClassifier, are_numbers, unique_classes
 from kpegasos.estimators._sklearn_compat import checked_weight, validate_parameters
 from kpegasos.utils.validation import as_integer
 
@@ -65,7 +67,12 @@ class ArrayChunks(Sequence[Chunk]):
         self.sample_weight: Any = sample_weight
         if sample_weight is not None:
             self.sample_weight = _with_rows("sample_weight", sample_weight)
-        check_consistent_length(self.X, self.y, self.sample_weight)
+        for name, array in {"y": self.y, "sample_weight": self.sample_weight}.items():
+            if array is not None and array.shape[0] != self.X.shape[0]:
+                raise ValueError(
+                    f"{name} must have as many rows as X, {self.X.shape[0]}, "
+                    f"got {array.shape[0]} instead"
+                )
 
     def __len__(self) -> int:
         return -(-int(self.X.shape[0]) // self.chunk_size)
@@ -102,9 +109,13 @@ class ArrayChunks(Sequence[Chunk]):
 
 def _with_rows(name: str, array: Any) -> Any:
     """What has a shape as it is, lists as arrays."""
-    array = array if hasattr(array, "shape") else np.asarray(array)
+    if not isinstance(getattr(array, "shape", None), tuple):
+        try:
+            array = np.asarray(array)
+        except ValueError:  # ragged lists
+            raise ValueError(f"{name} must have rows of equal length, got others") from None
     if len(array.shape) == 0:
-        raise ValueError(f"{name} must be an array with rows, got {array!r} instead")
+        raise ValueError(f"{name} must be an array with rows, got {type(array).__name__} instead")
     return array
 
 
@@ -333,16 +344,17 @@ def _n_rows(X: Any) -> int:
 
 def _classes_of(totals: Totals, classes: Any) -> np.ndarray:
     """The classes that a survey found, which are those that were given, if any were."""
-    if classes is not None and not np.array_equal(np.unique(classes), totals.classes):
+    if classes is not None and not np.array_equal(unique_classes(classes), totals.classes):
         raise ValueError(
             f"classes must be those of the chunks, {totals.classes.tolist()}, "
-            f"got {np.unique(classes).tolist()} instead"
+            f"got {unique_classes(classes).tolist()} instead"
         )
     return totals.classes
 
 
 def _whole_epochs(epochs: Any) -> int:
-    if not isinstance(epochs, Real) or float(epochs) < 1 or not float(epochs).is_integer():
+    is_number = isinstance(epochs, Real) and not isinstance(epochs, np.timedelta64)
+    if not is_number or float(epochs) < 1 or not float(epochs).is_integer():
         raise ValueError(f"epochs must be a positive whole number for chunks, got {epochs!r}")
     return int(float(epochs))
 
@@ -365,13 +377,21 @@ def _survey(chunks: Chunks) -> tuple[Totals, int]:
 
 def _opened(chunks: Any) -> Iterator[Chunk]:
     """The chunks in the order in which they come."""
-    given = chunks() if callable(chunks) else chunks
-    if not isinstance(given, Iterable) and not hasattr(given, "__getitem__"):
+    got = type(chunks).__name__
+    try:
+        if callable(chunks):
+            with suppress(ValueError):  # of what has no signature
+                signature(chunks).bind()
+            chunks = chunks()
+            got = f"a function that returns {type(chunks).__name__}"
+        if sparse.issparse(chunks):  # some of which begin to iterate, and then fail
+            raise TypeError
+        return iter(chunks)
+    except TypeError as error:
         raise TypeError(
-            f"chunks must be a sequence, an iterable or a function that returns one, "
-            f"got {type(given).__name__} instead"
-        )
-    return iter(given)
+            f"chunks must be a sequence, an iterable or a function without arguments that returns "
+            f"one, got {got} instead"
+        ) from error
 
 
 def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:

@@ -79,10 +79,14 @@ def test_text_of_few_words(n_features):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
-        ({"n_features": 1}, "n_features must be at least 2, got 1"),
+        ({"n_samples": 0}, "n_samples must be a positive integer, got 0"),
+        ({"n_features": 1}, "n_features must be an integer of at least 2, got 1"),
         ({"density": 0.6}, r"density must be between .* and 0\.5, got 0\.6"),
         ({"density": 1e-6}, "density must be between"),
+        ({"noise": "much"}, "noise must be a number, got 'much'"),
+        ({"density": None}, "density must be a number, got None"),
+        ({"n_samples": 2.5}, "n_samples must be a positive integer, got 2.5"),
+        ({"dtype": int}, "dtype must be numpy.float32 or numpy.float64, got <class 'int'>"),
         ({"noise": 1.5}, r"noise must be a fraction between 0 and 1, got 1\.5"),
     ],
 )

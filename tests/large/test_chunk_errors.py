@@ -1,4 +1,4 @@
-"""Chunks that are nonsense, break off or change are refused in a sentence; what fit takes is not."""
+"""Chunks that are nonsense, or change, are refused in a sentence; what fit takes is not."""
 
 import copy
 from functools import partial
@@ -50,7 +50,7 @@ def test_rejects_in_one_sentence(text):
     fails({"X": X, "y": y}, pairs + "str instead")
     fails([(X,)], pairs + "tuple of 1 instead")
     fails([None], pairs + "NoneType instead")
-    for chunks in (None, 5, lambda: None):
+    for chunks in (None, 5, np.array(3), lambda: None, lambda n: [(X, y)], type, sparse.eye(3)):
         fails(chunks, "chunks must be a sequence, an iterable or a function", error=TypeError)
         fails(chunks, "chunks must be a sequence", error=TypeError, lam=0.1, classes=[-1, 1])
     for model in (PegasosSVC(), LinearPegasosSVC, None, LogisticRegression()):
@@ -69,6 +69,9 @@ def test_rejects_in_one_sentence(text):
     fails([(X, y, np.full(200, 1e-300))], "sample_weight .* must be zero or between")
     fails([(X, y, np.zeros(200))], "sample_weight must have a positive entry, got zeros only")
     fails([(X[:0], y[:0])], "chunks must hold examples, got none")
+    fails([(X, y)], "classes must be numbers, or strings", classes=[[1], [2, 3]])
+    fails([(X, y)], "classes must be numbers, or strings", lam=0.1, classes=[None, 1, "a"])
+    fails([(X, y)], "epochs must be a positive whole number", epochs=np.timedelta64("NaT"))
     fails([(X, y)], "classes must be finite or strings", lam=0.1, classes=[np.nan, 1.0])
     fails([(X, y)], "y must have classes among", lam=0.1, classes=["-1", "1"])
     fails([(X, y, np.zeros(200))], "sample_weight must have", lam=0.1, classes=[-1, 1])
@@ -122,6 +125,10 @@ def test_array_chunks_take_lists_and_any_sparse_matrix(text):
     lists = ArrayChunks(X[:90].toarray().tolist(), y[:90], chunk_size=40)
     np.testing.assert_allclose(fitted(lists, epochs=2), expected, rtol=1e-5, atol=1e-9)
     np.testing.assert_array_equal(fitted(lists[:], epochs=2), fitted(lists, epochs=2))
+    with pytest.raises(ValueError, match="sample_weight must have as many rows as X, 1000, got 3"):
+        ArrayChunks(X, y, np.ones(3))
+    with pytest.raises(ValueError, match="X must have rows of equal length"):
+        ArrayChunks([[1], [2, 3]], [0, 1])
     for name, wrong in {"X": (5, y), "y": (X, None), "sample_weight": (X, y, 2.0)}.items():
         with pytest.raises(ValueError, match=f"{name} must be an array with rows, got "):
             ArrayChunks(*wrong)

@@ -220,7 +220,7 @@ def test_rejects(text):
     fails(ArrayChunks(X, 0 * y), "classes must hold at least two")
     with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
         ArrayChunks(X, y, chunk_size=0)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="y must have as many rows as X, 1000, got 999 instead"):
         ArrayChunks(X, y[1:])
 
 
