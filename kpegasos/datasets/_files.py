@@ -236,24 +236,20 @@ def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
         If it does not have them, or is damaged, or holds far more than its size.
     """
     limit = max(_HARMLESS, _MOST_TIMES * path.stat().st_size)
-    arrays = []
-    try:
-        with zipfile.ZipFile(path) as members:
-            for name in names:
-                if members.getinfo(f"{name}.npy").file_size > limit:
-                    raise ValueError(f"{name} must have at most {limit} bytes, got more")
-                # The size that the archive states is as much as is read.
-                content = io.BytesIO(members.read(f"{name}.npy"))
-                arrays.append(np.lib.format.read_array(content, allow_pickle=False))
-    except KeyError:
-        raise ValueError(f"{path} must hold the arrays {', '.join(names)}, not all found") from None
-    except Exception as error:  # damaged archives raise whatever comes of their nonsense
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise ValueError(f"{path} is not a whole .npz file: {_sentence(error)}") from None
-    return arrays
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as members:
+                return [_read_array(members, f"{name}.npy", limit) for name in names]
+        except Exception as error:  # damaged archives raise whatever comes of their nonsense
+            raise ValueError(
+                f"{path} must be a whole .npz file of the numbers {', '.join(names)} and hold at "
+                f"most {limit} bytes of each, got another"
+            ) from error
 
 
-def _sentence(error: BaseException) -> str:
-    """The first line of an error's message."""
-    return str(error).partition("\n")[0].strip() or type(error).__name__
+def _read_array(members: zipfile.ZipFile, name: str, limit: int) -> NDArray[Any]:
+    # The size that the archive states is as much as is read.
+    if members.getinfo(name).file_size > limit:
+        raise ValueError(name)
+    content = io.BytesIO(members.read(name))
+    return np.asarray(np.lib.format.read_array(content, allow_pickle=False))

@@ -249,7 +249,7 @@ def unique_classes(classes: Any) -> np.ndarray:
         return np.unique(classes)
     except (TypeError, ValueError):  # what is ragged, or has no order
         raise ValueError(
-            f"classes must be numbers, or strings, in a list, got {type(classes).__name__} of others"
+            f"classes must be numbers, or strings, got a {type(classes).__name__} of others"
         ) from None
 
 
