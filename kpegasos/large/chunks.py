@@ -164,7 +164,7 @@ def totals_of(y: Any, sample_weight: Any = None) -> Totals:
         raise ValueError("y must have finite labels or strings, got NaN or infinity")
     if y.size and y.dtype.kind not in "biuSU":
         check_classification_targets(y)
-    weight = checked_weight(sample_weight, y)
+    weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
     check_weight_range(weight)
     classes, labels = np.unique(y, return_inverse=True)
     return Totals(

@@ -159,7 +159,8 @@ def test_svmlight_chunks_train(text, tmp_path):
 
 def test_empty_chunks_are_passed_over(text):
     X, y = text
-    for chunks in ([(X, y), (X[:0], y[:0])], [(X[:0], y[:0]), (X, y)]):
+    nothing = (X[:0], y[:0])
+    for chunks in ([(X, y), nothing], [nothing, (X, y)], [(X, y), (*nothing, [])]):
         np.testing.assert_array_equal(
             fitted(partial(iter, chunks), epochs=1), fitted([(X, y)], epochs=1)
         )
