@@ -13,20 +13,17 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from inspect import signature
-from itertools import combinations
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from kpegasos.core.draws import IndexStream
 from kpegasos.estimators import LinearPegasosSVC
-from kpegasos.estimators._one_vs_one import check_weight_range, class_weights
-from kpegasos.estimators._online import OnlineClassifier, are_numbers, unique_classes
-from kpegasos.estimators._sklearn_compat import checked_weight, validate_parameters
+from kpegasos.estimators._online import OnlineClassifier, unique_classes
+from kpegasos.estimators._sklearn_compat import validate_parameters
+from kpegasos.large.totals import Totals, add_totals, pair_lams, totals_of
 from kpegasos.utils.validation import as_integer
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
@@ -134,81 +131,6 @@ def _give_back(array: Any) -> None:
         mapped._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
 
 
-class Totals(NamedTuple):
-    """What the problem of a fit depends on beside the rows: examples and weights of each class.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-    counts : ndarray of shape (n_classes,)
-        Examples of positive weight.
-    weights : ndarray of shape (n_classes,)
-        Sum of the weights, without ``class_weight``.
-    """
-
-    classes: np.ndarray
-    counts: np.ndarray
-    weights: np.ndarray
-
-
-def totals_of(y: Any, sample_weight: Any = None) -> Totals:
-    """Totals of one chunk.
-
-    Raises
-    ------
-    ValueError
-        If its labels are no classes, or its weights none.
-    """
-    y = column_or_1d(y)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y must have finite labels or strings, got NaN or infinity")
-    if y.size and y.dtype.kind not in "biuSU":
-        check_classification_targets(y)
-    weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
-    check_weight_range(weight)
-    classes, labels = np.unique(y, return_inverse=True)
-    return Totals(
-        classes,
-        np.bincount(labels, weight > 0, minlength=classes.size),
-        np.bincount(labels, weight, minlength=classes.size),
-    )
-
-
-def add_totals(parts: Iterable[Totals]) -> Totals:
-    """Totals of all chunks together; classes of weight zero are absent, as they are to `fit`."""
-    parts = [part for part in parts if part.classes.size]
-    if not parts:
-        raise ValueError("chunks must hold examples, got none")
-    if len({are_numbers(part.classes) for part in parts}) > 1:
-        raise ValueError("y must be numbers in all chunks, or strings, got both")
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    classes, labels = np.unique(columns[0], return_inverse=True)
-    counts, weights = (np.bincount(labels, column) for column in columns[1:])
-    present = counts > 0
-    if not present.any():
-        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
-    return Totals(classes[present], counts[present], weights[present])
-
-
-def pair_lams(estimator: LinearPegasosSVC, totals: Totals) -> np.ndarray:
-    """The ``lam`` of each pair with which raw weights make the iterates of `fit`.
-
-    `fit` scales the weights of a pair to mean one. With weights as they are the same iterates
-    belong to ``lam`` times their mean, since step and margin test are linear in both.
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        weights = totals.weights * class_weights(
-            estimator.class_weight, totals.classes, totals.classes
-        )
-    check_weight_range(weights / totals.counts)
-    lams = []
-    for i, j in combinations(range(totals.classes.size), 2):
-        weight, count = weights[i] + weights[j], totals.counts[i] + totals.counts[j]
-        lam = estimator.lam if estimator.lam is not None else 1.0 / (estimator.C * weight)
-        lams.append(lam * weight / count)
-    return np.array(lams)
-
-
 def fit_chunks(
     estimator: LinearPegasosSVC,
     chunks: Chunks,
@@ -288,8 +210,8 @@ def fit_chunks(
     online = OnlineClassifier.new(estimator, classes, lams=lams)
     for epoch in range(n_epochs):
         n_examples = 0
-        for X, y, sample_weight in map(parts_of, _visits(chunks, online.seed, epoch)):
-            n_rows = _n_rows(X)
+        for X, y, sample_weight in map(_parts_of, _visits(chunks, online.seed, epoch)):
+            n_rows = _n_rows(X, y)
             n_examples += n_rows
             if n_rows and (sample_weight is None or np.any(sample_weight)):
                 online.fit_chunk(estimator, X, y, sample_weight)
@@ -321,7 +243,7 @@ def check_estimator(estimator: Any) -> None:
     estimator._warn_of_deprecated_parameters(stacklevel=4)  # the caller of fit_chunks
 
 
-def parts_of(chunk: Any) -> tuple[Any, Any, Any]:
+def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:
     """X, y and weights (or None) of a chunk."""
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
         length = f" of {len(chunk)}" if isinstance(chunk, tuple | list) else ""
@@ -333,13 +255,24 @@ def parts_of(chunk: Any) -> tuple[Any, Any, Any]:
     return X, y, weight[0] if weight else None
 
 
-def _n_rows(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    if shape:
-        return int(shape[0])
-    if not isinstance(X, Sequence) or isinstance(X, str | bytes):
+def _n_rows(X: Any, y: Any) -> int:
+    """Rows of a chunk."""
+    n_rows, n_labels = _length(X), _length(y)
+    if n_rows is None:
         raise ValueError(f"X of a chunk must have two dimensions, got {type(X).__name__} instead")
-    return len(X)
+    if n_rows != n_labels:
+        raise ValueError(
+            f"X and y of a chunk must have equally many rows, got {n_rows} and {n_labels} instead"
+        )
+    return n_rows
+
+
+def _length(array: Any) -> int | None:
+    """Rows of an array or a list, None for anything else."""
+    if isinstance(array, Sequence) and not isinstance(array, str | bytes):
+        return len(array)
+    shape = getattr(array, "shape", None)
+    return int(shape[0]) if isinstance(shape, tuple) and shape else None
 
 
 def _classes_of(totals: Totals, classes: Any) -> np.ndarray:
@@ -363,15 +296,9 @@ def _survey(chunks: Chunks) -> tuple[Totals, int]:
     """Totals of all chunks, and how many examples they have, of any weight."""
     read = chunks.targets() if isinstance(chunks, ArrayChunks) else _opened(chunks)
     parts, n_examples = [], 0
-    for X, y, sample_weight in map(parts_of, read):
-        part = totals_of(y, sample_weight)
-        if X is not None and _n_rows(X) != np.shape(y)[0]:
-            raise ValueError(
-                f"X and y of a chunk must have equally many rows, "
-                f"got {_n_rows(X)} and {np.shape(y)[0]} instead"
-            )
-        n_examples += np.shape(y)[0]
-        parts.append(part)
+    for X, y, sample_weight in map(_parts_of, read):
+        parts.append(totals_of(y, sample_weight))
+        n_examples += _n_rows(y if X is None else X, y)
     return add_totals(parts), n_examples
 
 

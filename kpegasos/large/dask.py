@@ -33,7 +33,8 @@ from kpegasos.core.state import State
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._base import validated_rows
 from kpegasos.estimators._online import Chunk, OnlineClassifier
-from kpegasos.large.chunks import Totals, add_totals, check_estimator, pair_lams, totals_of
+from kpegasos.large.chunks import check_estimator
+from kpegasos.large.totals import Totals, add_totals, pair_lams, totals_of
 from kpegasos.utils.validation import as_integer
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.

@@ -110,8 +110,9 @@ class Watched(Sequence[Any]):
 
     def __getitem__(self, number: Any) -> Any:
         self._check()
+        chunk = self.chunks[number]
         self.visits.append(number)
-        return self.chunks[number]
+        return chunk
 
     def in_order(self) -> Iterator[Any]:
         """The chunks as an iterator."""

@@ -35,7 +35,7 @@ from kpegasos.datasets import (
     load_usps,
 )
 
-CI_TRIALS = 150
+CI_TRIALS = 100
 
 #: Leftovers of Python, numpy and scikit-learn, which are no sentence of this package.
 _LEFTOVERS = (

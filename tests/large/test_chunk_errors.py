@@ -59,6 +59,8 @@ def test_rejects_in_one_sentence(text):
     fails([(None, y)], "X of a chunk must have two dimensions, got NoneType")
     fails([(5, y)], "X of a chunk must have two dimensions, got int")
     fails([(X, y[1:])], "X and y of a chunk must have equally many rows, got 200 and 199")
+    fails([(X[:0], y)], "X and y of a chunk must", lam=0.1, classes=[-1, 1])
+    fails([(X, None)], "X and y of a chunk must", lam=0.1, classes=[-1, 1])
     fails([(X, np.where(y > 0, np.nan, y))], "y must have finite labels or strings, got NaN")
     fails([(X, rng.normal(size=200))], "Unknown label type: continuous")
     fails([(X, np.column_stack([y, y]))], "y should be a 1d array")
