@@ -215,9 +215,9 @@ def verified_content(folder: str, name: str, sha256: str, mirrors: Sequence[str]
 
 def parse_idx(content: bytes) -> NDArray[np.uint8]:
     """Read an idx array of unsigned bytes: two zeros, type, rank, big-endian shape, data."""
-    if content[:3] != b"\x00\x00\x08" or len(content) < 4 + 4 * content[3]:
+    begin = 4 + 4 * int.from_bytes(content[3:4], "big")
+    if content[:3] != b"\x00\x00\x08" or len(content) < begin:
         raise ValueError(f"not an idx file of unsigned bytes: it starts with {content[:4]!r}")
-    begin = 4 + 4 * content[3]
     shape = tuple(int.from_bytes(content[at : at + 4], "big") for at in range(4, begin, 4))
     if len(shape) > 8 or len(content) - begin != math.prod(shape):
         raise ValueError(

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pooch
@@ -16,6 +18,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos.datasets import (
+    _download,
     _files,
     images,
     load_adult,
@@ -87,6 +90,24 @@ def test_idx_rejects_another_type():
         _files.parse_idx(bytes([0, 0, 13, 1, 0, 0, 0, 0]))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0\0\x08",
+        b"\0\0\x08\x02\0\0\0\x01",
+        _idx(np.zeros((2, 3), np.uint8))[:-1],
+        _idx(np.zeros((2, 3), np.uint8)) + b"1",
+        b"\0\0\x08\xff" + 1020 * b"\xff",
+        b"\0\0\x08\x02" + 8 * b"\xff",
+    ],
+)
+def test_idx_of_another_size_is_refused_in_a_sentence(content):
+    with pytest.raises(ValueError, match=r"^not (an|a whole) idx file") as error:
+        _files.parse_idx(content)
+    assert "\n" not in str(error.value)
+
+
 def test_idx_set_is_found_in_the_cache(tiny, tmp_path, monkeypatch):
     (tmp_path / "cache").mkdir()
     (tmp_path / "data").rename(tmp_path / "cache" / "kpegasos")
@@ -154,6 +175,139 @@ def test_failed_download_says_what_to_set_and_leaves_nothing(tiny, tmp_path, ser
     assert "404" in str(error.value)
     assert "not a whole gzip file" in str(error.value)
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def files_below(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("moment", ["download", "verification"])
+def test_interrupt_in_the_middle_leaves_nothing(tiny, tmp_path, monkeypatch, moment):
+    monkeypatch.delenv("KPEGASOS_DATA")
+
+    def half(address, path):
+        path.write_bytes(b"half a file")
+        if moment == "download":
+            raise KeyboardInterrupt
+
+    def interrupted(path, sha256):
+        assert path.is_file()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_download, "download", half)
+    monkeypatch.setattr(_files, "_verified", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replace(tiny, mirrors=("http://nowhere/",)).load(scale=True)
+    assert not list((tmp_path / "cache" / "kpegasos" / "tiny").iterdir())
+
+
+def test_file_takes_its_place_when_it_is_whole(tiny, tmp_path, monkeypatch):
+    monkeypatch.delenv("KPEGASOS_DATA")
+    place = tmp_path / "cache" / "kpegasos" / "tiny"
+
+    def copied(address, path):
+        name = address.rpartition("/")[2]
+        path.write_bytes((tmp_path / "data" / "tiny" / name).read_bytes())
+        assert path.parent != place
+
+    monkeypatch.setattr(_download, "download", copied)
+    source = replace(tiny, mirrors=("http://nowhere/",))
+    with ThreadPoolExecutor(4) as pool:  # as several processes would, each on its own copy
+        loaded = list(pool.map(lambda _: source.load(scale=True), range(4)))
+    for data in loaded:
+        assert_array_equal(data.y_test, [2, 0])
+    assert sorted(path.name for path in place.iterdir()) == sorted(
+        path.name for path in (tmp_path / "data" / "tiny").iterdir()
+    )
+
+
+def test_download_that_goes_on_and_on_is_ended(tiny, tmp_path, server, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("KPEGASOS_DATA")
+    monkeypatch.setattr(_download, "_LARGEST", 10)
+    source = replace(tiny, mirrors=(f"{server}/data/tiny/",))
+    with pytest.raises(FileNotFoundError, match="a download must have at most 10 bytes"):
+        source.load(scale=True)
+    assert not files_below(tmp_path / "cache")
+
+
+def test_archive_that_expands_too_far_is_refused(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_HARMLESS", 2**16)
+    path = tmp_path / "data" / "tiny" / "train-images-idx3-ubyte.gz"
+    path.write_bytes(gzip.compress(bytes(2**20)))
+    with pytest.raises(
+        ValueError, match=r"must hold at most .* bytes, 200 times its size"
+    ) as error:
+        tiny.load(scale=True)
+    assert str(path) in str(error.value)
+
+
+class Payload:
+    """What would run if it were unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("unpickled",)
+
+
+def test_nothing_is_unpickled(tmp_path, monkeypatch):
+    monkeypatch.setenv("KPEGASOS_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "usps").mkdir()
+    y = np.zeros(1, int)
+    X = np.array([Payload()], dtype=object)
+    np.savez(tmp_path / "usps" / "usps.npz", X_train=X, y_train=y, X_test=X, y_test=y)
+    with pytest.raises(ValueError, match=r"usps\.npz must be a whole \.npz file of the numbers"):
+        load_usps()
+    assert not (tmp_path / "unpickled").exists()
+
+
+def test_package_has_nothing_that_unpickles_or_unpacks_files():
+    package = Path(_files.__file__).parents[1]
+    for path in package.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        for word in ("pickle.load", "joblib.load", "allow_pickle=True", "extractall", "Unzip"):
+            assert word not in source, path
+
+
+@pytest.mark.parametrize(
+    ("arrays", "match"),
+    [
+        ({"X_train": np.zeros((2, 255))}, r"X_train in .* \(n_samples, 256\), got float64"),
+        ({"X_test": np.zeros((2, 256), "U1")}, "X_test in .* must be numbers"),
+        ({"y_train": np.zeros(3)}, r"y_train in .* must be numbers of shape \(2,\)"),
+        ({"y_test": np.full(2, 10)}, "digits from 0 to 9"),
+        ({"X_train": np.full((2, 256), np.nan)}, "pixels from -1 to 1"),
+        ({"X_train": np.full((2, 256), 255)}, "pixels from -1 to 1"),
+    ],
+)
+def test_usps_of_other_arrays_is_refused(tmp_path, monkeypatch, arrays, match):
+    monkeypatch.setenv("KPEGASOS_DATA", str(tmp_path))
+    (tmp_path / "usps").mkdir()
+    X, y = np.zeros((2, 256), np.float32), np.zeros(2, int)
+    given = {"X_train": X, "y_train": y, "X_test": X, "y_test": y} | arrays
+    np.savez(tmp_path / "usps" / "usps.npz", **given)
+    with pytest.raises(ValueError, match=match):
+        load_usps()
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b"PK\x03\x04", lambda b: b""])
+def test_damaged_usps_is_named(tmp_path, monkeypatch, damage):
+    monkeypatch.setenv("KPEGASOS_DATA", str(tmp_path))
+    path = tmp_path / "usps" / "usps.npz"
+    path.parent.mkdir()
+    X, y = np.zeros((2, 256), np.float32), np.zeros(2, int)
+    np.savez(path, X_train=X, y_train=y, X_test=X, y_test=y)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"usps\.npz must be a whole \.npz file"):
+        load_usps()
+
+
+def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_HARMLESS", 2**16)
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, X=np.zeros(2**20))
+    with pytest.raises(ValueError, match="hold at most"):
+        _files.read_arrays(path, ["X"])
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,59 @@ def test_covtype_split_is_determined_by_random_state(data_folder):
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.parametrize("head", ["\ufeff", "\ufeffa,b\n", "a,b\r\n"])
+def test_covtype_keeps_its_first_row(data_folder, head):
+    (data_folder / "covtype").mkdir()
+    rows = "".join(f"{-1.5 - i},{1 + i % 7}\n" for i in range(20))
+    path = data_folder / "covtype" / "covtype.csv.gz"
+    path.write_bytes(gzip.compress((head + rows).encode()))
+    data = load_covtype(scale=False)
+    assert data.X_train.size + data.X_test.size == 20
+    assert max(data.X_train.max(), data.X_test.max()) == -1.5
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("", "must be a table of numbers"),
+        ("a,b\n", "must be a table of numbers"),
+        ("1,2\n3,x\n", "must be a table of numbers: could not convert string 'x'"),
+        ("1,2\n3,4,5\n", "must be a table of numbers: the number of columns changed from 2 to 3"),
+        ("1\n2\n", "must have finite numbers, and classes from 1 to 7"),
+        ("1,8\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
+        ("nan,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
+        ("1e39,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
+    ],
+)
+def test_covtype_of_another_content_is_refused(data_folder, content, match):
+    (data_folder / "covtype").mkdir()
+    path = data_folder / "covtype" / "covtype.csv.gz"
+    path.write_bytes(gzip.compress(content.encode()))
+    with pytest.raises(ValueError, match=match) as error:
+        load_covtype()
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("load", "files"),
+    [
+        (load_adult, ["adult/a9a", "adult/a9a.t"]),
+        (load_rcv1_sample, ["rcv1-sample/rcv1_small.dat", "rcv1-sample/rcv1_small_test.data"]),
+    ],
+)
+def test_text_of_another_format_names_file_and_line(data_folder, load, files):
+    for file in files:
+        path = data_folder / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("1 2:1\n-1 3:1 x\n" if file == files[1] else "1 2:1\n")
+    with pytest.raises(
+        ValueError, match=r"line 2: entries must be column:value.* got 'x'"
+    ) as error:
+        load()
+    assert str(error.value).startswith(str(data_folder / files[1]))
+
+
 # The real files
 
 

@@ -217,6 +217,29 @@ def test_rejects(client, text):
     fails("class_weight must be a dict", parameters={"class_weight": "balanced"})
     fails("classes must hold at least two", y=da.zeros_like(labels, dtype=int))
     fails("contains NaN", X=rows * np.nan)
+    fails("y must have finite labels or strings", y=da.zeros_like(labels, dtype=float) * np.nan)
+    fails("Unknown label type: continuous", y=da.from_array(X[:, 0] + 0.5, chunks=3000))
+    none = da.zeros_like(labels, dtype=float)
+    fails("sample_weight must have a positive entry, got zeros only", sample_weight=none)
+    wider = rows.map_blocks(lambda block: np.hstack([block, block]), dtype=float)
+    fails("X must have 300 columns in every block, got 600 in block", X=wider)
+    for estimator in (PegasosSVC(), None):
+        with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC, got"):
+            fit_dask(estimator, rows, labels)
+    with pytest.raises(TypeError, match="client must be a Dask client, got str"):
+        fit_dask(LinearPegasosSVC(), rows, labels, client="tcp://nowhere")
+
+
+def test_class_without_weight_is_absent(client):
+    X, y = make_text_like(600, 50, 0.1, noise=0.0, random_state=0)
+    labels, sizes = np.where(np.arange(600) < 400, y, 7), [200, 200, 200]
+    weight = 1.0 * (labels != 7)
+    model = LinearPegasosSVC(C=1.0, random_state=0)
+    fit_dask(model, *(in_chunks(array, sizes) for array in (X.toarray(), labels, weight)))
+    assert model.classes_.tolist() == [-1, 1]
+    without = LinearPegasosSVC(C=1.0, random_state=0)
+    fit_dask(without, *(in_chunks(array[:400], sizes[:2]) for array in (X.toarray(), labels)))
+    np.testing.assert_array_equal(model.coef_, without.coef_)
 
 
 # Worker processes
