@@ -146,12 +146,13 @@ class SvmlightChunks(Sequence[Any]):
             raise ValueError(
                 f"path must be of a plain file (iter_svmlight reads compressed ones), got {path}"
             )
-        if not (isinstance(chunk_mb, int | float | np.number) and 0 < chunk_mb < math.inf):
+        is_number = isinstance(chunk_mb, int | float | np.floating | np.integer)
+        if isinstance(chunk_mb, np.timedelta64) or not is_number or not 0 < chunk_mb < math.inf:
             raise ValueError(f"chunk_mb must be positive, got {chunk_mb!r}")
         self.path = Path(path)
         self.n_features = as_integer("n_features", n_features, least=1)
         _, self.dtype = _checked_shape(self.n_features, dtype)
-        self._length = max(1, round(chunk_mb * 2**20))
+        self._length = max(1, round(float(chunk_mb) * 2**20))
         self._begins = range(0, self.path.stat().st_size, self._length)
 
     def __len__(self) -> int:

@@ -296,6 +296,7 @@ def test_svmlight_arguments_are_checked_at_once(svmlight, arguments, match):
     for read in (load_svmlight, SvmlightChunks, lambda *a, **k: next(iter_svmlight(*a, **k))):
         with pytest.raises(ValueError, match=match):
             read(path, **arguments)
-    for chunk_mb in (np.inf, np.nan, "1"):
+    assert len(SvmlightChunks(path, n_features=300, chunk_mb=np.int8(1))) == 1
+    for chunk_mb in (np.inf, np.nan, "1", 1j, np.timedelta64(1)):
         with pytest.raises(ValueError, match="chunk_mb must be positive"):
             SvmlightChunks(path, n_features=300, chunk_mb=chunk_mb)
