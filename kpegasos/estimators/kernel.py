@@ -18,7 +18,7 @@ from kpegasos.estimators._one_vs_one import Pair, pair_coefficients
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import HasMethods, Interval, StrOptions
 from kpegasos.estimators._training import FitPlan
-from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.decision import FEW_OUTPUTS, gram_decision, kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
@@ -277,10 +277,18 @@ object, default="rbf"
         return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
 
     def _decide(self, X: Any) -> np.ndarray:
-        coefs = pair_coefficients(self.dual_coef_, self.n_support_)
+        coefs, n_support = self.dual_coef_, self.n_support_
+        if self.intercept_.size <= FEW_OUTPUTS:
+            # For more pairs these would be mostly zeros.
+            coefs, n_support = pair_coefficients(coefs, n_support), None
         if self._kernel is None:
-            return X[:, self.support_] @ coefs.T + self.intercept_
-        return kernel_decision(self._kernel, X, self.support_vectors_, coefs) + self.intercept_
+            decisions = gram_decision(X, self.support_, coefs, n_support)
+        else:
+            decisions = kernel_decision(
+                self._kernel, X, self.support_vectors_, coefs, n_support=n_support
+            )
+        decisions += self.intercept_
+        return decisions
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
