@@ -17,8 +17,8 @@ from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
 from kpegasos.utils import tuning
 
-#: MiB of the decisions that are voted on together, and bytes of each with what the vote makes of it.
-_BLOCK_MB, _DECISION_BYTES = 64.0, 32
+#: Decisions that are voted on together: with what the vote makes of each, 64 MiB.
+_VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
 
 
 class Targets(NamedTuple):
@@ -180,7 +180,7 @@ class OneVsOneMixin(ClassifierMixin):
 
     def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """What is made of the decisions of all pairs, a block of rows at a time."""
-        height = max(1, int(_BLOCK_MB * tuning.MEBIBYTE) // (_DECISION_BYTES * self.intercept_.size))
+        height = max(1, _VOTED_TOGETHER // self.intercept_.size)
         parts = [
             of_decisions(self._decide(X[top : top + height]))
             for top in range(0, max(1, X.shape[0]), height)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from operator import index
 from typing import Any, ClassVar
@@ -16,12 +16,18 @@ from kpegasos.estimators._classifier import OneVsOneMixin, Targets
 from kpegasos.estimators._kernel_rows import rows_of_gram, rows_of_kernel
 from kpegasos.estimators._one_vs_one import Pair, pair_coefficients
 from kpegasos.estimators._settings import Settings
-from kpegasos.estimators._sklearn_compat import HasMethods, Interval, StrOptions
+from kpegasos.estimators._sklearn_compat import (
+    CheckpointObserver,
+    HasMethods,
+    Interval,
+    StrOptions,
+)
 from kpegasos.estimators._training import FitPlan
 from kpegasos.kernels.decision import FEW_OUTPUTS, gram_decision, kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import check_gram, check_magnitude
 
 
@@ -260,6 +266,17 @@ object, default="rbf"
         return make_kernel(
             self.kernel, gamma=gamma, degree=index(self.degree), coef0=float(self.coef0)
         )
+
+    def _train(
+        self, plan: FitPlan, targets: Targets, observers: Sequence[CheckpointObserver]
+    ) -> tuple[list[Result], Stopper]:
+        try:
+            return super()._train(plan, targets, observers)
+        except MemoryError as error:
+            raise MemoryError(
+                f"cache_mb must be less where memory is short, got {self.cache_mb:g} instead: "
+                f"{error or 'out of memory'}"
+            ) from error
 
     def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
         attributes = super()._attributes(plan, targets, results)

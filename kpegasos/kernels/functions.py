@@ -285,9 +285,6 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / X.shape[1]
-        if sparse.issparse(X):
-            variance = _sparse_variance(X)
-        else:
-            variance = _variance(X)
+        variance = _sparse_variance(X) if sparse.issparse(X) else _variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
     return float(gamma)
