@@ -154,8 +154,8 @@ class Account:
             grant = Grant(wanted_mb)
             free = free_memory() if wanted_mb >= _MODEST_MB else None
             if free is not None:
-                left_mb = _SHARE_OF_FREE * (free / tuning.MEBIBYTE - self.granted_mb) / shares
-                grant.mb = min(wanted_mb, max(left_mb, least_mb))
+                left_mb = _SHARE_OF_FREE * free / tuning.MEBIBYTE - self.granted_mb
+                grant.mb = min(wanted_mb, max(left_mb / shares, least_mb))
             self._grants.add(grant)
             return grant
 

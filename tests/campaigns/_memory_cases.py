@@ -43,7 +43,9 @@ def make_data(case: dict[str, Any]) -> tuple[Any, np.ndarray]:
 
 def size_of(X: Any) -> int:
     """Bytes of some rows."""
-    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes)
+    if sparse.issparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)
 
 
 def prepare(case: dict[str, Any]) -> tuple[Callable[[], Any], int]:
@@ -59,7 +61,9 @@ def prepare(case: dict[str, Any]) -> tuple[Callable[[], Any], int]:
         return lambda: make().fit(X, y), size_of(X)
     if task == "threads":
         pool = ThreadPoolExecutor(case["at_once"])
-        return lambda: list(pool.map(lambda _: make().fit(X, y), range(case["at_once"]))), size_of(X)
+        return lambda: list(pool.map(lambda _: make().fit(X, y), range(case["at_once"]))), size_of(
+            X
+        )
     if task == "grid":
         search = GridSearchCV(make(), {"C": [0.1, 1.0]}, cv=2, n_jobs=case["at_once"])
 

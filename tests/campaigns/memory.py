@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-CI_TRIALS = 8
+CI_TRIALS = 5
 MEBIBYTE = 1 << 20
 #: What imports, threads and the allocator may add, in bytes.
 SLACK = 16 * MEBIBYTE
@@ -39,7 +39,7 @@ def promised(case: Case, data: int) -> float:
 
 def _features_in_work(case: Case, data: float) -> float:
     """Rows of X that are gathered, centred or converted, with two copies more."""
-    if case["nnz"]:
+    if case["nnz"] or case["linear"]:
         return 3 * min(data, 16 * MEBIBYTE) + 32 * case["d"]
     return 3 * min(data, 1024 * case["d"] * 8)
 
@@ -90,11 +90,13 @@ def _draw(rng: np.random.Generator) -> Case:
         return values[int(rng.integers(len(values)))]
 
     case: Case = {"seed": int(rng.integers(1 << 31))}
-    case["task"] = pick("fit", "fit", "fit", "fit", "predict", "decision_function", "threads", "grid", "chunks")
+    case["task"] = pick(
+        "fit", "fit", "fit", "fit", "predict", "decision_function", "threads", "grid", "chunks"
+    )
     case["linear"] = case["task"] == "chunks" or rng.random() < 0.25
     case["k"] = pick(2, 2, 2, 3, 5, 10)
     case["dtype"] = pick("float64", "float32")
-    case["n"] = int(np.exp(rng.uniform(np.log(300), np.log(6000))))
+    case["n"] = int(np.exp(rng.uniform(np.log(300), np.log(4000))))
     case["d"] = int(np.exp(rng.uniform(np.log(2), np.log(1000))))
     case["nnz"] = 0
     if rng.random() < 0.4:
@@ -126,7 +128,7 @@ def _draw(rng: np.random.Generator) -> Case:
         case["n_new"] = int(np.exp(rng.uniform(np.log(1000), np.log(20_000))))
         case["d"] = min(case["d"], 200)
         if rng.random() < 0.1:
-            case |= {"k": 100, "n": 500, "d": 3, "nnz": 0, "n_new": 10_000}
+            case |= {"k": 100, "n": 500, "d": 3, "nnz": 0, "n_new": 5000}
     case["nnz"] = min(case["nnz"], case["d"])
     case["parameters"] = parameters
     return case
@@ -156,8 +158,9 @@ def trial(rng: np.random.Generator) -> str:
     try:
         taken, data = _processes().submit(_peak, case).result(timeout=120)
     except ValueError as error:
-        assert "\n" not in str(error) and "must be" in str(error), (case, error)
-        return "one clear sentence"
+        if str(error).startswith("cache_mb must be at least"):
+            return "one clear sentence"
+        raise
     assert taken <= promised(case, data), (
         f"{taken / MEBIBYTE:.1f} MiB where {promised(case, data) / MEBIBYTE:.1f} were promised, "
         f"data {data / MEBIBYTE:.1f} MiB, {case}"
