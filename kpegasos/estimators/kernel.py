@@ -84,7 +84,8 @@ object, default="rbf"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
         ("cached") or not kept ("streamed"). The model is the same.
     cache_mb : float, default=1024
-        MiB that kernel values may take, all threads together.
+        MiB that kernel values may take, all threads together; less is taken where less is free.
+        The user guide says what comes on top.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
         inversely proportional to the weight of the class.

@@ -51,7 +51,7 @@ def make_rows(
         ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
         else none.
     cache_mb : float, default=1024
-        MiB that kernel values may take.
+        MiB that kernel values may take; less is taken where less is free.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
     **parameters : float

@@ -47,9 +47,10 @@ def _features_in_work(case: Case, data: float) -> float:
 def _of_fitting(case: Case, data: float) -> float:
     n, d, k, parameters = case["n"], case["d"], case["k"], case["parameters"]
     pairs = k * (k - 1) // 2
-    jobs = min(parameters["n_jobs"] or 1, pairs)
+    jobs = pairs if parameters.get("early_stopping") else min(parameters["n_jobs"] or 1, pairs)
     total = _features_in_work(case, data) + 150 * n * (k - 1) + 16384 * pairs
     if case["linear"]:
+        total += data if parameters.get("early_stopping") else 0
         arrays = 6 * pairs if case["task"] == "chunks" or parameters["warm_start"] else 3 * pairs
         return total + 8 * (d + 1) * (arrays + 6 * jobs)
     # Vectors and coefficients of the model.
@@ -96,7 +97,7 @@ def _draw(rng: np.random.Generator) -> Case:
     case["linear"] = case["task"] == "chunks" or rng.random() < 0.25
     case["k"] = pick(2, 2, 2, 3, 5, 10)
     case["dtype"] = pick("float64", "float32")
-    case["n"] = int(np.exp(rng.uniform(np.log(300), np.log(4000))))
+    case["n"] = int(np.exp(rng.uniform(np.log(600), np.log(4500))))
     case["d"] = int(np.exp(rng.uniform(np.log(2), np.log(1000))))
     case["nnz"] = 0
     if rng.random() < 0.4:
@@ -109,6 +110,12 @@ def _draw(rng: np.random.Generator) -> Case:
     parameters["decision_function_shape"] = pick("ovr", "ovo")
     if case["linear"]:
         case["n"] *= 5
+        if case["task"] == "fit" and not parameters["warm_start"] and rng.random() < 0.3:
+            parameters |= {
+                "early_stopping": True,
+                "validation_fraction": 0.3,
+                "n_iter_no_change": 1,
+            }
         case["d"] = max(1, min(case["d"], 20_000_000 // (case["k"] * (case["k"] - 1))))
     else:
         parameters["kernel"] = pick("rbf", "rbf", "linear", "poly", "laplacian")
