@@ -103,6 +103,9 @@ def _draw(rng: np.random.Generator) -> Case:
     if rng.random() < 0.4:
         case["d"] = int(np.exp(rng.uniform(np.log(200), np.log(1_000_000))))
         case["nnz"] = int(np.exp(rng.uniform(np.log(2), np.log(200))))
+    if rng.random() < 0.3:  # a copy too many shows
+        case["d"] = int(rng.integers(600, 2500)) if not case["nnz"] else case["d"]
+        case["nnz"] = int(rng.integers(200, 1000)) if case["nnz"] else 0
     parameters: dict[str, Any] = {"epochs": pick(0.5, 1, 2), "checkpoints": pick("epoch", None)}
     parameters["n_jobs"] = pick(None, 2, 3)
     parameters["average"] = pick("weighted", "suffix", None)
