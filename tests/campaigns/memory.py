@@ -40,7 +40,7 @@ def promised(case: Case, data: int) -> float:
 def _features_in_work(case: Case, data: float) -> float:
     """Rows of X that are gathered, centred or converted, with two copies more."""
     if case["nnz"] or case["linear"]:
-        return 3 * min(data, 16 * MEBIBYTE) + 32 * case["d"]
+        return 3 * min(data, 16 * MEBIBYTE) + 16 * case["d"]
     return 3 * min(data, 1024 * case["d"] * 8)
 
 
@@ -48,13 +48,14 @@ def _of_fitting(case: Case, data: float) -> float:
     n, d, k, parameters = case["n"], case["d"], case["k"], case["parameters"]
     pairs = k * (k - 1) // 2
     jobs = pairs if parameters.get("early_stopping") else min(parameters["n_jobs"] or 1, pairs)
-    total = _features_in_work(case, data) + 150 * n * (k - 1) + 16384 * pairs
+    features = _features_in_work(case, data)
+    total = 150 * n * (k - 1) + 16384 * pairs
     if case["linear"]:
         total += data if parameters.get("early_stopping") else 0
         arrays = 6 * pairs if case["task"] == "chunks" or parameters["warm_start"] else 3 * pairs
-        return total + 8 * (d + 1) * (arrays + 6 * jobs)
-    # Vectors and coefficients of the model.
-    total += data + 24 * (k - 1) * n
+        return total + features + 8 * (d + 1) * (arrays + 6 * jobs)
+    # Coefficients of the model, and its vectors: they are gathered when training is over.
+    total += max(features, data) + 24 * (k - 1) * n
     packed = not case["nnz"] and parameters["kernel"] != "laplacian"
     if packed and parameters["cache"] != "streamed":
         # All examples, and in the first epoch the support of the pairs in work, with room to grow.
