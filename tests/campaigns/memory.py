@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-CI_TRIALS = 5
+CI_TRIALS = 4
 MEBIBYTE = 1 << 20
 #: What imports, threads and the allocator may add, in bytes.
 SLACK = 16 * MEBIBYTE
