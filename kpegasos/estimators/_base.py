@@ -184,7 +184,9 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
                 states = states_to_go_on_from(self._states, digest, self._states_digest)
             known["_states_digest"] = digest
         seed = draw_seed(self.random_state)
-        return FitPlan(X, pairs, make_rows, settings, seed, states, known, in_step)
+        return FitPlan(
+            X, pairs, make_rows, settings, seed, states, known, in_step, bool(self.warm_start)
+        )
 
     def _train(
         self, plan: FitPlan, targets: Any, observers: Sequence[CheckpointObserver]

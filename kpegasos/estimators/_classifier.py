@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +15,10 @@ from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
+from kpegasos.utils import tuning
+
+#: Decisions that are voted on together: with what the vote makes of each, 64 MiB.
+_VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
 
 
 class Targets(NamedTuple):
@@ -153,12 +158,12 @@ class OneVsOneMixin(ClassifierMixin):
             column a pair, positive for the first.
         """
         check_is_fitted(self)
-        decisions = self._decide(self._validate(X, reset=False))
-        if self.classes_.size == 2:
-            return decisions[:, 0]
+        X, n_classes = self._validate(X, reset=False), self.classes_.size
+        if n_classes == 2:
+            return self._decide(X)[:, 0]
         if self.decision_function_shape == "ovo":
-            return decisions
-        return one_vs_one.one_vs_rest(decisions, self.classes_.size)
+            return self._decide(X)
+        return self._by_blocks(X, lambda d: one_vs_one.one_vs_rest(d, n_classes))
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each example, of shape (n_samples,).
@@ -171,7 +176,16 @@ class OneVsOneMixin(ClassifierMixin):
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self._vote(self._decide(self._validate(X, reset=False)))
+        return self._by_blocks(self._validate(X, reset=False), self._vote)
+
+    def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What is made of the decisions of all pairs, a block of rows at a time."""
+        height = max(1, _VOTED_TOGETHER // self.intercept_.size)
+        parts = [
+            of_decisions(self._decide(X[top : top + height]))
+            for top in range(0, max(1, X.shape[0]), height)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _vote(self, decisions: np.ndarray) -> np.ndarray:
         """Classes by the decisions of all pairs."""

@@ -76,7 +76,7 @@ class EarlyStopping(CheckpointObserver):
         X, y, weight = self._data
         fitted = copy.copy(self._estimator)
         vars(fitted).update(model())
-        predicted = fitted._vote(fitted._decide(X))
+        predicted = fitted._by_blocks(X, fitted._vote)
         self.scores.append(float(accuracy_score(y, predicted, sample_weight=weight)))
         recent, before = self.scores[-self._patience :], self.scores[: -self._patience]
         return bool(before) and max(recent) <= max(before)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -53,6 +53,8 @@ class FitPlan:
         Attributes of the model that training does not change.
     in_step : bool, default=False
         Whether the pairs are to be trained in step.
+    keeps_states : bool, default=True
+        Whether results are to be gone on from.
     """
 
     X: Any
@@ -63,6 +65,7 @@ class FitPlan:
     states: list[State | None]
     known: dict[str, Any]
     in_step: bool = False
+    keeps_states: bool = True
 
     def make_run(self, pair: Pair, n_at_once: int) -> PegasosRun:
         """Set up the run of a pair."""
@@ -119,7 +122,8 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
             update(pair.number, run)
         result = plan.finish(run, part)
         run.rows.close()
-        return result
+        # As large as all that a model is made of, for each pair.
+        return result if plan.keeps_states else replace(result, state=None)
 
     if threads == 1:
         return [train(pair) for pair in plan.pairs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from operator import index
 from typing import Any, ClassVar
@@ -16,12 +16,18 @@ from kpegasos.estimators._classifier import OneVsOneMixin, Targets
 from kpegasos.estimators._kernel_rows import rows_of_gram, rows_of_kernel
 from kpegasos.estimators._one_vs_one import Pair, pair_coefficients
 from kpegasos.estimators._settings import Settings
-from kpegasos.estimators._sklearn_compat import HasMethods, Interval, StrOptions
+from kpegasos.estimators._sklearn_compat import (
+    CheckpointObserver,
+    HasMethods,
+    Interval,
+    StrOptions,
+)
 from kpegasos.estimators._training import FitPlan
-from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.decision import FEW_OUTPUTS, gram_decision, kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import check_gram, check_magnitude
 
 
@@ -78,7 +84,8 @@ object, default="rbf"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
         ("cached") or not kept ("streamed"). The model is the same.
     cache_mb : float, default=1024
-        MiB that kernel values may take, all threads together.
+        MiB that kernel values may take, all threads together; less is taken where less is free.
+        The user guide says what comes on top.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
         inversely proportional to the weight of the class.
@@ -261,6 +268,17 @@ object, default="rbf"
             self.kernel, gamma=gamma, degree=index(self.degree), coef0=float(self.coef0)
         )
 
+    def _train(
+        self, plan: FitPlan, targets: Targets, observers: Sequence[CheckpointObserver]
+    ) -> tuple[list[Result], Stopper]:
+        try:
+            return super()._train(plan, targets, observers)
+        except MemoryError as error:
+            raise MemoryError(
+                f"cache_mb must be less where memory is short, got {self.cache_mb:g} instead: "
+                f"{error or 'out of memory'}"
+            ) from error
+
     def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
         attributes = super()._attributes(plan, targets, results)
         support, X = attributes["support_"], plan.X
@@ -277,10 +295,18 @@ object, default="rbf"
         return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
 
     def _decide(self, X: Any) -> np.ndarray:
-        coefs = pair_coefficients(self.dual_coef_, self.n_support_)
+        coefs, n_support = self.dual_coef_, self.n_support_
+        if self.intercept_.size <= FEW_OUTPUTS:
+            # For more pairs these would be mostly zeros.
+            coefs, n_support = pair_coefficients(coefs, n_support), None
         if self._kernel is None:
-            return X[:, self.support_] @ coefs.T + self.intercept_
-        return kernel_decision(self._kernel, X, self.support_vectors_, coefs) + self.intercept_
+            decisions = gram_decision(X, self.support_, coefs, n_support)
+        else:
+            decisions = kernel_decision(
+                self._kernel, X, self.support_vectors_, coefs, n_support=n_support
+            )
+        decisions += self.intercept_
+        return decisions
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

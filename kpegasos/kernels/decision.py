@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +18,9 @@ from kpegasos.utils.compiled import compiled
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
 _TILE_VECTORS = 1024
 #: Outputs up to which sums by a plain loop are faster than packed products, which are padded.
-_FEW_OUTPUTS = 8
+FEW_OUTPUTS = 8
+#: Bytes of given kernel values that are gathered at a time.
+_GATHERED = 64 * tuning.MEBIBYTE
 
 
 @compiled()
@@ -30,23 +34,76 @@ def _add_products(values: np.ndarray, coefs: np.ndarray, result: np.ndarray) -> 
             result[i, j] += total
 
 
+class _Segment(NamedTuple):
+    """Some columns of a tile of kernel values, and the outputs that they are summed for.
+
+    Attributes
+    ----------
+    columns : slice
+        Support vectors, from the first of the tile.
+    outputs : slice or ndarray of int
+    coefs : ndarray of shape (n_outputs, n_columns)
+    packed : PackedMatrix or None
+        The coefficients, packed where there are many outputs.
+    """
+
+    columns: slice
+    outputs: Any
+    coefs: np.ndarray
+    packed: PackedMatrix | None
+
+
+def pairs_of_class(number: int, n_classes: int) -> np.ndarray:
+    """Numbers of the pairs of a class with all others, in lexicographic order of the pairs."""
+    others = np.delete(np.arange(n_classes), number)
+    i, j = np.minimum(number, others), np.maximum(number, others)
+    pairs: np.ndarray = i * n_classes - i * (i + 1) // 2 + j - i - 1
+    return pairs
+
+
+def _groups(coefs: np.ndarray, n_support: np.ndarray | None) -> Iterator[tuple[int, int, Any]]:
+    """Ranges of support vectors, each with its outputs: those of all, or those of a class."""
+    if n_support is None:
+        yield 0, coefs.shape[1], slice(None)
+        return
+    ends = np.concatenate(([0], np.cumsum(n_support))).tolist()
+    for number, (first, last) in enumerate(pairwise(ends)):
+        yield first, last, pairs_of_class(number, n_support.size)
+
+
 class _OutputSums:
     """Sums of kernel values times coefficients, in an order that does not depend on the rows.
 
     Parameters
     ----------
     coefs : ndarray of shape (n_outputs, n_support_vectors)
+        In SVC's layout if ``n_support`` is given, with an output for each pair of classes.
     width : int
         Support vectors of a tile.
+    scale : float
+        What coefficients are divided by.
+    dtype : dtype
+    n_support : ndarray of shape (n_classes,), default=None
     """
 
-    def __init__(self, coefs: np.ndarray, width: int) -> None:
-        self.n_outputs = coefs.shape[0]
-        self._parts = [
-            np.ascontiguousarray(coefs[:, first : first + width])
-            for first in range(0, coefs.shape[1], width)
-        ]
-        self._packed = [self._pack(part) for part in self._parts if self.n_outputs > _FEW_OUTPUTS]
+    def __init__(
+        self,
+        coefs: np.ndarray,
+        width: int,
+        scale: float,
+        dtype: np.dtype,
+        n_support: np.ndarray | None = None,
+    ) -> None:
+        many = coefs.shape[0] > FEW_OUTPUTS or n_support is not None
+        self._tiles: list[list[_Segment]] = [[] for _ in range(0, coefs.shape[1], width)]
+        for first, last, outputs in _groups(coefs, n_support):
+            # Cut where tiles begin.
+            for begin in range(first - first % width, last, width):
+                left, right = max(first, begin), min(last, begin + width)
+                part = (coefs[:, left:right] / scale).astype(dtype, order="C")
+                columns = slice(left - begin, right - begin)
+                packed = self._pack(part) if many else None
+                self._tiles[begin // width].append(_Segment(columns, outputs, part, packed))
 
     @staticmethod
     def _pack(part: np.ndarray) -> PackedMatrix:
@@ -56,18 +113,29 @@ class _OutputSums:
 
     def add(self, number: int, values: np.ndarray, result: np.ndarray) -> None:
         """Add the sums of one tile of kernel values to the result."""
-        if not self._packed:
-            _add_products(values, self._parts[number], result)
-            return
-        sums = np.empty((values.shape[0], self.n_outputs), values.dtype)
-        self._packed[number].products(values).write(0, self.n_outputs, sums)
-        result += sums
+        for columns, outputs, coefs, packed in self._tiles[number]:
+            if packed is None:
+                _add_products(values, coefs, result)
+                continue
+            sums = np.empty((values.shape[0], coefs.shape[0]), values.dtype)
+            part = np.ascontiguousarray(values[:, columns])
+            packed.products(part).write(0, coefs.shape[0], sums)
+            result[:, outputs] += sums
 
 
 def kernel_decision(
-    kernel: Kernel, X: Any, support_vectors: Any, coefs: np.ndarray, *, block_mb: float = 64.0
+    kernel: Kernel,
+    X: Any,
+    support_vectors: Any,
+    coefs: np.ndarray,
+    *,
+    n_support: np.ndarray | None = None,
+    block_mb: float = 64.0,
 ) -> np.ndarray:
     """``K(X, support vectors) @ coefs.T``, in the support vectors' dtype and bounded memory.
+
+    Beside the result it takes a packed copy of dense support vectors, three of the coefficients,
+    ``block_mb``, and the features of up to 1024 rows.
 
     A kernel of inner products on dense rows decides to the same bits however many rows are given.
 
@@ -77,6 +145,10 @@ def kernel_decision(
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     support_vectors : ndarray or CSR matrix of shape (n_support_vectors, n_features)
     coefs : ndarray of shape (n_outputs, n_support_vectors)
+        If ``n_support`` is given, of shape (n_classes - 1, n_support_vectors) in SVC's layout: the
+        outputs are the pairs of classes, whose coefficients are mostly zeros.
+    n_support : ndarray of shape (n_classes,), default=None
+        Support vectors of each class, which come class by class.
     block_mb : float, default=64
         MiB of kernel values at a time.
 
@@ -89,28 +161,57 @@ def kernel_decision(
     ValueError
         If X overflows the dtype, or a kernel value is NaN or infinite.
     """
-    result = np.zeros((X.shape[0], coefs.shape[0]))
-    n_support = support_vectors.shape[0]
-    if n_support == 0 or X.shape[0] == 0:
+    n_outputs = coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
+    result = np.zeros((X.shape[0], n_outputs))
+    n_vectors = support_vectors.shape[0]
+    if n_vectors == 0 or X.shape[0] == 0:
         return result
     points = KernelPoints(kernel, support_vectors, diagonal=False)
-    width = min(n_support, _TILE_VECTORS)
+    width = min(n_vectors, _TILE_VECTORS)
     # A power of two: nothing is rounded, and no coefficient leaves the range of float32.
-    scale = 2.0 ** np.frexp(np.abs(coefs).max() or 1.0)[1]
-    sums = _OutputSums((coefs / scale).astype(points.dtype, copy=False), width)
+    scale = 2.0 ** np.frexp(max(coefs.max(), -coefs.min()) or 1.0)[1]
+    sums = _OutputSums(coefs, width, scale, points.dtype, n_support)
     height = int(block_mb * tuning.MEBIBYTE) // (width * points.dtype.itemsize)
     height = max(1, min(X.shape[0], height, tuning.FEATURE_ROWS))
     scratch = np.empty(height * width, points.dtype)
     for top in range(0, X.shape[0], height):
         rows = points.others(X[top : top + height])
-        for first in range(0, n_support, width):
-            last = min(n_support, first + width)
+        for first in range(0, n_vectors, width):
+            last = min(n_vectors, first + width)
             n_rows = rows[0].shape[0]
             values = scratch[: n_rows * (last - first)].reshape(n_rows, last - first)
             points.write(rows, values, first, last)
             sums.add(first // width, values, result[top : top + height])
     result *= scale
     check_finite(result)
+    return result
+
+
+def gram_decision(
+    X: np.ndarray, support: np.ndarray, coefs: np.ndarray, n_support: np.ndarray | None = None
+) -> np.ndarray:
+    """`kernel_decision` for kernel values that are given: ``X[:, support] @ coefs.T``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_train)
+        Kernel values against the training examples.
+    support : ndarray of shape (n_support_vectors,), int
+    coefs, n_support : ndarray
+        See `kernel_decision`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs), float64
+    """
+    n_outputs = coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
+    result = np.zeros((X.shape[0], n_outputs))
+    height = max(1, _GATHERED // max(1, support.size * X.itemsize))
+    for top in range(0, X.shape[0], height):
+        values = X[top : top + height][:, support]
+        for first, last, outputs in _groups(coefs, n_support):
+            products = values[:, first:last] @ coefs[:, first:last].T
+            result[top : top + height, outputs] += products
     return result
 
 

@@ -270,15 +270,21 @@ def _variance(X: np.ndarray) -> float:
     return sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles) / X.size
 
 
+def _sparse_variance(X: Any) -> float:
+    """``X.var()`` of a CSR matrix, without a copy of its entries."""
+    size = X.shape[0] * X.shape[1]
+    height = tuning.GATHER_BYTES // 8
+    tiles = [X.data[top : top + height] for top in range(0, X.data.size, height)]
+    mean = sum(float((tile * (1.0 / size)).sum()) for tile in tiles)
+    square = sum(float((tile * tile * (1.0 / size)).sum()) for tile in tiles)
+    return square - mean * mean
+
+
 def scale_gamma(gamma: str | float, X: Any) -> float:
     """Resolve ``"scale"`` to ``1 / (n_features · X.var())``, ``"auto"`` to ``1 / n_features``."""
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / X.shape[1]
-        if sparse.issparse(X):
-            mean = float(X.mean())
-            variance = float(X.multiply(X).mean()) - mean * mean
-        else:
-            variance = _variance(X)
+        variance = _sparse_variance(X) if sparse.issparse(X) else _variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
     return float(gamma)

@@ -7,6 +7,7 @@ computed in float64. Which values are wanted is decided by others.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from threading import Lock
 from typing import Any
 
@@ -118,7 +119,7 @@ class KernelPoints:
         # A comparison that is false for NaN.
         if not np.abs(values).max(initial=0.0) <= largest:
             what = f"{type(self.kernel).__name__} values"
-            raise ValueError(too_large(what, self.dtype, float(abs(X).max())))
+            raise ValueError(too_large(what, self.dtype, max(float(X.max()), -float(X.min()))))
 
     @property
     def n_points(self) -> int:
@@ -184,8 +185,21 @@ class KernelPoints:
         last = self.n_points if last is None else last
         if self.can_pack:
             self._pack().write(*left, out, first, last)
-        else:
-            self.block(left, self.own(slice(first, last)), out)
+            return
+        for begin, end in self._parts(first, last):
+            part = None if (begin, end) != (first, last) else out
+            values = self.block(left, self.own(slice(begin, end)), part)
+            if part is None:
+                out[:, begin - first : end - first] = values
+
+    def _parts(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Cut a range where the features of its points would be copied in one go."""
+        copied = self.is_sparse or self.members is not None
+        height = last - first
+        if copied:
+            height = max(1, tuning.GATHER_BYTES // max(1, self.row_bytes))
+        for begin in range(first, last, max(1, height)):
+            yield begin, min(last, begin + height)
 
     def block(
         self,

@@ -23,6 +23,7 @@ from kpegasos.core.state import (
     fold_scale,
 )
 from kpegasos.core.views import KernelView, View
+from kpegasos.rows.budget import Grant
 
 
 class Algorithm(NamedTuple):
@@ -187,6 +188,9 @@ class KernelSource(RowSource):
         Size B of the constant feature; the kernel becomes ``K + B²``.
     positive_definite : bool
     """
+
+    #: Memory that the rows may take; whoever builds them may ask for it.
+    grant: Grant | None = None
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)

@@ -1,11 +1,23 @@
-"""Bytes: what a row costs, how many rows a budget holds, what is needed at least."""
+"""Bytes: what a row costs, how many rows a budget holds, what is needed at least, what is free.
+
+A budget is an upper limit. What is not free is not taken: fits that run at once in a process keep
+an account of what each of them may still touch, and one that comes late gets what is left.
+"""
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import NamedTuple
+from weakref import WeakSet
 
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.utils import tuning
+from kpegasos.utils.memory import free_memory
+
+#: Below this many MiB nobody asks what is free, which takes a millisecond.
+_MODEST_MB = 64.0
+#: Share of the free memory that kernel values may take.
+_SHARE_OF_FREE = 0.75
 
 
 class Capacity(NamedTuple):
@@ -54,6 +66,15 @@ def gram_mb_needed(values: KernelValues) -> float:
     return values.n_samples**2 * values.dtype.itemsize / tuning.MEBIBYTE
 
 
+def most_mb_used(values: KernelValues) -> float:
+    """MiB that a source can make use of: all rows, and the widest tile in work."""
+    n_samples = values.n_samples
+    tile = min(n_samples, tuning.TILE_ROWS)
+    kept_bytes, work_bytes = _row_bytes(values)
+    scored = n_samples * (tile * scored_bytes(values) + values.row_bytes)
+    return max(n_samples * kept_bytes + tile * work_bytes, scored) / tuning.MEBIBYTE
+
+
 def scored_bytes(values: KernelValues) -> int:
     """Bytes of a kernel value that is not kept: itself, its copy in float64, temporaries."""
     return 16 if values.can_pack else 32
@@ -91,3 +112,52 @@ def check_budget(
             f"{values.n_samples} examples, got {cache_mb:g} instead"
             + ("; use cache='streamed' to keep no rows" if cache != "streamed" else "")
         )
+
+
+class Grant:
+    """So many MiB may be taken as long as this object lives."""
+
+    def __init__(self, mb: float) -> None:
+        self.mb = mb
+
+
+class Account:
+    """What the sources of kernel rows of this process have been granted, all fits together.
+
+    Memory that has been granted may not be touched yet, so it still looks free to the system. It is
+    subtracted until its source is gone, even when it has been touched: rather too little is granted
+    than too much.
+    """
+
+    def __init__(self) -> None:
+        self._grants: WeakSet[Grant] = WeakSet()
+        self._lock = Lock()
+
+    @property
+    def granted_mb(self) -> float:
+        """MiB of all grants that are alive."""
+        return sum(grant.mb for grant in self._grants)
+
+    def grant(self, wanted_mb: float, least_mb: float, shares: int = 1) -> Grant:
+        """Grant a source the memory it wants, or less where that is not free.
+
+        Parameters
+        ----------
+        wanted_mb : float
+            MiB at the most.
+        least_mb : float
+            MiB without which there is no source: they are granted in any case.
+        shares : int, default=1
+            Sources that will want as much.
+        """
+        with self._lock:
+            grant = Grant(wanted_mb)
+            free = free_memory() if wanted_mb >= _MODEST_MB else None
+            if free is not None:
+                left_mb = _SHARE_OF_FREE * free / tuning.MEBIBYTE - self.granted_mb
+                grant.mb = min(wanted_mb, max(left_mb / shares, least_mb))
+            self._grants.add(grant)
+            return grant
+
+
+ACCOUNT = Account()

@@ -8,6 +8,7 @@ import numpy as np
 
 from kpegasos.core.views import KernelView
 from kpegasos.kernels.matrix import KernelValues
+from kpegasos.utils import tuning
 
 _PINNED = np.iinfo(np.int64).max
 
@@ -49,7 +50,7 @@ class RowCache:
     squared_norms : ndarray of shape (n_samples,)
     kernel_offset : float
     row_capacity : int
-        Slots.
+        Slots; fewer where memory for so many cannot be had.
     tile_rows : int
         Rows that are computed together at the most.
     pool : BufferPool
@@ -57,6 +58,8 @@ class RowCache:
 
     Attributes
     ----------
+    row_capacity : int
+        Slots that there are.
     view : KernelView
         What loops see.
     evaluations : int
@@ -72,13 +75,21 @@ class RowCache:
         tile_rows: int,
         pool: BufferPool,
     ) -> None:
-        self.tile_rows = tile_rows
         self.evaluations = 0
         self._values = values
         self._pool = pool
         n_samples = values.n_samples
-        size = row_capacity * n_samples
-        self._buffer = pool.acquire(size, values.dtype)
+        while True:
+            size = row_capacity * n_samples
+            try:
+                self._buffer = pool.acquire(size, values.dtype)
+                break
+            except MemoryError:
+                if row_capacity <= tuning.FEWEST_ROWS:
+                    raise
+                row_capacity = max(tuning.FEWEST_ROWS, row_capacity // 2)
+        self.row_capacity = row_capacity
+        self.tile_rows = min(tile_rows, row_capacity)
         self.view = KernelView(
             self._buffer[:size].reshape(row_capacity, n_samples),
             np.full(n_samples, -1, dtype=np.int64),

@@ -72,7 +72,6 @@ class CachedRows(KernelSource):
         warmup_draws = tuning.WARMUP_DRAWS if warmup_draws is None else warmup_draws
         capacity = cache_capacity(values, cache_mb)
         self.image_size = self.n_samples
-        self.row_capacity = capacity.rows
         self._values = values
         self._cache = RowCache(
             values,
@@ -82,10 +81,13 @@ class CachedRows(KernelSource):
             max(1, min(capacity.tile_rows, tile_rows)),
             pool or BufferPool(),
         )
+        self.row_capacity = self._cache.row_capacity
         self._warm_up: WarmUp | None = None
         work = self._cache.tile_rows * self.n_samples * values.dtype.itemsize
         if WarmUp.pays(values, work, warmup_draws):
-            self._warm_up = WarmUp(values, self.kernel_offset, work, capacity.rows, warmup_draws)
+            self._warm_up = WarmUp(
+                values, self.kernel_offset, work, self.row_capacity, warmup_draws
+            )
 
     def advance(
         self,

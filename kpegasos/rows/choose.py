@@ -13,10 +13,12 @@ from kpegasos.kernels.functions import make_kernel
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.budget import (
+    ACCOUNT,
     cache_capacity,
     cached_mb_needed,
     check_budget,
     gram_mb_needed,
+    most_mb_used,
     uncached_mb_needed,
 )
 from kpegasos.rows.cache import BufferPool
@@ -49,7 +51,7 @@ def make_rows(
         ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
         else none.
     cache_mb : float, default=1024
-        MiB that kernel values may take.
+        MiB that kernel values may take; less is taken where less is free.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
     **parameters : float
@@ -98,7 +100,7 @@ def choose_source(
     values : KernelValues
     cache : {"auto", "precomputed", "cached", "streamed"}
     cache_mb : float
-        Budget that all shares have together, in MiB.
+        Budget that all shares have together, in MiB; less is taken where less is free.
     intercept_scaling : float
         Size B of the constant feature; the kernel becomes ``K + B²``.
     shares : int, default=1
@@ -111,22 +113,38 @@ def choose_source(
     Raises
     ------
     ValueError
-        If the budget is too small.
+        If the budget is too small, or memory too short for what ``cache`` names.
     """
     share_mb = cache_mb / shares
-    if cache == "auto":
-        cache = _suitable(values, share_mb)
-    needed_mb = {
+    least_mb = {
         "precomputed": gram_mb_needed(values),
         "cached": cached_mb_needed(values),
         "streamed": uncached_mb_needed(values, batch_size),
-    }[cache]
-    check_budget(cache, needed_mb, cache_mb, values, shares)
+    }
+    wanted_mb = min(share_mb, most_mb_used(values))
+    grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, least_mb["streamed"]), shares)
+    if grant.mb < wanted_mb:
+        share_mb = grant.mb
+    if cache == "auto":
+        cache = _suitable(values, share_mb)
+    check_budget(cache, least_mb[cache], cache_mb, values, shares)
+    if share_mb < least_mb[cache]:
+        raise ValueError(
+            f"cache must be 'auto' or 'streamed' where memory is short, got {cache!r} instead, "
+            f"which needs {least_mb[cache]:.3g} MiB for {values.n_samples} examples with "
+            f"{share_mb:.3g} MiB free"
+        )
+    source: KernelSource
     if cache == "precomputed":
-        return GramRows.from_values(values, intercept_scaling=intercept_scaling)
-    if cache == "cached":
-        return CachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling, pool=pool)
-    return UncachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling)
+        source = GramRows.from_values(values, intercept_scaling=intercept_scaling)
+    elif cache == "cached":
+        source = CachedRows(
+            values, cache_mb=share_mb, intercept_scaling=intercept_scaling, pool=pool
+        )
+    else:
+        source = UncachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling)
+    source.grant = grant
+    return source
 
 
 def _suitable(values: KernelValues, cache_mb: float) -> str:

@@ -97,10 +97,11 @@ class FeatureRows(RowSource):
     def _parts(self) -> Iterator[slice]:
         """Ranges of examples whose rows are gathered together."""
         if sparse.issparse(self.X):
-            height = 1 << 15
+            # With squares in float64 and a copy or two of either.
+            row_bytes = 32 * self.X.nnz // max(1, self.X.shape[0])
         else:
-            row_bytes = max(1, self.X.shape[1] * self.X.dtype.itemsize)
-            height = max(1, tuning.GATHER_BYTES // row_bytes)
+            row_bytes = self.X.shape[1] * self.X.dtype.itemsize
+        height = max(1, tuning.GATHER_BYTES // max(1, row_bytes))
         for top in range(0, self.n_samples, height):
             yield slice(top, min(self.n_samples, top + height))
 

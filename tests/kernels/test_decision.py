@@ -1,15 +1,30 @@
 """Decisions on new rows: by the book, and the same however many are decided together."""
 
+from functools import partial
+from itertools import combinations
+
 import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from row_cases import peak_mb
 from scipy import sparse
 
-from kpegasos import RBF, KernelMatrix, Laplacian, Linear, PegasosSVC, Polynomial, Sigmoid
+from kpegasos import (
+    RBF,
+    KernelMatrix,
+    Laplacian,
+    Linear,
+    LinearPegasosSVC,
+    PegasosSVC,
+    Polynomial,
+    Sigmoid,
+)
+from kpegasos.estimators import _classifier
+from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.kernels import decision as decision_module
 from kpegasos.kernels import gemm
-from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.decision import gram_decision, kernel_decision, pairs_of_class
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
@@ -64,6 +79,66 @@ def test_decision_of_a_function_asks_for_no_diagonal():
     shapes.clear()
     model.decision_function(B)
     assert shapes == [(11, model.support_.size)]
+
+
+# --- pairs of classes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 12])
+def test_pairs_of_class_in_lexicographic_order(n_classes):
+    pairs = list(combinations(range(n_classes), 2))
+    for number in range(n_classes):
+        others = [k for k in range(n_classes) if k != number]
+        expected = [pairs.index((min(number, k), max(number, k))) for k in others]
+        assert_array_equal(pairs_of_class(number, n_classes), expected)
+
+
+@pytest.mark.parametrize("sizes", [[3, 5], [0, 4, 7, 1], [6, 0, 1, 9, 2, 2, 5, 11]])
+@pytest.mark.parametrize("tile", [4, 1024])
+@each_dtype
+def test_decision_of_pairs_by_the_book(sizes, tile, dtype, monkeypatch):
+    """The coefficients of SVC's layout make the same decisions as those of pairs with zeros."""
+    monkeypatch.setattr(decision_module, "_TILE_VECTORS", tile)
+    n_support = np.array(sizes)
+    vectors = RNG.normal(size=(n_support.sum(), 4)).astype(dtype)
+    dual_coef = RNG.normal(size=(n_support.size - 1, n_support.sum()))
+    coefs = pair_coefficients(dual_coef, n_support)
+    gram = RBF(0.7).block(A, vectors.astype(np.float64))
+    decisions = kernel_decision(RBF(0.7), A, vectors, dual_coef, n_support=n_support)
+    atol = 1e-12 if dtype == np.float64 else 1e-5
+    assert_allclose(decisions, gram @ coefs.T, atol=atol)
+    columns = RNG.permutation(n_support.sum())
+    shuffled = np.empty_like(gram)
+    shuffled[:, columns] = gram
+    assert_allclose(
+        gram_decision(shuffled, columns, dual_coef, n_support), gram @ coefs.T, atol=1e-12
+    )
+    assert_allclose(gram_decision(shuffled, columns, coefs), gram @ coefs.T, atol=1e-12)
+
+
+def test_memory_of_many_pairs():
+    """Coefficients of 1,225 pairs over all support vectors would take 47 MiB."""
+    n_support = np.full(50, 100)
+    vectors, dual_coef = RNG.normal(size=(5000, 4)), RNG.normal(size=(49, 5000))
+    run = partial(kernel_decision, RBF(0.5), A, vectors, dual_coef, n_support=n_support)
+    run()
+    assert peak_mb(run) < 4 * dual_coef.nbytes / 2**20 + 4
+
+
+def test_memory_of_a_prediction_is_that_of_a_block():
+    """Decisions of 300 pairs for all rows would take 46 MiB, and the vote as much again."""
+    rng = np.random.default_rng(0)
+    y = np.arange(250) % 25
+    X, new = rng.normal(size=(250, 3)), rng.normal(size=(20_000, 3))
+    model = LinearPegasosSVC(epochs=1, random_state=0).fit(X, y)
+    expected = model.predict(new), model.decision_function(new)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_classifier, "_VOTED_TOGETHER", 1 << 18)
+        assert_array_equal(model.predict(new), expected[0])
+        assert_allclose(model.decision_function(new), expected[1], rtol=1e-12)
+        assert peak_mb(lambda: model.predict(new)) < 16
+        assert peak_mb(lambda: model.decision_function(new)) < 16 + 3 * expected[1].nbytes / 2**20
+    assert peak_mb(lambda: model.predict(new[:10])) < 2
 
 
 # --- the same bits, however many ------------------------------------------------------------------

@@ -1,12 +1,37 @@
 """Memory: what a budget is enough for, and that it is kept."""
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, each_dtype, each_format, large_data, peak_mb
 from scipy import sparse
 
-from kpegasos import KernelMatrix, Linear, make_problem, make_rows, pegasos
-from kpegasos.rows.budget import cache_capacity, cached_mb_needed, check_budget
+from kpegasos import (
+    RBF,
+    CachedRows,
+    GramRows,
+    KernelMatrix,
+    Linear,
+    LinearPegasosSVC,
+    PegasosSVC,
+    UncachedRows,
+    make_problem,
+    make_rows,
+    pegasos,
+)
+from kpegasos.kernels.functions import scale_gamma
+from kpegasos.rows import budget
+from kpegasos.rows import cache as cache_module
+from kpegasos.rows.budget import (
+    ACCOUNT,
+    Account,
+    cache_capacity,
+    cached_mb_needed,
+    check_budget,
+    most_mb_used,
+)
 from kpegasos.utils import tuning
 
 
@@ -82,3 +107,197 @@ def test_memory_of_sparse_rows(cache_mb):
 
         train(data[:50], make_problem(y[:50], 1e-3))
         assert peak_mb(train) < cache_mb + BYTES_PER_EXAMPLE * y.size / tuning.MEBIBYTE + SLACK_MB
+
+
+# --- sparse rows of many columns ------------------------------------------------------------------
+
+
+def wide_rows(n_samples, per_row, n_features=1_000_000, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.integers(n_features, size=(n_samples, per_row)), axis=1)
+    values = rng.normal(size=columns.size).astype(dtype)
+    ends = np.arange(0, columns.size + 1, per_row)
+    X = sparse.csr_matrix((values, columns.ravel(), ends), shape=(n_samples, n_features))
+    X.sum_duplicates()
+    return X, rng.integers(2, size=n_samples)
+
+
+@pytest.mark.parametrize("cache", ["cached", "streamed", "precomputed"])
+def test_memory_of_sparse_rows_of_many_columns(cache):
+    """No more than the budget, the support vectors and some features in work; they were copied."""
+    X, y = wide_rows(600, 8000)
+    data = (X.data.nbytes + X.indices.nbytes) / tuning.MEBIBYTE
+    few, task = X[:20], make_problem(np.where(y, 1, -1), 1e-3)
+
+    def train(rows=X, problem=task):
+        pegasos(
+            problem,
+            make_rows(rows, "rbf", gamma=scale_gamma("scale", rows), cache=cache, cache_mb=8),
+            n_steps=50, checkpoints=None, random_state=0,
+        )  # fmt: skip
+
+    train(few, make_problem(np.where(y[:20], 1, -1), 1e-3))
+    assert data > 52
+    columns = 32 * X.shape[1] / tuning.MEBIBYTE
+    assert peak_mb(train) < 8 + 48 + columns + 8
+
+
+@each_dtype
+def test_gamma_of_sparse_rows_is_that_of_dense_ones(dtype, monkeypatch):
+    X = wide_rows(300, 20, n_features=50, dtype=dtype)[0]
+    expected = scale_gamma("scale", X.toarray())
+    assert scale_gamma("scale", X) == pytest.approx(expected, rel=1e-5)
+    monkeypatch.setattr(tuning, "GATHER_BYTES", 800)
+    assert scale_gamma("scale", X) == pytest.approx(expected, rel=1e-5)
+
+
+@each_dtype
+def test_parts_of_sparse_rows_make_the_same_values(dtype, monkeypatch):
+    values = KernelMatrix(RBF(0.5), sparse.csr_matrix(X.astype(dtype)))
+    whole, parts = np.empty((2, 5, 53), dtype)
+    values.write_rows(np.arange(5), whole)
+    monkeypatch.setattr(tuning, "GATHER_BYTES", 7 * values.row_bytes)
+    values.write_rows(np.arange(5), parts)
+    assert np.array_equal(whole, parts)
+
+
+def test_results_hold_no_state_without_warm_start(monkeypatch):
+    """States of all pairs are as large as all that a model is made of."""
+    from kpegasos.estimators import _base
+
+    seen = []
+    monkeypatch.setattr(
+        _base, "report_early_end", lambda name, results, *a, **k: seen.append(results)
+    )
+    y = np.arange(53) % 3
+    for warm_start in (False, True):
+        for kind in (PegasosSVC, LinearPegasosSVC):
+            kind(warm_start=warm_start, epochs=1).fit(X, y)
+            assert all((result.state is not None) == warm_start for result in seen.pop())
+
+
+# --- what is free ---------------------------------------------------------------------------------
+
+
+def set_free(monkeypatch, mb):
+    """Let so much be free, and let everybody ask."""
+    monkeypatch.setattr(budget, "free_memory", lambda: int(mb * tuning.MEBIBYTE))
+    monkeypatch.setattr(budget, "_MODEST_MB", 0.0)
+
+
+def test_account_grants_no_more_than_is_free(monkeypatch):
+    set_free(monkeypatch, 400)
+    account = Account()
+    first = account.grant(100, 1)
+    second = account.grant(500, 1)
+    third = account.grant(500, 1)
+    assert (first.mb, second.mb, third.mb) == (100, 200, 1)  # of three quarters of 400
+    assert account.granted_mb == 301
+    del second
+    gc.collect()
+    assert account.granted_mb == 101
+    fourth = account.grant(500, 90, shares=2)
+    fifth = account.grant(500, 90, shares=2)
+    assert (fourth.mb, fifth.mb) == (99.5, 90)  # what a source cannot do without
+
+
+def test_account_grants_no_more_than_is_free_to_many_at_once(monkeypatch):
+    set_free(monkeypatch, 1000)
+    account = Account()
+    with ThreadPoolExecutor(8) as pool:
+        grants = list(pool.map(lambda _: account.grant(300, 0), range(64)))
+    assert sum(grant.mb for grant in grants) == 750
+
+
+def test_account_asks_nothing_for_little(monkeypatch):
+    monkeypatch.setattr(budget, "free_memory", lambda: pytest.fail("asked"))
+    assert Account().grant(63, 1).mb == 63
+
+
+def test_most_mb_used_is_enough_for_all_rows():
+    values = KernelMatrix(Linear(), X)
+    assert cache_capacity(values, most_mb_used(values)) == (53, 53)
+
+
+def test_sources_give_back_what_they_were_granted(monkeypatch):
+    set_free(monkeypatch, 1000)
+    before = ACCOUNT.granted_mb
+    rows = [make_rows(X, "rbf", cache=cache) for cache in ("cached", "streamed", "precomputed")]
+    assert ACCOUNT.granted_mb > before
+    del rows
+    gc.collect()
+    assert ACCOUNT.granted_mb == before
+
+
+def test_cache_auto_takes_what_is_free(monkeypatch):
+    A = large_data()[0]
+    kinds = []
+    for free in (1000, 80, 12):
+        set_free(monkeypatch, free)
+        gc.collect()
+        rows = make_rows(A, "rbf")
+        kinds.append((type(rows), rows.row_capacity * A.shape[0] * 8 <= free * tuning.MEBIBYTE))
+        del rows
+    assert kinds == [(CachedRows, True), (CachedRows, True), (UncachedRows, True)]
+    set_free(monkeypatch, 1000)
+    assert type(make_rows(A[:500], "rbf")) is GramRows
+
+
+@pytest.mark.parametrize("cache_name", ["precomputed", "cached"])
+def test_cache_that_is_not_free_is_refused(monkeypatch, cache_name):
+    A, y = large_data()
+    set_free(monkeypatch, 0.5)
+    message = (
+        f"cache must be 'auto' or 'streamed' where memory is short, got '{cache_name}' instead"
+    )
+    with pytest.raises(ValueError, match=message):
+        PegasosSVC(cache=cache_name).fit(A, y)
+
+
+def test_model_does_not_depend_on_what_is_free(monkeypatch):
+    A, y = large_data(1500)
+    options = {"epochs": 2, "random_state": 0, "cache": "cached", "kernel": "linear"}
+    expected = PegasosSVC(**options).fit(np.round(A), y)
+    set_free(monkeypatch, 8)
+    model = PegasosSVC(**options).fit(np.round(A), y)
+    assert np.array_equal(model.alpha_, expected.alpha_)
+
+
+# --- no memory ------------------------------------------------------------------------------------
+
+
+def refuse_beyond(monkeypatch, size):
+    """Let arrays of kernel rows be no larger than so many numbers."""
+
+    class Numpy:
+        @staticmethod
+        def empty(shape, dtype=float):
+            if np.prod(shape) > size:
+                raise MemoryError("Unable to allocate")
+            return np.empty(shape, dtype=dtype)
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+    monkeypatch.setattr(cache_module, "np", Numpy())
+
+
+def test_cache_goes_on_with_the_memory_it_gets(monkeypatch):
+    A, y = large_data(1500)
+    options = {"epochs": 2, "random_state": 0, "cache": "cached", "kernel": "linear"}
+    expected = PegasosSVC(**options).fit(np.round(A), y)
+    refuse_beyond(monkeypatch, 1500 * 100)
+    assert make_rows(A, "linear", cache="cached").row_capacity == 93
+    model = PegasosSVC(**options).fit(np.round(A), y)
+    assert np.array_equal(model.alpha_, expected.alpha_)
+
+
+def test_fit_without_memory_says_so_and_leaves_the_earlier_model(monkeypatch):
+    A, y = large_data(1500)
+    model = PegasosSVC(epochs=1, random_state=0).fit(A[:100], y[:100])
+    before = model.decision_function(A)
+    refuse_beyond(monkeypatch, 100)
+    model.set_params(cache="cached", cache_mb=50)
+    with pytest.raises(MemoryError, match="cache_mb must be less where memory is short, got 50"):
+        model.fit(A, y)
+    assert np.array_equal(model.decision_function(A), before)

@@ -1,0 +1,78 @@
+"""Free memory: the least of what machine, cgroups and address space leave."""
+
+import pytest
+
+from kpegasos.utils import memory
+from kpegasos.utils.memory import free_memory
+
+MEMINFO = "MemTotal:  4000 kB\nMemFree:  100 kB\nMemAvailable:  3000 kB\nHugePages_Total: 0\n"
+
+
+def make_files(root, files):
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return root
+
+
+V2 = {
+    "proc/self/cgroup": "0::/outer/inner\n",
+    "sys/fs/cgroup/outer/memory.max": "900000\n",
+    "sys/fs/cgroup/outer/memory.high": "max\n",
+    "sys/fs/cgroup/outer/memory.current": "500000\n",
+    "sys/fs/cgroup/outer/memory.stat": "anon 1\ninactive_file 1000\n",
+    "sys/fs/cgroup/outer/inner/memory.max": "max\n",
+    "sys/fs/cgroup/outer/inner/memory.high": "max\n",
+    "sys/fs/cgroup/outer/inner/memory.current": "400000\n",
+}
+V1 = {
+    "proc/self/cgroup": "9:name=systemd:/\n4:cpu,memory:/docker/abc\n1:cpu:/\n",
+    # As a container sees it: its own group is the root of what is mounted.
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": "700000\n",
+    "sys/fs/cgroup/memory/memory.usage_in_bytes": "100000\n",
+    "sys/fs/cgroup/memory/memory.stat": "inactive_file 1\ntotal_inactive_file 50\n",
+}
+HIGH = {**V2, "sys/fs/cgroup/outer/inner/memory.high": "410000\n"}
+ROOT = {
+    "proc/self/cgroup": "0::/\n",
+    "sys/fs/cgroup/memory.max": "5\n",
+    "sys/fs/cgroup/memory.current": "7\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        ({"proc/meminfo": MEMINFO}, 3000 * 1024),
+        ({"proc/meminfo": "MemTotal: 4000 kB\n"}, None),
+        (V2, 401000),
+        (HIGH, 10000),
+        (V1, 600050),
+        (ROOT, 0),
+        ({**V1, "proc/meminfo": MEMINFO}, 600050),
+        ({**V2, "proc/meminfo": MEMINFO.replace("3000", "3")}, 3072),
+        ({"proc/self/cgroup": "0::/nowhere\n", "proc/meminfo": MEMINFO}, 3000 * 1024),
+    ],
+    ids=[
+        "nothing is known", "machine", "old kernel", "v2", "v2, high", "v1", "exceeded",
+        "v1 in machine", "machine in v2", "unknown group",
+    ],
+)  # fmt: skip
+def test_free_memory_is_the_narrowest(files, expected, tmp_path):
+    assert free_memory(make_files(tmp_path, files)) == expected
+
+
+@pytest.mark.skipif(memory.resource is None, reason="no limits of a process here")
+def test_free_memory_heeds_the_limit_of_addresses(tmp_path, monkeypatch):
+    make_files(tmp_path, {"proc/self/statm": "10 5 5 1 0 1 0\n", "proc/meminfo": MEMINFO})
+    page = memory.os.sysconf("SC_PAGE_SIZE")
+    limits = (12 * page, memory.resource.RLIM_INFINITY)
+    monkeypatch.setattr(memory.resource, "getrlimit", lambda kind: limits)
+    assert free_memory(tmp_path) == 2 * page
+
+
+def test_free_memory_of_this_machine():
+    free = free_memory()
+    assert free is None or 0 < free < 1 << 50
