@@ -103,7 +103,7 @@ def assert_same_fit(a, b, X):
     assert fitted == {key for key in vars(b) if key.endswith("_")}
     for key in fitted - {"history_"}:
         one, two = (counts_of(m) if key == "alpha_" else getattr(m, key) for m in (a, b))
-        assert type(one) is type(two)
+        assert sparse.issparse(one) == sparse.issparse(two)
         one, two = (m.toarray() if sparse.issparse(m) else m for m in (one, two))
         np.testing.assert_array_equal(one, two, err_msg=key)
         assert np.asarray(one).dtype == np.asarray(two).dtype
