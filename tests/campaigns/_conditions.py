@@ -236,6 +236,7 @@ HARMLESS = {
 
 
 def harmless(case, rng):
+    case.names.remove("variables")
     for name in rng.choice(list(HARMLESS), size=rng.integers(1, 6), replace=False):
         value = HARMLESS[name][rng.integers(len(HARMLESS[name]))]
         case.variables.pop(name, None)
