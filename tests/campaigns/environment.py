@@ -21,7 +21,7 @@ import kpegasos
 from tests.campaigns import _environment_job as job
 from tests.campaigns._conditions import DIMENSIONS, Case
 
-CI_TRIALS = 3
+CI_TRIALS = 2
 #: A fresh process takes some 2 seconds; a cold cache, or plain Python, up to a minute.
 TIME_LIMIT = 300
 PACKAGE = Path(kpegasos.__file__).parent
