@@ -129,6 +129,8 @@ def judge(case, ended, result, expected):
 
 
 def trial(rng):
+    if sys.platform != "linux":
+        return "left out: the conditions are those of Linux"
     seed = int(rng.integers(1000))
     with working_copy() as root:
         expected = job.digests(seed)
