@@ -39,6 +39,11 @@ class Case:
     statuses: tuple[int, ...] = (0,)
     names: list[str] = field(default_factory=list)
 
+    @property
+    def strict(self):
+        """Whether warnings are errors."""
+        return "error" in self.flags or self.variables.get("PYTHONWARNINGS") == "error"
+
     def kept(self):
         """Files with compiled code, always in the same order."""
         return sorted(self.root.rglob("*.nbc"))

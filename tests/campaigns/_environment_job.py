@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import sys
+import warnings
 from pathlib import Path
 
 verbose = False
@@ -206,6 +207,8 @@ def main():
     root, mode, seed, bar, result = sys.argv[1:]
     sys.path[:0] = [root]
     verbose = bar == "verbose"
+    # What the interpreter says of a fork beside threads is true, and no matter of the package.
+    warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 
     def work():
         found = MODES[mode](int(seed))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import kpegasos
 from tests.campaigns import _environment_job as job
-from tests.campaigns._conditions import DIMENSIONS, Case
+from tests.campaigns._conditions import DIMENSIONS, NOT_KEPT, Case
 
 CI_TRIALS = 2
 #: A fresh process takes some 2 seconds; a cold cache, or plain Python, up to a minute.
@@ -115,6 +115,9 @@ def judge(case, ended, result, expected):
     if case.refusal:
         assert not result.exists(), context
         assert re.search(case.refusal, said.strip().splitlines()[-1]), context
+        return "one clear sentence"
+    if case.strict and NOT_KEPT in case.says and not result.exists():
+        assert re.search(NOT_KEPT, said.strip().splitlines()[-1]), context
         return "one clear sentence"
     assert process.returncode in case.statuses, context
     assert "Traceback" not in said, context
