@@ -20,6 +20,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "campaigns",
     "experiments_pages",
 ]
 templates_path = ["_templates"]
@@ -91,4 +92,6 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "show_toc_level": 2,
 }
-html_sidebars: dict[str, list[str]] = {"theory": [], "experiments": [], "design": []}
+html_sidebars: dict[str, list[str]] = {
+    page: [] for page in ("theory", "experiments", "guarantees", "design")
+}

@@ -1,5 +1,6 @@
 """Data and index streams that several test files share."""
 
+import signal
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,10 @@ import pytest
 from sklearn.utils import check_random_state
 
 from kpegasos.core.draws import IndexStream
+
+# A shell starts what runs in its background without SIGINT, and that is handed on to all children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Integers(NamedTuple):

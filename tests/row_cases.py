@@ -1,5 +1,6 @@
 """Data, kernels and a memory gauge that the tests of rows share."""
 
+import gc
 import tracemalloc
 
 import naive
@@ -45,10 +46,17 @@ def large_data(n_samples=3000, n_features=10):
 
 
 def peak_mb(train):
-    """Most memory that was held at a time, beyond what was held before."""
+    """Most memory that was held at a time, beyond what was held before.
+
+    Objects of earlier tests are frozen. The more there are, the longer the collector lets cycles
+    be, and those of a fit would count here.
+    """
+    gc.collect()
+    gc.freeze()
     tracemalloc.start()
     try:
         train()
         return tracemalloc.get_traced_memory()[1] / tuning.MEBIBYTE
     finally:
         tracemalloc.stop()
+        gc.unfreeze()

@@ -13,7 +13,8 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -94,7 +95,11 @@ class FitPlan:
 
 def n_threads(n_jobs: int | None, n_pairs: int) -> int:
     """Threads that pairs are trained on."""
-    return max(1, min(n_pairs, effective_n_jobs(n_jobs)))
+    if n_jobs is None:
+        _, n_jobs = get_active_backend()
+    # The backend of processes would warn where there can be no more of them.
+    threads, _ = get_active_backend(require="sharedmem")
+    return max(1, min(n_pairs, threads.effective_n_jobs(n_jobs)))
 
 
 def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any, cast
 
+from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kpegasos.solvers.pegasos import PegasosRun
+
+
+class _Unfailing:
+    """A stream that keeps its errors to itself: a full disk, a reader who is gone."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 @contextmanager
@@ -25,7 +47,7 @@ def progress_bar(
     runs : int
         How many runs there are.
     """
-    if not enabled:
+    if not enabled or sys.stdout is None:
         yield lambda pair, run: None
         return
     columns = (
@@ -36,7 +58,8 @@ def progress_bar(
         TimeRemainingColumn(),
     )
     done = [0.0] * runs
-    with Progress(*columns) as progress:
+    console = Console(file=cast(Any, _Unfailing(sys.stdout)))  # a bar must not cost the model
+    with Progress(*columns, console=console) as progress:
         task = progress.add_task(name, total=runs, gap="?")
 
         def update(pair: int, run: PegasosRun) -> None:

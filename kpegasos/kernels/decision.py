@@ -159,8 +159,14 @@ def kernel_decision(
     Raises
     ------
     ValueError
-        If X overflows the dtype, or a kernel value is NaN or infinite.
+        If X overflows the dtype, a kernel value is NaN or infinite, or shapes do not agree.
     """
+    expected = (coefs.shape[1], X.shape[1])
+    if support_vectors.shape != expected:  # of a model that was edited
+        raise ValueError(
+            f"support_vectors_ must have the shape {expected}, as dual_coef_ and X have it, got "
+            f"{support_vectors.shape} instead"
+        )
     n_outputs = coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
     result = np.zeros((X.shape[0], n_outputs))
     n_vectors = support_vectors.shape[0]

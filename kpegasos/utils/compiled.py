@@ -1,9 +1,12 @@
-"""Numba's disk cache, keyed by what a compiled function depends on.
+"""Numba's disk cache, keyed by what a compiled function depends on, and read only if it is whole.
 
 Numba stamps a cached function with the time and size of its own file. It does not see an edit in
 another file: an overload, a function that it calls, a constant. So the stamp is replaced by a
 digest of all sources that compiled code may be made of: the rooms `kpegasos.core`,
 `kpegasos.kernels` and `kpegasos.utils`. A function may then live where it belongs.
+
+Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
+`_Files` takes the place of index and files.
 
 What is compiled for types from elsewhere, such as somebody's own view of rows, is not kept on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
@@ -12,15 +15,22 @@ Their sources are not in the digest, and a process that cannot import them could
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
+import uuid
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import njit
+from numba.core import serialize
 from numba.core.caching import FunctionCache
 
-_PACKAGE = Path(__file__).resolve().parents[1]
 _ROOMS = ("core", "kernels", "utils")
 
 #: Sums may be reordered and fused; nothing may assume that values are finite.
@@ -29,11 +39,13 @@ FAST: Any = {"reassoc", "contract"}
 
 @cache
 def source_digest() -> str:
-    """Digest of the sources that compiled functions are made of."""
+    """Digest of all sources that compiled functions are made of."""
     digest = hashlib.sha256()
+    package = files("kpegasos")  # a folder, or a part of a zip file
     for room in _ROOMS:
-        for path in sorted((_PACKAGE / room).glob("*.py")):
-            digest.update(path.read_bytes())
+        sources = {path.name: path for path in (package / room).iterdir()}
+        for name in sorted(name for name in sources if name.endswith(".py")):
+            digest.update(sources[name].read_bytes())
     return digest.hexdigest()
 
 
@@ -54,10 +66,23 @@ def compiled(fastmath: Any = FAST) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Any:
         dispatcher = njit(nogil=True, fastmath=fastmath)(function)
         if hasattr(dispatcher, "enable_caching"):  # not under NUMBA_DISABLE_JIT
-            dispatcher._cache = _SourceCache(function)  # type: ignore[attr-defined]
+            try:
+                dispatcher._cache = _SourceCache(function)  # type: ignore[attr-defined]
+            except RuntimeError:  # numba finds no folder that can be written
+                _say_that_nothing_is_kept()
         return dispatcher
 
     return decorate
+
+
+@cache
+def _say_that_nothing_is_kept() -> None:
+    warnings.warn(
+        "kpegasos is compiled in every process anew, which takes seconds, as numba cannot keep it: "
+        "set the environment variable NUMBA_CACHE_DIR to a folder that can be written",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 class _SourceCache(FunctionCache):
@@ -68,7 +93,7 @@ class _SourceCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self._cache_file._source_stamp = source_digest()
+        self._cache_file = _Files(Path(self._cache_path), self._impl.filename_base)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for these types, if it was kept and can be read."""
@@ -77,14 +102,68 @@ class _SourceCache(FunctionCache):
         try:
             return super().load_overload(sig, target_context)
         except (ImportError, AttributeError, TypeError):
-            # Written by another version of the package, with types that are no more.
-            self.flush()
-            return None
+            return None  # written by another version of the package, with types that are no more
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for these types, if they are the package's own."""
-        if _are_ours(sig):
+        if not _are_ours(sig):
+            return
+        try:
             super().save_overload(sig, data)
+        except OSError:  # a full disk, for one
+            _say_that_nothing_is_kept()
+
+
+class _Files:
+    """What was compiled of one function: a file for each set of types, whole or not there at all.
+
+    The name of a file follows from what is in it, so there is no index that two processes could
+    write at a time, or that could name a file that was never written. A file begins with the digest
+    of the rest, which is unpickled only if that is right.
+    """
+
+    def __init__(self, folder: Path, function: str) -> None:
+        self.folder, self.function = folder, function
+
+    def _path(self, key: Any) -> Path:
+        identity = f"{numba.__version__} {source_digest()} {key!r}"
+        name = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        return self.folder / f"{self._prefix}{name}.nbc"
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.function}.{source_digest()[:8]}."
+
+    def load(self, key: Any) -> Any:
+        """What was kept for a key; None if nothing was, or if it is damaged."""
+        try:
+            content = self._path(key).read_bytes()
+        except OSError:
+            return None
+        body = content[32:]
+        if content[:32] != hashlib.sha256(body).digest():
+            return None
+        kept, data = pickle.loads(body)
+        return data if kept == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep something for a key, and nothing that was made of other sources."""
+        path = self._path(key)
+        body = serialize.dumps((key, data))
+        part = path.with_suffix(f".{uuid.uuid4().hex}.part")
+        try:
+            part.write_bytes(hashlib.sha256(body).digest() + body)
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+        self.flush(self._prefix)
+
+    def flush(self, but_for: str = "/") -> None:
+        """Keep no files of this function but for those whose names begin so."""
+        for path in self.folder.glob(f"{self.function}.*"):
+            if not path.name.startswith(but_for):
+                with suppress(OSError):  # another process may have it open, or have removed it
+                    path.unlink()
 
 
 def _are_ours(sig: Any) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
 from kpegasos.utils import tuning
@@ -44,11 +45,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_fresh_pool)  # its threads do not live on in a child
 
 
+def _fulfil(future: Future[None], function: Callable[..., object], piece: tuple[Any, ...]) -> None:
+    """Call a function for a future, unless that is cancelled."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        function(*piece)
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(None)
+
+
 def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ...]]) -> None:
     """Call a function with each piece of some work, all pieces at a time.
 
     The first piece is done by the calling thread, and so is every other that no thread of the pool
-    has begun by then. So nothing waits for a busy pool, not even a piece that calls this function.
+    has begun by then. So nothing waits for a busy pool, not even a piece that calls this function,
+    and nothing fails where no more threads can be started.
 
     Parameters
     ----------
@@ -66,7 +80,10 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
     if not rest:
         function(*first)
         return
-    others = [_pool.submit(function, *piece) for piece in rest]
+    others: list[Future[None]] = [Future() for _ in rest]
+    with suppress(RuntimeError):  # no more threads: a limit, or the interpreter is about to end
+        for piece, other in zip(rest, others, strict=True):
+            _pool.submit(_fulfil, other, function, piece)
     try:
         function(*first)
         for piece, other in zip(rest, others, strict=True):

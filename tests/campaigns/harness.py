@@ -14,7 +14,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -104,7 +104,7 @@ def run(
 
 def save(report: Report, origin: Mapping[str, object]) -> Path:
     """Write a report to the results of the folder; ``origin`` says what code ran, and where."""
-    content = {**origin, **asdict(report)}
+    content = {**origin, **vars(report)}
     content["seconds"] = round(report.seconds)
     path = RESULTS / f"{report.campaign}.json"
     RESULTS.mkdir(exist_ok=True)

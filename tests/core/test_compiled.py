@@ -1,7 +1,10 @@
 """Loops are compiled once for all processes, and importing compiles nothing."""
 
+import errno
+import hashlib
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import kpegasos
+from kpegasos.utils.compiled import _Files
 
 #: Every compiled function of the package by its name, wherever it lives.
 COMPILED = """
@@ -68,7 +72,7 @@ def test_first_process_compiles_once_per_kind_of_rows(cold_and_cache):
     assert cold["hits"] == 0
     assert cold["misses"] == 2  # kernel rows, dense rows
     assert cold["signatures"] == 2
-    assert list(cache.rglob("*.nbi"))
+    assert list(cache.rglob("*.nbc"))
 
 
 def test_second_process_compiles_nothing(cold_and_cache):
@@ -226,15 +230,121 @@ def test_code_for_a_foreign_view_is_not_kept_for_processes_that_do_not_know_it(
     assert warm["alpha"] == cold["alpha"]
 
 
-def test_index_of_types_that_are_no_more_is_begun_anew(cold_and_cache, tmp_path):
-    """As an older version may leave one behind, which names classes that have moved since."""
+def test_code_of_types_that_are_no_more_is_compiled_anew(cold_and_cache, tmp_path):
+    """As an older version may leave it behind, which names classes that have moved since."""
     cold, cache = cold_and_cache
     old = tmp_path / "old"
     shutil.copytree(cache, old)
-    for index in old.rglob("*.nbi"):
-        content = index.read_bytes()
-        index.write_bytes(content.replace(b"kpegasos.core.views", b"kpegasos.core.gone_"))
+    for file in old.rglob("*.nbc"):
+        body = file.read_bytes()[32:].replace(b"kpegasos.core.views", b"kpegasos.core.gone_")
+        file.write_bytes(hashlib.sha256(body).digest() + body)
     fresh = in_fresh_process(FIT, old)
     assert fresh["alpha"] == cold["alpha"]
     assert fresh["misses"] == cold["misses"]
     assert in_fresh_process(FIT, old)["misses"] == 0
+
+
+# --- files are read only if they are whole --------------------------------------------------------
+
+
+class Explosive:
+    def __reduce__(self):
+        return (pytest.fail, ("a damaged file was unpickled",))
+
+
+@pytest.fixture
+def files(tmp_path):
+    return _Files(tmp_path, "module.function-1.py311")
+
+
+def test_files_give_back_what_was_saved(files):
+    files.save(("key", 1), "one")
+    files.save(("key", 2), "two")
+    assert files.load(("key", 1)) == "one"
+    assert files.load(("key", 2)) == "two"
+    assert files.load(("key", 3)) is None
+    assert len(list(files.folder.iterdir())) == 2  # no temporary file is left
+
+
+def test_files_do_not_read_what_is_damaged(files):
+    files.save("key", list(range(9)))
+    (file,) = files.folder.iterdir()
+    whole = file.read_bytes()
+    for position in range(len(whole)):
+        for bit in (1, 128):
+            damaged = bytearray(whole)
+            damaged[position] ^= bit
+            file.write_bytes(damaged)
+            assert files.load("key") is None
+        file.write_bytes(whole[:position])
+        assert files.load("key") is None
+    file.write_bytes(whole[:32] + pickle.dumps(Explosive()))
+    assert files.load("key") is None
+    files.save("key", "again")
+    assert files.load("key") == "again"
+
+
+def test_files_do_not_take_the_code_of_other_types(files):
+    files.save("key", "one")
+    (file,) = files.folder.iterdir()
+    content = file.read_bytes()
+    files.save("other", "two")
+    (other,) = set(files.folder.iterdir()) - {file}
+    other.write_bytes(content)
+    assert files.load("other") is None
+
+
+def test_files_of_other_sources_are_removed(files, monkeypatch):
+    neighbour = files.folder / "module.function-10.py311.00000000.0.nbc"
+    neighbour.touch()
+    files.save("key", "old")
+    monkeypatch.setattr("kpegasos.utils.compiled.source_digest", lambda: "0123456789abcdef")
+    assert files.load("key") is None
+    files.save("key", "new")
+    assert files.load("key") == "new"
+    assert len(list(files.folder.iterdir())) == 2
+    assert neighbour.exists()
+
+
+def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        files.save("key", "data")
+    assert not list(files.folder.iterdir())
+
+
+UNKEPT = """
+import json
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from kpegasos.kernels.base import _all_finite
+    import numpy as np
+    finite = bool(_all_finite(np.ones(3)))
+print(json.dumps({"finite": finite, "said": [str(warning.message) for warning in caught]}))
+"""
+
+
+def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
+    """Under the package, in the user's home, and where the variable points."""
+    for room in package_copy.glob("*/"):
+        (room / "__pycache__").write_bytes(b"")  # even the superuser cannot write below a file
+    home = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
+    found = in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+    assert found["finite"]
+    (sentence,) = found["said"]
+    assert "NUMBA_CACHE_DIR" in sentence
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limit of this kind")
+def test_full_disk_is_said_once_and_the_code_runs(package_copy, tmp_path):
+    code = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n" + UNKEPT
+    code = code.replace("finite = bool", "_all_finite(np.ones(3, np.float32)); finite = bool")
+    found = in_fresh_process(code, tmp_path / "cache", PYTHONDONTWRITEBYTECODE="1")
+    assert found["finite"]
+    (sentence,) = found["said"]
+    assert "NUMBA_CACHE_DIR" in sentence
+    assert not list(tmp_path.rglob("*.part"))

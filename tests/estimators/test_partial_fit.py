@@ -1,5 +1,6 @@
 """`partial_fit`: Pegasos over a stream of chunks."""
 
+import gc
 import pickle
 import tracemalloc
 
@@ -157,9 +158,11 @@ def test_partial_fit_memory_is_flat(average):
     size = len(pickle.dumps(clf))
     tracemalloc.start()
     clf.partial_fit(X, y)
+    gc.collect()  # what the collector has not come to yet depends on the tests before
     before, _ = tracemalloc.get_traced_memory()
     for _ in range(60):
         clf.partial_fit(X, y)
+    gc.collect()
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # 60 chunks of 1000 examples: 8 bytes kept for each would be 480 kB.

@@ -1,6 +1,14 @@
 """Models written and read back: pickle, joblib, skops."""
 
+import io
+import json
 import pickle
+import re
+import subprocess
+import sys
+import warnings
+import zipfile
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -10,10 +18,20 @@ from models import counts_of
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kpegasos import Laplacian, LinearPegasosSVC, PegasosSVC, make_problem, make_rows, pegasos
+from kpegasos import (
+    Laplacian,
+    LinearPegasosSVC,
+    PegasosSVC,
+    make_kernel,
+    make_problem,
+    make_rows,
+    pegasos,
+)
+from kpegasos.kernels.functions import KERNELS
 
 
 def data(n_classes=3):
@@ -71,6 +89,8 @@ WRITABLE_WAYS = pytest.mark.parametrize("way", [by_pickle, by_joblib, by_skops])
 
 
 def histories(model):
+    if not hasattr(model, "history_"):
+        return []  # of `partial_fit`
     return model.history_ if isinstance(model.history_, list) else [model.history_]
 
 
@@ -83,6 +103,8 @@ def assert_same_fit(a, b, X):
     assert fitted == {key for key in vars(b) if key.endswith("_")}
     for key in fitted - {"history_"}:
         one, two = (counts_of(m) if key == "alpha_" else getattr(m, key) for m in (a, b))
+        assert sparse.issparse(one) == sparse.issparse(two)
+        one, two = (m.toarray() if sparse.issparse(m) else m for m in (one, two))
         np.testing.assert_array_equal(one, two, err_msg=key)
         assert np.asarray(one).dtype == np.asarray(two).dtype
     for one, two in zip(histories(a), histories(b), strict=True):
@@ -159,14 +181,108 @@ def test_round_trip_of_sparse_support_vectors(way, tmp_path):
     np.testing.assert_array_equal(model.decision_function(X), loaded.decision_function(X))
 
 
-def test_skops_of_sparse_support_vectors():
-    X, y = data()
-    model = PegasosSVC(random_state=0).fit(sparse.csr_matrix(X), y)
-    stored = skops.io.dumps(model)
-    types = untrusted(stored)
-    assert all(name.startswith(("kpegasos.", "scipy.sparse.")) for name in types), types
-    loaded = skops.io.loads(stored, trusted=types)
-    np.testing.assert_array_equal(model.decision_function(X), loaded.decision_function(X))
+# --- skops: every kind of fit, without pickle -----------------------------------------------------
+
+
+def small(Estimator, **parameters):
+    return Estimator(epochs=3, random_state=0).set_params(**parameters)
+
+
+#: Every kind of kernel, and every kind of state that a fit may leave.
+STORED = {
+    **{name: small(PegasosSVC, kernel=name) for name in KERNELS},
+    **{
+        f"object {name}": small(PegasosSVC, kernel=make_kernel(name, gamma=0.5))
+        for name in ("rbf", "laplacian", "linear", "poly", "sigmoid")
+    },
+    "polished": small(PegasosSVC, polish=True, tol=0.1),
+    "warm": small(PegasosSVC, warm_start=True, average="suffix"),
+    "weighted": small(PegasosSVC, class_weight="balanced", projection=True, average=None),
+    "batches": small(PegasosSVC, batch_size=np.int16(3)),
+    "linear model": small(LinearPegasosSVC),
+    "linear polished": small(LinearPegasosSVC, polish=True, tol=0.1),
+    "linear warm": small(LinearPegasosSVC, warm_start=True, average="suffix"),
+    "linear early": small(LinearPegasosSVC, early_stopping=True, epochs=20, n_iter_no_change=2),
+    "linear ovo": small(LinearPegasosSVC, decision_function_shape="ovo", checkpoints=None),
+}
+
+
+#: Numbers of classes, and formats of X.
+SETS = [(2, np.asarray), (3, np.float32), (3, sparse.csr_matrix), (2, sparse.csr_array)]
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """Of each fitted model: a name, the model, X in the format of the fit, and what skops wrote."""
+
+    def entry(name, model, A):
+        return name, model, A, skops.io.dumps(model)
+
+    entries = []
+    for n_classes, convert in SETS:
+        X, y = data(n_classes)
+        A = convert(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            entries += [entry(name, clone(model).fit(A, y), A) for name, model in STORED.items()]
+        online = LinearPegasosSVC(average="suffix", random_state=0)
+        for part in np.array_split(np.arange(y.size), 3):
+            online.partial_fit(A[part], y[part], classes=np.unique(y))
+        entries.append(entry("online", online, A))
+    return entries
+
+
+def documented_types():
+    """The list in the documentation, of types that a stored model may ask to trust."""
+    page = Path(__file__).parents[2] / "docs" / "guarantees.md"
+    text = page.read_text("utf-8")
+    return set(re.findall(r'"((?:kpegasos|scipy)\.[\w.]+)"', text))
+
+
+def test_skops_gives_every_model_back_and_asks_for_documented_types(stored):
+    """The same bits, by what the documentation says to trust and no more."""
+    documented, seen = documented_types(), set()
+    for name, model, A, content in stored:
+        types = untrusted(content)
+        assert types, "a model of kpegasos is not trusted by itself"
+        assert set(types) <= documented, name
+        assert_same_fit(model, skops.io.loads(content, trusted=types), A)
+        seen.update(types)
+    assert seen == documented
+
+
+LOADER = """
+import json, sys
+from pathlib import Path
+import numpy as np, skops.io
+import kpegasos
+from kpegasos.kernels import functions
+
+folder = Path(sys.argv[1])
+def watch(event, arguments):
+    if event in ("pickle.find_class", "subprocess.Popen", "os.system", "socket.connect"):
+        raise RuntimeError(f"loading a model caused {event}")
+
+sys.addaudithook(watch)
+for path in sorted(folder.glob("*.skops")):
+    model = skops.io.load(path, trusted=json.loads(path.with_suffix(".json").read_text()))
+    print(path.stem, type(model).__name__)
+"""
+
+
+def test_skops_unpickles_nothing(stored, tmp_path):
+    """Neither is a pickle in what is stored, nor is one read in a process that loads it."""
+    for number, (_, _, _, content) in enumerate(stored):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert {Path(file).suffix for file in archive.namelist()} <= {".json", ".npy", ".npz"}
+        path = tmp_path / f"{number}.skops"
+        path.write_bytes(content)
+        path.with_suffix(".json").write_text(json.dumps(untrusted(content)), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", LOADER, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == len(stored)
 
 
 def test_skops_refuses_what_is_not_trusted():
@@ -174,6 +290,23 @@ def test_skops_refuses_what_is_not_trusted():
     stored = skops.io.dumps(PegasosSVC(random_state=0).fit(X, y))
     with pytest.raises(Exception, match="kpegasos"):
         skops.io.loads(stored)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(
+    ("attribute", "edit"),
+    [
+        ("support_vectors_", lambda values: values[:, :1]),
+        ("support_vectors_", lambda values: values[:3]),
+        ("dual_coef_", lambda values: np.tile(values, 50)),
+    ],
+)
+def test_edited_model_reads_within_its_arrays(kernel, attribute, edit):
+    X, y = data(2)
+    model = PegasosSVC(kernel=kernel, random_state=0).fit(X, y)
+    setattr(model, attribute, edit(getattr(model, attribute)))
+    with pytest.raises(ValueError, match="support_vectors_ must have the shape"):
+        model.predict(X)
 
 
 def test_model_does_not_hold_the_training_data():

@@ -3,9 +3,11 @@
 import multiprocessing
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kpegasos.utils import threads
 from kpegasos.utils.threads import available_threads, parallel_for, threads_for
 
 
@@ -73,3 +75,24 @@ def test_parallel_for_works_in_a_forked_child():
     if child.exitcode is None:
         child.kill()
     assert child.exitcode == 0
+
+
+@pytest.mark.parametrize("begun", [0, 1])
+def test_parallel_for_ends_where_no_thread_can_be_started(begun, monkeypatch):
+    """By a limit of the system, or as the interpreter ends; a thread that runs may still help."""
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    with ThreadPoolExecutor(4) as pool:
+        monkeypatch.setattr(threads, "_pool", pool)
+        for _ in range(begun):
+            pool.submit(int).result()
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        done = []
+        parallel_for(done.append, [(k,) for k in range(9)])
+        monkeypatch.undo()
+    assert sorted(done) == list(range(9))
+    monkeypatch.setattr(threads, "_pool", pool)  # it takes no more work
+    parallel_for(done.append, [(9,), (10,)])
+    assert sorted(done) == list(range(11))

@@ -1,0 +1,226 @@
+"""What the campaign `environment` runs in fresh processes: small fits, by themselves or in company.
+
+``python _environment_job.py ROOT MODE SEED VERBOSE RESULT`` writes digests of all models to RESULT.
+The folder ROOT holds the package.
+"""
+
+import functools
+import hashlib
+import json
+import sys
+import warnings
+from pathlib import Path
+
+verbose = False
+
+
+def data(seed):
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(40, 90))
+    X = rng.normal(size=(n, int(rng.integers(2, 6))))
+    y = rng.integers(0, 2, size=n)
+    three = rng.integers(0, 3, size=n)
+    y[:2], three[:3] = [0, 1], [0, 1, 2]
+    return X, y, three
+
+
+def models(seed):
+    """Fitted on data of the seed: counts, kernel rows in all places, several classes, polish."""
+    from kpegasos import LinearPegasosSVC, PegasosSVC
+
+    X, y, three = data(seed)
+    common = {"random_state": seed, "verbose": verbose, "n_jobs": 1 + seed % 2}
+    kernel = functools.partial(PegasosSVC, gamma=0.5, epochs=3, **common)
+    return [
+        kernel(cache="precomputed").fit(X, y),
+        kernel(cache="cached").fit(X, three),
+        kernel(polish=True, tol=0.1).fit(X, y),
+        LinearPegasosSVC(epochs=3, **common).fit(X, y),
+    ]
+
+
+def digests(seed, fitted=None):
+    """Of counts, and of everything else that a model decides by."""
+    import numpy as np
+    from scipy import sparse
+
+    X, *_ = data(seed)
+    counts, values = hashlib.sha256(), hashlib.sha256()
+    for model in fitted or models(seed):
+        alpha = model.alpha_.toarray() if sparse.issparse(model.alpha_) else model.alpha_
+        counts.update(np.ascontiguousarray(alpha).tobytes())
+        counts.update(model.predict(X).tobytes())
+        for numbers in (model.decision_function(X), model.objective_, model.duality_gap_):
+            values.update(np.ascontiguousarray(numbers).tobytes())
+    return [counts.hexdigest(), values.hexdigest()]
+
+
+# --- in company: each returns digests that should all be those of the same fits alone -------------
+
+
+def alone(seed):
+    return [digests(seed)]
+
+
+def watched(seed):
+    """Without connections, without other programs, without code that data could bring."""
+    digests(seed)  # all is imported and compiled
+    seen = []
+    forbidden = ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "pickle.find_class")
+
+    def watch(event, arguments):
+        if event in forbidden:
+            seen.append(event)
+
+    sys.addaudithook(watch)
+    found = [digests(seed)]
+    if seen:
+        raise AssertionError(f"a fit caused {sorted(set(seen))}")
+    return found
+
+
+def listed(seed):
+    """The files of compiled code that these fits read."""
+    read = set()
+
+    def watch(event, arguments):
+        if event == "open" and str(arguments[0]).endswith(".nbc"):
+            read.add(str(arguments[0]))
+
+    sys.addaudithook(watch)
+    digests(seed)
+    return sorted(read)
+
+
+def in_no_folder(seed):
+    import os
+    import tempfile
+
+    import kpegasos  # noqa: F401  # some of what it imports asks for the folder
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+    return [digests(seed)]
+
+
+def threads(seed):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(digests, [seed] * 12))
+
+
+def no_more_threads(seed):
+    """Of the interpreter, that is; those that have begun go on."""
+    import threading
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    before = digests(seed)
+    threading.Thread.start = refuse
+    try:
+        return [before, digests(seed)]
+    except RuntimeError as error:
+        # Pairs side by side, and a progress bar, cannot do without.
+        if "thread" not in str(error) or (seed % 2 == 0 and not verbose):
+            raise
+        return [before]
+
+
+def processes(context, seed):
+    import multiprocessing
+
+    before = digests(seed)
+    with multiprocessing.get_context(context).Pool(2) as pool:
+        return [before, *pool.map(digests, [seed, seed]), digests(seed)]
+
+
+def fork_while_fitting(seed):
+    """Children that begin while other threads hold whatever a fit may hold."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    digests(seed)  # so that no thread compiles: numba's lock does not live on in a child
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(digests, seed) for _ in range(6)]
+        return [*processes("fork", seed), *(each.result() for each in running)]
+
+
+def in_joblib(backend, seed):
+    from joblib import Parallel, delayed
+
+    return Parallel(n_jobs=2, backend=backend)(delayed(digests)(seed) for _ in range(3))
+
+
+def decide(pickled, seed):
+    import pickle
+
+    return digests(seed, fitted=pickle.loads(pickled))
+
+
+def loaded_elsewhere(seed):
+    import multiprocessing
+    import pickle
+
+    pickled = pickle.dumps(models(seed))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return [pool.apply(decide, (pickled, seed))]
+
+
+def without_data(seed):
+    """A loader says in one sentence where it looked."""
+    from kpegasos.datasets import load_adult
+
+    try:
+        load_adult()
+    except FileNotFoundError as error:
+        if "KPEGASOS_DATA" not in str(error):
+            raise
+    return alone(seed)
+
+
+MODES = {
+    "alone": alone,
+    "watched": watched,
+    "listed": listed,
+    "working folder deleted": in_no_folder,
+    "many threads": threads,
+    "no more threads": no_more_threads,
+    "at exit": alone,  # see `main`
+    "fork": functools.partial(processes, "fork"),
+    "fork while fitting": fork_while_fitting,
+    "spawn": functools.partial(processes, "spawn"),
+    "forkserver": functools.partial(processes, "forkserver"),
+    "loky": functools.partial(in_joblib, "loky"),
+    "joblib's processes": functools.partial(in_joblib, "multiprocessing"),
+    "joblib's threads": functools.partial(in_joblib, "threading"),
+    "loaded elsewhere": loaded_elsewhere,
+    "without data": without_data,
+}
+ONE_PROCESS = list(MODES)[: list(MODES).index("fork")]
+
+
+def main():
+    global verbose
+    root, mode, seed, bar, result = sys.argv[1:]
+    sys.path[:0] = [root]
+    verbose = bar == "verbose"
+    # What the interpreter says of a fork beside threads is true, and no matter of the package.
+    warnings.filterwarnings("ignore", "This process", DeprecationWarning)
+
+    def work():
+        found = MODES[mode](int(seed))
+        Path(result).write_text(json.dumps(found), encoding="utf-8")
+
+    if mode == "at exit":
+        import atexit
+
+        atexit.register(work)
+    else:
+        work()
+
+
+if __name__ == "__main__":
+    main()
