@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
+from numbers import Real
+from operator import index
 from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
+
+from kpegasos.utils.validation import as_number, refuse_masked, shown
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -43,12 +48,27 @@ __all__ = [
     "weights_by_class",
 ]
 
+
+class Interval(_Interval):
+    """Numbers of an interval, as the float or int that they become; truth values are none."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether a value is a number of the interval, whatever its type and size."""
+        if isinstance(val, bool) or not isinstance(val, self.type):
+            return False
+        try:
+            return bool(super().is_satisfied_by(float(val) if self.type is Real else index(val)))
+        except OverflowError:  # beyond every float
+            return False
+
+
 #: A call makes the fitted attributes of the model as it stands.
 Model = Callable[[], dict[str, Any]]
 
 
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
+    refuse_masked("sample_weight", sample_weight)
     weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if weight.min(initial=0.0) < 0:
         raise ValueError(
@@ -62,6 +82,11 @@ def weights_by_class(
 ) -> np.ndarray:
     """Weight of each class; "balanced" takes heed of the examples' weights."""
     by_class: np.ndarray
+    if isinstance(class_weight, dict):
+        class_weight = {
+            label: as_number(f"class_weight of {shown(label)}", value, positive=True)
+            for label, value in class_weight.items()
+        }
     if class_weight != "balanced" or sample_weight is None:
         by_class = compute_class_weight(class_weight, classes=classes, y=y)
     elif "sample_weight" in signature(compute_class_weight).parameters:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,10 @@ from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
-from kpegasos.utils.validation import check_gram, check_magnitude
+from kpegasos.utils.validation import as_integer, as_number, check_gram, check_magnitude
+
+#: Of polynomials: LIBSVM's, far beyond any use.
+LARGEST_DEGREE = 2**31 - 1
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
@@ -157,7 +159,7 @@ object, default="rbf"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePegasos._parameter_constraints,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, HasMethods(["block", "diag"])],
-        "degree": [Interval(Integral, 0, None, closed="left")],
+        "degree": [Interval(Integral, 0, LARGEST_DEGREE, closed="both")],
         "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "cache": [StrOptions({"auto", "precomputed", "cached", "streamed"})],
@@ -244,7 +246,7 @@ object, default="rbf"
             X,
             pairs,
             cache=self.cache,
-            cache_mb=float(self.cache_mb),
+            cache_mb=as_number("cache_mb", self.cache_mb, positive=True),
             batch_size=settings.options.batch_size,
             intercept_scaling=settings.intercept_scaling,
             n_jobs=settings.n_jobs,
@@ -258,7 +260,10 @@ object, default="rbf"
         # A linear kernel has no gamma, and "scale" is a pass over X.
         gamma = scale_gamma(self.gamma, X) if self.kernel != "linear" else 1.0
         return make_kernel(
-            self.kernel, gamma=gamma, degree=index(self.degree), coef0=float(self.coef0)
+            self.kernel,
+            gamma=gamma,
+            degree=as_integer("degree", self.degree, least=0, most=LARGEST_DEGREE),
+            coef0=as_number("coef0", self.coef0),
         )
 
     def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:

@@ -12,18 +12,19 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from kpegasos.core.draws import IndexStream
+from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._one_vs_one import class_weights
 from kpegasos.estimators._online import OnlineClassifier
+from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import validate_parameters
+from kpegasos.utils.validation import as_integer, as_number, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
@@ -55,12 +56,10 @@ class ArrayChunks(Sequence[Chunk]):
         self, X: Any, y: Any, sample_weight: Any = None, *, chunk_size: int = 65_536
     ) -> None:
         check_consistent_length(X, y, sample_weight)
-        if chunk_size < 1:
-            raise ValueError(f"chunk_size must be at least 1, got {chunk_size!r} instead")
         self.X = X
         self.y = y
         self.sample_weight = sample_weight
-        self.chunk_size = chunk_size
+        self.chunk_size = as_integer("chunk_size", chunk_size, least=1)
 
     def __len__(self) -> int:
         return -(-int(self.X.shape[0]) // self.chunk_size)
@@ -160,10 +159,11 @@ def pair_lams(estimator: LinearPegasosSVC, totals: Totals) -> np.ndarray:
             f"{totals.classes[totals.weights == 0].tolist()} instead"
         )
     weights = totals.weights * class_weights(estimator.class_weight, totals.classes, totals.classes)
+    settings = settings_of(estimator)
     lams = []
     for i, j in combinations(range(totals.classes.size), 2):
         weight, count = weights[i] + weights[j], totals.counts[i] + totals.counts[j]
-        lam = estimator.lam if estimator.lam is not None else 1.0 / (estimator.C * weight)
+        lam = settings.lam if settings.lam is not None else 1.0 / (settings.C * weight)
         lams.append(lam * weight / count)
     return np.array(lams)
 
@@ -264,9 +264,12 @@ def _classes_and_lams(
 
 
 def _whole_epochs(epochs: Any) -> int:
-    if not isinstance(epochs, Real) or float(epochs) < 1 or not float(epochs).is_integer():
-        raise ValueError(f"epochs must be a positive whole number for chunks, got {epochs!r}")
-    return int(float(epochs))
+    number = as_number("epochs", epochs, positive=True, most=MOST_DRAWS)
+    if not number.is_integer():
+        raise ValueError(
+            f"epochs must be a positive whole number for chunks, got {shown(epochs)} instead"
+        )
+    return int(number)
 
 
 def _survey(chunks: Chunks) -> Totals:

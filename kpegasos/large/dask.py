@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +33,10 @@ from kpegasos.core.state import State
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._base import validated_rows
 from kpegasos.estimators._online import Chunk, OnlineClassifier
+from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._sklearn_compat import validate_parameters
 from kpegasos.large.chunks import Totals, add_totals, pair_lams, totals_of
+from kpegasos.utils.validation import as_integer, optional
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
 _ROUNDS_AN_EPOCH = 4
@@ -127,16 +128,16 @@ def fit_dask(
     except ImportError as error:
         raise ImportError("fit_dask needs dask and distributed: install kpegasos[dask]") from error
     validate_parameters(estimator)
-    if rounds is not None and not (isinstance(rounds, Integral) and rounds >= 1):
-        raise ValueError(f"rounds must be a positive integer, got {rounds!r} instead")
+    settings = settings_of(estimator)
+    rounds = optional(as_integer, "rounds", rounds, least=1)
     if client is None:
         client = distributed.get_client()
     blocks, targets = _partitions(X, y, sample_weight)
     by_partition = client.gather(client.compute([dask.delayed(totals_of)(*t) for t in targets]))
     totals = add_totals(by_partition)
     sizes = _sizes(totals.classes, by_partition)
-    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * estimator.epochs) if rounds is None else int(rounds)
-    n_steps = _steps_of_a_round(estimator, sizes, n_rounds)
+    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
+    n_steps = _steps_of_a_round(settings, sizes, n_rounds)
     online = OnlineClassifier.new(estimator, totals.classes, lams=pair_lams(estimator, totals))
 
     model = clone(estimator)
@@ -183,9 +184,9 @@ def _sizes(classes: np.ndarray, by_partition: Sequence[Totals]) -> np.ndarray:
     return np.array([counts[i] + counts[j] for i, j in pairs])
 
 
-def _steps_of_a_round(estimator: LinearPegasosSVC, sizes: np.ndarray, n_rounds: int) -> list[int]:
+def _steps_of_a_round(settings: Settings, sizes: np.ndarray, n_rounds: int) -> list[int]:
     """Steps of each pair on any partition, with which all rounds make the estimator's epochs."""
-    draws = float(estimator.epochs) / (n_rounds * int(estimator.batch_size))
+    draws = settings.epochs / (n_rounds * settings.options.batch_size)
     return [math.ceil(draws * size.sum() / np.count_nonzero(size)) for size in sizes]
 
 

@@ -23,6 +23,7 @@ from kpegasos.core.state import (
     fold_scale,
 )
 from kpegasos.core.views import KernelView, View
+from kpegasos.utils.validation import check_scaling
 
 
 class Algorithm(NamedTuple):
@@ -190,7 +191,7 @@ class KernelSource(RowSource):
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
-        self.kernel_offset = float(intercept_scaling) ** 2
+        self.kernel_offset = check_scaling(intercept_scaling) ** 2
 
     def check_lam(self, lam: float) -> None:
         """Check that margins keep their digits beside the constant feature.

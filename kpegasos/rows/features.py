@@ -19,7 +19,7 @@ from kpegasos.core.views import CsrView, DenseView
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import parallel_for, threads_for
-from kpegasos.utils.validation import canonical_rows, check_magnitude
+from kpegasos.utils.validation import canonical_rows, check_magnitude, check_scaling
 
 
 class FeatureRows(RowSource):
@@ -46,7 +46,7 @@ class FeatureRows(RowSource):
         super().__init__(self.members.size, positive_definite=True)
         self.X = X
         self.image_size = X.shape[1] + 1
-        self.intercept_scaling = float(intercept_scaling)
+        self.intercept_scaling = check_scaling(intercept_scaling)
         self._view = self._make_view(np.zeros(0))
 
     def _make_view(self, squared_norms: np.ndarray) -> DenseView | CsrView:
