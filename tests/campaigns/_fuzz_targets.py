@@ -228,7 +228,9 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
     def fit(**arguments: Any) -> Any:
-        of_fit = {key: arguments.pop(key) for key in ("X", "y", "sample_weight") if key in arguments}
+        of_fit = {
+            key: arguments.pop(key) for key in ("X", "y", "sample_weight") if key in arguments
+        }
         return checks.fit(kind(**arguments), of_fit)
 
     yield _target(f"{name}.fit", fit, kind, kind.fit, check=checks.model)
