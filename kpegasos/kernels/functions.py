@@ -7,8 +7,9 @@ kernel values, and leave the products to `kpegasos.kernels.base`.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, fields
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from kpegasos.kernels.base import (
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
+from kpegasos.utils.validation import as_integer, as_number, shown
 
 __all__ = [
     "KERNELS",
@@ -40,6 +42,18 @@ __all__ = [
     "make_kernel",
     "scale_gamma",
 ]
+
+
+class _Numbers:
+    """Parameters of a kernel as Python's finite numbers: NumPy's would round or wrap round."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            number = as_integer(field.name, value) if whole else as_number(field.name, value)
+            as_number(field.name, number)  # a whole number may be beyond all others
+            object.__setattr__(self, field.name, number)
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ class Linear(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(InnerProductKernel):
+class Polynomial(_Numbers, InnerProductKernel):
     """``(gamma <a, b> + coef0)^degree``."""
 
     gamma: float = 1.0
@@ -99,7 +113,7 @@ class Polynomial(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class RBF(InnerProductKernel):
+class RBF(_Numbers, InnerProductKernel):
     """``exp(-gamma ‖a − b‖²)``."""
 
     gamma: float = 1.0
@@ -132,7 +146,7 @@ class RBF(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Sigmoid(InnerProductKernel):
+class Sigmoid(_Numbers, InnerProductKernel):
     """``tanh(gamma <a, b> + coef0)``: not positive semi-definite, so no gap is certified."""
 
     gamma: float = 1.0
@@ -153,7 +167,7 @@ class Sigmoid(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Laplacian:
+class Laplacian(_Numbers):
     """``exp(-gamma ‖a − b‖₁)``."""
 
     gamma: float = 1.0
@@ -165,7 +179,8 @@ class Laplacian:
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
-        return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
 
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""
@@ -194,12 +209,16 @@ def _check_parameter(name: str, value: Any) -> None:
     ValueError
         If it is not a finite number, or ``gamma`` not positive or ``degree`` negative.
     """
-    finite = isinstance(value, Real) and math.isfinite(value)
+    finite = False
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            finite = math.isfinite(value)
     expected = {"gamma": "positive finite", "degree": "non-negative finite"}.get(name, "finite")
     if finite and (value > 0 or (value == 0 and name != "gamma") or expected == "finite"):
         return
-    hint = "; resolve it by scale_gamma(gamma, X)" if value in ("scale", "auto") else ""
-    raise ValueError(f"{name} must be a {expected} number, got {value!r} instead{hint}")
+    named = isinstance(value, str) and value in ("scale", "auto")
+    hint = "; resolve it by scale_gamma(gamma, X)" if named else ""
+    raise ValueError(f"{name} must be a {expected} number, got {shown(value)} instead{hint}")
 
 
 def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
@@ -234,14 +253,14 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
         )
     if parameters and (isinstance(kernel, Kernel) or callable(kernel)):
         raise TypeError(
-            f"kernel must be a name to take parameters, got {kernel!r} with {sorted(parameters)}"
+            f"kernel must be a name to take parameters, got {shown(kernel)} with {sorted(parameters)}"
         )
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         return CallableKernel(kernel)
     raise ValueError(
-        f"kernel must be a name, a callable or a kernel object, got {kernel!r} instead"
+        f"kernel must be a name, a callable or a kernel object, got {shown(kernel)} instead"
     )
 
 
@@ -249,7 +268,7 @@ def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
     if name not in KERNELS:
         raise ValueError(
             f"kernel must be one of {sorted(KERNELS)}, 'precomputed', a callable or a kernel "
-            f"object, got {name!r} instead"
+            f"object, got {shown(name)} instead"
         )
     unknown = sorted(set(parameters) - set(PARAMETERS))
     if unknown:

@@ -92,7 +92,8 @@ def require_indices(
     """
     if indices.ndim != 1 or indices.dtype != np.int64:
         raise ValueError(
-            f"{name} must be a vector of int64, got {indices.dtype} of shape {indices.shape} instead"
+            f"{name} must be a vector of int64, "
+            f"got {indices.dtype} of shape {indices.shape} instead"
         )
     last = indices.size if last < 0 else last
     if not _all_within(indices, first, last, least, below):

@@ -30,16 +30,26 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
     ValueError
         If it is no random state.
     """
-    if isinstance(random_state, Integral):
+    return int(as_generator(random_state).randint(np.iinfo(np.int32).max))
+
+
+def as_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
+    """The generator that scikit-learn makes of a random state.
+
+    Raises
+    ------
+    ValueError
+        If it is no random state.
+    """
+    if isinstance(random_state, Integral):  # a truth value, too, which is refused
         random_state = as_integer("random_state", random_state, least=0, most=2**32 - 1)
     try:
-        generator = check_random_state(random_state)
+        return check_random_state(random_state)
     except (TypeError, ValueError):
         raise ValueError(
             f"random_state must be an integer, a RandomState or None, "
             f"got {shown(random_state)} instead"
         ) from None
-    return int(generator.randint(np.iinfo(np.int32).max))
 
 
 def canonical_rows(X: Any) -> Any:
@@ -185,7 +195,8 @@ def as_integer(name: str, value: Any, *, least: int | None = None, most: int | N
     ValueError
         If it is not a whole number from ``least`` to ``most``; truth values are no numbers.
     """
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    # NumPy counts durations among the integers.
+    if isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64):
         number = index(value)
         if most is not None and number > most:
             raise ValueError(f"{name} must be at most {most}, got {shown(value)} instead")
@@ -213,7 +224,7 @@ def as_number(
         are no numbers.
     """
     number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if isinstance(value, Real) and not isinstance(value, bool | np.timedelta64):
         with suppress(OverflowError):
             number = float(value)
     if math.isfinite(number) and not (positive and number <= 0.0):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -163,11 +163,14 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "make_text_like.n_features": ("200",),
 }
 #: Parameters that are always given: without them a call takes long, or needs a screen.
-_ALWAYS = {"ax", "dpi", "epochs", "grid_resolution", "hold", "max_epochs", "max_time", "n_samples"}
+_ALWAYS = {"ax", "classes", "dpi", "epochs", "grid_resolution", "hold", "max_epochs", "max_time", "n_samples"}
 #: Parameters that say how long a call takes; nasty ones are not combined with another `max_time`.
 DURATIONS = {"epochs", "max_epochs", "max_time", "n_iter_no_change", "n_steps"}
 #: Where a large value means a long time, and nothing limits it.
-_UNLIMITED = {"fit_chunks.epochs": ("2**63", "10**30", "1e308", "np.uint64(2**64 - 1)")}
+_UNLIMITED = ("2**63", "10**30", "1e308", "np.uint64(2**64 - 1)")
+#: Parameters that are called, and callables whose own errors are not the package's.
+_CALLED = {"kernel", "sampling", "monitor", "chunks", "bounds"}
+_CALLABLES = ("len", "int", "object", "PegasosSVC", "sparse.csr_matrix")
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,9 @@ class Target:
 
     def refused(self, parameter: str) -> tuple[str, ...]:
         """Expressions that are not tried."""
-        return _UNLIMITED.get(f"{self.name}.{parameter}", ())
+        if (self.name, parameter) == ("fit_chunks", "epochs"):
+            return _UNLIMITED
+        return _CALLABLES if parameter in _CALLED else ()
 
 
 def _target(
@@ -221,9 +226,12 @@ def _target(
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
     """Public methods that the package defines, or that make a classifier."""
     for name, method in inspect.getmembers(kind, callable):
-        ours = str(getattr(method, "__module__", "")).startswith("kpegasos")
-        if not name.startswith("_") and (ours or name == "score"):
+        if not name.startswith("_") and (_is_ours(method) or name == "score"):
             yield name, method
+
+
+def _is_ours(method: Any) -> bool:
+    return str(getattr(method, "__module__", "")).startswith("kpegasos")
 
 
 def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
@@ -242,8 +250,14 @@ def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
 
             yield _target(f"{name}.{method}", partial_fit, function, check=checks.model)
         elif method != "fit":
-            call = getattr(checks.fitted(kind), method)
-            yield _target(f"{name}.{method}", call, function, check=checks.prediction)
+            made = _target(
+                f"{name}.{method}",
+                getattr(checks.fitted(kind), method),
+                function,
+                check=checks.prediction,
+            )
+            # What else scikit-learn's own methods take is their affair.
+            yield made if _is_ours(function) else replace(made, parameters=("X",))
 
 
 #: How a display is made whose methods are called.
@@ -299,7 +313,7 @@ _CHECKS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "fit_chunks": checks.model,
     "make_gaussian_noise": checks.data,
     "make_spirals": checks.data,
-    "make_text_like": checks.data,
+    "make_text_like": checks.text,
     "make_toy": checks.data,
     "make_xor": checks.data,
     "pegasos": checks.result,

@@ -96,7 +96,7 @@ def test_steps_refuse_draws_that_only_look_ahead_reads():
 def test_steps_refuse_a_range_beyond_the_draws(kind, start, stop):
     view = VIEWS[kind]()
     rest = (view, DRAWS, start, stop, EXAMPLES, PARAMETERS)
-    assert_refused(primal_steps, state_for(view), *rest, match=r"start and stop must be a range")
+    assert_refused(primal_steps, state_for(view), *rest, match="start and stop must be a range")
 
 
 def test_steps_refuse_draws_of_another_type():

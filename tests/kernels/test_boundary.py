@@ -1,4 +1,4 @@
-"""Compiled kernels that are called with arrays that do not fit together raise, and write nothing."""
+"""Compiled kernels refuse arrays that do not fit together, and write nothing then."""
 
 import numpy as np
 import pytest
@@ -29,9 +29,9 @@ def test_kernel_values_refuse_a_range_beyond_the_examples(first, last, shape):
     out = np.zeros(shape)
     kernel = PackedKernel(RBF(0.3), 5, np.dtype(np.float64))
     kernel.append(X, NORMS)
-    with pytest.raises(ValueError, match="(first and last|out) must"):
+    with pytest.raises(ValueError, match=r"(first and last|out) must"):
         kernel.write(X[:4], NORMS[:4], out, first, last)
-    with pytest.raises(ValueError, match="(first and last|out) must"):
+    with pytest.raises(ValueError, match=r"(first and last|out) must"):
         KernelMatrix(RBF(0.3), X).write_rows(np.arange(4), out, first, last)
     assert not out.any()
 
