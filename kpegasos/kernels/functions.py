@@ -6,9 +6,7 @@ kernel values, and leave the products to `kpegasos.kernels.base`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +23,7 @@ from kpegasos.kernels.base import (
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
+from kpegasos.utils.validation import as_number
 
 __all__ = [
     "KERNELS",
@@ -186,20 +185,22 @@ KERNELS: dict[str, type] = {
 PARAMETERS = sorted({field.name for kind in KERNELS.values() for field in fields(kind)})
 
 
-def _check_parameter(name: str, value: Any) -> None:
-    """Check a parameter of a named kernel.
+def _checked_parameter(name: str, value: Any) -> float:
+    """A parameter of a named kernel as Python's number.
 
     Raises
     ------
     ValueError
         If it is not a finite number, or ``gamma`` not positive or ``degree`` negative.
     """
-    finite = isinstance(value, Real) and math.isfinite(value)
-    expected = {"gamma": "positive finite", "degree": "non-negative finite"}.get(name, "finite")
-    if finite and (value > 0 or (value == 0 and name != "gamma") or expected == "finite"):
-        return
-    hint = "; resolve it by scale_gamma(gamma, X)" if value in ("scale", "auto") else ""
-    raise ValueError(f"{name} must be a {expected} number, got {value!r} instead{hint}")
+    if name == "gamma" and isinstance(value, str) and value in ("scale", "auto"):
+        raise ValueError(
+            f"gamma must be a positive finite number, got {value!r} instead; "
+            f"resolve it by scale_gamma(gamma, X)"
+        )
+    least = 0.0 if name == "degree" else None
+    number = as_number(name, value, positive=name == "gamma", least=least)
+    return int(number) if name == "degree" and number.is_integer() else number
 
 
 def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
@@ -256,9 +257,7 @@ def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
         raise TypeError(f"kernel parameters must be among {PARAMETERS}, got {unknown[0]!r} instead")
     accepted = {field.name for field in fields(KERNELS[name])}
     chosen = {key: value for key, value in parameters.items() if key in accepted}
-    for key, value in chosen.items():
-        _check_parameter(key, value)
-    made: Kernel = KERNELS[name](**chosen)
+    made: Kernel = KERNELS[name](**{k: _checked_parameter(k, v) for k, v in chosen.items()})
     return made
 
 

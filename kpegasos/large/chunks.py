@@ -9,8 +9,10 @@ sorted by class must be shuffled where they lie.
 
 from __future__ import annotations
 
+import math
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -264,7 +266,9 @@ def _classes_and_lams(
 
 
 def _whole_epochs(epochs: Any) -> int:
-    number = as_number("epochs", epochs, positive=True, most=MOST_DRAWS)
+    number = math.nan
+    with suppress(ValueError):
+        number = as_number("epochs", epochs, least=1, most=MOST_DRAWS)
     if not number.is_integer():
         raise ValueError(
             f"epochs must be a positive whole number for chunks, got {shown(epochs)} instead"
