@@ -23,7 +23,7 @@ from kpegasos.kernels.base import (
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_number
+from kpegasos.utils.validation import as_choice, as_number
 
 __all__ = [
     "KERNELS",
@@ -272,7 +272,7 @@ def _variance(X: np.ndarray) -> float:
 def scale_gamma(gamma: str | float, X: Any) -> float:
     """Resolve ``"scale"`` to ``1 / (n_features · X.var())``, ``"auto"`` to ``1 / n_features``."""
     if isinstance(gamma, str):
-        if gamma == "auto":
+        if as_choice("gamma", gamma, ("scale", "auto")) == "auto":
             return 1.0 / X.shape[1]
         if sparse.issparse(X):
             mean = float(X.mean())
@@ -280,4 +280,4 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
         else:
             variance = _variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-    return float(gamma)
+    return as_number("gamma", gamma, positive=True)
