@@ -48,6 +48,7 @@ from kpegasos.utils.validation import (
     draw_seed,
     refuse_masked,
     refuse_times,
+    sorted_labels,
     told_of,
 )
 
@@ -285,6 +286,8 @@ def validated_rows(
     except (TypeError, ValueError) as error:
         raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
+    if y is not None and y.dtype.kind == "O":
+        sorted_labels("y", y)
     X = canonical_rows(X)
     return X if y is None else (X, y)
 

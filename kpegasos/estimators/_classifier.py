@@ -14,7 +14,6 @@ from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
-from kpegasos.utils.validation import sorted_labels
 
 
 class Targets(NamedTuple):
@@ -52,7 +51,6 @@ class OneVsOneMixin(ClassifierMixin):
     # --- fit ---
 
     def _check_targets(self, y: np.ndarray) -> None:
-        sorted_labels("y", y)
         check_classification_targets(y)
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Targets:
@@ -155,7 +153,7 @@ class OneVsOneMixin(ClassifierMixin):
             column a pair, positive for the first.
         """
         check_is_fitted(self)
-        decisions = self._finite_decisions(X)
+        decisions = self._decide(self._validate(X, reset=False))
         if self.classes_.size == 2:
             return decisions[:, 0]
         if self.decision_function_shape == "ovo":
@@ -173,17 +171,7 @@ class OneVsOneMixin(ClassifierMixin):
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self._vote(self._finite_decisions(X))
-
-    def _finite_decisions(self, X: Any) -> np.ndarray:
-        """Decisions of all pairs; no class can be told from one that overflows."""
-        decisions = self._decide(self._validate(X, reset=False))
-        if not np.isfinite(decisions).all():
-            raise ValueError(
-                "X must be small enough that decisions are finite, got NaN or infinity; "
-                "scale the features"
-            )
-        return decisions
+        return self._vote(self._decide(self._validate(X, reset=False)))
 
     def _vote(self, decisions: np.ndarray) -> np.ndarray:
         """Classes by the decisions of all pairs."""

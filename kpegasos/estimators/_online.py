@@ -26,7 +26,7 @@ from kpegasos.solvers.online import (
     state_after,
 )
 from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import check_magnitude, draw_seed, shown, sorted_labels
+from kpegasos.utils.validation import check_magnitude, draw_seed
 
 
 class Chunk(NamedTuple):
@@ -85,7 +85,7 @@ class OnlineClassifier:
         lams : ndarray of shape (n_pairs,), default=None
             ``lam`` of each pair, in place of the estimator's.
         """
-        classes = sorted_labels("classes", classes)
+        classes = np.unique(classes)
         if classes.size < 2:
             raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
         if estimator.class_weight == "balanced":
@@ -97,11 +97,10 @@ class OnlineClassifier:
 
     def check_unchanged(self, estimator: Any, classes: Any = None) -> None:
         """Raise a ValueError if the estimator's parameters or classes are not those of `new`."""
-        classes = self.classes if classes is None else sorted_labels("classes", classes)
-        if not np.array_equal(classes, self.classes):
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes.tolist()}, "
-                f"got {classes.tolist()} instead"
+                f"got {np.unique(classes).tolist()} instead"
             )
         now = _parameters_of(estimator)
         changed = [name for name, value in self.parameters.items() if now[name] != value]
@@ -150,11 +149,10 @@ class OnlineClassifier:
     def make_chunk(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> Chunk:
         """The binary problems of a chunk whose X and y have been validated."""
         check_magnitude(X)
-        unknown = np.setdiff1d(sorted_labels("y", y), self.classes)
+        unknown = np.setdiff1d(y, self.classes)
         if unknown.size:
             raise ValueError(
-                f"y must have classes among {shown(self.classes.tolist())}, "
-                f"got {shown(unknown.tolist())} too"
+                f"y must have classes among {self.classes.tolist()}, got {unknown.tolist()} too"
             )
         labels = np.searchsorted(self.classes, y)
         weight = checked_weight(sample_weight, X)

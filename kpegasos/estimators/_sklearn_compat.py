@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from numbers import Real
+from numbers import Number, Real
 from operator import index
 from typing import Any
 
@@ -77,6 +77,8 @@ def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
     refuse_masked("sample_weight", sample_weight)
     refuse_times("sample_weight", sample_weight)
+    if isinstance(sample_weight, Number):
+        sample_weight = as_number("sample_weight", sample_weight)
     weight: np.ndarray
     try:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

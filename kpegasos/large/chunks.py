@@ -58,10 +58,11 @@ class ArrayChunks(Sequence[Chunk]):
         self, X: Any, y: Any, sample_weight: Any = None, *, chunk_size: int = 65_536
     ) -> None:
         check_consistent_length(X, y, sample_weight)
+        chunk_size = as_integer("chunk_size", chunk_size, least=1)
         self.X = X
         self.y = y
         self.sample_weight = sample_weight
-        self.chunk_size = as_integer("chunk_size", chunk_size, least=1)
+        self.chunk_size = chunk_size
 
     def __len__(self) -> int:
         return -(-int(self.X.shape[0]) // self.chunk_size)

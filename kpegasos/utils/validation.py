@@ -287,6 +287,22 @@ def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T
     return None if value is None else check(name, value, **limits)
 
 
+def finite_decisions(decisions: np.ndarray) -> np.ndarray:
+    """Return decisions, from which classes can be told if they are finite.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if not np.isfinite(decisions).all():
+        raise ValueError(
+            "X must be small enough that decisions are finite, got NaN or infinity; "
+            "scale the features"
+        )
+    return decisions
+
+
 def sorted_labels(name: str, labels: Any) -> np.ndarray:
     """Labels in order, each once.
 

@@ -292,7 +292,7 @@ def _numpy_and_plain(rng: np.random.Generator, kind: str, value: Any) -> tuple[A
     whole = [t for t in INTEGERS if value == int(value) and value <= np.iinfo(t).max]
     if kind == "integer":
         return _pick(rng, whole)(value), value
-    floats = [t for t in FLOATS if value <= np.finfo(t).max]
+    floats = [t for t in FLOATS if t is not np.float16 or value < 60_000]
     made = _pick(rng, [*whole, *floats, *floats])(value)
     return made, int(made) if isinstance(made, np.integer) else float(made)
 
@@ -300,7 +300,7 @@ def _numpy_and_plain(rng: np.random.Generator, kind: str, value: Any) -> tuple[A
 def _wrong(rng: np.random.Generator, kind: str) -> Any:
     """A value that no parameter of a kind takes."""
     any_kind = [np.array(1), np.array([1]), "1", b"1", 1 + 0j, np.complex64(1), np.str_("1"), {}]
-    number = [np.True_, True, np.nan, np.float16(np.nan), np.inf, -np.longdouble(1), -1, 10**400]
+    number = [np.True_, True, np.nan, np.float16(np.nan), np.inf, -np.longdouble(1), -1, 10**310]
     by_kind = {
         "integer": [np.float16(2), 2.0, Fraction(2), np.longdouble(3), np.int8(-1), np.True_, True],
         "number": [*number, np.float32(np.inf), np.longdouble("1e4000"), np.int8(-3)],
@@ -326,7 +326,7 @@ def _refused(
     assert isinstance(message, str), (choices, given, parameter, wrong)
     assert re.search(rf"\b{parameter}\b", message), (message, given, parameter, wrong)
     assert re.search(r"\b(must|needs?)\b", message), message
-    assert len(message) < 400, message
+    assert len(message) < 500, message
     return f"{kind}: one clear sentence"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 from models import BOTH
-from rejections import assert_nothing_fitted, assert_rejected, data, message_of
+from rejections import assert_rejected, data, message_of
 from scipy import sparse
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_rows
@@ -196,14 +196,10 @@ def test_y_of_two_kinds(Estimator):
 
 
 def test_labels_of_two_kinds_in_a_stream():
-    X, y = data()
-    clf = LinearPegasosSVC()
-    with pytest.raises(ValueError, match=r"^classes must hold .* got .None, 1"):
-        clf.partial_fit(X, y, classes=[None, 1])
+    X, _ = data()
     mixed = np.array([0, None] * 30, object)
-    with pytest.raises(ValueError, match=r"\by\b"):
-        clf.partial_fit(X, mixed, classes=[0, 1])
-    assert_nothing_fitted(clf)
+    message = message_of(LinearPegasosSVC(), X, mixed, method="partial_fit", classes=[0, 1])
+    assert re.search(r"\by\b", message)
 
 
 @BOTH
