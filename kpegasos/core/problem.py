@@ -70,15 +70,15 @@ def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = N
             f"of shape {y.shape} instead"
         )
     # With equal weights, C up to its limit makes lam this small.
-    lam = as_number("lam", lam, least=SMALLEST / (4 * y.size), most=4 * LARGEST)
+    lam = as_number("lam", lam, positive=True, least=SMALLEST / (4 * y.size), most=4 * LARGEST)
     if sample_weight is None:
         return Problem(y, np.ones_like(y), lam)
     weight = _numbers("sample_weight", sample_weight)
     least, most = weight.min(initial=np.inf), weight.max(initial=-np.inf)
     if weight.shape != y.shape or not SMALLEST <= least <= most <= LARGEST:
         raise ValueError(
-            f"sample_weight must be {y.size} numbers from {SMALLEST:g} to {LARGEST:g}, "
-            f"got shape {weight.shape}, from {least:g} to {most:g} instead"
+            f"sample_weight must be {y.size} positive finite numbers from {SMALLEST:g} to "
+            f"{LARGEST:g}, got shape {weight.shape}, from {least:g} to {most:g} instead"
         )
     return Problem(y, weight / weight.mean(), lam)
 

@@ -11,6 +11,7 @@ problems there are is left to `OneVsOneMixin`, rows and model to the estimators.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.problem import LARGEST, SMALLEST
@@ -41,7 +42,15 @@ from kpegasos.estimators.progress import progress_bar
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import LARGEST_SCALING, canonical_rows, draw_seed, refuse_masked
+from kpegasos.utils.validation import (
+    LARGEST_SCALING,
+    canonical_rows,
+    draw_seed,
+    refuse_masked,
+    refuse_times,
+    sorted_labels,
+    told_of,
+)
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 #: Far enough from the ends of float64 for squares and reciprocals.
@@ -266,18 +275,33 @@ def validated_rows(
     """
     refuse_masked("X", X)
     refuse_masked("y", y)
-    checked = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr" if accept_sparse else False,
-        dtype=[np.float64, np.float32],
-        order="C",
-        reset=reset,
-    )
+    refuse_times("X", X)
+    kinds: dict[str, Any] = {
+        "accept_sparse": "csr" if accept_sparse else False,
+        "dtype": [np.float64, np.float32],
+        "order": "C",
+    }
+    try:
+        checked = validate_data(estimator, X, y, reset=reset, **kinds)
+    except (TypeError, ValueError) as error:
+        raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
+    if y is not None and y.dtype.kind == "O":
+        sorted_labels("y", y)
     X = canonical_rows(X)
     return X if y is None else (X, y)
+
+
+def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
+    """An error that names X or y, where scikit-learn's or NumPy's does not."""
+    text = str(error)
+    if "feature names" in text or (re.search(r"\b[Xy]\b", text) and "\n" not in text):
+        return error
+    try:
+        check_array(X, **kinds)
+    except (TypeError, ValueError):
+        return told_of(error, "X must be a matrix of real numbers")
+    return told_of(error, "y must be a vector of class labels, one for each row of X")
 
 
 def _some_weight(sample_weight: Any, X: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from numbers import Real
+from numbers import Number, Real
 from operator import index
 from typing import Any
 
@@ -20,7 +20,14 @@ from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
 
-from kpegasos.utils.validation import as_number, refuse_masked, shown
+from kpegasos.utils.validation import (
+    as_number,
+    is_number,
+    refuse_masked,
+    refuse_times,
+    shown,
+    told_of,
+)
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -54,7 +61,7 @@ class Interval(_Interval):
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Whether a value is a number of the interval, whatever its type and size."""
-        if isinstance(val, bool) or not isinstance(val, self.type):
+        if not is_number(val, self.type):
             return False
         try:
             return bool(super().is_satisfied_by(float(val) if self.type is Real else index(val)))
@@ -69,7 +76,14 @@ Model = Callable[[], dict[str, Any]]
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
     refuse_masked("sample_weight", sample_weight)
-    weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    refuse_times("sample_weight", sample_weight)
+    if isinstance(sample_weight, Number):
+        sample_weight = as_number("sample_weight", sample_weight)
+    weight: np.ndarray
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise told_of(error, "sample_weight must be a number for each row of X") from None
     if weight.min(initial=0.0) < 0:
         raise ValueError(
             f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"

@@ -21,7 +21,13 @@ from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
-from kpegasos.utils.validation import as_integer, as_number, check_gram, check_magnitude
+from kpegasos.utils.validation import (
+    as_integer,
+    as_number,
+    check_gram,
+    check_magnitude,
+    finite_decisions,
+)
 
 #: Of polynomials: LIBSVM's, far beyond any use.
 LARGEST_DEGREE = 2**31 - 1
@@ -284,8 +290,10 @@ object, default="rbf"
     def _decide(self, X: Any) -> np.ndarray:
         coefs = pair_coefficients(self.dual_coef_, self.n_support_)
         if self._kernel is None:
-            return X[:, self.support_] @ coefs.T + self.intercept_
-        return kernel_decision(self._kernel, X, self.support_vectors_, coefs) + self.intercept_
+            decisions = X[:, self.support_] @ coefs.T
+        else:
+            decisions = kernel_decision(self._kernel, X, self.support_vectors_, coefs)
+        return finite_decisions(decisions + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

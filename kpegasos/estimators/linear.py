@@ -24,7 +24,7 @@ from kpegasos.estimators._training import FitPlan
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.result import Result
-from kpegasos.utils.validation import as_number, check_magnitude
+from kpegasos.utils.validation import as_number, check_magnitude, finite_decisions
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
@@ -249,7 +249,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
 
     def _decide(self, X: Any) -> np.ndarray:
         vectors = np.vstack([self.coef_.T, np.zeros(len(self.coef_))])
-        return FeatureRows(X).margins(vectors) + self.intercept_
+        return finite_decisions(FeatureRows(X).margins(vectors) + self.intercept_)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

@@ -6,10 +6,8 @@ kernel values, and leave the products to `kpegasos.kernels.base`.
 
 from __future__ import annotations
 
-import math
-from contextlib import suppress
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +24,7 @@ from kpegasos.kernels.base import (
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_integer, as_number, shown
+from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
 
 __all__ = [
     "KERNELS",
@@ -50,10 +48,9 @@ class _Numbers:
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            number = as_integer(field.name, value) if whole else as_number(field.name, value)
-            as_number(field.name, number)  # a whole number may be beyond all others
-            object.__setattr__(self, field.name, number)
+            number = as_number(field.name, value)
+            whole = is_number(value, Integral)
+            object.__setattr__(self, field.name, as_integer(field.name, value) if whole else number)
 
 
 @dataclass(frozen=True)
@@ -201,24 +198,22 @@ KERNELS: dict[str, type] = {
 PARAMETERS = sorted({field.name for kind in KERNELS.values() for field in fields(kind)})
 
 
-def _check_parameter(name: str, value: Any) -> None:
-    """Check a parameter of a named kernel.
+def _checked_parameter(name: str, value: Any) -> float:
+    """A parameter of a named kernel as Python's number.
 
     Raises
     ------
     ValueError
         If it is not a finite number, or ``gamma`` not positive or ``degree`` negative.
     """
-    finite = False
-    if isinstance(value, Real) and not isinstance(value, bool):
-        with suppress(OverflowError):
-            finite = math.isfinite(value)
-    expected = {"gamma": "positive finite", "degree": "non-negative finite"}.get(name, "finite")
-    if finite and (value > 0 or (value == 0 and name != "gamma") or expected == "finite"):
-        return
-    named = isinstance(value, str) and value in ("scale", "auto")
-    hint = "; resolve it by scale_gamma(gamma, X)" if named else ""
-    raise ValueError(f"{name} must be a {expected} number, got {shown(value)} instead{hint}")
+    if name == "gamma" and isinstance(value, str) and value in ("scale", "auto"):
+        raise ValueError(
+            f"gamma must be a positive finite number, got {value!r} instead; "
+            f"resolve it by scale_gamma(gamma, X)"
+        )
+    least = 0.0 if name == "degree" else None
+    number = as_number(name, value, positive=name == "gamma", least=least)
+    return int(number) if name == "degree" and number.is_integer() else number
 
 
 def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
@@ -253,7 +248,8 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
         )
     if parameters and (isinstance(kernel, Kernel) or callable(kernel)):
         raise TypeError(
-            f"kernel must be a name to take parameters, got {shown(kernel)} with {sorted(parameters)}"
+            f"kernel must be a name to take parameters, got {shown(kernel)} with "
+            f"{sorted(parameters)}"
         )
     if isinstance(kernel, Kernel):
         return kernel
@@ -275,9 +271,7 @@ def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
         raise TypeError(f"kernel parameters must be among {PARAMETERS}, got {unknown[0]!r} instead")
     accepted = {field.name for field in fields(KERNELS[name])}
     chosen = {key: value for key, value in parameters.items() if key in accepted}
-    for key, value in chosen.items():
-        _check_parameter(key, value)
-    made: Kernel = KERNELS[name](**chosen)
+    made: Kernel = KERNELS[name](**{k: _checked_parameter(k, v) for k, v in chosen.items()})
     return made
 
 
@@ -292,7 +286,7 @@ def _variance(X: np.ndarray) -> float:
 def scale_gamma(gamma: str | float, X: Any) -> float:
     """Resolve ``"scale"`` to ``1 / (n_features · X.var())``, ``"auto"`` to ``1 / n_features``."""
     if isinstance(gamma, str):
-        if gamma == "auto":
+        if as_choice("gamma", gamma, ("scale", "auto")) == "auto":
             return 1.0 / X.shape[1]
         if sparse.issparse(X):
             mean = float(X.mean())
@@ -300,4 +294,4 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
         else:
             variance = _variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-    return float(gamma)
+    return as_number("gamma", gamma, positive=True)

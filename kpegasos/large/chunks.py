@@ -9,8 +9,10 @@ sorted by class must be shuffled where they lie.
 
 from __future__ import annotations
 
+import math
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -56,10 +58,11 @@ class ArrayChunks(Sequence[Chunk]):
         self, X: Any, y: Any, sample_weight: Any = None, *, chunk_size: int = 65_536
     ) -> None:
         check_consistent_length(X, y, sample_weight)
+        chunk_size = as_integer("chunk_size", chunk_size, least=1)
         self.X = X
         self.y = y
         self.sample_weight = sample_weight
-        self.chunk_size = as_integer("chunk_size", chunk_size, least=1)
+        self.chunk_size = chunk_size
 
     def __len__(self) -> int:
         return -(-int(self.X.shape[0]) // self.chunk_size)
@@ -264,7 +267,9 @@ def _classes_and_lams(
 
 
 def _whole_epochs(epochs: Any) -> int:
-    number = as_number("epochs", epochs, positive=True, most=MOST_DRAWS)
+    number = math.nan
+    with suppress(ValueError):
+        number = as_number("epochs", epochs, least=1, most=MOST_DRAWS)
     if not number.is_integer():
         raise ValueError(
             f"epochs must be a positive whole number for chunks, got {shown(epochs)} instead"

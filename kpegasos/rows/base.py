@@ -206,8 +206,9 @@ class KernelSource(RowSource):
         most = (_MOST_LOST * lam / np.finfo(np.float64).eps) ** 0.5
         if self.kernel_offset**0.5 > most:
             raise ValueError(
-                f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g}, or margins lose "
-                f"their digits beside its square, got {self.kernel_offset**0.5:.3g} instead"
+                f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g} (less for a large "
+                f"C or sample_weight), or margins lose their digits beside its square, "
+                f"got {self.kernel_offset**0.5:.3g} instead"
             )
 
     @abstractmethod

@@ -158,10 +158,13 @@ def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch
     ValueError
         If the one that counts is not positive, or ``epochs`` is not finite.
     """
+    if n_steps is None or epochs is not None:
+        epochs = as_number("epochs", epochs, positive=True, most=MOST_DRAWS // n_samples)
     if n_steps is not None:
         return as_integer("n_steps", n_steps, least=1, most=MOST_DRAWS // batch_size)
+    assert epochs is not None
     # A product such as 2.2 · 25 may lie above the whole number that is meant by a rounding error.
-    draws = as_number("epochs", epochs, positive=True, most=MOST_DRAWS // n_samples) * n_samples
+    draws = epochs * n_samples
     return max(1, math.ceil(draws * (1.0 - 4 * np.finfo(float).eps) / batch_size))
 
 

@@ -41,7 +41,7 @@ def as_generator(random_state: int | np.random.RandomState | None) -> np.random.
     ValueError
         If it is no random state.
     """
-    if isinstance(random_state, Integral):  # a truth value, too, which is refused
+    if is_number(random_state, Integral) or isinstance(random_state, bool):
         random_state = as_integer("random_state", random_state, least=0, most=2**32 - 1)
     try:
         return check_random_state(random_state)
@@ -106,7 +106,19 @@ def _real(X: Any) -> Any:
     if X.dtype.kind in "biufO":
         with suppress(TypeError, ValueError, OverflowError):
             return X.astype(np.float64)
-    raise ValueError(f"X must hold real numbers, got {X.dtype} that are not instead")
+    raise ValueError(f"X must hold real numbers, got {X.dtype} instead")
+
+
+def refuse_times(name: str, array: Any) -> None:
+    """Refuse dates and durations, which scikit-learn takes for numbers of their own unit.
+
+    Raises
+    ------
+    ValueError
+        If the array holds them.
+    """
+    if getattr(getattr(array, "dtype", None), "kind", "f") in "mM":
+        raise ValueError(f"{name} must hold real numbers, got {array.dtype} instead")
 
 
 def refuse_masked(name: str, array: Any) -> None:
@@ -187,6 +199,11 @@ def check_gram(gram: Any) -> np.ndarray:
     return gram
 
 
+def is_number(value: Any, kind: type) -> bool:
+    """Whether a value is a number of an abstract kind; truth values and durations are none."""
+    return isinstance(value, kind) and not isinstance(value, bool | np.timedelta64)
+
+
 def as_integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """Return a whole number as Python's int: numpy's would reach compiled code as another type.
 
@@ -195,8 +212,7 @@ def as_integer(name: str, value: Any, *, least: int | None = None, most: int | N
     ValueError
         If it is not a whole number from ``least`` to ``most``; truth values are no numbers.
     """
-    # NumPy counts durations among the integers.
-    if isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64):
+    if is_number(value, Integral):
         number = index(value)
         if most is not None and number > most:
             raise ValueError(f"{name} must be at most {most}, got {shown(value)} instead")
@@ -224,16 +240,18 @@ def as_number(
         are no numbers.
     """
     number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool | np.timedelta64):
+    if is_number(value, Real):
         with suppress(OverflowError):
             number = float(value)
-    if math.isfinite(number) and not (positive and number <= 0.0):
+    has_sign = number > 0.0 if positive else number >= 0.0 if least == 0.0 else True
+    if math.isfinite(number) and has_sign:
         if least is not None and number < least:
             raise ValueError(f"{name} must be at least {least:g}, got {shown(value)} instead")
         if most is not None and number > most:
             raise ValueError(f"{name} must be at most {most:g}, got {shown(value)} instead")
         return number
     sign = "positive " if positive or (least or 0.0) > 0 else ""
+    sign = "non-negative " if least == 0.0 else sign
     raise ValueError(f"{name} must be a {sign}finite number, got {shown(value)} instead")
 
 
@@ -277,6 +295,49 @@ def as_choice(name: str, value: Any, choices: Collection[str]) -> str:
 def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T | None:
     """Return None as it is, and check anything else."""
     return None if value is None else check(name, value, **limits)
+
+
+def finite_decisions(decisions: np.ndarray) -> np.ndarray:
+    """Return decisions, from which classes can be told if they are finite.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if not np.isfinite(decisions).all():
+        raise ValueError(
+            "X must be small enough that decisions are finite, got NaN or infinity; "
+            "scale the features"
+        )
+    return decisions
+
+
+def sorted_labels(name: str, labels: Any) -> np.ndarray:
+    """Labels in order, each once.
+
+    Raises
+    ------
+    ValueError
+        If they have no order.
+    """
+    refuse_masked(name, labels)
+    try:
+        return np.unique(np.asarray(labels))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold labels of one kind, such as integers or strings, "
+            f"got {shown(labels)} instead"
+        ) from None
+
+
+def told_of(error: Exception, what: str) -> Exception:
+    """An error of another library in one line that begins with what was expected."""
+    text = " ".join(str(error).split())
+    if len(text) > 300:
+        text = f"{text[:120]} ... {text[-160:]}"
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"{what}: {text}")
 
 
 def shown(value: Any) -> str:

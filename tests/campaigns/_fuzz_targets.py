@@ -163,7 +163,17 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "make_text_like.n_features": ("200",),
 }
 #: Parameters that are always given: without them a call takes long, or needs a screen.
-_ALWAYS = {"ax", "classes", "dpi", "epochs", "grid_resolution", "hold", "max_epochs", "max_time", "n_samples"}
+_ALWAYS = {
+    "ax",
+    "classes",
+    "dpi",
+    "epochs",
+    "grid_resolution",
+    "hold",
+    "max_epochs",
+    "max_time",
+    "n_samples",
+}
 #: Parameters that say how long a call takes; nasty ones are not combined with another `max_time`.
 DURATIONS = {"epochs", "max_epochs", "max_time", "n_iter_no_change", "n_steps"}
 #: Where a large value means a long time, and nothing limits it.

@@ -217,7 +217,7 @@ def test_rejects(text):
     fails(chunks, "'C' parameter", parameters={"C": -1.0})
     fails(ArrayChunks(X, y, 1.0 * (y > 0)), "sample_weight must be positive somewhere")
     fails(ArrayChunks(X, 0 * y), "classes must hold at least two")
-    with pytest.raises(ValueError, match="chunk_size must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
         ArrayChunks(X, y, chunk_size=0)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         ArrayChunks(X, y[1:])
