@@ -55,6 +55,7 @@ def assert_clear(error: Exception, blamed: dict[str, Any]) -> None:
     """Assert that an error is one clear sentence about one of some parameters."""
     # Exactly these: JSONDecodeError, UnicodeError and LinAlgError are ValueErrors, too.
     clear = (ValueError, TypeError, InvalidParameterError, NotFittedError, FileNotFoundError)
+    clear += (IndexError, KeyError)  # where they say so: of frames, of columns
     assert type(error) in clear, f"{type(error).__name__}: {error}"
     message = str(error)
     for value in blamed.values():

@@ -97,7 +97,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "max_epochs": ("20", "np.int8(5)"),
     "max_time": ("0.05", "1", "np.float32(0.1)"),
     "members": ("None", "np.arange(5)"),
-    "metrics": ("('seconds',)", "['relative_gap']"),
+    "metrics": ("('seconds', 'gap', 'epoch')", "['relative_gap', 'gap', 'support_size']"),
     "n_features": ("2", "np.int8(5)"),
     "n_iter_no_change": ("5", "1"),
     "n_jobs": ("None", "2", "-1"),
@@ -141,7 +141,7 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "FeatureRows.X": ("X", "X.astype(np.float32)", "sparse.csr_matrix(X)"),
     "LinearPegasosSVC.partial_fit.classes": ("[0, 1]", "[0, 1, 2]"),
     "MarginHistogramDisplay.from_predictions.y": ("y", "y.tolist()"),
-    "OneVsOneDisplay.ax": ("Figure().subplots()",),
+    "OneVsOneDisplay.from_estimator.ax": ("Figure().subplots(1, 3)", "None"),
     "OneVsOneDisplay.classes": ("['a', 'b', 'c']",),
     "OneVsOneDisplay.from_estimator.estimator": ("fitted(PegasosSVC, True)", "fitted(PegasosSVC)"),
     "OneVsOneDisplay.values": ("{'gap': [0.1, 0.2, 0.3]}",),
@@ -178,6 +178,10 @@ _ALWAYS = {
 DURATIONS = {"epochs", "max_epochs", "max_time", "n_iter_no_change", "n_steps"}
 #: Where a large value means a long time, and nothing limits it.
 _UNLIMITED = ("2**63", "10**30", "1e308", "np.uint64(2**64 - 1)")
+#: Durations for which each frame is drawn.
+_SECONDS = ("2.5", "np.float32(1.5)", "np.int16(7)", "np.uint8(3)")
+#: What takes a second, and is tried less often.
+SLOW = {"TrainingAnimation.save"}
 #: Parameters that are called, and callables whose own errors are not the package's.
 _CALLED = {"kernel", "sampling", "monitor", "chunks", "bounds"}
 _CALLABLES = ("len", "int", "object", "PegasosSVC", "sparse.csr_matrix")
@@ -213,6 +217,8 @@ class Target:
         """Expressions that are not tried."""
         if (self.name, parameter) == ("fit_chunks", "epochs"):
             return _UNLIMITED
+        if (self.name, parameter) == ("TrainingAnimation.save", "hold"):
+            return _SECONDS
         return _CALLABLES if parameter in _CALLED else ()
 
 
