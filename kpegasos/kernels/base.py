@@ -164,7 +164,8 @@ class InnerProductKernel:
         if not self.translation_invariant:
             return 0.0
         products = np.array([[0.0, -2.0 * eps * largest_squared_norm]])
-        self.from_inner_products(products, np.zeros((1, 1)), np.zeros(2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.from_inner_products(products, np.zeros((1, 1)), np.zeros(2))
         return float(abs(products[0, 0] - products[0, 1]))
 
 

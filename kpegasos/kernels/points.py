@@ -100,7 +100,8 @@ class KernelPoints:
         self._shift = None
         if getattr(self.kernel, "translation_invariant", False) and not self.is_sparse:
             # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
-            self._shift = self.X.mean(axis=0, dtype=np.float64).astype(work_dtype)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._shift = self.X.mean(axis=0, dtype=np.float64).astype(work_dtype)
         diagonals, norms = [np.empty(0)], [np.empty(0)]
         with np.errstate(over="ignore", invalid="ignore"):
             for top in range(0, self.n_points, tuning.FEATURE_ROWS):

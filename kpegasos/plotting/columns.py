@@ -72,7 +72,7 @@ def kind_of(names: Sequence[str]) -> str:
     if len(names) == 1:
         return "other"
     raise ValueError(
-        f"y (the names of curves) must be columns of one kind, some of {VALUES} or of "
+        f"y must name columns of one kind, some of {VALUES} or of "
         f"{_EXCESSES} or a single other, "
         f"got {shown(list(names))}"
     )

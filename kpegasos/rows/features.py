@@ -19,6 +19,7 @@ from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.threads import parallel_for, threads_for
 from kpegasos.utils.validation import canonical_rows, check_magnitude, check_scaling
 
@@ -42,8 +43,13 @@ class FeatureRows(RowSource):
     def __init__(
         self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
     ) -> None:
-        self._whole = members is None
-        self.members = np.arange(X.shape[0]) if members is None else np.asarray(members)
+        is_csr = sparse.issparse(X) and X.format == "csr"
+        if not (is_csr or isinstance(X, np.ndarray)) or X.ndim != 2 or X.dtype.kind != "f":
+            X = canonical_rows(X)
+        self._whole, height = members is None, int(X.shape[0])
+        self.members = np.arange(height)
+        if members is not None:
+            self.members = as_indices("members", members, height)
         super().__init__(self.members.size, positive_definite=True)
         self.X = X
         self.image_size = X.shape[1] + 1

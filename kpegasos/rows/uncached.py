@@ -10,7 +10,7 @@ import numpy as np
 from kpegasos.core.state import RESCALE, Examples, LoopParameters, LoopState, fold_scale
 from kpegasos.core.views import KernelView
 from kpegasos.kernels.decision import kernel_product
-from kpegasos.kernels.matrix import KernelValues
+from kpegasos.kernels.matrix import KernelValues, check_kernel_values
 from kpegasos.rows.base import Algorithm, KernelSource
 from kpegasos.rows.budget import budget_bytes, check_budget, scored_bytes, uncached_mb_needed
 from kpegasos.utils import tuning
@@ -194,6 +194,7 @@ class UncachedRows(KernelSource):
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
     ) -> None:
+        check_kernel_values(values)
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
         check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
         self._values = values

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.utils.compiled import compiled
+from kpegasos.utils.validation import shown
 
 
 class _Entry:
@@ -102,6 +103,25 @@ def require_indices(
             f"{name} must be indices from {least} to {below - 1}, "
             f"got {found.min()} to {found.max()} instead"
         )
+
+
+def as_indices(name: str, values: Any, below: int) -> np.ndarray:
+    """Return indices as a vector of int64.
+
+    Raises
+    ------
+    ValueError
+        If they are none from 0 to ``below - 1``.
+    """
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a vector of indices, got {shown(values)} instead")
+    array = array.astype(np.int64, copy=False)
+    require_indices(name, array, below)
+    return array
 
 
 @compiled()
