@@ -180,8 +180,7 @@ DURATIONS = {"epochs", "max_epochs", "max_time", "n_iter_no_change", "n_steps"}
 _UNLIMITED = ("2**63", "10**30", "1e308", "np.uint64(2**64 - 1)")
 #: Durations for which each frame is drawn.
 _SECONDS = ("2.5", "np.float32(1.5)", "np.int16(7)", "np.uint8(3)")
-#: What takes a second, and is tried less often.
-SLOW = {"TrainingAnimation.save"}
+
 #: Parameters that are called, and callables whose own errors are not the package's.
 _CALLED = {"kernel", "sampling", "monitor", "chunks", "bounds"}
 _CALLABLES = ("len", "int", "object", "PegasosSVC", "sparse.csr_matrix")
@@ -212,6 +211,11 @@ class Target:
     def good(self, parameter: str) -> tuple[str, ...]:
         """Expressions of good values; none where the default is the only one known."""
         return GOOD_OF.get(f"{self.name}.{parameter}", GOOD.get(parameter, ()))
+
+    @property
+    def slow(self) -> bool:
+        """Whether it draws pictures or many documents, and is tried less often."""
+        return self.name == "make_text_like" or self.name.startswith(tuple(plotting.__all__))
 
     def refused(self, parameter: str) -> tuple[str, ...]:
         """Expressions that are not tried."""

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from tests.campaigns import _fuzz_checks as checks
-from tests.campaigns._fuzz_targets import DURATIONS, SLOW, Target, targets
+from tests.campaigns._fuzz_targets import DURATIONS, Target, targets
 from tests.campaigns._fuzz_values import NASTY, make
 
 CI_TRIALS = 150
@@ -44,7 +44,7 @@ class Case:
 def draw_case(choose: Choose, target: Target | None = None) -> Case:
     """Choose a callable and one or two parameters that are not usual."""
     target = target or choose(targets())
-    if target.name in SLOW and not choose((True, *[False] * 9)):
+    if target.slow and not choose((True, *[False] * 9)):
         target = choose(targets())
     given = {name: target.good(name)[0] for name in target.required if target.good(name)}
     unusual: set[str] = set()
