@@ -37,12 +37,24 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kpegasos.kernels.functions import Kernel, make_kernel
+from kpegasos.utils.validation import (
+    as_flag,
+    canonical_rows,
+    check_magnitude,
+    check_scaling,
+    refuse_masked,
+    shown,
+)
 
 __all__ = [
     "average_iterate_bound",
@@ -60,6 +72,27 @@ __all__ = [
 ]
 
 Values = NDArray[np.float64] | np.float64
+_Bound = TypeVar("_Bound", bound=Callable[..., Any])
+
+
+#: Constants of a problem lie between these, so that no bound overflows.
+_SMALLEST, _LARGEST = 1e-100, 1e100
+
+
+def _numbers(name: str, values: Any) -> Values:
+    """Arguments as float64.
+
+    Raises
+    ------
+    ValueError
+        If they are no real numbers.
+    """
+    refuse_masked(name, values)
+    with suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(values)
+        if array.dtype.kind in "iufO":
+            return np.asarray(array, dtype=np.float64)
+    raise ValueError(f"{name} must be a number or an array of them, got {shown(values)} instead")
 
 
 def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
@@ -70,19 +103,44 @@ def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
 
 
 def _steps(n_steps: ArrayLike, least: int = 3) -> Values:
-    values = np.asarray(n_steps, dtype=np.float64)
+    values = _numbers("n_steps", n_steps)
     holds = (values >= least) & (values < np.inf)
-    return _require("n_steps", values, holds, f"at least {least} and finite")
+    _require("n_steps", values, holds, f"at least {least} and finite")
+    return _require("n_steps", values, values <= _LARGEST, f"at most {_LARGEST:g}")
 
 
-def _positive(name: str, value: ArrayLike) -> Values:
-    values = np.asarray(value, dtype=np.float64)
-    return _require(name, values, (values > 0) & (values < np.inf), "a positive finite number")
+def _positive(name: str, value: ArrayLike, most: float = _LARGEST) -> Values:
+    values = _numbers(name, value)
+    _require(name, values, (values > 0) & (values < np.inf), "a positive finite number")
+    holds = (values >= _SMALLEST) & (values <= most)
+    return _require(name, values, holds, f"between {_SMALLEST:g} and {most:g}")
 
 
 def _probability(delta: ArrayLike, below: float = 1.0, limit: str = "1") -> Values:
-    values = np.asarray(delta, dtype=np.float64)
+    values = _numbers("delta", delta)
     return _require("delta", values, (values > 0) & (values < below), f"above 0 and below {limit}")
+
+
+def _broadcasting(bound: _Bound) -> _Bound:
+    """Have the arguments of a bound checked to be numbers that broadcast against each other."""
+    signature = inspect.signature(bound)
+
+    @wraps(bound)
+    def checked(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options).arguments
+        as_flag("projection", given.pop("projection", False))
+        shapes = [np.shape(_numbers(name, values)) for name, values in given.items()]
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ValueError(
+                f"{', '.join(given)} must have shapes that fit together, "
+                f"got {', '.join(map(str, shapes))} instead"
+            ) from None
+        with np.errstate(over="ignore"):  # where a bound is beyond all numbers
+            return bound(*args, **options)
+
+    return cast(_Bound, checked)
 
 
 def data_radius(
@@ -109,7 +167,8 @@ def data_radius(
     Raises
     ------
     ValueError
-        If the kernel is not positive semi-definite: it has no feature space then.
+        If the kernel is not positive semi-definite: it has no feature space then. If X is no
+        matrix of numbers, or the radius is not finite.
 
     Examples
     --------
@@ -122,9 +181,18 @@ def data_radius(
     made = make_kernel(kernel, **parameters)
     if not made.positive_definite:
         raise ValueError(f"kernel must be positive semi-definite, got {made!r} instead")
-    return float(np.sqrt(np.max(made.diag(X)) + intercept_scaling**2))
+    X, scaling = canonical_rows(X), check_scaling(intercept_scaling)
+    if not X.shape[0]:
+        raise ValueError("X must have at least one row, got none")
+    check_magnitude(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(np.max(made.diag(X)))
+    if not np.isfinite(largest):
+        raise ValueError(f"kernel must have finite values on X, got {largest} for {made!r} instead")
+    return float(np.sqrt(largest + scaling**2))
 
 
+@_broadcasting
 def subgradient_norm_bound(
     lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
@@ -145,6 +213,7 @@ def subgradient_norm_bound(
     return np.sqrt(lam) + radius if projection else 2 * radius
 
 
+@_broadcasting
 def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
     """Bound the mean regret of subgradient steps: ``G² (1 + ln T) / (2 lam T)``.
 
@@ -158,10 +227,11 @@ def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -
         T ≥ 1, λ > 0 and G > 0; the G of Pegasos is `subgradient_norm_bound`.
     """
     n_steps, lam = _steps(n_steps, 1), _positive("lam", lam)
-    gradient_norm = _positive("gradient_norm", gradient_norm)
+    gradient_norm = _positive("gradient_norm", gradient_norm, 10 * _LARGEST)
     return gradient_norm**2 * (1 + np.log(n_steps)) / (2 * lam * n_steps)
 
 
+@_broadcasting
 def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> Values:
     """Bound of the first paper, with projection: ``c ln T / (lam T)``, ``c = (√lam + R)²``.
 
@@ -188,6 +258,7 @@ def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> 
     return c * np.log(n_steps) / (_positive("lam", lam) * n_steps)
 
 
+@_broadcasting
 def random_iterate_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -204,6 +275,7 @@ def random_iterate_bound(
     return convergence_bound(n_steps, lam, radius) / _probability(delta)
 
 
+@_broadcasting
 def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
     """Count the runs of which `best_of_runs_bound` takes the best: ``s = ⌈ln(1/delta)⌉``.
 
@@ -220,6 +292,7 @@ def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
     return np.ceil(-np.log(_probability(delta))).astype(np.int64)
 
 
+@_broadcasting
 def best_of_runs_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -242,6 +315,7 @@ def best_of_runs_bound(
     return np.e * runs * convergence_bound(n_steps, lam, radius)
 
 
+@_broadcasting
 def average_iterate_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
@@ -269,6 +343,7 @@ def average_iterate_bound(
     return regret_bound(_steps(n_steps), lam, gradient_norm)
 
 
+@_broadcasting
 def weighted_average_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
@@ -297,6 +372,7 @@ def weighted_average_bound(
     return 2 * c / (_positive("lam", lam) * (_steps(n_steps, 1) + 1))
 
 
+@_broadcasting
 def generalization_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -330,6 +406,7 @@ def generalization_bound(
     return (2 * square * growth + 8 * square * np.sqrt(growth * doubt) + tail) / (lam * n_steps)
 
 
+@_broadcasting
 def mean_excess_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -348,6 +425,7 @@ def mean_excess_bound(
     return generalization_bound(n_steps, lam, radius, share)
 
 
+@_broadcasting
 def median_excess_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:

@@ -7,6 +7,7 @@ kernel values, and leave the products to `kpegasos.kernels.base`.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from kpegasos.kernels.base import (
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_choice, as_number
+from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
 
 __all__ = [
     "KERNELS",
@@ -39,6 +40,17 @@ __all__ = [
     "make_kernel",
     "scale_gamma",
 ]
+
+
+class _Numbers:
+    """Parameters of a kernel as Python's finite numbers: NumPy's would round or wrap round."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            number = as_number(field.name, value)
+            whole = is_number(value, Integral)
+            object.__setattr__(self, field.name, as_integer(field.name, value) if whole else number)
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,7 @@ class Linear(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(InnerProductKernel):
+class Polynomial(_Numbers, InnerProductKernel):
     """``(gamma <a, b> + coef0)^degree``."""
 
     gamma: float = 1.0
@@ -98,7 +110,7 @@ class Polynomial(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class RBF(InnerProductKernel):
+class RBF(_Numbers, InnerProductKernel):
     """``exp(-gamma ‖a − b‖²)``."""
 
     gamma: float = 1.0
@@ -131,7 +143,7 @@ class RBF(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Sigmoid(InnerProductKernel):
+class Sigmoid(_Numbers, InnerProductKernel):
     """``tanh(gamma <a, b> + coef0)``: not positive semi-definite, so no gap is certified."""
 
     gamma: float = 1.0
@@ -152,7 +164,7 @@ class Sigmoid(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Laplacian:
+class Laplacian(_Numbers):
     """``exp(-gamma ‖a − b‖₁)``."""
 
     gamma: float = 1.0
@@ -164,7 +176,8 @@ class Laplacian:
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
-        return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
 
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""
@@ -235,14 +248,15 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
         )
     if parameters and (isinstance(kernel, Kernel) or callable(kernel)):
         raise TypeError(
-            f"kernel must be a name to take parameters, got {kernel!r} with {sorted(parameters)}"
+            f"kernel must be a name to take parameters, got {shown(kernel)} with "
+            f"{sorted(parameters)}"
         )
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         return CallableKernel(kernel)
     raise ValueError(
-        f"kernel must be a name, a callable or a kernel object, got {kernel!r} instead"
+        f"kernel must be a name, a callable or a kernel object, got {shown(kernel)} instead"
     )
 
 
@@ -250,7 +264,7 @@ def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
     if name not in KERNELS:
         raise ValueError(
             f"kernel must be one of {sorted(KERNELS)}, 'precomputed', a callable or a kernel "
-            f"object, got {name!r} instead"
+            f"object, got {shown(name)} instead"
         )
     unknown = sorted(set(parameters) - set(PARAMETERS))
     if unknown:

@@ -14,6 +14,7 @@ import numpy as np
 from kpegasos.kernels.base import Kernel
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.kernels.points import KernelPoints
+from kpegasos.utils.boundary import require_range, require_shape
 
 
 class KernelValues(Protocol):
@@ -181,8 +182,15 @@ class KernelMatrix:
         -------
         int
             How many kernel values were computed.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit together.
         """
         last = self.n_samples if last is None else last
+        require_range("first and last", first, last, self.n_samples)
+        require_shape("out", out, (members.size, last - first))
         self.points.write(self.points.own(members), out, first, last)
         return int(members.size * (last - first))
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kpegasos.core.boundary import check_feature_view
 from kpegasos.core.loops import sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
@@ -42,17 +43,19 @@ class FeatureRows(RowSource):
         self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
     ) -> None:
         self._whole = members is None
-        self.members = np.arange(X.shape[0]) if members is None else members
+        self.members = np.arange(X.shape[0]) if members is None else np.asarray(members)
         super().__init__(self.members.size, positive_definite=True)
         self.X = X
         self.image_size = X.shape[1] + 1
         self.intercept_scaling = check_scaling(intercept_scaling)
         self._view = self._make_view(np.zeros(0))
+        check_feature_view(self._view)
 
     def _make_view(self, squared_norms: np.ndarray) -> DenseView | CsrView:
         X, members, scaling = self.X, self.members, self.intercept_scaling
         if sparse.issparse(X):
-            return CsrView(X.data, X.indices, X.indptr, members, squared_norms, scaling)
+            parts = X.data, X.indices, X.indptr, int(X.shape[1])
+            return CsrView(*parts, members, squared_norms, scaling)
         return DenseView(np.asarray(X), members, squared_norms, scaling)
 
     def prepare(self) -> None:

@@ -30,16 +30,26 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
     ValueError
         If it is no random state.
     """
+    return int(as_generator(random_state).randint(np.iinfo(np.int32).max))
+
+
+def as_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
+    """The generator that scikit-learn makes of a random state.
+
+    Raises
+    ------
+    ValueError
+        If it is no random state.
+    """
     if is_number(random_state, Integral) or isinstance(random_state, bool):
         random_state = as_integer("random_state", random_state, least=0, most=2**32 - 1)
     try:
-        generator = check_random_state(random_state)
+        return check_random_state(random_state)
     except (TypeError, ValueError):
         raise ValueError(
             f"random_state must be an integer, a RandomState or None, "
             f"got {shown(random_state)} instead"
         ) from None
-    return int(generator.randint(np.iinfo(np.int32).max))
 
 
 def canonical_rows(X: Any) -> Any:
