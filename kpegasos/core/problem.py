@@ -83,6 +83,23 @@ def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = N
     return Problem(y, weight / weight.mean(), lam)
 
 
+def check_weights(name: str, weight: np.ndarray) -> None:
+    """Check that weights leave room for their sums and squares.
+
+    Raises
+    ------
+    ValueError
+        If a positive one is too small or too large.
+    """
+    positive = weight[weight > 0]
+    least, most = positive.min(initial=1.0), positive.max(initial=1.0)
+    if least < SMALLEST or most > LARGEST:
+        raise ValueError(
+            f"{name} must be zero or between {SMALLEST:g} and {LARGEST:g}, "
+            f"got {least if least < SMALLEST else most:g} instead"
+        )
+
+
 def _numbers(name: str, values: Any) -> np.ndarray:
     """An array of float64.
 

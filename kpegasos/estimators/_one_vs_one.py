@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.problem import LARGEST, SMALLEST, Problem, make_problem
+from kpegasos.core.problem import LARGEST, SMALLEST, Problem, check_weights, make_problem
 from kpegasos.estimators._sklearn_compat import one_vs_rest_values, weights_by_class
 
 
@@ -137,13 +137,7 @@ def check_weight_range(weight: np.ndarray) -> None:
     ValueError
         If a positive one is too small or too large.
     """
-    positive = weight[weight > 0]
-    if positive.size and not (positive.min() >= SMALLEST and positive.max() <= LARGEST):
-        wrong = positive.min() if positive.min() < SMALLEST else positive.max()
-        raise ValueError(
-            f"sample_weight (times class_weight) must be zero or between {SMALLEST:g} and "
-            f"{LARGEST:g}, got {wrong:g} instead"
-        )
+    check_weights("sample_weight (times class_weight)", weight)
 
 
 def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:

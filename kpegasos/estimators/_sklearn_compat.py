@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
 
+from kpegasos.core.problem import LARGEST, SMALLEST, check_weights
 from kpegasos.utils.validation import (
     as_number,
     is_number,
@@ -88,6 +89,7 @@ def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
         raise ValueError(
             f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"
         )
+    check_weights("sample_weight", weight)
     return weight
 
 
@@ -98,7 +100,13 @@ def weights_by_class(
     by_class: np.ndarray
     if isinstance(class_weight, dict):
         class_weight = {
-            label: as_number(f"class_weight of {shown(label)}", value, positive=True)
+            label: as_number(
+                f"class_weight of {shown(label)}",
+                value,
+                positive=True,
+                least=SMALLEST,
+                most=LARGEST,
+            )
             for label, value in class_weight.items()
         }
     if class_weight != "balanced" or sample_weight is None:

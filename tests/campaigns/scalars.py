@@ -73,8 +73,8 @@ KERNEL = {
     "degree": ("integer", [0, 1, 2, 5]),
     "coef0": ("number", [0, 1, 0.7]),
 }
-#: A kernel by itself takes any power.
-NAMED_KERNEL = KERNEL | {"degree": ("number", [0, 1, 2, 2.5])}
+#: A kernel by itself takes a float for a power.
+NAMED_KERNEL = KERNEL | {"degree": ("number", [0, 1, 2, 3])}
 BUDGET = {
     "cache_mb": ("number", [1, 0.25, 1000, 1e5]),
     "intercept_scaling": ("number", [0, 1, 0.3]),
