@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_circles, make_moons
 
-from kpegasos.utils.validation import as_choice, as_generator, as_integer, as_number
+from kpegasos.utils.validation import as_generator, as_integer, as_number, shown
 
 Points = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -202,6 +202,8 @@ def make_toy(
     ValueError
         If there is no problem of this name, or a parameter is no number of its kind.
     """
-    make, default_noise = _TOY[as_choice("name", name, _TOY)]
+    if not isinstance(name, str) or name not in _TOY:
+        raise ValueError(f"name must be one of {', '.join(map(repr, _TOY))}, got {shown(name)}")
+    make, default_noise = _TOY[name]
     width = default_noise if noise is None else _width(noise)
     return make(_size(n_samples), noise=width, random_state=as_generator(random_state))

@@ -130,7 +130,7 @@ def points(name: str, values: Any) -> NDArray[np.float64]:
     """
     found = np.empty((0, 2)) if values is None else numbers(name, values)
     if found.ndim != 2 or found.shape[1] != 2:
-        raise ValueError(f"{name} must have shape (n_samples, 2), got {found.shape}")
+        raise ValueError(f"{name} must have shape (n, 2), got {found.shape}")
     return finite(name, found) if found.size else found
 
 

@@ -128,7 +128,7 @@ class OneVsOneDisplay:
         """
         metrics = checks.names("metrics", metrics)
         unknown = [name for name in metrics if name not in History.columns]
-        if unknown or not metrics:
+        if unknown:
             raise ValueError(f"metrics must be columns of a history, got {shown(unknown)}")
         records = [history.records[-1] for history in histories(estimator)]
         check_classifier(estimator)
@@ -202,8 +202,8 @@ def _names_of(values: Any, name: str) -> list[Any]:
     ValueError
         If they are not labels of two classes or more.
     """
-    found = checks.labels(name, values)
-    if found.size < 2:
+    found = checks.labels(name, list(values) if isinstance(values, str) else values)
+    if name == "classes" and found.size < 2:
         raise ValueError(f"{name} must be labels of two classes or more, got {shown(values)}")
     return list(found)
 

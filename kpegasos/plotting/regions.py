@@ -130,7 +130,7 @@ class DecisionRegionDisplay(AxesDisplay):
         expected = (self.yy.size, self.xx.size)
         if self.values.shape != expected:
             raise ValueError(
-                f"values must have shape (n_y, n_x) = {expected}, that of yy and xx, "
+                f"values must have the shape of yy and xx, (n_y, n_x) = {expected}, "
                 f"got {self.values.shape}"
             )
         if self.y.shape != (len(self.X),):

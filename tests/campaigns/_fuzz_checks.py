@@ -32,6 +32,7 @@ _ALIASES = {
     "decisions": ("margins",),
     "degree": ("kernel", "Polynomial"),
     "gamma": ("kernel", "Polynomial"),
+    "metrics": ("values",),
     "sample_weight": ("weights",),
     "counts": ("count",),
     "curves": ("y",),

@@ -72,7 +72,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "decision_function_shape": ("'ovr'", "'ovo'"),
     "degree": ("3", "2", "0", "np.int8(2)"),
     "delta": ("0.1", "[0.1, 0.3]", "np.float32(0.01)"),
-    "density": ("0.05", "1.0"),
+    "density": ("0.05", "0.5"),
     "dpi": ("20.0",),
     "dtype": ("np.float32", "'float64'", "float"),
     "early_stopping": ("False", "True"),

@@ -19,8 +19,8 @@ from tests.campaigns import _fuzz_checks as checks
 from tests.campaigns._fuzz_targets import DURATIONS, Target, targets
 from tests.campaigns._fuzz_values import NASTY, make
 
-CI_TRIALS = 150
-_SECONDS = 10.0
+CI_TRIALS = 100
+_SECONDS = 30.0
 
 plt.switch_backend("Agg")
 
