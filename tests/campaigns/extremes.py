@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 
-CI_TRIALS = 120
+CI_TRIALS = 80
 
 #: Powers of ten that a parameter may have.
 RANGES = {
