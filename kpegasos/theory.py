@@ -43,6 +43,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kpegasos.kernels.functions import Kernel, make_kernel
+from kpegasos.utils.arguments import (
+    LARGEST,
+    Values,
+    broadcasting,
+    positive,
+    probability,
+    require,
+    steps,
+)
+from kpegasos.utils.validation import canonical_rows, check_magnitude, check_scaling
 
 __all__ = [
     "average_iterate_bound",
@@ -58,31 +68,6 @@ __all__ = [
     "subgradient_norm_bound",
     "weighted_average_bound",
 ]
-
-Values = NDArray[np.float64] | np.float64
-
-
-def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
-    if not np.all(holds):
-        wrong = np.asarray(values)[~np.asarray(holds)].flat[0]
-        raise ValueError(f"{name} must be {expected}, got {wrong:.10g} instead")
-    return values
-
-
-def _steps(n_steps: ArrayLike, least: int = 3) -> Values:
-    values = np.asarray(n_steps, dtype=np.float64)
-    holds = (values >= least) & (values < np.inf)
-    return _require("n_steps", values, holds, f"at least {least} and finite")
-
-
-def _positive(name: str, value: ArrayLike) -> Values:
-    values = np.asarray(value, dtype=np.float64)
-    return _require(name, values, (values > 0) & (values < np.inf), "a positive finite number")
-
-
-def _probability(delta: ArrayLike, below: float = 1.0, limit: str = "1") -> Values:
-    values = np.asarray(delta, dtype=np.float64)
-    return _require("delta", values, (values > 0) & (values < below), f"above 0 and below {limit}")
 
 
 def data_radius(
@@ -109,7 +94,8 @@ def data_radius(
     Raises
     ------
     ValueError
-        If the kernel is not positive semi-definite: it has no feature space then.
+        If the kernel is not positive semi-definite: it has no feature space then. If X is no
+        matrix of numbers, or the radius is not finite.
 
     Examples
     --------
@@ -122,9 +108,18 @@ def data_radius(
     made = make_kernel(kernel, **parameters)
     if not made.positive_definite:
         raise ValueError(f"kernel must be positive semi-definite, got {made!r} instead")
-    return float(np.sqrt(np.max(made.diag(X)) + intercept_scaling**2))
+    X, scaling = canonical_rows(X), check_scaling(intercept_scaling)
+    if not X.shape[0]:
+        raise ValueError("X must have at least one row, got none")
+    check_magnitude(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(np.max(made.diag(X)))
+    if not np.isfinite(largest):
+        raise ValueError(f"kernel must have finite values on X, got {largest} for {made!r} instead")
+    return float(np.sqrt(largest + scaling**2))
 
 
+@broadcasting
 def subgradient_norm_bound(
     lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
@@ -141,10 +136,11 @@ def subgradient_norm_bound(
     projection : bool, default=False
         Whether iterates are projected onto the ball of radius ``1/√lam``.
     """
-    lam, radius = _positive("lam", lam), _positive("radius", radius)
+    lam, radius = positive("lam", lam), positive("radius", radius)
     return np.sqrt(lam) + radius if projection else 2 * radius
 
 
+@broadcasting
 def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
     """Bound the mean regret of subgradient steps: ``G² (1 + ln T) / (2 lam T)``.
 
@@ -157,11 +153,12 @@ def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -
     n_steps, lam, gradient_norm : array-like
         T ≥ 1, λ > 0 and G > 0; the G of Pegasos is `subgradient_norm_bound`.
     """
-    n_steps, lam = _steps(n_steps, 1), _positive("lam", lam)
-    gradient_norm = _positive("gradient_norm", gradient_norm)
+    n_steps, lam = steps(n_steps, 1), positive("lam", lam)
+    gradient_norm = positive("gradient_norm", gradient_norm, 10 * LARGEST)
     return gradient_norm**2 * (1 + np.log(n_steps)) / (2 * lam * n_steps)
 
 
+@broadcasting
 def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> Values:
     """Bound of the first paper, with projection: ``c ln T / (lam T)``, ``c = (√lam + R)²``.
 
@@ -184,10 +181,11 @@ def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> 
     5.572
     """
     c = subgradient_norm_bound(lam, radius, projection=True) ** 2
-    n_steps = _steps(n_steps)
-    return c * np.log(n_steps) / (_positive("lam", lam) * n_steps)
+    n_steps = steps(n_steps)
+    return c * np.log(n_steps) / (positive("lam", lam) * n_steps)
 
 
+@broadcasting
 def random_iterate_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -201,9 +199,10 @@ def random_iterate_bound(
     n_steps, lam, radius, delta : array-like
         T ≥ 3, λ > 0, R > 0 and 0 < δ < 1.
     """
-    return convergence_bound(n_steps, lam, radius) / _probability(delta)
+    return convergence_bound(n_steps, lam, radius) / probability(delta)
 
 
+@broadcasting
 def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
     """Count the runs of which `best_of_runs_bound` takes the best: ``s = ⌈ln(1/delta)⌉``.
 
@@ -217,9 +216,10 @@ def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
     >>> n_runs([0.5, 0.1, 0.01])
     array([1, 3, 5])
     """
-    return np.ceil(-np.log(_probability(delta))).astype(np.int64)
+    return np.ceil(-np.log(probability(delta))).astype(np.int64)
 
 
+@broadcasting
 def best_of_runs_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -237,11 +237,12 @@ def best_of_runs_bound(
         T ≥ 3 s, the steps of all runs together, λ > 0, R > 0 and 0 < δ < 1.
     """
     runs = n_runs(delta)
-    share = _steps(n_steps) / runs
-    _require("n_steps / n_runs(delta)", share, share >= 3, "at least 3")
+    share = steps(n_steps) / runs
+    require("n_steps / n_runs(delta)", share, share >= 3, "at least 3")
     return np.e * runs * convergence_bound(n_steps, lam, radius)
 
 
+@broadcasting
 def average_iterate_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
@@ -266,9 +267,10 @@ def average_iterate_bound(
     ``1 + ln T``: less, from T = 3 on.
     """
     gradient_norm = subgradient_norm_bound(lam, radius, projection=projection)
-    return regret_bound(_steps(n_steps), lam, gradient_norm)
+    return regret_bound(steps(n_steps), lam, gradient_norm)
 
 
+@broadcasting
 def weighted_average_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
 ) -> Values:
@@ -294,9 +296,10 @@ def weighted_average_bound(
     the sums being up to T + 1; divide by ``T (T+1)/2``. Likewise ``Σ t e_t`` up to T.
     """
     c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
-    return 2 * c / (_positive("lam", lam) * (_steps(n_steps, 1) + 1))
+    return 2 * c / (positive("lam", lam) * (steps(n_steps, 1) + 1))
 
 
+@broadcasting
 def generalization_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -322,14 +325,15 @@ def generalization_bound(
     ``√ln(1/delta)`` that it is used with; the proof of Lemma 3.1 has a sum, ``L(w*) + L(w_t)``,
     where it needs the difference, which is at least ``lam/2 ‖w_t − w*‖²`` as w* minimises L.
     """
-    n_steps, lam = _steps(n_steps), _positive("lam", lam)
-    square = _positive("radius", radius) ** 2
-    doubt = -np.log(_probability(delta, np.exp(-1), "1/e"))
+    n_steps, lam = steps(n_steps), positive("lam", lam)
+    square = positive("radius", radius) ** 2
+    doubt = -np.log(probability(delta, np.exp(-1), "1/e"))
     growth = 1 + np.log(n_steps)
     tail = np.maximum(32 * square, 9 * square + 6 * lam) * doubt
     return (2 * square * growth + 8 * square * np.sqrt(growth * doubt) + tail) / (lam * n_steps)
 
 
+@broadcasting
 def mean_excess_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -344,10 +348,11 @@ def mean_excess_bound(
     n_steps, lam, radius, delta : array-like
         T ≥ 3, λ > 0, R > 0 and 0 < δ < 1.
     """
-    share = _probability(delta) / (4 * np.log(_steps(n_steps)))
+    share = probability(delta) / (4 * np.log(steps(n_steps)))
     return generalization_bound(n_steps, lam, radius, share)
 
 
+@broadcasting
 def median_excess_bound(
     n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
 ) -> Values:
@@ -363,6 +368,6 @@ def median_excess_bound(
     n_steps, lam, radius, delta : array-like
         T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/2.
     """
-    delta = _probability(delta, 0.5, "1/2")
+    delta = probability(delta, 0.5, "1/2")
     factor = 2 * (1 - delta) / (1 - 2 * delta)
     return factor * mean_excess_bound(n_steps, lam, radius, delta)

@@ -9,12 +9,17 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+
+from kpegasos.utils.validation import refuse_masked, shown
 
 SAMPLINGS = ("permutation", "uniform", "contiguous")
 #: Consecutive examples that ``"contiguous"`` visits together.
 RUN_LENGTH = 64
+#: Draws up to which counts are exact in float64: centuries of them.
+MOST_DRAWS = 2**53
 #: How many epochs a stream keeps at hand: the current one and what look-ahead reaches.
 _KEPT = 3
 
@@ -39,10 +44,12 @@ def check_sampling(sampling: Sampling) -> Sampling:
             )
             return "contiguous"
         if sampling in SAMPLINGS:
-            return sampling
+            return str(sampling)
     elif callable(sampling):
         return sampling
-    raise ValueError(f"sampling must be one of {SAMPLINGS} or a function, got {sampling!r} instead")
+    raise ValueError(
+        f"sampling must be one of {SAMPLINGS} or a function, got {shown(sampling)} instead"
+    )
 
 
 class IndexStream:
@@ -84,7 +91,7 @@ class IndexStream:
     def _draw(self, rng: np.random.Generator) -> np.ndarray:
         n_samples = self.n_samples
         if callable(self.sampling):
-            return _checked(np.asarray(self.sampling(rng, n_samples)), n_samples)
+            return _checked(self.sampling(rng, n_samples), n_samples)
         if self.sampling == "permutation":
             return rng.permutation(n_samples)
         if self.sampling == "contiguous":
@@ -102,12 +109,19 @@ class IndexStream:
         return draws[start - origin : stop - origin]
 
 
-def _checked(draws: np.ndarray, n_samples: int) -> np.ndarray:
+def _checked(returned: Any, n_samples: int) -> np.ndarray:
     """Draws of a user's function: compiled loops index by them."""
-    right = draws.shape == (n_samples,) and draws.dtype.kind in "iu"
-    if not right or draws.min() < 0 or draws.max() >= n_samples:
-        raise ValueError(
-            f"sampling must return {n_samples} indices from 0 to {n_samples - 1}, "
-            f"got {draws.dtype} of shape {draws.shape} instead"
-        )
-    return draws
+    try:
+        refuse_masked("draws", returned)
+        draws = np.asarray(returned)
+        came = f"{draws.dtype} of shape {draws.shape}"
+    except ValueError:  # masked, or of no shape
+        draws, came = np.empty(0), shown(returned)
+    if draws.shape == (n_samples,) and draws.dtype.kind in "iu":
+        least, most = int(draws.min()), int(draws.max())
+        if 0 <= least <= most < n_samples:
+            return draws
+        came += f" from {least} to {most}"
+    raise ValueError(
+        f"sampling must return {n_samples} indices from 0 to {n_samples - 1}, got {came} instead"
+    )

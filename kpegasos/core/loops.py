@@ -22,6 +22,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from kpegasos.core.boundary import (
+    check_dual_steps,
+    check_margins,
+    check_members,
+    check_steps,
+    check_working_set,
+)
 from kpegasos.core.state import (
     BATCH_OFFSET,
     CLOCK,
@@ -40,6 +47,7 @@ from kpegasos.core.state import (
 )
 from kpegasos.core.views import CsrView, KernelView, View, add_row, inner, prefetch_draw, touch
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
 #: A margin this close to the threshold, relative to it, is a tie and no violation: sums of the same
@@ -51,6 +59,7 @@ SMALLEST_MOVE = 1e-6
 _MARGINS_TILE = tuning.MARGINS_TILE
 
 
+@checked(check_steps)
 @compiled()
 def primal_steps(  # long: written out for the reason above
     state: LoopState,
@@ -143,6 +152,7 @@ def _projected_scale(scale: float, squared_norm: float, unit: float, lam: float)
     return scale * (radius / norm) if norm > radius else scale
 
 
+@checked(check_dual_steps)
 @compiled()
 def dual_steps(
     state: LoopState,
@@ -191,6 +201,7 @@ def _best_in_box(beta: float, slack: float, curvature: float) -> float:
     return 1.0 if slack > 0.0 else beta
 
 
+@checked(check_working_set)
 @compiled()
 def dual_working_set(
     state: LoopState,
@@ -275,6 +286,7 @@ def _add_moves(state: LoopState, view: KernelView, members: np.ndarray, moved: n
                     image[j] += moved[a] * (row[j] + view.kernel_offset)
 
 
+@checked(check_members)
 @compiled()
 def add_rows(state: LoopState, view: View, members: np.ndarray, examples: Examples) -> None:
     """Add the rows of some examples to both images, as often as they were counted."""
@@ -284,6 +296,7 @@ def add_rows(state: LoopState, view: View, members: np.ndarray, examples: Exampl
         add_row(view, state.image, state.stamped_image, i, increment, stamp)
 
 
+@checked(check_margins)
 @compiled()
 def sparse_margins(
     view: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray

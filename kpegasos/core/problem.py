@@ -15,11 +15,15 @@ into the box.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kpegasos.core.state import Examples
+from kpegasos.utils.validation import as_number, refuse_masked, shown
+
+#: Weights, C and lam lie between these, far from where squares and reciprocals overflow.
+SMALLEST, LARGEST = 1e-100, 1e100
 
 #: Relative error that float32 kernel values may bring into an objective.
 _ROUNDING = 1e-5
@@ -58,24 +62,60 @@ def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = N
     ValueError
         If a label is not ±1, a weight is not positive and finite, or ``lam`` is not.
     """
-    y = np.ascontiguousarray(y, dtype=np.float64)
+    y = _numbers("y", y)
     if y.ndim != 1 or y.size == 0 or not np.all(np.abs(y) == 1.0):
         found = np.unique(y)[:5].tolist() if y.size else "no labels"
         raise ValueError(
             f"y must be a non-empty vector of labels -1 and +1, got {found} "
             f"of shape {y.shape} instead"
         )
-    if not (np.isfinite(lam) and lam > 0):
-        raise ValueError(f"lam must be a positive finite number, got {lam} instead")
+    # With equal weights, C up to its limit makes lam this small.
+    lam = as_number("lam", lam, positive=True, least=SMALLEST / (4 * y.size), most=4 * LARGEST)
     if sample_weight is None:
-        return Problem(y, np.ones_like(y), float(lam))
-    weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
-    if weight.shape != y.shape or not (np.all(np.isfinite(weight)) and np.all(weight > 0)):
+        return Problem(y, np.ones_like(y), lam)
+    weight = _numbers("sample_weight", sample_weight)
+    least, most = weight.min(initial=np.inf), weight.max(initial=-np.inf)
+    if weight.shape != y.shape or not SMALLEST <= least <= most <= LARGEST:
         raise ValueError(
-            f"sample_weight must be {y.size} positive finite numbers, "
-            f"got shape {weight.shape}, minimum {weight.min(initial=np.inf)} instead"
+            f"sample_weight must be {y.size} positive finite numbers from {SMALLEST:g} to "
+            f"{LARGEST:g}, got shape {weight.shape}, from {least:g} to {most:g} instead"
         )
-    return Problem(y, weight / weight.mean(), float(lam))
+    return Problem(y, weight / weight.mean(), lam)
+
+
+def check_weights(name: str, weight: np.ndarray) -> None:
+    """Check that weights leave room for their sums and squares.
+
+    Raises
+    ------
+    ValueError
+        If a positive one is too small or too large.
+    """
+    positive = weight[weight > 0]
+    least, most = positive.min(initial=1.0), positive.max(initial=1.0)
+    if least < SMALLEST or most > LARGEST:
+        raise ValueError(
+            f"{name} must be zero or between {SMALLEST:g} and {LARGEST:g}, "
+            f"got {least if least < SMALLEST else most:g} instead"
+        )
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    """An array of float64.
+
+    Raises
+    ------
+    ValueError
+        If the values are no real numbers.
+    """
+    refuse_masked(name, values)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "biufO":
+            return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} must hold real numbers, got {shown(values)} instead")
 
 
 def hinge_loss(margins: np.ndarray, problem: Problem) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 
 from kpegasos.core.averaging import AVERAGES, LinearCombination, combination, suffix_start
 from kpegasos.core.draws import Sampling, check_sampling
-from kpegasos.utils.validation import as_integer
+from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
 #: Status codes that a loop returns.
 DONE, NEED_ROW, RESCALE = 0, 1, 2
@@ -121,12 +121,11 @@ def check_options(options: PegasosOptions, n_samples: int) -> PegasosOptions:
         raise ValueError(
             f"batch_size must be at most the number of examples, {n_samples}, got {k} instead"
         )
-    if options.average not in AVERAGES:
-        raise ValueError(f"average must be one of {AVERAGES}, got {options.average!r} instead")
-    return options._replace(
+    return PegasosOptions(
         batch_size=k,
         sampling=check_sampling(options.sampling),
-        projection=bool(options.projection),
+        projection=as_flag("projection", options.projection),
+        average=optional(as_choice, "average", options.average, choices=AVERAGES),
     )
 
 

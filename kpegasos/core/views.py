@@ -55,6 +55,7 @@ class CsrView(NamedTuple):
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
+    n_features: int
     members: np.ndarray
     squared_norms: np.ndarray
     intercept_scaling: float

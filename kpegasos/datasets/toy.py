@@ -8,9 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_circles, make_moons
-from sklearn.utils import check_random_state
+
+from kpegasos.utils.validation import as_generator, as_integer, as_number, shown
 
 Points = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+#: Points of a toy problem at the most: enough for toys, and few enough to be in memory.
+_MOST_POINTS = 10**8
+#: Coordinates up to this can be squared.
+_LARGEST = 1e100
+
+
+def _size(n_samples: Any) -> int:
+    return as_integer("n_samples", n_samples, least=1, most=_MOST_POINTS)
+
+
+def _width(noise: Any) -> float:
+    return as_number("noise", noise, least=0.0, most=_LARGEST)
 
 
 def _shuffled(X: NDArray[np.float64], y: NDArray[np.int64], noise: float, rng: Any) -> Points:
@@ -37,8 +52,14 @@ def make_xor(n_samples: int = 400, *, noise: float = 0.0, random_state: Any = No
         Coordinates of the points.
     y : ndarray of shape (n_samples,)
         Class 1 where the coordinates (without noise) differ in sign, else class 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is no number of its kind.
     """
-    rng = check_random_state(random_state)
+    n_samples, noise = _size(n_samples), _width(noise)
+    rng = as_generator(random_state)
     quadrant = np.arange(n_samples) % 4
     # Quadrants are visited so that the classes alternate and stay balanced for any n_samples.
     signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])[quadrant]
@@ -68,8 +89,15 @@ def make_spirals(
         Coordinates of the points.
     y : ndarray of shape (n_samples,)
         The arm, 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is no number of its kind.
     """
-    rng = check_random_state(random_state)
+    n_samples, noise = _size(n_samples), _width(noise)
+    turns = as_number("turns", turns, least=-_LARGEST, most=_LARGEST)
+    rng = as_generator(random_state)
     y = np.arange(n_samples) % 2
     # The square root spreads the points evenly along the arm, which grows longer with the radius.
     radius = np.sqrt(rng.uniform(size=n_samples))
@@ -112,11 +140,19 @@ def make_gaussian_noise(
     Raises
     ------
     ValueError
-        If ``noise`` is no fraction.
+        If a parameter is no number of its kind, or ``noise`` is no fraction.
     """
+    n_samples, n_features = _size(n_samples), as_integer("n_features", n_features, least=1)
+    if n_samples * n_features > _MOST_POINTS:
+        raise ValueError(
+            f"n_samples times n_features must be at most {_MOST_POINTS}, got {n_samples} times "
+            f"{n_features} instead"
+        )
+    separation = as_number("separation", separation, least=-_LARGEST, most=_LARGEST)
+    noise = as_number("noise", noise)
     if not 0 <= noise <= 1:
         raise ValueError(f"noise must be a fraction between 0 and 1, got {noise!r}")
-    rng = check_random_state(random_state)
+    rng = as_generator(random_state)
     y = np.arange(n_samples) % 2
     centres = (y - 0.5) * separation / np.sqrt(n_features)
     flipped = rng.choice(n_samples, size=round(noise * n_samples), replace=False)
@@ -164,11 +200,10 @@ def make_toy(
     Raises
     ------
     ValueError
-        If there is no problem of this name.
+        If there is no problem of this name, or a parameter is no number of its kind.
     """
-    if name not in _TOY:
-        raise ValueError(f"name must be one of {', '.join(map(repr, _TOY))}, got {name!r}")
+    if not isinstance(name, str) or name not in _TOY:
+        raise ValueError(f"name must be one of {', '.join(map(repr, _TOY))}, got {shown(name)}")
     make, default_noise = _TOY[name]
-    return make(
-        n_samples, noise=default_noise if noise is None else noise, random_state=random_state
-    )
+    width = default_noise if noise is None else _width(noise)
+    return make(_size(n_samples), noise=width, random_state=as_generator(random_state))

@@ -11,6 +11,7 @@ problems there are is left to `OneVsOneMixin`, rows and model to the estimators.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,10 +20,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
+from kpegasos.core.draws import MOST_DRAWS
+from kpegasos.core.problem import LARGEST, SMALLEST
 from kpegasos.core.state import State
-from kpegasos.estimators._one_vs_one import SMALLEST, Pair
+from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._sklearn_compat import (
     CallbackObserver,
@@ -39,11 +42,19 @@ from kpegasos.estimators.progress import progress_bar
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import canonical_rows, draw_seed
+from kpegasos.utils.validation import (
+    LARGEST_SCALING,
+    canonical_rows,
+    draw_seed,
+    refuse_masked,
+    refuse_times,
+    sorted_labels,
+    told_of,
+)
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 #: Far enough from the ends of float64 for squares and reciprocals.
-MODERATE = Interval(Real, SMALLEST, 1 / SMALLEST, closed="both")
+MODERATE = Interval(Real, SMALLEST, LARGEST, closed="both")
 
 #: Private attributes that belong to a model, as those that end in ``_`` do.
 _PRIVATE_OF_MODEL = {"_kernel", "_online", "_states", "_states_digest"}
@@ -58,9 +69,9 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         "C": [MODERATE],
         "lam": [MODERATE, None],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, 1e50, closed="right")],
-        "epochs": [POSITIVE],
-        "n_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "intercept_scaling": [Interval(Real, 0, LARGEST_SCALING, closed="right")],
+        "epochs": [Interval(Real, 0, MOST_DRAWS, closed="right")],
+        "n_steps": [Interval(Integral, 1, MOST_DRAWS, closed="both"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "sampling": [StrOptions({"permutation", "uniform"})],
         "projection": ["boolean"],
@@ -72,10 +83,14 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "warm_start": ["boolean"],
         "verbose": ["boolean"],
-        "random_state": ["random_state"],
+        "random_state": [
+            Interval(Integral, 0, 2**32 - 1, closed="both"),
+            np.random.RandomState,
+            None,
+        ],
     }
 
     warm_start: bool
@@ -260,18 +275,35 @@ def validated_rows(
     reset : bool
     accept_sparse : bool, default=True
     """
-    checked = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr" if accept_sparse else False,
-        dtype=[np.float64, np.float32],
-        order="C",
-        reset=reset,
-    )
+    refuse_masked("X", X)
+    refuse_masked("y", y)
+    refuse_times("X", X)
+    kinds: dict[str, Any] = {
+        "accept_sparse": "csr" if accept_sparse else False,
+        "dtype": [np.float64, np.float32],
+        "order": "C",
+    }
+    try:
+        checked = validate_data(estimator, X, y, reset=reset, **kinds)
+    except (TypeError, ValueError) as error:
+        raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
+    if y is not None and y.dtype.kind == "O":
+        sorted_labels("y", y)
     X = canonical_rows(X)
     return X if y is None else (X, y)
+
+
+def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
+    """An error that names X or y, where scikit-learn's or NumPy's does not."""
+    text = str(error)
+    if "feature names" in text or (re.search(r"\b[Xy]\b", text) and "\n" not in text):
+        return error
+    try:
+        check_array(X, **kinds)
+    except (TypeError, ValueError):
+        return told_of(error, "X must be a matrix of real numbers")
+    return told_of(error, "y must be a vector of class labels, one for each row of X")
 
 
 def _some_weight(sample_weight: Any, X: Any) -> np.ndarray:

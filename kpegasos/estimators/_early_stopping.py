@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 
 from kpegasos.estimators._sklearn_compat import CheckpointObserver, Model
+from kpegasos.utils.validation import as_integer
 
 
 def draw_aside(y: np.ndarray, weight: np.ndarray, fraction: float, random_state: Any) -> np.ndarray:
@@ -68,7 +68,7 @@ class EarlyStopping(CheckpointObserver):
     def __init__(self, estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
         self._estimator = estimator
         self._data = X, y, weight
-        self._patience = index(estimator.n_iter_no_change)
+        self._patience = as_integer("n_iter_no_change", estimator.n_iter_no_change, least=1)
         self.scores: list[float] = []
 
     def on_checkpoint(self, model: Model) -> bool:

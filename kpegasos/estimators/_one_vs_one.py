@@ -14,11 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.problem import Problem, make_problem
+from kpegasos.core.problem import LARGEST, SMALLEST, Problem, check_weights, make_problem
 from kpegasos.estimators._sklearn_compat import one_vs_rest_values, weights_by_class
-
-#: Weights and lam lie between this and its reciprocal, far from where squares overflow.
-SMALLEST = 1e-100
 
 
 class Pair(NamedTuple):
@@ -96,10 +93,10 @@ def _lam_of_c(C: float, total: float, n_samples: int) -> float:
         return 1.0
     mean = C * (total / n_samples)
     # Twice, as the mean of equal weights may be rounded.
-    if not SMALLEST / 2 <= mean <= 2 / SMALLEST:
+    if not SMALLEST / 2 <= mean <= 2 * LARGEST:
         raise ValueError(
             f"C times the mean of sample_weight (times class_weight) must be between {SMALLEST:g} "
-            f"and {1 / SMALLEST:g}, got {mean:g} instead"
+            f"and {LARGEST:g}, got {mean:g} instead"
         )
     return 1.0 / (C * total)
 
@@ -140,13 +137,7 @@ def check_weight_range(weight: np.ndarray) -> None:
     ValueError
         If a positive one is too small or too large.
     """
-    positive = weight[weight > 0]
-    if positive.size and not (positive.min() >= SMALLEST and positive.max() <= 1 / SMALLEST):
-        wrong = positive.min() if positive.min() < SMALLEST else positive.max()
-        raise ValueError(
-            f"sample_weight (times class_weight) must be zero or between {SMALLEST:g} and "
-            f"{1 / SMALLEST:g}, got {wrong:g} instead"
-        )
+    check_weights("sample_weight (times class_weight)", weight)
 
 
 def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:

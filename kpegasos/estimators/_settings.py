@@ -7,10 +7,20 @@ scikit-learn admits every kind of number. Beyond this module there are ``int``, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import index
 from typing import Any
 
+from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
+from kpegasos.core.problem import LARGEST, SMALLEST
 from kpegasos.core.state import PegasosOptions
+from kpegasos.utils.validation import (
+    LARGEST_SCALING,
+    as_choice,
+    as_flag,
+    as_integer,
+    as_number,
+    optional,
+)
 
 
 @dataclass(frozen=True)
@@ -45,31 +55,43 @@ class Settings:
 
 
 def settings_of(estimator: Any) -> Settings:
-    """Plain parameters of an estimator whose parameters have been validated."""
-    sampling = str(estimator.sampling)
-    if sampling == "block":  # its name before
-        sampling = "contiguous"
+    """Plain parameters of an estimator.
+
+    They are checked here too: scikit-learn does not, inside another estimator's ``fit``.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, what was expected and what came.
+    """
+    given = estimator.get_params(deep=False)
+
+    def of(check: Any, name: str, **limits: Any) -> Any:
+        return check(name, given[name], **limits)
+
+    def of_optional(check: Any, name: str, **limits: Any) -> Any:
+        return optional(check, name, given[name], **limits)
+
+    sampling = of(as_choice, "sampling", choices=(*SAMPLINGS, "block"))
     options = PegasosOptions(
-        batch_size=index(estimator.batch_size),
-        sampling=sampling,
-        projection=bool(estimator.projection),
-        average=None if estimator.average is None else str(estimator.average),
+        batch_size=of(as_integer, "batch_size", least=1),
+        sampling="contiguous" if sampling == "block" else sampling,  # its name before
+        projection=of(as_flag, "projection"),
+        average=of_optional(as_choice, "average", choices=AVERAGES),
     )
-    tol = _float_or_none(estimator.tol)
+    scaling = of(as_number, "intercept_scaling", positive=True, most=LARGEST_SCALING)
+    polish = of(as_flag, "polish")
+    tol = of_optional(as_number, "tol", positive=True)
     return Settings(
         options=options,
-        C=float(estimator.C),
-        lam=_float_or_none(estimator.lam),
-        intercept_scaling=float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0,
-        n_steps=None if estimator.n_steps is None else index(estimator.n_steps),
-        epochs=float(estimator.epochs),
-        checkpoints=estimator.checkpoints,
-        polish=bool(estimator.polish),
-        tol=1e-2 if estimator.polish and tol is None else tol,
-        max_time=_float_or_none(estimator.max_time),
-        n_jobs=None if estimator.n_jobs is None else index(estimator.n_jobs),
+        C=of(as_number, "C", least=SMALLEST, most=LARGEST),
+        lam=of_optional(as_number, "lam", least=SMALLEST, most=LARGEST),
+        intercept_scaling=scaling if of(as_flag, "fit_intercept") else 0.0,
+        n_steps=of_optional(as_integer, "n_steps", least=1, most=MOST_DRAWS),
+        epochs=of(as_number, "epochs", positive=True, most=MOST_DRAWS),
+        checkpoints=given["checkpoints"],
+        polish=polish,
+        tol=1e-2 if polish and tol is None else tol,
+        max_time=of_optional(as_number, "max_time", positive=True),
+        n_jobs=of_optional(as_integer, "n_jobs"),
     )
-
-
-def _float_or_none(value: Any) -> float | None:
-    return None if value is None else float(value)

@@ -8,14 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
+from numbers import Number, Real
+from operator import index
 from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
+
+from kpegasos.core.problem import LARGEST, SMALLEST, check_weights
+from kpegasos.utils.validation import (
+    as_number,
+    is_number,
+    refuse_masked,
+    refuse_times,
+    shown,
+    told_of,
+)
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -43,20 +56,43 @@ __all__ = [
     "weights_by_class",
 ]
 
+
+class Interval(_Interval):
+    """Numbers of an interval, as the float or int that they become; truth values are none."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether a value is a number of the interval, whatever its type and size."""
+        if not is_number(val, self.type):
+            return False
+        try:
+            return bool(super().is_satisfied_by(float(val) if self.type is Real else index(val)))
+        except OverflowError:  # beyond every float
+            return False
+
+
 #: A call makes the fitted attributes of the model as it stands.
 Model = Callable[[], dict[str, Any]]
 
 
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
+    refuse_masked("sample_weight", sample_weight)
+    refuse_times("sample_weight", sample_weight)
+    if isinstance(sample_weight, Number):
+        sample_weight = as_number("sample_weight", sample_weight)
     # Later scikit-learn refuses weights that are all zero, as those of a chunk may be.
     known = signature(_check_sample_weight).parameters
     zeros = {"allow_all_zero_weights": True} if "allow_all_zero_weights" in known else {}
-    weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64, **zeros)
+    weight: np.ndarray
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **zeros)
+    except (TypeError, ValueError) as error:
+        raise told_of(error, "sample_weight must be a number for each row of X") from None
     if weight.min(initial=0.0) < 0:
         raise ValueError(
             f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"
         )
+    check_weights("sample_weight", weight)
     return weight
 
 
@@ -65,6 +101,17 @@ def weights_by_class(
 ) -> np.ndarray:
     """Weight of each class; "balanced" takes heed of the examples' weights."""
     by_class: np.ndarray
+    if isinstance(class_weight, dict):
+        class_weight = {
+            label: as_number(
+                f"class_weight of {shown(label)}",
+                value,
+                positive=True,
+                least=SMALLEST,
+                most=LARGEST,
+            )
+            for label, value in class_weight.items()
+        }
     if class_weight != "balanced" or sample_weight is None:
         by_class = compute_class_weight(class_weight, classes=classes, y=y)
     elif "sample_weight" in signature(compute_class_weight).parameters:

@@ -8,6 +8,7 @@ may share their code and differ in what they close over, and an object may have 
 from __future__ import annotations
 
 import copy
+from numbers import Real
 from typing import Any
 
 import joblib
@@ -40,8 +41,13 @@ def problem_digest(parameters: dict[str, Any], data: list[Any], kernel: Any = No
     named = {k: v for k, v in parameters.items() if k not in _PARAMETERS_NOT_IN_DIGEST}
     if "kernel" in named:
         named["kernel"] = _name_of_kernel(named["kernel"])
-    text = sorted((name, repr(value)) for name, value in named.items())
+    text = sorted((name, repr(_plain(value))) for name, value in named.items())
     return str(joblib.hash([*data, text, _values(kernel, data[0])]))
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's: 2 and np.float32(2) are the same."""
+    return float(value) if isinstance(value, Real | np.bool_) else value
 
 
 def _name_of_kernel(kernel: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +27,16 @@ from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, sca
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils.validation import check_gram, check_magnitude
+from kpegasos.utils.validation import (
+    as_integer,
+    as_number,
+    check_gram,
+    check_magnitude,
+    finite_decisions,
+)
+
+#: Of polynomials: LIBSVM's, far beyond any use.
+LARGEST_DEGREE = 2**31 - 1
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
@@ -164,7 +172,7 @@ object, default="rbf"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePegasos._parameter_constraints,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, HasMethods(["block", "diag"])],
-        "degree": [Interval(Integral, 0, None, closed="left")],
+        "degree": [Interval(Integral, 0, LARGEST_DEGREE, closed="both")],
         "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "cache": [StrOptions({"auto", "precomputed", "cached", "streamed"})],
@@ -251,7 +259,7 @@ object, default="rbf"
             X,
             pairs,
             cache=self.cache,
-            cache_mb=float(self.cache_mb),
+            cache_mb=as_number("cache_mb", self.cache_mb, positive=True),
             batch_size=settings.options.batch_size,
             intercept_scaling=settings.intercept_scaling,
             n_jobs=settings.n_jobs,
@@ -265,7 +273,10 @@ object, default="rbf"
         # A linear kernel has no gamma, and "scale" is a pass over X.
         gamma = scale_gamma(self.gamma, X) if self.kernel != "linear" else 1.0
         return make_kernel(
-            self.kernel, gamma=gamma, degree=index(self.degree), coef0=float(self.coef0)
+            self.kernel,
+            gamma=gamma,
+            degree=as_integer("degree", self.degree, least=0, most=LARGEST_DEGREE),
+            coef0=as_number("coef0", self.coef0),
         )
 
     def _train(
@@ -306,7 +317,7 @@ object, default="rbf"
                 self._kernel, X, self.support_vectors_, coefs, n_support=n_support
             )
         decisions += self.intercept_
-        return decisions
+        return finite_decisions(decisions)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -24,7 +24,7 @@ from kpegasos.estimators._training import FitPlan
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.result import Result
-from kpegasos.utils.validation import check_magnitude
+from kpegasos.utils.validation import as_number, check_magnitude, finite_decisions
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
@@ -220,7 +220,8 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
             return weight, []
         if self.warm_start:
             raise ValueError("early_stopping must be False with warm_start=True, got True instead")
-        aside = draw_aside(y, weight, float(self.validation_fraction), self.random_state)
+        fraction = as_number("validation_fraction", self.validation_fraction, positive=True)
+        aside = draw_aside(y, weight, fraction, self.random_state)
         observer = EarlyStopping(self, X[aside], y[aside], weight[aside])
         # Examples of no weight take no part, and keep their place in alpha_ and support_.
         weight = weight.copy()
@@ -248,7 +249,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
 
     def _decide(self, X: Any) -> np.ndarray:
         vectors = np.vstack([self.coef_.T, np.zeros(len(self.coef_))])
-        return FeatureRows(X).margins(vectors) + self.intercept_
+        return finite_decisions(FeatureRows(X).margins(vectors) + self.intercept_)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

@@ -131,7 +131,9 @@ class InnerProductKernel:
         height = max(1, tuning.MAP_BYTES // max(1, products.itemsize * products.shape[1]))
         for top in range(0, products.shape[0], height):
             tile = slice(top, top + height)
-            self.from_inner_products(products[tile], norms_a[tile], norms_b)
+            # What overflows is found: here, or for a definite kernel on its diagonal.
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.from_inner_products(products[tile], norms_a[tile], norms_b)
             if not self._is_finite():
                 check_finite(products[tile])
 
@@ -162,7 +164,8 @@ class InnerProductKernel:
         if not self.translation_invariant:
             return 0.0
         products = np.array([[0.0, -2.0 * eps * largest_squared_norm]])
-        self.from_inner_products(products, np.zeros((1, 1)), np.zeros(2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.from_inner_products(products, np.zeros((1, 1)), np.zeros(2))
         return float(abs(products[0, 0] - products[0, 1]))
 
 

@@ -13,6 +13,7 @@ from kpegasos.kernels.gemm import PackedMatrix
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.kernels.points import KernelPoints
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import checked, require_shape
 from kpegasos.utils.compiled import compiled
 
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
@@ -23,6 +24,14 @@ FEW_OUTPUTS = 8
 _GATHERED = 64 * tuning.MEBIBYTE
 
 
+def _check_products(values: np.ndarray, coefs: np.ndarray, result: np.ndarray) -> None:
+    if not values.shape[1]:
+        raise ValueError("values must have at least one column, got none")
+    require_shape("coefs", coefs, (coefs.shape[0], values.shape[1]))
+    require_shape("result", result, (values.shape[0], coefs.shape[0]))
+
+
+@checked(_check_products)
 @compiled()
 def _add_products(values: np.ndarray, coefs: np.ndarray, result: np.ndarray) -> None:
     """``result += values @ coefs.T``: each sum in the same order, however many rows there are."""

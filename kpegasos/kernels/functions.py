@@ -6,9 +6,8 @@ kernel values, and leave the products to `kpegasos.kernels.base`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
-from numbers import Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from kpegasos.kernels.base import (
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
+from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
 
 __all__ = [
     "KERNELS",
@@ -40,6 +40,17 @@ __all__ = [
     "make_kernel",
     "scale_gamma",
 ]
+
+
+class _Numbers:
+    """Parameters of a kernel as Python's finite numbers: NumPy's would round or wrap round."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            number = as_number(field.name, value)
+            whole = is_number(value, Integral)
+            object.__setattr__(self, field.name, as_integer(field.name, value) if whole else number)
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Linear(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(InnerProductKernel):
+class Polynomial(_Numbers, InnerProductKernel):
     """``(gamma <a, b> + coef0)^degree``."""
 
     gamma: float = 1.0
@@ -99,7 +110,7 @@ class Polynomial(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class RBF(InnerProductKernel):
+class RBF(_Numbers, InnerProductKernel):
     """``exp(-gamma ‖a − b‖²)``."""
 
     gamma: float = 1.0
@@ -132,7 +143,7 @@ class RBF(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Sigmoid(InnerProductKernel):
+class Sigmoid(_Numbers, InnerProductKernel):
     """``tanh(gamma <a, b> + coef0)``: not positive semi-definite, so no gap is certified."""
 
     gamma: float = 1.0
@@ -153,7 +164,7 @@ class Sigmoid(InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Laplacian:
+class Laplacian(_Numbers):
     """``exp(-gamma ‖a − b‖₁)``."""
 
     gamma: float = 1.0
@@ -165,7 +176,8 @@ class Laplacian:
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
-        return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
 
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""
@@ -186,20 +198,22 @@ KERNELS: dict[str, type] = {
 PARAMETERS = sorted({field.name for kind in KERNELS.values() for field in fields(kind)})
 
 
-def _check_parameter(name: str, value: Any) -> None:
-    """Check a parameter of a named kernel.
+def _checked_parameter(name: str, value: Any) -> float:
+    """A parameter of a named kernel as Python's number.
 
     Raises
     ------
     ValueError
         If it is not a finite number, or ``gamma`` not positive or ``degree`` negative.
     """
-    finite = isinstance(value, Real) and math.isfinite(value)
-    expected = {"gamma": "positive finite", "degree": "non-negative finite"}.get(name, "finite")
-    if finite and (value > 0 or (value == 0 and name != "gamma") or expected == "finite"):
-        return
-    hint = "; resolve it by scale_gamma(gamma, X)" if value in ("scale", "auto") else ""
-    raise ValueError(f"{name} must be a {expected} number, got {value!r} instead{hint}")
+    if name == "gamma" and isinstance(value, str) and value in ("scale", "auto"):
+        raise ValueError(
+            f"gamma must be a positive finite number, got {value!r} instead; "
+            f"resolve it by scale_gamma(gamma, X)"
+        )
+    least = 0.0 if name == "degree" else None
+    number = as_number(name, value, positive=name == "gamma", least=least)
+    return int(number) if name == "degree" and number.is_integer() else number
 
 
 def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
@@ -234,14 +248,15 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
         )
     if parameters and (isinstance(kernel, Kernel) or callable(kernel)):
         raise TypeError(
-            f"kernel must be a name to take parameters, got {kernel!r} with {sorted(parameters)}"
+            f"kernel must be a name to take parameters, got {shown(kernel)} with "
+            f"{sorted(parameters)}"
         )
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         return CallableKernel(kernel)
     raise ValueError(
-        f"kernel must be a name, a callable or a kernel object, got {kernel!r} instead"
+        f"kernel must be a name, a callable or a kernel object, got {shown(kernel)} instead"
     )
 
 
@@ -249,16 +264,14 @@ def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
     if name not in KERNELS:
         raise ValueError(
             f"kernel must be one of {sorted(KERNELS)}, 'precomputed', a callable or a kernel "
-            f"object, got {name!r} instead"
+            f"object, got {shown(name)} instead"
         )
     unknown = sorted(set(parameters) - set(PARAMETERS))
     if unknown:
         raise TypeError(f"kernel parameters must be among {PARAMETERS}, got {unknown[0]!r} instead")
     accepted = {field.name for field in fields(KERNELS[name])}
     chosen = {key: value for key, value in parameters.items() if key in accepted}
-    for key, value in chosen.items():
-        _check_parameter(key, value)
-    made: Kernel = KERNELS[name](**chosen)
+    made: Kernel = KERNELS[name](**{k: _checked_parameter(k, v) for k, v in chosen.items()})
     return made
 
 
@@ -283,8 +296,8 @@ def _sparse_variance(X: Any) -> float:
 def scale_gamma(gamma: str | float, X: Any) -> float:
     """Resolve ``"scale"`` to ``1 / (n_features · X.var())``, ``"auto"`` to ``1 / n_features``."""
     if isinstance(gamma, str):
-        if gamma == "auto":
+        if as_choice("gamma", gamma, ("scale", "auto")) == "auto":
             return 1.0 / X.shape[1]
         variance = _sparse_variance(X) if sparse.issparse(X) else _variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-    return float(gamma)
+    return as_number("gamma", gamma, positive=True)

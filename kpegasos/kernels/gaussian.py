@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kpegasos.utils.boundary import checked, require_shape
 from kpegasos.utils.compiled import compiled
 
 _LOG2_E = np.float32(1.44269504)
@@ -13,6 +14,14 @@ _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _LOWEST = np.float32(-87.0)
 
 
+def _check(
+    products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: np.float32
+) -> None:
+    require_shape("norms_a", norms_a, products.shape[:1])
+    require_shape("norms_b", norms_b, products.shape[1:])
+
+
+@checked(_check)
 @compiled(fastmath={"contract"})
 def gaussian(
     products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: np.float32

@@ -23,6 +23,7 @@ from numba import config, types
 from numba.extending import intrinsic
 
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import require_range, require_shape
 from kpegasos.utils.compiled import compiled
 
 
@@ -216,7 +217,23 @@ def multiply(
     first, last : int
         The range.
     out : ndarray of shape (n_rows, last - first)
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together: the tile reads by address.
     """
+    strips, n_features, height = left.shape
+    require_shape("left", left, (strips, panels.shape[1], _ROWS))
+    require_shape("panels", panels, (panels.shape[0], n_features, panel_width(left.dtype)))
+    if panels.dtype != left.dtype or not (left.flags.c_contiguous and panels.flags.c_contiguous):
+        raise ValueError(
+            f"left and panels must be contiguous and of one dtype, got {left.dtype} and "
+            f"{panels.dtype} instead"
+        )
+    require_range("n_rows", 0, n_rows, strips * height)
+    require_range("first and last", first, last, panels.shape[0] * panels.shape[2])
+    require_shape("out", out, (n_rows, last - first))
     chosen = _multiply_numpy if IMPLEMENTATION == "numpy" else _multiply_compiled
     chosen(left, panels, n_rows, first, last, out)
 
@@ -242,6 +259,19 @@ def _fill(strips: np.ndarray, first: int, rows: np.ndarray) -> None:
         r += together
 
 
+def _require_rows(rows: np.ndarray, n_features: int, dtype: np.dtype) -> None:
+    if rows.ndim != 2 or rows.shape[1] != n_features or rows.dtype != dtype:
+        raise ValueError(
+            f"rows must be {dtype} with {n_features} features, got {rows.dtype} of shape "
+            f"{rows.shape} instead"
+        )
+
+
+def panel_width(dtype: np.dtype) -> int:
+    """Examples of a panel: as many as lie side by side in a tile's vectors."""
+    return _VECTORS * _BYTES // np.dtype(dtype).itemsize
+
+
 class PackedMatrix:
     """Rows packed for inner products with blocks of other rows; more can be added.
 
@@ -255,7 +285,7 @@ class PackedMatrix:
     """
 
     def __init__(self, n_features: int, dtype: np.dtype, capacity: int = 0) -> None:
-        self.width = _VECTORS * _BYTES // np.dtype(dtype).itemsize
+        self.width = panel_width(dtype)
         self.n_rows = 0
         self._panels = self._zeros(capacity, n_features, dtype)
 
@@ -265,6 +295,7 @@ class PackedMatrix:
     def append(self, rows: np.ndarray) -> None:
         """Add rows of shape (n_rows, n_features) behind the others."""
         panels, total = self._panels, self.n_rows + rows.shape[0]
+        _require_rows(rows, panels.shape[1], panels.dtype)
         if total > panels.shape[0] * self.width:
             self._panels = self._zeros(max(total, 2 * self.n_rows), panels.shape[1], panels.dtype)
             self._panels[: panels.shape[0]] = panels
@@ -273,6 +304,7 @@ class PackedMatrix:
 
     def products(self, rows: np.ndarray) -> PackedProducts:
         """Products with other rows of shape (n_rows, n_features)."""
+        _require_rows(rows, self._panels.shape[1], self._panels.dtype)
         strips = np.zeros((-(-rows.shape[0] // _ROWS), rows.shape[1], _ROWS), dtype=rows.dtype)
         _fill(strips, 0, rows)
         return PackedProducts(strips, rows.shape[0], self._panels)

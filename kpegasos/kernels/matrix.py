@@ -14,6 +14,8 @@ import numpy as np
 from kpegasos.kernels.base import Kernel
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.kernels.points import KernelPoints
+from kpegasos.utils.boundary import as_indices, require_range, require_shape
+from kpegasos.utils.validation import as_integer, canonical_rows, optional, shown
 
 
 class KernelValues(Protocol):
@@ -60,6 +62,21 @@ class KernelValues(Protocol):
     def pack_subset(self) -> PackedSubset:
         """An empty subset to compute values against; only where `can_pack`."""
         ...
+
+
+def check_kernel_values(values: Any) -> None:
+    """Check that an object is a source of kernel values.
+
+    Raises
+    ------
+    ValueError
+        If it lacks a method of `KernelValues`.
+    """
+    methods = ("kernel", "n_samples", "write_rows", "block")
+    if isinstance(values, type) or not all(hasattr(values, name) for name in methods):
+        raise ValueError(
+            f"values must be kernel values, such as a KernelMatrix, got {shown(values)} instead"
+        )
 
 
 class PackedSubset:
@@ -123,7 +140,8 @@ class KernelMatrix:
     Raises
     ------
     ValueError
-        If the values overflow the dtype of X, or float64 rounds them too much.
+        If the values overflow the dtype of X, or float64 rounds them too much; if a parameter is of
+        another kind.
     """
 
     def __init__(
@@ -134,6 +152,12 @@ class KernelMatrix:
         *,
         threads: int | None = None,
     ) -> None:
+        if isinstance(kernel, type) or not isinstance(kernel, Kernel):
+            raise ValueError(f"kernel must be a kernel object, got {shown(kernel)} instead")
+        X = canonical_rows(X)
+        if members is not None:
+            members = as_indices("members", members, X.shape[0])
+        threads = optional(as_integer, "threads", threads, least=1)
         self.kernel = kernel
         self.points = KernelPoints(kernel, X, members, threads=threads)
 
@@ -181,8 +205,15 @@ class KernelMatrix:
         -------
         int
             How many kernel values were computed.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit together.
         """
         last = self.n_samples if last is None else last
+        require_range("first and last", first, last, self.n_samples)
+        require_shape("out", out, (members.size, last - first))
         self.points.write(self.points.own(members), out, first, last)
         return int(members.size * (last - first))
 

@@ -9,6 +9,7 @@ import numpy as np
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.gemm import PackedMatrix, PackedProducts
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import require_range, require_shape
 from kpegasos.utils.threads import available_threads, parallel_for, threads_for
 
 
@@ -71,6 +72,7 @@ class PackedKernel:
 
     def append(self, rows: np.ndarray, squared_norms: np.ndarray) -> None:
         """Add examples behind the others."""
+        require_shape("squared_norms", squared_norms, rows.shape[:1])
         self._matrix.append(rows)
         self._norms = np.concatenate((self._norms, squared_norms.astype(rows.dtype, copy=False)))
 
@@ -91,8 +93,16 @@ class PackedKernel:
         out : ndarray of shape (n_rows, last - first), float32 or float64
         first, last : int
             The range, by default all examples.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit together.
         """
         last = self.n_samples if last is None else last
+        require_range("first and last", first, last, self.n_samples)
+        require_shape("squared_norms", squared_norms, rows.shape[:1])
+        require_shape("out", out, (rows.shape[0], last - first))
         if last == first or rows.shape[0] == 0:
             return
         products = self._matrix.products(rows)

@@ -77,7 +77,9 @@ class KernelPoints:
         self._packed: PackedKernel | None = None
         self._lock = Lock()
         self._prepare(self.dtype, diagonal)
-        if isinstance(kernel, InnerProductKernel) and self._rounding(kernel) > MOST_ROUNDING:
+        if isinstance(kernel, InnerProductKernel) and (
+            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self.dtype)
+        ):
             self._prepare(np.dtype(np.float64), diagonal)
             if self._rounding(kernel) > MOST_ROUNDING:
                 radius = float(self.squared_norms.max()) ** 0.5
@@ -101,7 +103,8 @@ class KernelPoints:
         self._shift = None
         if getattr(self.kernel, "translation_invariant", False) and not self.is_sparse:
             # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
-            self._shift = self.X.mean(axis=0, dtype=np.float64).astype(work_dtype)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._shift = self.X.mean(axis=0, dtype=np.float64).astype(work_dtype)
         diagonals, norms = [np.empty(0)], [np.empty(0)]
         with np.errstate(over="ignore", invalid="ignore"):
             for top in range(0, self.n_points, tuning.FEATURE_ROWS):
@@ -238,3 +241,10 @@ class KernelPoints:
                     packed.append(*self.own(slice(top, top + tuning.FEATURE_ROWS)))
                 self._packed = packed
         return self._packed
+
+
+def _fit(kernel: InnerProductKernel, dtype: np.dtype) -> bool:
+    """Whether a dtype has the parameters of a kernel: infinity times zero is no kernel value."""
+    largest = float(np.finfo(dtype).max)
+    parameters = (getattr(kernel, name, None) for name in ("gamma", "coef0"))
+    return all(abs(value) <= largest for value in parameters if isinstance(value, float))

@@ -9,22 +9,22 @@ sorted by class must be shuffled where they lie.
 
 from __future__ import annotations
 
+import math
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from inspect import signature
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.draws import IndexStream
+from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._online import OnlineClassifier, unique_classes
 from kpegasos.estimators._sklearn_compat import validate_parameters
 from kpegasos.large.totals import Totals, add_totals, pair_lams, totals_of
-from kpegasos.utils.validation import as_integer
+from kpegasos.utils.validation import as_integer, as_number, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
@@ -286,10 +286,14 @@ def _classes_of(totals: Totals, classes: Any) -> np.ndarray:
 
 
 def _whole_epochs(epochs: Any) -> int:
-    is_number = isinstance(epochs, Real) and not isinstance(epochs, np.timedelta64)
-    if not is_number or float(epochs) < 1 or not float(epochs).is_integer():
-        raise ValueError(f"epochs must be a positive whole number for chunks, got {epochs!r}")
-    return int(float(epochs))
+    number = math.nan
+    with suppress(ValueError):
+        number = as_number("epochs", epochs, least=1, most=MOST_DRAWS)
+    if not number.is_integer():
+        raise ValueError(
+            f"epochs must be a positive whole number for chunks, got {shown(epochs)} instead"
+        )
+    return int(number)
 
 
 def _survey(chunks: Chunks) -> tuple[Totals, int]:

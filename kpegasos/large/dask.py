@@ -33,9 +33,10 @@ from kpegasos.core.state import State
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._base import validated_rows
 from kpegasos.estimators._online import Chunk, OnlineClassifier
+from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.large.chunks import check_estimator
 from kpegasos.large.totals import Totals, add_totals, pair_lams, totals_of
-from kpegasos.utils.validation import as_integer
+from kpegasos.utils.validation import as_integer, optional
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
 _ROUNDS_AN_EPOCH = 4
@@ -137,8 +138,8 @@ def fit_dask(
     except ImportError as error:
         raise ImportError("fit_dask needs dask and distributed: install kpegasos[dask]") from error
     check_estimator(estimator)
-    if rounds is not None:
-        rounds = as_integer("rounds", rounds, least=1)
+    settings = settings_of(estimator)
+    rounds = optional(as_integer, "rounds", rounds, least=1)
     if client is None:
         try:
             client = distributed.get_client()
@@ -153,8 +154,8 @@ def fit_dask(
     by_partition = client.gather(client.compute([dask.delayed(totals_of)(*t) for t in targets]))
     totals = add_totals(by_partition)
     sizes = _sizes(totals.classes, by_partition)
-    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * estimator.epochs) if rounds is None else rounds
-    n_steps = _steps_of_a_round(estimator, sizes, n_rounds)
+    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
+    n_steps = _steps_of_a_round(settings, sizes, n_rounds)
     online = OnlineClassifier.new(estimator, totals.classes, lams=pair_lams(estimator, totals))
 
     model = clone(estimator)
@@ -204,9 +205,9 @@ def _sizes(classes: np.ndarray, by_partition: Sequence[Totals]) -> np.ndarray:
     return np.array([counts[i] + counts[j] for i, j in pairs])
 
 
-def _steps_of_a_round(estimator: LinearPegasosSVC, sizes: np.ndarray, n_rounds: int) -> list[int]:
+def _steps_of_a_round(settings: Settings, sizes: np.ndarray, n_rounds: int) -> list[int]:
     """Steps of each pair on any partition, with which all rounds make the estimator's epochs."""
-    draws = float(estimator.epochs) / (n_rounds * int(estimator.batch_size))
+    draws = settings.epochs / (n_rounds * settings.options.batch_size)
     return [math.ceil(draws * size.sum() / np.count_nonzero(size)) for size in sizes]
 
 

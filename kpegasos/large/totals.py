@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._one_vs_one import check_weight_range, class_weights
 from kpegasos.estimators._online import are_numbers
+from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import checked_weight
 
 
@@ -86,9 +87,10 @@ def pair_lams(estimator: LinearPegasosSVC, totals: Totals) -> np.ndarray:
             estimator.class_weight, totals.classes, totals.classes
         )
     check_weight_range(weights / totals.counts)
+    settings = settings_of(estimator)
     lams = []
     for i, j in combinations(range(totals.classes.size), 2):
         weight, count = weights[i] + weights[j], totals.counts[i] + totals.counts[j]
-        lam = estimator.lam if estimator.lam is not None else 1.0 / (estimator.C * weight)
+        lam = settings.lam if settings.lam is not None else 1.0 / (settings.C * weight)
         lams.append(lam * weight / count)
     return np.array(lams)

@@ -2,7 +2,8 @@
 
 Lives here: displays, made from a fitted estimator or from stored numbers; ``plot`` draws on the
 axes that it is given and keeps the artists in attributes that end in ``_``.
-May import: `kpegasos.solvers.history`, `kpegasos.theory`, scikit-learn and matplotlib.
+May import: `kpegasos.solvers.history`, `kpegasos.utils.validation`, `kpegasos.theory`, scikit-learn
+and matplotlib.
 Confusion matrices are scikit-learn's own `sklearn.metrics.ConfusionMatrixDisplay`.
 """
 

@@ -14,12 +14,14 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from kpegasos.plotting import checks
 from kpegasos.plotting.columns import VALUES
 from kpegasos.plotting.convergence import ConvergenceDisplay
 from kpegasos.plotting.fitted import two_classes
 from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import panels_or_new
 from kpegasos.solvers.history import History
+from kpegasos.utils.validation import as_integer, as_number, shown
 
 _WRITERS: dict[str, Callable[[int], PillowWriter | HTMLWriter]] = {
     ".gif": lambda fps: PillowWriter(fps=fps),
@@ -97,13 +99,13 @@ class TrainingAnimation:
         y: ArrayLike,
         alpha: ArrayLike,
     ) -> None:
-        self.xx = np.asarray(xx, dtype=float)
-        self.yy = np.asarray(yy, dtype=float)
-        self.values = np.asarray(values, dtype=float)
-        columns = ("iteration", *VALUES)
-        self.history = {name: np.asarray(history[name], dtype=float) for name in columns}
-        self.X = np.asarray(X, dtype=float)
-        self.y = np.asarray(y)
+        self.xx = checks.finite("xx", xx, ndim=1)
+        self.yy = checks.finite("yy", yy, ndim=1)
+        self.values = checks.finite("values", values, ndim=3)
+        self.history = _columns(history)
+        self.X = checks.points("X", X)
+        self.y = checks.labels("y", y)
+        checks.numbers("alpha", alpha, ndim=2)
         self.alpha = np.asarray(alpha)
         two_classes(self.y)
         _check_shapes(self)
@@ -169,6 +171,7 @@ class TrainingAnimation:
         IndexError
             If there is no such frame.
         """
+        frame = _frame(frame, len(self.values))
         self.axes_ = panels_or_new(ax, 2, (9, 4.2))
         left, right = self.axes_
         self.figure_ = left.get_figure(root=True)
@@ -199,9 +202,13 @@ class TrainingAnimation:
         ValueError
             If the name of the file ends in anything else.
         """
+        if not isinstance(path, str | Path) or Path(path).suffix not in _WRITERS:
+            name = path.name if isinstance(path, Path) else path
+            raise ValueError(f"path must end in .gif or .html, got {shown(name)}")
         path = Path(path)
-        if path.suffix not in _WRITERS:
-            raise ValueError(f"path must end in .gif or .html, got {path.name!r}")
+        fps = as_integer("fps", fps, least=1, most=1000)
+        dpi = as_number("dpi", dpi, least=1.0, most=10_000.0)
+        hold = as_number("hold", hold, least=0.0, most=60.0)
         if not hasattr(self, "figure_"):
             self.plot()
         # The first layout serves all frames: nothing jumps.
@@ -223,6 +230,39 @@ class TrainingAnimation:
         for name, line in self.convergence_.lines_.items():
             shown = self.history[name][:stop]
             line.set_data(self.history["iteration"][:stop], np.where(shown > 0, shown, np.nan))
+
+
+def _columns(history: Any) -> dict[str, np.ndarray]:
+    """Return the columns that are drawn.
+
+    Raises
+    ------
+    ValueError
+        If one is missing or holds anything but numbers.
+    """
+    names = ("iteration", *VALUES)
+    if not isinstance(history, History):
+        checks.mapping("history", history)
+        missing = [name for name in names if name not in history]
+        if missing:
+            raise ValueError(f"history must have the columns {names}, got none of {missing}")
+    return {name: checks.numbers(f"history[{name!r}]", history[name]) for name in names}
+
+
+def _frame(frame: Any, n_frames: int) -> int:
+    """Return the number of a frame.
+
+    Raises
+    ------
+    ValueError
+        If it is no whole number.
+    IndexError
+        If there is no such frame.
+    """
+    number = as_integer("frame", frame)
+    if not -n_frames <= number < n_frames:
+        raise IndexError(f"frame must be from {-n_frames} to {n_frames - 1}, got {number} instead")
+    return number
 
 
 def _draw_regions(run: TrainingAnimation, frame: int, ax: Axes) -> DecisionRegionDisplay:
@@ -272,10 +312,14 @@ def _recorded(
     estimator: Any, X: ArrayLike, y: ArrayLike, grid_resolution: int, eps: float
 ) -> dict[str, Any]:
     """Train a clone and return the arguments of a `TrainingAnimation`."""
-    points = np.asarray(X, dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(f"X must have shape (n_samples, 2), got {points.shape}")
+    points = checks.points("X", X)
     two_classes(y)
+    if isinstance(estimator, type) or not hasattr(estimator, "set_callbacks"):
+        raise ValueError(
+            f"estimator must be a PegasosSVC or LinearPegasosSVC, got {shown(estimator)} instead"
+        )
+    grid_resolution = checks.resolution(grid_resolution)
+    eps = as_number("eps", eps, least=0.0)
     low, high = points.min(axis=0) - eps, points.max(axis=0) + eps
     xx, yy = np.linspace(low, high, grid_resolution).T
     recorder = _Recorder(np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)]))

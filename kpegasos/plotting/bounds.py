@@ -10,6 +10,7 @@ from matplotlib.collections import Collection
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from kpegasos.plotting.checks import numbers
 from kpegasos.plotting.style import GREY, PURPLE, SKY
 
 #: A bound as a function of the step T, or its values at the checkpoints.
@@ -35,9 +36,9 @@ def bound_curve(
         with np.errstate(divide="ignore"):
             known = np.log(iterations), np.log(positions)
             positions = np.exp(np.interp(np.log(steps), *known))
-        values = np.asarray(bound(steps), dtype=float)
+        values = numbers(f"bounds[{name!r}]", bound(steps))
     else:
-        values = np.asarray(bound, dtype=float)
+        values = numbers(f"bounds[{name!r}]", bound)
     if values.shape != positions.shape:
         raise ValueError(
             f"bounds[{name!r}] must have a value for each step of shape {positions.shape}, "

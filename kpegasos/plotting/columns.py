@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kpegasos.plotting import checks
 from kpegasos.plotting.style import BLUE, GREEN, ORANGE, VERMILLION
 from kpegasos.solvers.history import History
+from kpegasos.utils.validation import shown
 
 Columns = History | Mapping[str, ArrayLike]
 
@@ -53,7 +55,7 @@ def labels_of(names: Sequence[str], label: str | Sequence[str] | None) -> dict[s
     if label is None:
         labels = [_LOOKS[name][0] if name in _LOOKS else name.replace("_", " ") for name in names]
     else:
-        labels = [label] if isinstance(label, str) else list(label)
+        labels = checks.names("label", label)
     if len(labels) != len(names):
         raise ValueError(
             f"label must name each of the {len(names)} curves, got {len(labels)} names"
@@ -70,8 +72,9 @@ def kind_of(names: Sequence[str]) -> str:
     if len(names) == 1:
         return "other"
     raise ValueError(
-        f"y must name columns of one kind, some of {VALUES} or of {_EXCESSES} or a single other, "
-        f"got {list(names)}"
+        f"y must name columns of one kind, some of {VALUES} or of "
+        f"{_EXCESSES} or a single other, "
+        f"got {shown(list(names))}"
     )
 
 
@@ -96,12 +99,38 @@ def has_column(runs: Columns | Sequence[Columns], name: str) -> bool:
 def column(runs: Columns | Sequence[Columns], name: str) -> np.ndarray:
     """Return one column of all runs, of shape (n_runs, n_checkpoints)."""
     if isinstance(runs, History | Mapping):
-        return np.atleast_2d(np.asarray(runs[name], dtype=float))
-    rows = [np.asarray(run[name], dtype=float) for run in runs]
+        return np.atleast_2d(_column(runs, name))
+    rows = [_column(run, name) for run in runs]
+    if any(row.ndim != 1 for row in rows):
+        raise ValueError(f"runs must have one value of {name} for each checkpoint")
     sizes = [len(row) for row in rows]
     if len(set(sizes)) != 1:
         raise ValueError(f"runs must all have the same checkpoints, got {sizes} of them")
     return np.array(rows)
+
+
+def _column(run: Columns, name: str) -> np.ndarray:
+    known = run.columns if isinstance(run, History) else run
+    if name not in known:
+        raise KeyError(f"runs must have the column {name!r} for x or y, got {shown(list(known))}")
+    return checks.numbers(f"runs[{name!r}]", run[name])
+
+
+def checked_runs(runs: Any) -> Any:
+    """Return histories or columns if they are.
+
+    Raises
+    ------
+    ValueError
+        If they are neither, nor a sequence of these.
+    """
+    one = History | Mapping
+    several = isinstance(runs, Sequence) and len(runs) > 0
+    if isinstance(runs, one) or (several and all(isinstance(run, one) for run in runs)):
+        return runs
+    raise ValueError(
+        f"runs must be a history, a mapping of columns or a sequence of these, got {shown(runs)}"
+    )
 
 
 def curve(runs: Columns | Sequence[Columns], name: str, optimum: float | None) -> np.ndarray:

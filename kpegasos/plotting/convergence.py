@@ -12,11 +12,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from kpegasos.plotting import columns
+from kpegasos.plotting import checks, columns
 from kpegasos.plotting.bounds import Bound, bound_curve, draw_bound
 from kpegasos.plotting.columns import Columns
-from kpegasos.plotting.fitted import histories, pair_number
+from kpegasos.plotting.fitted import check_classifier, histories, pair_number
 from kpegasos.plotting.style import GREY, AxesDisplay
+from kpegasos.utils.validation import as_choice, as_number, optional, shown
 
 
 # Long, since more than half of it are docstrings of its four public methods.
@@ -98,26 +99,21 @@ class ConvergenceDisplay(AxesDisplay):
         x: str = "iteration",
         optimum: float | None = None,
     ) -> None:
-        if x not in columns.X_LABELS:
-            names = ", ".join(map(repr, columns.X_LABELS))
-            raise ValueError(f"x must be one of {names}, got {x!r}")
-        self.kind = columns.kind_of(list(curves))
-        self.x = x
-        self.optimum = optimum
-        self.positions = np.asarray(positions, dtype=float)
-        self.iterations = (
-            self.positions if iterations is None else np.asarray(iterations, dtype=float)
-        )
-        self.curves = {
-            name: np.atleast_2d(np.asarray(values, dtype=float)) for name, values in curves.items()
-        }
+        self.x = as_choice("x", x, columns.X_LABELS)
+        self.kind = columns.kind_of(list(checks.mapping("curves", curves)))
+        self.optimum = optional(as_number, "optimum", optimum)
+        self.positions = checks.numbers("positions", positions, ndim=1)
+        self.iterations = self.positions
+        if iterations is not None:
+            self.iterations = checks.numbers("iterations", iterations, ndim=1)
+        self.curves = {name: _as_runs(name, values) for name, values in curves.items()}
         sizes = {"iterations": self.iterations.size}
         sizes |= {name: values.shape[1] for name, values in self.curves.items()}
         for name, size in sizes.items():
             if size != self.positions.size:
                 raise ValueError(
                     f"{name} must have an entry for each of the {self.positions.size} checkpoints, "
-                    f"got {size}"
+                    f"got {size} of curves or iterations beside positions of that many"
                 )
 
     @classmethod
@@ -162,8 +158,11 @@ class ConvergenceDisplay(AxesDisplay):
         KeyError
             If there is no such column.
         """
-        names = [y] if isinstance(y, str) else list(y)
+        names = checks.names("y", y)
         columns.kind_of(names)
+        as_choice("x", x, columns.X_LABELS)
+        optimum = optional(as_number, "optimum", optimum)
+        runs = columns.checked_runs(runs)
         curves = {name: columns.curve(runs, name, optimum) for name in names}
         known = columns.has_column(runs, "iteration")
         display = cls(
@@ -207,7 +206,9 @@ class ConvergenceDisplay(AxesDisplay):
         ValueError
             If the estimator has no history, or not this pair of classes.
         """
-        history = histories(estimator)[pair_number(estimator.classes_, pair)]
+        found = histories(estimator)
+        check_classifier(estimator)
+        history = found[pair_number(estimator.classes_, pair)]
         return cls.from_history(history, ax=ax, **options)
 
     def plot(
@@ -259,8 +260,11 @@ class ConvergenceDisplay(AxesDisplay):
         """
         labels = columns.labels_of(list(self.curves), label)
         self._check_bounds(bounds)
+        low, high = _percentiles(band)
+        bounds_from = as_number("bounds_from", bounds_from, positive=True)
+        trivial = as_number("trivial", trivial)
         ax = self._take_axes(ax)
-        self._draw_curves(labels, band, line_style)
+        self._draw_curves(labels, (low, high), line_style)
         y_label = columns.y_label_of(list(self.curves))
         ax.set(xscale="log", yscale="log", xlabel=columns.X_LABELS[self.x], ylabel=y_label)
         self._draw_bounds(bounds or {}, bounds_from, trivial)
@@ -289,6 +293,7 @@ class ConvergenceDisplay(AxesDisplay):
         return handles, labels
 
     def _check_bounds(self, bounds: Mapping[str, Bound] | None) -> None:
+        optional(checks.mapping, "bounds", bounds)
         if bounds and self.kind == "other":
             raise ValueError(
                 f"bounds must stand beside objectives or suboptimality, got y={list(self.curves)}"
@@ -334,3 +339,34 @@ class ConvergenceDisplay(AxesDisplay):
             return self.optimum
         known = self.curves.get("dual_bound", np.zeros(1))
         return float(np.nanmax(known)) if np.isfinite(known).any() else 0.0
+
+
+def _as_runs(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a curve as an array of shape (n_runs, n_checkpoints).
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    runs = np.atleast_2d(checks.numbers(f"curves[{name!r}]", values))
+    if runs.ndim != 2 or not runs.size:
+        raise ValueError(
+            f"curves[{name!r}] must have shape (n_checkpoints,) or (n_runs, n_checkpoints), got "
+            f"{runs.shape}"
+        )
+    return runs
+
+
+def _percentiles(band: Any) -> tuple[float, float]:
+    """Return the percentiles between which a band lies.
+
+    Raises
+    ------
+    ValueError
+        If they are not two, from 0 to 100.
+    """
+    ends = checks.finite("band", band, ndim=1)
+    if ends.size != 2 or not 0 <= ends[0] <= ends[1] <= 100:
+        raise ValueError(f"band must be two percentiles in ascending order, got {shown(band)}")
+    return float(ends[0]), float(ends[1])

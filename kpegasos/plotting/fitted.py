@@ -6,8 +6,32 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.plotting import checks
 from kpegasos.solvers.history import History
+from kpegasos.utils.validation import shown
+
+
+def check_classifier(estimator: Any, *methods: str) -> None:
+    """Check that an estimator is a fitted classifier.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If it is no classifier, or lacks a method.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise ValueError(f"estimator must be a fitted classifier, got {shown(estimator)} instead")
+    check_is_fitted(estimator)
+    for name in ("classes_", *methods):
+        if not hasattr(estimator, name):
+            raise ValueError(
+                f"estimator must be a fitted classifier with {name}, got "
+                f"{type(estimator).__name__} instead"
+            )
 
 
 def histories(estimator: Any) -> list[History]:
@@ -28,15 +52,18 @@ def pair_number(classes: np.ndarray, pair: tuple[Any, Any] | None) -> int:
         if len(labels) == 2:
             return 0
         raise ValueError(f"pair must name two of the {len(labels)} classes {labels}, got None")
-    if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(labels):
-        raise ValueError(f"pair must name two of the classes {labels}, got {pair!r}")
-    i, j = sorted(labels.index(label) for label in pair)
+    try:
+        i, j = sorted(labels.index(label) for label in pair)
+    except (TypeError, ValueError):
+        i = j = 0
+    if i == j:
+        raise ValueError(f"pair must name two of the classes {labels}, got {shown(pair)}")
     return i * len(labels) - i * (i + 1) // 2 + j - i - 1
 
 
 def two_classes(y: ArrayLike) -> np.ndarray:
     """Return the two classes of labels, in ascending order."""
-    classes = np.unique(y)
+    classes = np.unique(checks.labels("y", y))
     if classes.size != 2:
         raise ValueError(f"y must hold labels of two classes, got {classes.tolist()}")
     return classes
@@ -51,7 +78,7 @@ def support_of(
     """
     counts = _counts(getattr(estimator, "alpha_", None))
     if support is not None:
-        rows = np.asarray(support, dtype=int)
+        rows = checks.indices("support", support, len(points))
         known = counts is not None and counts.size == len(points)
         return points[rows], counts[rows] if known and counts is not None else None
     vectors = _dense(getattr(estimator, "support_vectors_", np.empty((0, 2))))

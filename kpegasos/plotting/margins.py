@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from matplotlib.container import BarContainer
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from kpegasos.plotting.fitted import pair_number, two_classes
+from kpegasos.plotting import checks
+from kpegasos.plotting.fitted import check_classifier, pair_number, two_classes
 from kpegasos.plotting.style import AxesDisplay, class_name, color_of
+from kpegasos.utils.validation import as_integer, is_number, shown
 
 
 class MarginHistogramDisplay(AxesDisplay):
@@ -67,8 +70,8 @@ class MarginHistogramDisplay(AxesDisplay):
     lines_: list[Line2D]
 
     def __init__(self, *, margins: ArrayLike, y: ArrayLike) -> None:
-        self.margins = np.asarray(margins, dtype=float)
-        self.y = np.asarray(y)
+        self.margins = checks.numbers("margins", margins)
+        self.y = checks.labels("y", y)
         if self.margins.ndim != 1 or self.margins.shape != self.y.shape or not self.y.size:
             raise ValueError(
                 f"margins must have an entry for each of the {self.y.size} labels, "
@@ -117,8 +120,9 @@ class MarginHistogramDisplay(AxesDisplay):
         ValueError
             If the estimator does not have this pair of classes.
         """
+        check_classifier(estimator, "decision_function")
         number = pair_number(estimator.classes_, pair)
-        labels = np.asarray(y)
+        labels = checks.labels("y", y)
         if len(estimator.classes_) == 2:
             decisions = estimator.decision_function(X)
         else:
@@ -158,9 +162,9 @@ class MarginHistogramDisplay(AxesDisplay):
         ValueError
             If there are not two classes, or not one finite decision value for each label.
         """
-        labels = np.asarray(y)
+        labels = checks.labels("y", y)
         _, second = two_classes(labels)
-        values = np.asarray(decisions, dtype=float)
+        values = checks.numbers("decisions", decisions)
         if values.shape != labels.shape:
             raise ValueError(f"decisions must have shape {labels.shape} like y, got {values.shape}")
         display = cls(margins=np.where(labels == second, values, -values), y=labels)
@@ -192,9 +196,9 @@ class MarginHistogramDisplay(AxesDisplay):
         MarginHistogramDisplay
             This display.
         """
+        edges = _edges(self.margins, bins)
         ax = self._take_axes(ax)
         classes = np.unique(self.y)
-        edges = np.histogram_bin_edges(self.margins, bins)
         bars: Any
         _, _, bars = ax.hist(
             [self.margins[self.y == label] for label in classes],
@@ -215,3 +219,23 @@ class MarginHistogramDisplay(AxesDisplay):
         handles: list[Any] = [*self.bars_, *self.lines_]
         self._add_legend(legend, handles, [str(handle.get_label()) for handle in handles])
         return self
+
+
+def _edges(margins: np.ndarray, bins: Any) -> np.ndarray:
+    """Return the edges of the bins.
+
+    Raises
+    ------
+    ValueError
+        If `numpy.histogram_bin_edges` does not take them.
+    """
+    if is_number(bins, Integral):
+        bins = as_integer("bins", bins, least=1, most=100_000)
+    elif not isinstance(bins, str):
+        bins = checks.finite("bins", bins, ndim=1)
+    try:
+        return np.histogram_bin_edges(margins, bins)
+    except (TypeError, ValueError, OverflowError, MemoryError):
+        raise ValueError(
+            f"bins must be what numpy.histogram_bin_edges takes, got {shown(bins)} instead"
+        ) from None

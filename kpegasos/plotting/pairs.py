@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.text import Text
 from matplotlib.ticker import ScalarFormatter
 from numpy.typing import ArrayLike
 
+from kpegasos.plotting import checks
 from kpegasos.plotting.columns import title_of
-from kpegasos.plotting.fitted import histories
+from kpegasos.plotting.fitted import check_classifier, histories
 from kpegasos.plotting.style import Panels, panels_or_new
 from kpegasos.solvers.history import History
+from kpegasos.utils.validation import as_flag, optional, shown
 
 
 class OneVsOneDisplay:
@@ -71,8 +75,11 @@ class OneVsOneDisplay:
     figure_: Figure
 
     def __init__(self, *, values: Mapping[str, ArrayLike], classes: Sequence[Any]) -> None:
-        self.classes = list(classes)
-        self.values = {name: np.asarray(column, dtype=float) for name, column in values.items()}
+        self.classes = _names_of(classes, "classes")
+        self.values = {
+            name: checks.numbers(f"values[{name!r}]", column)
+            for name, column in checks.mapping("values", values).items()
+        }
         n_pairs = len(self.classes) * (len(self.classes) - 1) // 2
         if not self.values:
             raise ValueError("values must hold at least one quantity, got none")
@@ -119,12 +126,14 @@ class OneVsOneDisplay:
             If the estimator has no history, a metric is unknown, or there are not as many labels as
             classes, or axes as metrics.
         """
+        metrics = checks.names("metrics", metrics)
         unknown = [name for name in metrics if name not in History.columns]
         if unknown:
-            raise ValueError(f"metrics must be columns of a history, got {unknown}")
+            raise ValueError(f"metrics must be columns of a history, got {shown(unknown)}")
         records = [history.records[-1] for history in histories(estimator)]
+        check_classifier(estimator)
         classes = list(estimator.classes_)
-        names = classes if labels is None else list(labels)
+        names = classes if labels is None else _names_of(labels, "labels")
         if len(names) != len(classes):
             raise ValueError(
                 f"labels must name each of the {len(classes)} classes, got {len(names)} names"
@@ -164,6 +173,9 @@ class OneVsOneDisplay:
         ValueError
             If there are not as many axes as quantities.
         """
+        annotate = optional(as_flag, "annotate", annotate)
+        _check_format(values_format)
+        cmap = _colors(cmap)
         self.axes_ = panels_or_new(ax, len(self.values), (4.2 * len(self.values), 4.2))
         self.figure_ = self.axes_[0].get_figure(root=True)
         if annotate is None:
@@ -180,6 +192,49 @@ class OneVsOneDisplay:
                 self.texts_[name] = _write_values(panel, image, values, values_format)
             panel.set(title=title_of(name))
         return self
+
+
+def _names_of(values: Any, name: str) -> list[Any]:
+    """Return class labels as a list.
+
+    Raises
+    ------
+    ValueError
+        If they are not labels of two classes or more.
+    """
+    found = checks.labels(name, list(values) if isinstance(values, str) else values)
+    if name == "classes" and found.size < 2:
+        raise ValueError(f"{name} must be labels of two classes or more, got {shown(values)}")
+    return list(found)
+
+
+def _check_format(values_format: Any) -> None:
+    """Check a format of numbers.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    try:
+        format(0.5, "" if values_format is None else values_format)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"values_format must be a format of numbers, got {shown(values_format)} instead"
+        ) from None
+
+
+def _colors(cmap: Any) -> Any:
+    """Return a colour map, or its name.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if isinstance(cmap, Colormap) or (isinstance(cmap, str) and cmap in colormaps):
+        return cmap
+    raise ValueError(f"cmap must be a colour map of matplotlib's, got {shown(cmap)} instead")
 
 
 def _draw_cells(panel: Axes, values: np.ndarray, classes: list[Any], cmap: Any) -> AxesImage:

@@ -13,11 +13,12 @@ from matplotlib.contour import ContourSet
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 from sklearn.inspection import DecisionBoundaryDisplay
-from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.plotting.fitted import support_of
+from kpegasos.plotting import checks
+from kpegasos.plotting.fitted import check_classifier, support_of
 from kpegasos.plotting.rings import draw_rings, ring_entries
 from kpegasos.plotting.style import AxesDisplay, class_name, color_of, marker_of
+from kpegasos.utils.validation import as_number, optional
 
 _LINES: dict[str, Any] = {
     "levels": [-1.0, 0.0, 1.0],
@@ -114,22 +115,23 @@ class DecisionRegionDisplay(AxesDisplay):
         xlabel: str = "",
         ylabel: str = "",
     ) -> None:
-        self.xx = np.asarray(xx, dtype=float)
-        self.yy = np.asarray(yy, dtype=float)
-        self.values = np.asarray(values, dtype=float)
-        self.X = _points("X", X)
-        self.y = np.empty(0) if y is None else np.asarray(y)
-        self.support_vectors = _points("support_vectors", support_vectors)
+        self.xx = checks.finite("xx", xx, ndim=1)
+        self.yy = checks.finite("yy", yy, ndim=1)
+        self.values = checks.finite("values", values, ndim=2)
+        self.X = checks.points("X", X)
+        self.y = np.empty(0) if y is None else checks.labels("y", y)
+        self.support_vectors = checks.points("support_vectors", support_vectors)
         self.counts = _checked_counts(counts, len(self.support_vectors))
         if classes is None:
             classes = [0, 1] if y is None else np.unique(self.y)
-        self.classes = np.asarray(classes)
+        self.classes = checks.labels("classes", classes)
         self.xlabel = xlabel
         self.ylabel = ylabel
         expected = (self.yy.size, self.xx.size)
         if self.values.shape != expected:
             raise ValueError(
-                f"values must have shape (n_y, n_x) = {expected}, got {self.values.shape}"
+                f"values must have the shape of yy and xx, (n_y, n_x) = {expected}, "
+                f"got {self.values.shape}"
             )
         if self.y.shape != (len(self.X),):
             raise ValueError(
@@ -184,8 +186,14 @@ class DecisionRegionDisplay(AxesDisplay):
         ValueError
             If ``X`` does not have two features, or ``y`` not as many labels as ``X`` rows.
         """
-        grid = _grid_of(estimator, X, grid_resolution=grid_resolution, eps=eps)
-        points = np.asarray(X, dtype=float)
+        check_classifier(estimator, "predict")
+        points = checks.points("X", X)
+        grid = _grid_of(
+            estimator,
+            X if hasattr(X, "iloc") else points,
+            grid_resolution=checks.resolution(grid_resolution),
+            eps=as_number("eps", eps, least=0.0),
+        )
         vectors, counts = support_of(estimator, points, support)
         rings: dict[str, Any] = {"support_vectors": vectors, "counts": counts}
         display = cls(X=points, y=y, classes=estimator.classes_, **rings, **grid)
@@ -242,7 +250,8 @@ class DecisionRegionDisplay(AxesDisplay):
         ValueError
             If shapes do not fit together, or a count is negative.
         """
-        vectors = _points("X", X)[np.asarray([] if support is None else support, dtype=int)]
+        points = checks.points("X", X)
+        vectors = points[checks.indices("support", [] if support is None else support, len(points))]
         names: dict[str, Any] = {"classes": classes, "xlabel": xlabel, "ylabel": ylabel}
         display = cls(
             xx=xx, yy=yy, values=values, X=X, y=y, support_vectors=vectors, counts=counts, **names
@@ -276,6 +285,8 @@ class DecisionRegionDisplay(AxesDisplay):
         DecisionRegionDisplay
             This display.
         """
+        point_size = as_number("point_size", point_size, least=0.0)
+        max_count = optional(as_number, "max_count", max_count, least=0.0)
         ax = self._take_axes(ax)
         self._draw_regions()
         self.points_ = []
@@ -342,25 +353,17 @@ class _Probe(DecisionBoundaryDisplay):
 
 def _grid_of(estimator: Any, X: Any, **options: Any) -> dict[str, Any]:
     """Return the grid, the values on it and the names of the features, data frames included."""
-    check_is_fitted(estimator)
     response = "decision_function" if len(estimator.classes_) == 2 else "predict"
     probe = _Probe.from_estimator(estimator, X, response_method=response, **options)
     grid = {"xx": probe.xx0[0], "yy": probe.xx1[:, 0], "values": probe.response}
     return {**grid, "xlabel": probe.xlabel, "ylabel": probe.ylabel}
 
 
-def _points(name: str, value: ArrayLike | None) -> np.ndarray:
-    """Return points as an array of shape (n, 2)."""
-    points = np.empty((0, 2)) if value is None else np.asarray(value, dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(f"{name} must have shape (n, 2), got {points.shape}")
-    return points
-
-
 def _checked_counts(counts: ArrayLike | None, n_vectors: int) -> np.ndarray | None:
     """Return counts as an array of one count for each support vector."""
     if counts is None:
         return None
+    checks.numbers("counts", counts)
     checked = np.asarray(counts)
     if checked.shape != (n_vectors,):
         raise ValueError(

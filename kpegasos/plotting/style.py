@@ -12,6 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
+from kpegasos.plotting import checks
+from kpegasos.utils.validation import as_flag
+
 VERMILLION, BLUE, GREEN, PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#666666"
 #: Okabe and Ito's palette, which the colour-blind can tell apart, in the order of the classes. Grey
@@ -52,6 +55,8 @@ def panels_or_new(ax: Panels | None, n_panels: int, figsize: tuple[float, float]
     axes = np.ravel(np.asarray(ax, dtype=object))
     if axes.size != n_panels:
         raise ValueError(f"ax must hold {n_panels} axes, got {axes.size}")
+    for panel in axes:
+        checks.axes(panel)
     return axes
 
 
@@ -64,9 +69,10 @@ class AxesDisplay:
 
     def _take_axes(self, ax: Axes | None) -> Axes:
         """Keep the axes given, or those of a new figure that makes room for a legend."""
-        self.ax_ = plt.subplots(layout="constrained")[1] if ax is None else ax
+        self.ax_ = plt.subplots(layout="constrained")[1] if ax is None else checks.axes(ax)
         self.figure_ = self.ax_.get_figure(root=True)  # type: ignore[assignment]
         return self.ax_
 
     def _add_legend(self, wanted: bool, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-        self.legend_ = self.ax_.legend(handles, labels, **_BESIDE) if wanted else None
+        shown = as_flag("legend", wanted)
+        self.legend_ = self.ax_.legend(handles, labels, **_BESIDE) if shown else None

@@ -24,6 +24,7 @@ from kpegasos.core.state import (
 )
 from kpegasos.core.views import KernelView, View
 from kpegasos.rows.budget import Grant
+from kpegasos.utils.validation import check_scaling
 
 
 class Algorithm(NamedTuple):
@@ -194,7 +195,7 @@ class KernelSource(RowSource):
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
-        self.kernel_offset = float(intercept_scaling) ** 2
+        self.kernel_offset = check_scaling(intercept_scaling) ** 2
 
     def check_lam(self, lam: float) -> None:
         """Check that margins keep their digits beside the constant feature.
@@ -209,8 +210,9 @@ class KernelSource(RowSource):
         most = (_MOST_LOST * lam / np.finfo(np.float64).eps) ** 0.5
         if self.kernel_offset**0.5 > most:
             raise ValueError(
-                f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g}, or margins lose "
-                f"their digits beside its square, got {self.kernel_offset**0.5:.3g} instead"
+                f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g} (less for a large "
+                f"C or sample_weight), or margins lose their digits beside its square, "
+                f"got {self.kernel_offset**0.5:.3g} instead"
             )
 
     @abstractmethod

@@ -6,6 +6,7 @@ an account of what each of them may still touch, and one that comes late gets wh
 
 from __future__ import annotations
 
+import sys
 from threading import Lock
 from typing import NamedTuple
 from weakref import WeakSet
@@ -13,6 +14,7 @@ from weakref import WeakSet
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.utils import tuning
 from kpegasos.utils.memory import free_memory
+from kpegasos.utils.validation import as_number
 
 #: Below this many MiB nobody asks what is free, which takes a millisecond.
 _MODEST_MB = 64.0
@@ -41,11 +43,16 @@ def _row_bytes(values: KernelValues) -> tuple[int, int]:
     return kept, kept + (0 if values.can_pack else 24 * values.n_samples)
 
 
+def budget_bytes(cache_mb: float) -> int:
+    """Bytes of a budget, at most what an address can have."""
+    return int(min(cache_mb * tuning.MEBIBYTE, float(sys.maxsize // 2)))
+
+
 def cache_capacity(values: KernelValues, cache_mb: float) -> Capacity:
     """Rows that a budget keeps, and rows of a tile in work beside them."""
     n_samples = values.n_samples
     kept_bytes, work_bytes = _row_bytes(values)
-    budget = int(cache_mb * tuning.MEBIBYTE)
+    budget = budget_bytes(cache_mb)
     tile = min(n_samples, tuning.TILE_ROWS)
     if budget >= n_samples * kept_bytes + tile * work_bytes:
         return Capacity(n_samples, tile)
@@ -106,6 +113,7 @@ def check_budget(
     ValueError
         If it is not.
     """
+    cache_mb = as_number("cache_mb", cache_mb, positive=True)
     if cache_mb / shares < needed_mb:
         raise ValueError(
             f"cache_mb must be at least {1.005 * needed_mb * shares:.3g} for cache='{cache}' with "

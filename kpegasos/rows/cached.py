@@ -22,12 +22,13 @@ from kpegasos.core.state import (
 )
 from kpegasos.core.views import KernelView
 from kpegasos.kernels.decision import kernel_product
-from kpegasos.kernels.matrix import KernelValues
+from kpegasos.kernels.matrix import KernelValues, check_kernel_values
 from kpegasos.rows.base import Algorithm, KernelSource
 from kpegasos.rows.budget import cache_capacity, cached_mb_needed, check_budget
 from kpegasos.rows.cache import BufferPool, RowCache
 from kpegasos.rows.warmup import WarmUp
 from kpegasos.utils import tuning
+from kpegasos.utils.validation import as_integer, as_number, optional, shown
 
 
 class CachedRows(KernelSource):
@@ -66,10 +67,16 @@ class CachedRows(KernelSource):
         warmup_draws: int | None = None,
         pool: BufferPool | None = None,
     ) -> None:
+        check_kernel_values(values)
+        if pool is not None and not isinstance(pool, BufferPool):
+            raise ValueError(f"pool must be a BufferPool, got {shown(pool)} instead")
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
         check_budget("cached", cached_mb_needed(values), cache_mb, values)
-        tile_rows = tuning.TILE_ROWS if tile_rows is None else tile_rows
-        warmup_draws = tuning.WARMUP_DRAWS if warmup_draws is None else warmup_draws
+        cache_mb = as_number("cache_mb", cache_mb, positive=True)
+        tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
+        warmup_draws = (
+            optional(as_integer, "warmup_draws", warmup_draws, least=1) or tuning.WARMUP_DRAWS
+        )
         capacity = cache_capacity(values, cache_mb)
         self.image_size = self.n_samples
         self._values = values

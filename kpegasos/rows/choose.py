@@ -26,7 +26,14 @@ from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
 from kpegasos.rows.uncached import UncachedRows
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import canonical_rows, check_gram, check_magnitude
+from kpegasos.utils.validation import (
+    as_choice,
+    as_number,
+    canonical_rows,
+    check_gram,
+    check_magnitude,
+    check_scaling,
+)
 
 CACHES = ("auto", "precomputed", "cached", "streamed")
 
@@ -68,8 +75,9 @@ def make_rows(
     TypeError
         For a parameter that no kernel has.
     """
-    if cache not in CACHES:
-        raise ValueError(f"cache must be one of {CACHES}, got {cache!r} instead")
+    cache = as_choice("cache", cache, CACHES)
+    cache_mb = as_number("cache_mb", cache_mb, positive=True)
+    intercept_scaling = check_scaling(intercept_scaling)
     if isinstance(kernel, str) and kernel == "precomputed":
         return GramRows(check_gram(X), intercept_scaling=intercept_scaling)
     X = canonical_rows(X)

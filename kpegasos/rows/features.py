@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kpegasos.core.boundary import check_feature_view
 from kpegasos.core.loops import sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.threads import parallel_for, threads_for
-from kpegasos.utils.validation import canonical_rows, check_magnitude
+from kpegasos.utils.validation import canonical_rows, check_magnitude, check_scaling
 
 
 class FeatureRows(RowSource):
@@ -41,18 +43,25 @@ class FeatureRows(RowSource):
     def __init__(
         self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
     ) -> None:
-        self._whole = members is None
-        self.members = np.arange(X.shape[0]) if members is None else members
+        is_csr = sparse.issparse(X) and X.format == "csr"
+        if not (is_csr or isinstance(X, np.ndarray)) or X.ndim != 2 or X.dtype.kind != "f":
+            X = canonical_rows(X)
+        self._whole, height = members is None, int(X.shape[0])
+        self.members = np.arange(height)
+        if members is not None:
+            self.members = as_indices("members", members, height)
         super().__init__(self.members.size, positive_definite=True)
         self.X = X
         self.image_size = X.shape[1] + 1
-        self.intercept_scaling = float(intercept_scaling)
+        self.intercept_scaling = check_scaling(intercept_scaling)
         self._view = self._make_view(np.zeros(0))
+        check_feature_view(self._view)
 
     def _make_view(self, squared_norms: np.ndarray) -> DenseView | CsrView:
         X, members, scaling = self.X, self.members, self.intercept_scaling
         if sparse.issparse(X):
-            return CsrView(X.data, X.indices, X.indptr, members, squared_norms, scaling)
+            parts = X.data, X.indices, X.indptr, int(X.shape[1])
+            return CsrView(*parts, members, squared_norms, scaling)
         return DenseView(np.asarray(X), members, squared_norms, scaling)
 
     def prepare(self) -> None:

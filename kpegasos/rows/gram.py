@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kpegasos.core.state import Examples, LoopParameters, LoopState
@@ -9,6 +11,7 @@ from kpegasos.core.views import KernelView
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.base import Algorithm, KernelSource, run_loop
 from kpegasos.utils import tuning
+from kpegasos.utils.validation import as_flag, as_integer, shown
 
 
 class GramRows(KernelSource):
@@ -34,6 +37,9 @@ class GramRows(KernelSource):
         positive_definite: bool = True,
         evaluations: int = 0,
     ) -> None:
+        gram = _square(gram)
+        positive_definite = as_flag("positive_definite", positive_definite)
+        evaluations = as_integer("evaluations", evaluations, least=0)
         super().__init__(gram.shape[0], intercept_scaling, positive_definite)
         self.evaluations = self._unclaimed = evaluations
         self.image_size = self.row_capacity = self.n_samples
@@ -89,3 +95,20 @@ class GramRows(KernelSource):
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""
         return self.gram.diagonal().astype(np.float64) + self.kernel_offset
+
+
+def _square(gram: Any) -> np.ndarray:
+    """A square matrix of numbers; whether it is symmetric is for its maker to know.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    try:
+        array = np.asarray(gram)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.dtype.kind not in "iuf":
+        raise ValueError(f"gram must be a square matrix of numbers, got {shown(gram)} instead")
+    return array

@@ -10,10 +10,11 @@ import numpy as np
 from kpegasos.core.state import RESCALE, Examples, LoopParameters, LoopState, fold_scale
 from kpegasos.core.views import KernelView
 from kpegasos.kernels.decision import kernel_product
-from kpegasos.kernels.matrix import KernelValues
+from kpegasos.kernels.matrix import KernelValues, check_kernel_values
 from kpegasos.rows.base import Algorithm, KernelSource
-from kpegasos.rows.budget import check_budget, scored_bytes, uncached_mb_needed
+from kpegasos.rows.budget import budget_bytes, check_budget, scored_bytes, uncached_mb_needed
 from kpegasos.utils import tuning
+from kpegasos.utils.validation import as_integer, as_number, optional
 
 
 class SupportValues(Protocol):
@@ -193,6 +194,7 @@ class UncachedRows(KernelSource):
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
     ) -> None:
+        check_kernel_values(values)
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
         check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
         self._values = values
@@ -200,8 +202,8 @@ class UncachedRows(KernelSource):
             values,
             BlockValues(values),
             self.kernel_offset,
-            int(cache_mb * tuning.MEBIBYTE),
-            tuning.TILE_ROWS if tile_rows is None else tile_rows,
+            budget_bytes(as_number("cache_mb", cache_mb, positive=True)),
+            optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS,
         )
 
     def advance(

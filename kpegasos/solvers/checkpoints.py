@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import count, takewhile
-from numbers import Integral
+from typing import Any
+
+from kpegasos.utils.validation import as_integer, shown
 
 #: ``"epoch"``, ``"log"``, steps, or None.
 CheckpointSpec = str | Sequence[int] | None
@@ -41,19 +43,9 @@ class Checkpoints:
     ) -> None:
         self.first = first
         self.last = last
-        self._checkpoints = checkpoints
+        self._checkpoints = _checked(checkpoints)
         self._n_samples = n_samples
         self._batch_size = batch_size
-        if isinstance(checkpoints, str):
-            if checkpoints not in ("epoch", "log"):
-                raise ValueError(
-                    f"checkpoints must be 'epoch', 'log', a sequence of steps or None, "
-                    f"got {checkpoints!r} instead"
-                )
-        else:
-            for step in checkpoints if checkpoints is not None else ():
-                if not isinstance(step, Integral) or step < 1:
-                    raise ValueError(f"checkpoints must list steps from 1 on, got {step!r} instead")
 
     def _steps(self) -> Iterator[int]:
         """Steps that do not decrease; some may be too early or too late."""
@@ -61,10 +53,13 @@ class Checkpoints:
             if self._checkpoints == "log":
                 return (round(10 ** (number / 10)) for number in count())
             n_samples, k = self._n_samples, self._batch_size
-            return (
-                -(-number * n_samples // k) for number in count(self.first * k // n_samples + 1)
-            )
-        return iter(sorted(map(int, () if self._checkpoints is None else self._checkpoints)))
+            return (-(-number * n_samples // k) for number in count(self._first_epoch))
+        return iter(self._checkpoints)
+
+    @property
+    def _first_epoch(self) -> int:
+        """Number of the first epoch that ends after the run begins."""
+        return self.first * self._batch_size // self._n_samples + 1
 
     def __iter__(self) -> Iterator[int]:
         previous = self.first
@@ -75,7 +70,26 @@ class Checkpoints:
         yield self.last
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        if self._checkpoints != "epoch":
+            return sum(1 for _ in self)
+        # There may be too many to count; epochs end at different steps, the first after `first`.
+        last_epoch = (self.last - 1) * self._batch_size // self._n_samples
+        return max(0, last_epoch - self._first_epoch + 1) + 1
+
+
+def _checked(checkpoints: Any) -> str | list[int]:
+    """A name, or steps in order."""
+    if checkpoints is None:
+        return []
+    if isinstance(checkpoints, str):
+        if checkpoints in ("epoch", "log"):
+            return str(checkpoints)
+    elif isinstance(checkpoints, Collection) and getattr(checkpoints, "ndim", 1) == 1:
+        return sorted(as_integer("each of checkpoints", step, least=1) for step in checkpoints)
+    raise ValueError(
+        f"checkpoints must be 'epoch', 'log', a sequence of steps or None, "
+        f"got {shown(checkpoints)} instead"
+    )
 
 
 def growing_steps(first: int, last: int, epoch_steps: float) -> list[int]:

@@ -27,11 +27,11 @@ from kpegasos.core.state import (
 )
 from kpegasos.rows.base import Algorithm, RowSource
 from kpegasos.solvers.driver import Evaluation, SolverRun
-from kpegasos.solvers.pegasos import PegasosRun
+from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_integer, draw_seed
+from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional
 
 #: Rounds of working sets in which neither bound nor objective improves, after which there is
 #: nothing left to gain but rounding errors.
@@ -96,6 +96,9 @@ def sdca(
     Interrupted
         After Ctrl-C: a `KeyboardInterrupt` whose ``result`` is the model reached so far.
     """
+    check_task(problem, rows)
+    tol = as_number("tol", tol, least=0.0)
+    max_time = optional(as_number, "max_time", max_time, least=0.0)
     seed = draw_seed(random_state)
     state = new_state(
         rows.n_samples, rows.image_size, PegasosOptions(average=None), problem.lam, seed

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from kpegasos.core.draws import IndexStream, Sampling
+from kpegasos.core.draws import MOST_DRAWS, IndexStream, Sampling
 from kpegasos.core.loops import primal_steps
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import (
@@ -33,7 +33,7 @@ from kpegasos.solvers.checkpoints import Checkpoints, CheckpointSpec, growing_st
 from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
-from kpegasos.utils.validation import as_integer, draw_seed
+from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional, shown
 
 
 def _violation_priority(
@@ -132,6 +132,24 @@ class PegasosRun(SolverRun):
         return self.state.loop.scalars[SCALE] * self.state.loop.alpha
 
 
+def check_task(problem: Any, rows: Any) -> None:
+    """Check that a problem and rows are what they should be.
+
+    Raises
+    ------
+    TypeError
+        If they are not.
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            f"problem must be a Problem, as make_problem returns it, got {shown(problem)} instead"
+        )
+    if not isinstance(rows, RowSource):
+        raise TypeError(
+            f"rows must be a RowSource, such as make_rows returns, got {shown(rows)} instead"
+        )
+
+
 def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch_size: int) -> int:
     """Steps of a run: ``n_steps`` when given, else whole mini-batches that cover ``epochs``.
 
@@ -140,12 +158,13 @@ def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch
     ValueError
         If the one that counts is not positive, or ``epochs`` is not finite.
     """
+    if n_steps is None or epochs is not None:
+        epochs = as_number("epochs", epochs, positive=True, most=MOST_DRAWS // n_samples)
     if n_steps is not None:
-        return as_integer("n_steps", n_steps, least=1)
-    if not isinstance(epochs, Real) or not (math.isfinite(epochs) and epochs > 0):
-        raise ValueError(f"epochs must be a positive number, got {epochs!r} instead")
+        return as_integer("n_steps", n_steps, least=1, most=MOST_DRAWS // batch_size)
+    assert epochs is not None
     # A product such as 2.2 · 25 may lie above the whole number that is meant by a rounding error.
-    draws = float(epochs) * n_samples
+    draws = epochs * n_samples
     return max(1, math.ceil(draws * (1.0 - 4 * np.finfo(float).eps) / batch_size))
 
 
@@ -191,12 +210,15 @@ def make_run(
     ValueError
         Naming the parameter, what was expected and what came.
     """
+    check_task(problem, rows)
     options = check_options(options, problem.y.size)
     if tol is not None and not rows.positive_definite:
         raise ValueError(
             "tol and polish need a positive semi-definite kernel: "
             "without one no duality gap is certified"
         )
+    if state is not None and not isinstance(state, State):
+        raise TypeError(f"state must be a State, as of a Result, got {shown(state)} instead")
     if state is None:
         state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
         state.image_kind = rows.image_kind
@@ -297,6 +319,10 @@ def pegasos(
     >>> np.sign(result.margins)
     array([-1., -1.,  1.,  1.])
     """
+    tol = optional(as_number, "tol", tol, least=0.0)
+    max_time = optional(as_number, "max_time", max_time, least=0.0)
+    if monitor is not None and not callable(monitor):
+        raise TypeError(f"monitor must be a function or None, got {shown(monitor)} instead")
     run = make_run(
         problem,
         rows,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from itertools import product
-from numbers import Integral
+from numbers import Integral, Real
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -14,11 +16,40 @@ from sklearn.utils import check_random_state
 
 #: Kernel values beyond this leave no room for the squares and sums that objectives are made of.
 LARGEST_VALUE = 1e100
+#: Sizes of the constant feature up to this leave room for their squares.
+LARGEST_SCALING = 1e50
+
+T = TypeVar("T")
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:
-    """A seed of 31 bits from what scikit-learn calls a random state."""
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    """A seed of 31 bits from what scikit-learn calls a random state.
+
+    Raises
+    ------
+    ValueError
+        If it is no random state.
+    """
+    return int(as_generator(random_state).randint(np.iinfo(np.int32).max))
+
+
+def as_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
+    """The generator that scikit-learn makes of a random state.
+
+    Raises
+    ------
+    ValueError
+        If it is no random state.
+    """
+    if is_number(random_state, Integral) or isinstance(random_state, bool):
+        random_state = as_integer("random_state", random_state, least=0, most=2**32 - 1)
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state must be an integer, a RandomState or None, "
+            f"got {shown(random_state)} instead"
+        ) from None
 
 
 def canonical_rows(X: Any) -> Any:
@@ -35,18 +66,73 @@ def canonical_rows(X: Any) -> Any:
     Raises
     ------
     ValueError
-        If X does not have two dimensions.
+        If X does not have two dimensions, or holds anything but real numbers.
     """
-    if sparse.issparse(X):
-        X = sparse.csr_matrix(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    else:
-        X = np.asarray(X)
+    if not sparse.issparse(X):
+        refuse_masked("X", X)
+        try:
+            X = np.asarray(X)
+        except ValueError:
+            raise ValueError(f"X must have rows of one length, got {shown(X)} instead") from None
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and features, got shape {X.shape}")
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return _canonical_csr(_real(X)) if sparse.issparse(X) else _real(X)
+
+
+def _canonical_csr(X: Any) -> sparse.csr_matrix:
+    """CSR rows whose indices are sorted, unique and those of features: compiled loops trust them.
+
+    Raises
+    ------
+    ValueError
+        If an index is that of no feature.
+    """
+    X = sparse.csr_matrix(X)
+    if X.indices.size and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        raise ValueError(
+            f"X must have column indices from 0 to {X.shape[1] - 1}, "
+            f"got {X.indices.min()} to {X.indices.max()} instead"
+        )
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _real(X: Any) -> Any:
+    """X as float32 or float64, copied only if need be."""
+    if X.dtype in (np.float32, np.float64):
+        return X
+    if X.dtype.kind in "biufO":
+        with suppress(TypeError, ValueError, OverflowError):
+            return X.astype(np.float64)
+    raise ValueError(f"X must hold real numbers, got {X.dtype} instead")
+
+
+def refuse_times(name: str, array: Any) -> None:
+    """Refuse dates and durations, which scikit-learn takes for numbers of their own unit.
+
+    Raises
+    ------
+    ValueError
+        If the array holds them.
+    """
+    if getattr(getattr(array, "dtype", None), "kind", "f") in "mM":
+        raise ValueError(f"{name} must hold real numbers, got {array.dtype} instead")
+
+
+def refuse_masked(name: str, array: Any) -> None:
+    """Refuse an array with masked entries: NumPy and scikit-learn would use what lies beneath.
+
+    Raises
+    ------
+    ValueError
+        If an entry is masked.
+    """
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(
+            f"{name} must have no masked entries, got {np.ma.count_masked(array)} of {array.size}"
+        )
 
 
 def check_magnitude(X: Any) -> None:
@@ -113,15 +199,151 @@ def check_gram(gram: Any) -> np.ndarray:
     return gram
 
 
-def as_integer(name: str, value: Any, *, least: int) -> int:
+def is_number(value: Any, kind: type) -> bool:
+    """Whether a value is a number of an abstract kind; truth values and durations are none."""
+    return isinstance(value, kind) and not isinstance(value, bool | np.timedelta64)
+
+
+def as_integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """Return a whole number as Python's int: numpy's would reach compiled code as another type.
 
     Raises
     ------
     ValueError
-        If it is not a whole number of at least ``least``.
+        If it is not a whole number from ``least`` to ``most``; truth values are no numbers.
     """
-    expected = "a positive integer" if least == 1 else f"an integer of at least {least}"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be {expected}, got {value!r} instead")
-    return index(value)
+    if is_number(value, Integral):
+        number = index(value)
+        if most is not None and number > most:
+            raise ValueError(f"{name} must be at most {most}, got {shown(value)} instead")
+        if least is None or number >= least:
+            return number
+    kind = "an integer" if least is None else f"an integer of at least {least}"
+    expected = "a positive integer" if least == 1 else kind
+    raise ValueError(f"{name} must be {expected}, got {shown(value)} instead")
+
+
+def as_number(
+    name: str,
+    value: Any,
+    *,
+    positive: bool = False,
+    least: float | None = None,
+    most: float | None = None,
+) -> float:
+    """Return a finite number as Python's float: arithmetic with numpy's may have their precision.
+
+    Raises
+    ------
+    ValueError
+        If it is not a finite number from ``least`` to ``most``, positive if asked for; truth values
+        are no numbers.
+    """
+    number = math.nan
+    if is_number(value, Real):
+        with suppress(OverflowError):
+            number = float(value)
+    has_sign = number > 0.0 if positive else number >= 0.0 if least == 0.0 else True
+    if math.isfinite(number) and has_sign:
+        if least is not None and number < least:
+            raise ValueError(f"{name} must be at least {least:g}, got {shown(value)} instead")
+        if most is not None and number > most:
+            raise ValueError(f"{name} must be at most {most:g}, got {shown(value)} instead")
+        return number
+    sign = "positive " if positive or (least or 0.0) > 0 else ""
+    sign = "non-negative " if least == 0.0 else sign
+    raise ValueError(f"{name} must be a {sign}finite number, got {shown(value)} instead")
+
+
+def check_scaling(intercept_scaling: Any) -> float:
+    """Size of the constant feature as a float, 0 for none.
+
+    Raises
+    ------
+    ValueError
+        If it is negative, or its square might overflow.
+    """
+    return as_number("intercept_scaling", intercept_scaling, least=0.0, most=LARGEST_SCALING)
+
+
+def as_flag(name: str, value: Any) -> bool:
+    """Return a truth value as Python's bool.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {shown(value)} instead")
+    return bool(value)
+
+
+def as_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return one of some names as Python's str.
+
+    Raises
+    ------
+    ValueError
+        If it is none of them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {tuple(choices)}, got {shown(value)} instead")
+    return str(value)
+
+
+def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T | None:
+    """Return None as it is, and check anything else."""
+    return None if value is None else check(name, value, **limits)
+
+
+def finite_decisions(decisions: np.ndarray) -> np.ndarray:
+    """Return decisions, from which classes can be told if they are finite.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if not np.isfinite(decisions).all():
+        raise ValueError(
+            "X must be small enough that decisions are finite, got NaN or infinity; "
+            "scale the features"
+        )
+    return decisions
+
+
+def sorted_labels(name: str, labels: Any) -> np.ndarray:
+    """Labels in order, each once.
+
+    Raises
+    ------
+    ValueError
+        If they have no order.
+    """
+    refuse_masked(name, labels)
+    try:
+        return np.unique(np.asarray(labels))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold labels of one kind, such as integers or strings, "
+            f"got {shown(labels)} instead"
+        ) from None
+
+
+def told_of(error: Exception, what: str) -> Exception:
+    """An error of another library in one line that begins with what was expected."""
+    text = " ".join(str(error).split())
+    if len(text) > 300:
+        text = f"{text[:120]} ... {text[-160:]}"
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"{what}: {text}")
+
+
+def shown(value: Any) -> str:
+    """What came, for a message: its repr, cut to a line."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # integers of thousands of digits have none, nor have some objects
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 120 else f"{text[:117]}..."

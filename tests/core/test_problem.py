@@ -169,6 +169,25 @@ def test_problem_refuses_weights(weight):
         make_problem([1, -1], 0.1, weight)
 
 
+@pytest.mark.parametrize("weight", [1e-322, 1e-300, 1e300], ids=str)
+def test_problem_refuses_weights_without_digits(weight):
+    """Numbers next to the ends of float64 have few digits, or squares that are none."""
+    with pytest.raises(ValueError, match=r"numbers from 1e-100 to 1e\+100, got .* from"):
+        make_problem([1, -1], 0.1, [weight, weight])
+
+
+@pytest.mark.parametrize("lam", [5e-324, 1e-200, 1e200, "1", True, None, [1], 10**400], ids=repr)
+def test_problem_refuses_lam_without_digits(lam):
+    with pytest.raises(ValueError, match=r"^lam must be (at least|at most|a positive finite)"):
+        make_problem([1, -1], lam)
+
+
+@pytest.mark.parametrize("y", [["a", "b"], [1j, -1], [[1], [1, -1]]], ids=str)
+def test_problem_refuses_labels_that_are_no_numbers(y):
+    with pytest.raises(ValueError, match=r"^y must hold real numbers, got"):
+        make_problem(y, 0.1)
+
+
 @pytest.mark.parametrize("source", ["cached", "streamed", "linear"])
 def test_weights_are_repetitions(source):
     """An integer weight is as many copies: the same optimum."""

@@ -6,7 +6,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kpegasos import RBF, KernelMatrix, Laplacian, Linear, PegasosSVC, Polynomial, make_rows
+from kpegasos import (
+    RBF,
+    KernelMatrix,
+    Laplacian,
+    Linear,
+    PegasosSVC,
+    Polynomial,
+    Sigmoid,
+    make_rows,
+)
 from kpegasos.kernels import gemm
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.gaussian import gaussian
@@ -182,3 +191,13 @@ def test_gamma_beyond_float32_of_equal_rows():
     out = np.empty((5, 5), np.float32)
     KernelMatrix(RBF(1e39), X).write_rows(np.arange(5), out)
     assert_array_equal(out, 1.0)
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(1e72, 2), Polynomial(1e72, 3, 0.5), Sigmoid(1e72)])
+def test_parameters_beyond_float32(kernel):
+    """Products that underflow in float32, times a gamma that is infinite there, were NaN."""
+    X = (np.random.default_rng(0).normal(size=(20, 3)) * 1e-36).astype(np.float32)
+    values = np.empty((20, 20), np.float32)
+    KernelMatrix(kernel, X).write_rows(np.arange(20), values)
+    exact = X.astype(np.float64)
+    assert_allclose(values, kernel.block(exact, exact), rtol=1e-6)

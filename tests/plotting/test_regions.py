@@ -203,5 +203,5 @@ def test_regions_fitted_models_in_the_plane_only(iris):
     X, y, model = iris
     with pytest.raises(NotFittedError):
         DecisionRegionDisplay.from_estimator(PegasosSVC(), X, y)
-    with pytest.raises(ValueError, match="n_features must be equal to 2"):
+    with pytest.raises(ValueError, match=says(r"X must have shape \(n, 2\), got \(150, 4\)")):
         DecisionRegionDisplay.from_estimator(model, X, y)

@@ -30,6 +30,10 @@ def test_history_checkpoints(checkpoints, expected):
     assert_allclose(history["epoch"], 3 * np.array(expected) / M)
 
 
+def test_checkpoints_are_not_counted_one_by_one():
+    assert len(Checkpoints("epoch", 0, 40 * 10**15, 40, 1)) == 10**15
+
+
 def expected_checkpoints(checkpoints, first, last, n_samples, batch_size):
     """Each step by itself: is it a checkpoint?"""
     if checkpoints == "epoch":

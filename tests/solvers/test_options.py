@@ -61,12 +61,27 @@ def test_n_steps_wins_over_epochs():
         ({"sampling": "cyclic"}, "sampling must be .* got 'cyclic'"),
         ({"n_steps": 0}, "n_steps must be a positive integer, got 0"),
         ({"n_steps": 1.5}, "n_steps must be a positive integer, got 1.5"),
-        ({"n_steps": None, "epochs": 0}, "epochs must be a positive number, got 0"),
-        ({"n_steps": None, "epochs": None}, "epochs must be a positive number, got None"),
-        ({"n_steps": None, "epochs": float("nan")}, "epochs must be a positive number"),
-        ({"n_steps": None, "epochs": float("inf")}, "epochs must be a positive number"),
+        ({"n_steps": None, "epochs": 0}, "epochs must be a positive finite number, got 0"),
+        ({"n_steps": None, "epochs": None}, "epochs must be a positive finite number, got None"),
+        ({"n_steps": None, "epochs": float("nan")}, "epochs must be a positive finite number"),
+        ({"n_steps": None, "epochs": float("inf")}, "epochs must be a positive finite number"),
         ({"checkpoints": "steps"}, "checkpoints must be .* got 'steps'"),
-        ({"checkpoints": [0, 4]}, "checkpoints must list steps from 1 on, got 0"),
+        ({"n_steps": 10**30}, f"n_steps must be at most {2**53}, got {10**30}"),
+        ({"n_steps": None, "epochs": 1e308}, "epochs must be at most .* got 1e.308"),
+        ({"epochs": "2"}, "epochs must be a positive finite number, got '2'"),
+        ({"tol": np.nan}, "tol must be a non-negative finite number, got nan"),
+        ({"tol": "small"}, "tol must be a non-negative finite number, got 'small'"),
+        ({"max_time": np.inf}, "max_time must be a non-negative finite number, got inf"),
+        ({"projection": "no"}, "projection must be True or False, got 'no'"),
+        ({"average": ["suffix"]}, "average must be one of .* got .'suffix'."),
+        ({"random_state": "seed"}, "random_state must be an integer, .* got 'seed'"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0, got -1"),
+        ({"random_state": 2**32}, f"random_state must be at most {2**32 - 1}, got {2**32}"),
+        ({"checkpoints": 5}, "checkpoints must be .* got 5"),
+        ({"checkpoints": iter([2])}, "checkpoints must be .* a sequence of steps .* got <"),
+        ({"checkpoints": [[1, 2]]}, "each of checkpoints must be a positive integer, got .1, 2."),
+        ({"checkpoints": [True]}, "each of checkpoints must be a positive integer, got True"),
+        ({"checkpoints": [0, 4]}, "each of checkpoints must be a positive integer, got 0"),
     ],
     ids=str,
 )
@@ -111,6 +126,36 @@ def test_integers_are_checked(name, value):
     message = re.escape(f"{name} must be a positive integer, got {value!r} instead")
     with pytest.raises(ValueError, match=f"^{message}$"):
         solve(make_task(), make_kernel_rows("cached"), **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"problem": DATA.y}, "problem must be a Problem, .* got array"),
+        ({"rows": DATA.X}, "rows must be a RowSource, .* got array"),
+        ({"state": 3}, "state must be a State, .* got 3 instead"),
+        ({"monitor": "yes"}, "monitor must be a function or None, got 'yes' instead"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_objects_are_checked(arguments, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        pegasos(**{"problem": make_task(), "rows": make_kernel_rows("cached")} | arguments)
+
+
+@pytest.mark.parametrize("name", ["tol", "max_time"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1, "1", True, 10**400], ids=repr)
+def test_numbers_of_dual_ascent_are_checked(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must be a non-negative finite number, got"):
+        sdca(make_task(), make_kernel_rows("cached"), **{name: value})
+
+
+def test_values_in_messages_are_short():
+    with pytest.raises(ValueError, match=r"^epochs must be .* got 1000") as caught:
+        run_pegasos(make_kernel_rows("cached"), n_steps=None, epochs=10**4000)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(ValueError, match=r"^epochs must be .* got a value of type int instead$"):
+        run_pegasos(make_kernel_rows("cached"), n_steps=None, epochs=10**5000)
 
 
 # --- sampling ---
@@ -160,14 +205,40 @@ def test_sampling_by_a_function_with_its_generator():
         np.ones(M, dtype=bool),
         None,
         [],
+        np.full(M, 2**63, dtype=np.uint64),
+        np.arange(M).astype(object),
     ],
     ids=lambda draws: f"{np.asarray(draws).dtype}{np.shape(draws)}",
 )
 def test_sampling_by_a_function_is_checked(draws):
     """Compiled loops index by what it returns."""
-    message = r"^sampling must return 37 indices from 0 to 36, got \w+ of shape \(.*\) instead$"
+    message = (
+        r"^sampling must return 37 indices from 0 to 36, "
+        r"got \w+ of shape \(.*\)( from -?\d+ to \d+)? instead$"
+    )
     with pytest.raises(ValueError, match=message):
         run_pegasos(make_kernel_rows("cached"), sampling=lambda rng, n_samples: draws)
+
+
+@pytest.mark.parametrize(
+    "draws",
+    [[[1], [1, 2]], np.ma.masked_array(np.arange(M), mask=np.arange(M) == 3)],
+    ids=["ragged", "masked"],
+)
+def test_sampling_by_a_function_returns_an_array(draws):
+    with pytest.raises(ValueError, match=r"^sampling must return 37 indices from 0 to 36, got"):
+        run_pegasos(make_kernel_rows("cached"), sampling=lambda rng, n_samples: draws)
+
+
+@pytest.mark.parametrize("kind", ["u1", "i2", ">i4", "u8"])
+def test_sampling_by_a_function_of_any_integers(kind):
+    def as_kind(rng, n_samples):
+        return np.arange(n_samples).astype(kind)
+
+    assert_same_result(
+        run_pegasos(make_kernel_rows("cached"), sampling=as_kind),
+        run_pegasos(make_kernel_rows("cached"), sampling=lambda rng, n: np.arange(n)),
+    )
 
 
 def test_sampling_block_is_the_old_name_of_contiguous():

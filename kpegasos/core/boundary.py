@@ -1,0 +1,194 @@
+"""What must hold before a compiled loop runs: the shapes of all that it indexes, once a call.
+
+Indices that a view holds (of rows, of features) do not change from call to call; they are checked
+by `check_feature_view` where such a view is made.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from kpegasos.core.state import Examples, LoopParameters, LoopState
+from kpegasos.core.views import CsrView, DenseView, KernelView
+from kpegasos.utils import tuning
+from kpegasos.utils.boundary import require_indices, require_range, require_shape
+from kpegasos.utils.compiled import compiled
+
+
+def check_steps(
+    state: LoopState,
+    view: Any,
+    draws: np.ndarray,
+    start: int,
+    stop: int,
+    examples: Examples,
+    parameters: LoopParameters,
+) -> None:
+    """Check the arguments of `kpegasos.core.loops.primal_steps` and ``dual_steps``.
+
+    Raises
+    ------
+    ValueError
+        If the loop would read or write beyond one of its arrays.
+    """
+    check_state(state, view, examples)
+    if parameters.projection:
+        require_shape("squared_norms", view.squared_norms, examples.label.shape)
+    if parameters.batch_size > state.violating.size:
+        raise ValueError(
+            f"violating must have an entry for each of the {parameters.batch_size} draws of a "
+            f"batch, got {state.violating.size} instead"
+        )
+    require_range("start and stop", start, stop, draws.size)
+    # Rows of later draws are fetched ahead of their turn.
+    last = min(draws.size, stop + 2 * tuning.PREFETCH_DRAWS)
+    require_indices("draws", draws, examples.label.size, first=start, last=last)
+
+
+def check_dual_steps(
+    state: LoopState,
+    view: Any,
+    draws: np.ndarray,
+    start: int,
+    stop: int,
+    examples: Examples,
+    parameters: LoopParameters,
+) -> None:
+    """Check the arguments of `kpegasos.core.loops.dual_steps`, which need the norms as well.
+
+    Raises
+    ------
+    ValueError
+        If the loop would read or write beyond one of its arrays.
+    """
+    require_shape("squared_norms", view.squared_norms, examples.label.shape)
+    check_steps(state, view, draws, start, stop, examples, parameters)
+
+
+def check_working_set(
+    state: LoopState,
+    view: KernelView,
+    members: np.ndarray,
+    examples: Examples,
+    parameters: LoopParameters,
+    passes: int,
+) -> None:
+    """Check the arguments of `kpegasos.core.loops.dual_working_set`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    check_members(state, view, members, examples)
+
+
+def check_members(state: LoopState, view: Any, members: np.ndarray, examples: Examples) -> None:
+    """Check the arguments of `kpegasos.core.loops.add_rows`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    check_state(state, view, examples)
+    require_indices("members", members, examples.label.size)
+    if isinstance(view, KernelView) and members.size and view.slots[members].min() < 0:
+        raise ValueError("members must have rows that are held, got one without a row instead")
+
+
+def check_margins(
+    view: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """Check the arguments of `kpegasos.core.loops.sparse_margins`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    require_range("first and last", first, last, view.members.size)
+    require_shape("vectors", vectors, (view.n_features + 1, vectors.shape[-1]))
+    require_shape("out", out, (view.members.size, vectors.shape[1]))
+
+
+def check_state(state: LoopState, view: Any, examples: Examples) -> None:
+    """Check that state, view and examples belong to each other.
+
+    Raises
+    ------
+    ValueError
+        If one of them has the wrong shape.
+    """
+    shape = examples.label.shape
+    require_shape("signed", examples.signed, shape)
+    require_shape("alpha", state.alpha, shape)
+    require_shape("stamps", state.stamps, shape)
+    require_shape("scalars", state.scalars, (3,))
+    require_shape("counters", state.counters, (4,))
+    if state.stamped_image.size:
+        require_shape("stamped_image", state.stamped_image, state.image.shape)
+    check_view(view, state.image, shape)
+
+
+@singledispatch
+def check_view(view: Any, image: np.ndarray, shape: tuple[int]) -> None:
+    """Check a view against an image and the shape of the labels; a user's own is trusted."""
+
+
+@check_view.register(KernelView)
+def _(view, image, shape):  # type: ignore[no-untyped-def]
+    capacity = view.values.shape[0]
+    require_shape("values", view.values, (capacity, *shape))
+    require_shape("slots", view.slots, shape)
+    require_shape("ticks", view.ticks, (capacity,))
+    require_indices("slots", view.slots, capacity, least=-1)
+    require_shape("image", image, shape)
+
+
+@check_view.register(DenseView)
+@check_view.register(CsrView)
+def _(view, image, shape):  # type: ignore[no-untyped-def]
+    width = view.X.shape[1] if isinstance(view, DenseView) else view.n_features
+    require_shape("members", view.members, shape)
+    require_shape("image", image, (width + 1,))
+
+
+def check_feature_view(view: DenseView | CsrView) -> None:
+    """Check the indices that a view of feature rows holds.
+
+    Raises
+    ------
+    ValueError
+        If one is that of no row, of no entry or of no feature.
+    """
+    if isinstance(view, DenseView):
+        require_indices("members", view.members, view.X.shape[0])
+        return
+    require_indices("members", view.members, view.indptr.size - 1)
+    size = min(view.data.size, view.indices.size)
+    if not _entries_within(view.indices, view.indptr, view.members, size, view.n_features):
+        raise ValueError(
+            f"X must be a CSR matrix of {view.n_features} features with an index for each entry, "
+            f"got indices of others instead"
+        )
+
+
+@compiled()
+def _entries_within(
+    indices: np.ndarray, indptr: np.ndarray, members: np.ndarray, size: int, n_features: int
+) -> bool:
+    """Whether the entries of some CSR rows exist, and belong to features that do."""
+    for row in members:
+        begin, end = indptr[row], indptr[row + 1]
+        if begin < 0 or begin > end or end > size:
+            return False
+        signs = 0
+        for position in range(begin, end):
+            signs |= indices[position] | (n_features - 1 - indices[position])
+        if signs < 0:
+            return False
+    return True

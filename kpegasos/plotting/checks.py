@@ -1,0 +1,158 @@
+"""What displays are given, checked: one sentence that names the parameter, not matplotlib's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from kpegasos.utils.validation import as_integer, shown
+
+
+def numbers(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.float64]:
+    """Return real numbers as an array of float64.
+
+    Raises
+    ------
+    ValueError
+        If they are no real numbers, or have another number of dimensions.
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise TypeError
+        array = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"{name} must be an array of real numbers, got {shown(values)} instead"
+        ) from None
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(
+            f"{name} must be an array of {ndim} dimension{'s' if ndim > 1 else ''}, "
+            f"got shape {array.shape} instead"
+        )
+    return array
+
+
+def finite(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.float64]:
+    """Return finite numbers as an array of float64, at least one.
+
+    Raises
+    ------
+    ValueError
+        If they are none, or NaN or infinite.
+    """
+    array = numbers(name, values, ndim=ndim)
+    unfit = int((~np.isfinite(array)).sum())
+    if unfit or not array.size:
+        came = f"{unfit} that are not" if unfit else "none"
+        raise ValueError(f"{name} must be finite numbers, got {came}")
+    return array
+
+
+def indices(name: str, values: Any, size: int) -> NDArray[np.intp]:
+    """Return row numbers as an array.
+
+    Raises
+    ------
+    ValueError
+        If one is that of no row.
+    """
+    array = finite(name, values, ndim=1) if np.size(values) else np.empty(0)
+    rows = array.clip(-1, size).astype(np.intp)
+    if (rows != array).any() or (rows < 0).any() or (rows >= size).any():
+        raise ValueError(f"{name} must be rows from 0 to {size - 1}, got {shown(values)} instead")
+    return rows
+
+
+def labels(name: str, values: Any) -> NDArray[Any]:
+    """Return labels as a vector.
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+    """
+    try:
+        array = np.asarray(values)
+        if array.ndim == 1 and array.dtype.kind in "biufUSO":
+            np.unique(array)  # which compares them
+            return array
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{name} must be a vector of labels, got {shown(values)} instead")
+
+
+def names(name: str, values: Any) -> list[str]:
+    """Return a name, or several, as a list.
+
+    Raises
+    ------
+    ValueError
+        If there is anything but a string.
+    """
+    if isinstance(values, str):
+        return [values]
+    found = list(values) if _is_finite_iterable(values) else [None]
+    if not all(isinstance(value, str) for value in found):
+        raise ValueError(f"{name} must be a string or several, got {shown(values)} instead")
+    return [str(value) for value in found]
+
+
+def _is_finite_iterable(values: Any) -> bool:
+    sized = isinstance(values, Sequence | np.ndarray | Set)
+    return sized and getattr(values, "ndim", 1) == 1
+
+
+def mapping(name: str, values: Any) -> Mapping[str, Any]:
+    """Return a mapping from strings.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if isinstance(values, Mapping) and all(isinstance(key, str) for key in values):
+        return values
+    raise ValueError(f"{name} must be a mapping from names, got {shown(values)} instead")
+
+
+def points(name: str, values: Any) -> NDArray[np.float64]:
+    """Return points of the plane as an array of shape (n, 2), without any if there is None.
+
+    Raises
+    ------
+    ValueError
+        If they are none, or not finite.
+    """
+    found = np.empty((0, 2)) if values is None else numbers(name, values)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ValueError(f"{name} must have shape (n, 2), got {found.shape}")
+    return finite(name, found) if found.size else found
+
+
+def resolution(value: Any) -> int:
+    """Return the number of grid points along an axis.
+
+    Raises
+    ------
+    ValueError
+        If it is no whole number from 2 to 10,000.
+    """
+    return as_integer("grid_resolution", value, least=2, most=10_000)
+
+
+def axes(ax: Any) -> Axes:
+    """Return the axes to draw on.
+
+    Raises
+    ------
+    ValueError
+        If they are none of matplotlib's.
+    """
+    if not isinstance(ax, Axes):
+        raise ValueError(f"ax must be matplotlib's Axes, got {shown(ax)} instead")
+    return ax

@@ -1,0 +1,88 @@
+"""Arguments of formulas: arrays of numbers within a range, which broadcast against each other."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kpegasos.utils.validation import as_flag, refuse_masked, shown
+
+Values = NDArray[np.float64] | np.float64
+Bound = TypeVar("Bound", bound=Callable[..., Any])
+
+#: Constants of a problem lie between these, so that no bound overflows.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
+def numbers(name: str, values: Any) -> Values:
+    """Arguments as float64.
+
+    Raises
+    ------
+    ValueError
+        If they are no real numbers.
+    """
+    refuse_masked(name, values)
+    with suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(values)
+        if array.dtype.kind in "iufO":
+            return np.asarray(array, dtype=np.float64)
+    raise ValueError(f"{name} must be a number or an array of them, got {shown(values)} instead")
+
+
+def require(name: str, values: Values, holds: Any, expected: str) -> Values:
+    """Return values that hold, and raise a ValueError that shows one that does not."""
+    if not np.all(holds):
+        wrong = np.asarray(values)[~np.asarray(holds)].flat[0]
+        raise ValueError(f"{name} must be {expected}, got {wrong:.10g} instead")
+    return values
+
+
+def steps(n_steps: ArrayLike, least: int = 3) -> Values:
+    """Return numbers of steps."""
+    values = numbers("n_steps", n_steps)
+    holds = (values >= least) & (values < np.inf)
+    require("n_steps", values, holds, f"at least {least} and finite")
+    return require("n_steps", values, values <= LARGEST, f"at most {LARGEST:g}")
+
+
+def positive(name: str, value: ArrayLike, most: float = LARGEST) -> Values:
+    """Return positive numbers, within what formulas can square and divide by."""
+    values = numbers(name, value)
+    require(name, values, (values > 0) & (values < np.inf), "a positive finite number")
+    holds = (values >= SMALLEST) & (values <= most)
+    return require(name, values, holds, f"between {SMALLEST:g} and {most:g}")
+
+
+def probability(delta: ArrayLike, below: float = 1.0, limit: str = "1") -> Values:
+    """Return probabilities above 0 and below a limit."""
+    values = numbers("delta", delta)
+    return require("delta", values, (values > 0) & (values < below), f"above 0 and below {limit}")
+
+
+def broadcasting(bound: Bound) -> Bound:
+    """Have the arguments of a bound checked to be numbers that broadcast against each other."""
+    signature = inspect.signature(bound)
+
+    @wraps(bound)
+    def checked(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options).arguments
+        as_flag("projection", given.pop("projection", False))
+        shapes = [np.shape(numbers(name, values)) for name, values in given.items()]
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ValueError(
+                f"{', '.join(given)} must have shapes that fit together, "
+                f"got {', '.join(map(str, shapes))} instead"
+            ) from None
+        with np.errstate(over="ignore"):  # where a bound is beyond all numbers
+            return bound(*args, **options)
+
+    return cast(Bound, checked)

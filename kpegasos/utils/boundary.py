@@ -1,0 +1,134 @@
+"""The boundary to compiled code, which reads whatever lies at the index that it is given.
+
+A compiled function that Python calls has a check before it, made once a call and not once a step:
+`checked` puts it there. What contradicts it is an error of the caller, in one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from kpegasos.utils.compiled import compiled
+from kpegasos.utils.validation import shown
+
+
+class _Entry:
+    """A compiled function behind a check of its arguments; otherwise like that function."""
+
+    def __init__(self, function: Any, check: Callable[..., None]) -> None:
+        self._function = function
+        self._check = check
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        self._check(*arguments)
+        return self._function(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["__wrapped__"], name)
+
+    def __reduce__(self) -> Any:
+        return self.__qualname__
+
+
+def checked(check: Callable[..., None]) -> Callable[[Any], Any]:
+    """Have a check called with the arguments of a compiled function before it is.
+
+    Parameters
+    ----------
+    check : callable
+        Raises a ValueError for arguments that the function would read or write beyond.
+
+    Returns
+    -------
+    callable
+        The decorator, for functions that are called from Python only.
+    """
+
+    def decorate(function: Any) -> Any:
+        return _Entry(function, check)
+
+    return decorate
+
+
+def require_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Check the shape of an array.
+
+    Raises
+    ------
+    ValueError
+        If it is another.
+    """
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape} instead")
+
+
+def require_range(name: str, first: int, last: int, size: int) -> None:
+    """Check a range of indices.
+
+    Raises
+    ------
+    ValueError
+        If it does not lie within an array of that size.
+    """
+    if not 0 <= first <= last <= size:
+        raise ValueError(
+            f"{name} must be a range within 0 and {size}, got {first} to {last} instead"
+        )
+
+
+def require_indices(
+    name: str, indices: np.ndarray, below: int, *, least: int = 0, first: int = 0, last: int = -1
+) -> None:
+    """Check ``indices[first:last]``, all of them by default.
+
+    Raises
+    ------
+    ValueError
+        If they are no vector of int64 from ``least`` to ``below - 1``.
+    """
+    if indices.ndim != 1 or indices.dtype != np.int64:
+        raise ValueError(
+            f"{name} must be a vector of int64, "
+            f"got {indices.dtype} of shape {indices.shape} instead"
+        )
+    last = indices.size if last < 0 else last
+    if not _all_within(indices, first, last, least, below):
+        found = indices[first:last]
+        raise ValueError(
+            f"{name} must be indices from {least} to {below - 1}, "
+            f"got {found.min()} to {found.max()} instead"
+        )
+
+
+def as_indices(name: str, values: Any, below: int) -> np.ndarray:
+    """Return indices as a vector of int64.
+
+    Raises
+    ------
+    ValueError
+        If they are none from 0 to ``below - 1``.
+    """
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a vector of indices, got {shown(values)} instead")
+    array = array.astype(np.int64, copy=False)
+    require_indices(name, array, below)
+    return array
+
+
+@compiled()
+def _all_within(indices: np.ndarray, first: int, last: int, least: int, below: int) -> bool:
+    """Without a branch, and so in vectors: differences that are negative leave their sign."""
+    part = indices[first:last]
+    signs = 0
+    for position in range(part.size):
+        signs |= (part[position] - least) | (below - 1 - part[position])
+    return signs >= 0

@@ -1,0 +1,209 @@
+"""A loop that is called with arrays that do not fit together raises, and touches none of them."""
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from kpegasos import FeatureRows
+from kpegasos.core.boundary import check_feature_view
+from kpegasos.core.loops import (
+    add_rows,
+    dual_steps,
+    dual_working_set,
+    primal_steps,
+    sparse_margins,
+)
+from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
+from kpegasos.core.views import CsrView, DenseView, KernelView
+
+N, WIDTH = 20, 3
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, WIDTH))
+GRAM = X @ X.T
+EXAMPLES = Examples(np.resize([1.0, -1.0], N), np.resize([1.0, -1.0], N))
+PARAMETERS = LoopParameters(0.1, N, 2, True, False)
+DRAWS = RNG.integers(0, N, 40)
+
+
+def kernel_view():
+    return KernelView(GRAM, np.arange(N), np.zeros(N, np.int64), GRAM.diagonal().copy(), 0.0)
+
+
+def dense_view():
+    return DenseView(X, np.arange(N), (X**2).sum(axis=1), 1.0)
+
+
+def csr_view():
+    S = sparse.csr_matrix(X)
+    return CsrView(S.data, S.indices, S.indptr, WIDTH, np.arange(N), (X**2).sum(axis=1), 1.0)
+
+
+def state_for(view):
+    size = N if isinstance(view, KernelView) else WIDTH + 1
+    return new_state(N, size, PegasosOptions(batch_size=2), 0.1, 0).loop
+
+
+VIEWS = {"kernel": kernel_view, "dense": dense_view, "csr": csr_view}
+#: Arrays of state and examples, and what is done to each; the sizes of others follow from them.
+SHORTER = ("alpha", "stamps", "image", "stamped_image", "scalars", "counters", "violating")
+
+
+def assert_refused(loop, state, *arguments, match):
+    before = copy.deepcopy(state)
+    with pytest.raises(ValueError, match=match):
+        loop(state, *arguments)
+    for array, old in zip(state, before, strict=True):
+        assert_array_equal(array, old)
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+@pytest.mark.parametrize("name", SHORTER)
+@pytest.mark.parametrize("loop", [primal_steps, dual_steps])
+def test_steps_refuse_a_state_of_another_size(loop, name, kind):
+    view = VIEWS[kind]()
+    state = state_for(view)
+    state = state._replace(**{name: getattr(state, name)[:-1]})
+    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
+    assert_refused(loop, state, *rest, match=f"^{'image|' if name == 'image' else ''}{name} must")
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+@pytest.mark.parametrize("wrong", [-1, N, 2**40])
+def test_steps_refuse_draws_of_no_example(kind, wrong):
+    view = VIEWS[kind]()
+    draws = DRAWS.copy()
+    draws[7] = wrong
+    rest = (view, draws, 0, 40, EXAMPLES, PARAMETERS)
+    assert_refused(
+        primal_steps, state_for(view), *rest, match=r"draws must be indices from 0 to 19"
+    )
+
+
+def test_steps_refuse_draws_that_only_look_ahead_reads():
+    """Rows are fetched a few draws ahead of their turn."""
+    view = dense_view()
+    draws = DRAWS.copy()
+    draws[14] = 2**40
+    rest = (view, draws, 0, 10, EXAMPLES, PARAMETERS)
+    assert_refused(primal_steps, state_for(view), *rest, match="draws must be indices")
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+@pytest.mark.parametrize(("start", "stop"), [(-2, 4), (0, 42), (6, 4)])
+def test_steps_refuse_a_range_beyond_the_draws(kind, start, stop):
+    view = VIEWS[kind]()
+    rest = (view, DRAWS, start, stop, EXAMPLES, PARAMETERS)
+    assert_refused(primal_steps, state_for(view), *rest, match="start and stop must be a range")
+
+
+def test_steps_refuse_draws_of_another_type():
+    view = kernel_view()
+    for draws in (DRAWS.astype(np.int32), DRAWS.astype(float), DRAWS.reshape(2, 20)):
+        rest = (view, draws, 0, 2, EXAMPLES, PARAMETERS)
+        assert_refused(
+            primal_steps, state_for(view), *rest, match="draws must be a vector of int64"
+        )
+
+
+@pytest.mark.parametrize("field", Examples._fields)
+def test_steps_refuse_other_examples(field):
+    view = kernel_view()
+    examples = EXAMPLES._replace(**{field: np.ones(N + 1)})
+    rest = (view, DRAWS, 0, 40, examples, PARAMETERS)
+    assert_refused(primal_steps, state_for(view), *rest, match="must have shape")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("values", GRAM[:, :-1]),
+        ("values", GRAM[:-1]),
+        ("slots", np.arange(N - 1)),
+        ("slots", np.arange(1, N + 1)),
+        ("ticks", np.zeros(N - 1, np.int64)),
+    ],
+)
+def test_steps_refuse_a_kernel_view_that_contradicts_itself(field, value):
+    view = kernel_view()._replace(**{field: value})
+    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
+    assert_refused(primal_steps, state_for(view), *rest, match="(values|slots|ticks) must")
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_steps_refuse_a_view_of_other_examples(kind):
+    view = VIEWS[kind]()._replace(members=np.arange(N - 1))
+    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
+    assert_refused(primal_steps, state_for(view), *rest, match="members must have shape")
+
+
+@pytest.mark.parametrize("loop", [primal_steps, dual_steps])
+def test_steps_refuse_missing_norms(loop):
+    """The projection and dual ascent read them."""
+    view = kernel_view()._replace(squared_norms=np.empty(0))
+    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
+    assert_refused(loop, state_for(view), *rest, match="squared_norms must have shape")
+
+
+@pytest.mark.parametrize("members", [[0, N], [-1, 3], [[0, 1]], [0.5, 1.0]])
+def test_working_set_refuses_members_that_are_none(members):
+    view = kernel_view()
+    members = np.array(members)
+    assert_refused(
+        dual_working_set, state_for(view), view, members, EXAMPLES, PARAMETERS, 5, match="members"
+    )
+    assert_refused(add_rows, state_for(view), view, members, EXAMPLES, match="members must be")
+
+
+def test_working_set_refuses_rows_that_are_not_held():
+    view = kernel_view()
+    view.slots[4] = -1
+    members = np.array([3, 4])
+    match = "members must have rows that are held"
+    assert_refused(
+        dual_working_set, state_for(view), view, members, EXAMPLES, PARAMETERS, 5, match=match
+    )
+    assert_refused(add_rows, state_for(view), view, members, EXAMPLES, match=match)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "first", "last", "out", "match"),
+    [
+        (np.ones((WIDTH, 2)), 0, N, np.zeros((N, 2)), "vectors must have shape"),
+        (np.ones((WIDTH + 1, 2)), 0, N + 1, np.zeros((N, 2)), "first and last must be"),
+        (np.ones((WIDTH + 1, 2)), -1, N, np.zeros((N, 2)), "first and last must be"),
+        (np.ones((WIDTH + 1, 2)), 0, N, np.zeros((N, 1)), "out must have shape"),
+        (np.ones((WIDTH + 1, 2)), 0, N, np.zeros((N - 1, 2)), "out must have shape"),
+    ],
+)
+def test_sparse_margins_refuse_other_shapes(vectors, first, last, out, match):
+    with pytest.raises(ValueError, match=match):
+        sparse_margins(csr_view(), vectors, first, last, out)
+    assert not out.any()
+
+
+# --- indices that rows of features hold -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("members", [[0, N], [-1, 2]])
+def test_feature_rows_refuse_members_beyond_the_rows(as_rows, members):
+    with pytest.raises(ValueError, match="members must be indices from 0 to 19"):
+        FeatureRows(as_rows(X), members=np.array(members))
+
+
+@pytest.mark.parametrize("column", [-1, WIDTH, 2**30])
+def test_feature_rows_refuse_entries_of_no_feature(column):
+    S = sparse.csr_matrix(X)
+    S.indices[5] = column
+    with pytest.raises(ValueError, match="X must be a CSR matrix of 3 features"):
+        FeatureRows(S)
+
+
+def test_feature_view_refuses_rows_beyond_its_entries():
+    view = csr_view()
+    view.indptr[-1] += 1
+    with pytest.raises(ValueError, match="an index for each entry"):
+        check_feature_view(view)
