@@ -113,12 +113,16 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
         with lock:
             part = stopper.split(max(1.0, waiting[0] / threads))
             waiting[0] -= 1
-        run = plan.make_run(pair, threads)
-        while not run.finished:
-            run.advance(part, plan.settings.tol)
-            update(pair.number, run)
-        result = plan.finish(run, part)
-        run.rows.close()
+        try:
+            run = plan.make_run(pair, threads)
+            while not run.finished:
+                run.advance(part, plan.settings.tol)
+                update(pair.number, run)
+            result = plan.finish(run, part)
+            run.rows.close()
+        except BaseException:
+            stopper.fail()  # or the other threads would go on to their end
+            raise
         return result
 
     if threads == 1:

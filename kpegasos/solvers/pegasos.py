@@ -313,7 +313,8 @@ def pegasos(
             run.advance(stopper, tol)
             if monitor is not None and monitor(run):
                 run.stop()
-    result = run.result()
+        result = run.result()
+        stopper.presses_kept = math.inf
     if stopper.interrupted:  # maybe too late to cut the run short
         raise Interrupted(result)
     return result
