@@ -56,7 +56,7 @@ class Certificate(NamedTuple):
 
 
 class OnAccount:
-    """A block whose time and kernel values are charged to a state.
+    """A block whose time and kernel values are charged to a state, and which errors cut in half.
 
     Attributes
     ----------
@@ -75,6 +75,9 @@ class OnAccount:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if error[0] is not None:
+            self._state.whole = False
+            self._rows.forget()
         self.seconds = time.perf_counter() - self._begin
         self._state.seconds += self.seconds
         self._state.evaluations += self._rows.evaluations - self._evaluations

@@ -209,6 +209,11 @@ def make_run(
             "state must come from a run with the same examples, lam, batch_size, sampling, "
             "projection, average and kind of rows (kernel or linear)"
         )
+    elif not state.whole:
+        raise ValueError(
+            "state must be whole, got one that an error or a second Ctrl-C left in the middle of a "
+            "step"
+        )
     else:
         _restore(state, rows, problem)
     first = state.steps
@@ -271,7 +276,7 @@ def pegasos(
         Makes the index stream.
     state : State, default=None
         ``result.state`` of an earlier call, to go on with the same sequence of iterates. The state
-        is modified.
+        is modified; after an error in the middle of a step it is of no use.
     monitor : callable, default=None
         Called with the `PegasosRun` at each checkpoint; a true return value stops it.
 
