@@ -107,8 +107,8 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
 
     def _prepare(
         self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
-        """Return ``make_rows(pair, n_at_once)``, and attributes known before training."""
+    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
+        """Return ``make_rows(pair, n_at_once, brief)``, and attributes known before training."""
         raise NotImplementedError
 
     def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:

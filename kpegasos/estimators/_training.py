@@ -43,7 +43,8 @@ class FitPlan:
     pairs : list of Pair
         The binary problems.
     make_rows : callable
-        ``make_rows(pair, n_at_once)`` makes the rows of a pair; so many pairs share the memory.
+        ``make_rows(pair, n_at_once, brief)`` makes the rows of a pair; so many pairs share the
+        memory, and a brief run will make few draws.
     settings : Settings
     seed : int
         Of all draws; the number of a pair tells its draws apart.
@@ -57,20 +58,20 @@ class FitPlan:
 
     X: Any
     pairs: list[Pair]
-    make_rows: Callable[[Pair, int], RowSource]
+    make_rows: Callable[[Pair, int, bool], RowSource]
     settings: Settings
     seed: int
     states: list[State | None]
     known: dict[str, Any]
     in_step: bool = False
 
-    def make_run(self, pair: Pair, n_at_once: int) -> PegasosRun:
-        """Set up the run of a pair."""
+    def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
+        """Set up the run of a pair; a brief one if there is reason to stop."""
         settings = self.settings
         checkpoints = settings.checkpoints
         return make_run(
             pair.problem,
-            self.make_rows(pair, n_at_once),
+            self.make_rows(pair, n_at_once, stopper.reason() is not None),
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs,
@@ -114,7 +115,7 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
             part = stopper.split(max(1.0, waiting[0] / threads))
             waiting[0] -= 1
         try:
-            run = plan.make_run(pair, threads)
+            run = plan.make_run(pair, threads, part)
             while not run.finished:
                 run.advance(part, plan.settings.tol)
                 update(pair.number, run)
@@ -155,7 +156,7 @@ def train_in_step(
     attributes : callable
         ``attributes(results)`` makes the fitted attributes.
     """
-    runs = [plan.make_run(pair, len(plan.pairs)) for pair in plan.pairs]
+    runs = [plan.make_run(pair, len(plan.pairs), stopper) for pair in plan.pairs]
     for observer in observers:
         observer.begin_fit(max(len(run.points) for run in runs))
     while not all(run.finished for run in runs):

@@ -233,7 +233,7 @@ object, default="rbf"
 
     def _prepare(
         self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
+    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         if self._is_precomputed():
             return rows_of_gram(check_gram(X), settings.intercept_scaling), {"_kernel": None}
         if isinstance(self.kernel, str):

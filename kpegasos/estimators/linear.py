@@ -229,10 +229,10 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
 
     def _prepare(
         self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
+    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         check_magnitude(X)
 
-        def make_rows(pair: Pair, n_at_once: int) -> RowSource:
+        def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
             whole = pair.members.size == X.shape[0]
             return FeatureRows(
                 X,
