@@ -75,7 +75,12 @@ class Checkpoints:
         yield self.last
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        if not isinstance(self._checkpoints, str) or self._checkpoints == "log":
+            return sum(1 for _ in self)
+        # There may be too many to count; epochs end at different steps, the first after `first`.
+        first_epoch = self.first * self._batch_size // self._n_samples + 1
+        last_epoch = (self.last - 1) * self._batch_size // self._n_samples
+        return max(0, last_epoch - first_epoch + 1) + 1
 
 
 def growing_steps(first: int, last: int, epoch_steps: float) -> list[int]:
