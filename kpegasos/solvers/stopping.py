@@ -16,7 +16,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -123,6 +123,26 @@ class Stopper:
         return None
 
 
+class _Handler:
+    """What Ctrl-C does inside a block: as many presses as are kept ask the runs to stop."""
+
+    def __init__(self, stopper: Stopper, previous: Callable[[int, Any], Any]) -> None:
+        self._stopper = stopper
+        self._previous = previous
+        self._passed_on = -math.inf
+        if isinstance(previous, _Handler) and previous._stopper.interrupted:
+            stopper.interrupt()  # the block around this one waits for it
+
+    def __call__(self, number: int, frame: Any) -> None:
+        stopper = self._stopper
+        stopper.interrupt()
+        if stopper.presses_kept > 0:
+            stopper.presses_kept -= 1
+        elif time.perf_counter() > self._passed_on + _WAY_OUT:
+            self._passed_on = time.perf_counter()
+            self._previous(number, frame)
+
+
 @contextmanager
 def interruptible(stopper: Stopper) -> Iterator[Stopper]:
     """Turn Ctrl-C inside the block into ``stopper.interrupt()``, as often as the stopper bears it.
@@ -143,19 +163,8 @@ def interruptible(stopper: Stopper) -> Iterator[Stopper]:
     if not callable(previous):  # ignored, or not installed from Python: leave it
         yield stopper
         return
-    passed_on = -math.inf
-
-    def handle(number: int, frame: Any) -> None:
-        nonlocal passed_on
-        stopper.interrupt()
-        if stopper.presses_kept > 0:
-            stopper.presses_kept -= 1
-        elif time.perf_counter() > passed_on + _WAY_OUT:
-            passed_on = time.perf_counter()
-            previous(number, frame)
-
     try:
-        signal.signal(signal.SIGINT, handle)
+        signal.signal(signal.SIGINT, _Handler(stopper, previous))
         yield stopper
     except Exception as error:
         if stopper.interrupted:

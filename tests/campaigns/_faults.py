@@ -131,7 +131,9 @@ class Hooks:
         """A task begins."""
         self.fault.user_code()
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> None:
         """A task ends."""
         self.fault.user_code()
 

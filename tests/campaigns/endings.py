@@ -154,9 +154,7 @@ class _Case:
 
     def begin(self, rng: np.random.Generator) -> str:
         """Let there be an earlier model, or none."""
-        if self.call == "partial_fit" and rng.random() < 0.7:
-            self.make(self.estimator, Nothing)
-        elif self.estimator.warm_start:
+        if (self.call == "partial_fit" and rng.random() < 0.7) or self.estimator.warm_start:
             self.make(self.estimator, Nothing)
         elif rng.random() < 0.5:
             chosen = self.estimator.get_params()
