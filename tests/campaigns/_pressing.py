@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 #: Seconds that a call may take after the last press, and seconds of computing.
@@ -18,11 +18,11 @@ class Presser:
 
     Parameters
     ----------
-    delays : sequence of float
+    delays : list of float
         Seconds before the first press, and between presses.
     """
 
-    def __init__(self, delays: Sequence[float]) -> None:
+    def __init__(self, delays: list[float]) -> None:
         self.delays = delays
         self.late = 0.0
         self._listening = False

@@ -11,9 +11,6 @@ import copy
 import itertools
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -29,6 +26,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC, fit_chunks, make_problem, make_rows, sdca
 from kpegasos.estimators._sklearn_compat import HAS_CALLBACKS
+from tests.campaigns._cold import interrupt_compilation
 from tests.campaigns._faults import Hooks, Kernel
 from tests.campaigns._pressing import Presser
 from tests.campaigns._remains import check_certificate, check_usable, model_of
@@ -44,7 +42,9 @@ def trial(rng: np.random.Generator) -> dict[str, int]:
     kinds = [_fit, _stream, _chunks, _predict, _search, _elsewhere, _solver, _max_time, _ignored]
     shares = [0.4, 0.1, 0.06, 0.1, 0.06, 0.08, 0.07, 0.1, 0.03]
     # The first compilation takes half a minute.
-    kind = _compilation if rng.random() < 0.001 else kinds[int(rng.choice(len(kinds), p=shares))]
+    if rng.random() < 0.001:
+        return {interrupt_compilation(rng): 1}
+    kind = kinds[int(rng.choice(len(kinds), p=shares))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         outcome, late = kind(rng)
@@ -58,10 +58,8 @@ def _pick(rng: np.random.Generator, *choices: Any) -> Any:
 
 def _presser(rng: np.random.Generator, longest: float = 0.06) -> Presser:
     """One press, or several in quick succession."""
-    first = [float(rng.uniform(0, longest))]
-    return Presser(
-        first + [float(10 ** rng.uniform(-6, -2)) for _ in range(_pick(rng, 0, 0, 1, 2))]
-    )
+    others = 10 ** rng.uniform(-6, -2, size=_pick(rng, 0, 0, 1, 2))
+    return Presser([float(rng.uniform(0, longest)), *others.tolist()])
 
 
 def _data(rng: np.random.Generator, n_classes: int) -> tuple[Any, np.ndarray]:
@@ -264,6 +262,7 @@ def _elsewhere(rng: np.random.Generator) -> tuple[str, float]:
         async def cell() -> None:
             estimator.fit(X, y)
 
+        del presser.delays[1:]  # a loop that is interrupted twice complains aloud
         assert presser.during(lambda: asyncio.run(cell())) is not None
     elif where == "a thread":
         estimator.set_params(max_time=0.1)
@@ -277,8 +276,8 @@ def _elsewhere(rng: np.random.Generator) -> tuple[str, float]:
         if thread.ident is not None:
             thread.join()
     elif HAS_CALLBACKS:
-        outer = LinearPegasosSVC(epochs=10**6, checkpoints="log").set_callbacks(Hooks())
-        outer._skl_callbacks[0].fault = _Fitting(estimator, X, y)
+        outer = LinearPegasosSVC(epochs=10**6, checkpoints="log")
+        outer.set_callbacks(_Fitting(lambda: estimator.fit(X, y), int(rng.integers(1, 8))))
         assert presser.during(lambda: outer.fit(X, y)) is not None
         if hasattr(outer, "classes_"):
             check_usable(outer, X, 3)
@@ -289,15 +288,22 @@ def _elsewhere(rng: np.random.Generator) -> tuple[str, float]:
     return f"fit in {where}: stopped", presser.late
 
 
-class _Fitting:
-    """What a callback does that fits another estimator."""
+class _Fitting(Hooks):
+    """A callback that fits another estimator when one of its hooks is called."""
 
-    def __init__(self, estimator: Any, X: Any, y: np.ndarray) -> None:
-        self.fit = lambda: estimator.fit(X, y)
+    def __init__(self, fit: Callable[[], object], hook: int) -> None:
+        self.fit = fit
+        self.hook = hook
+        self.fault = self
 
     def user_code(self) -> None:
-        """Fit."""
-        self.fit()
+        """Fit, if it is time."""
+        self.hook -= 1
+        if self.hook == 0:
+            self.fit()
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing: who fits here begins when all is over."""
 
 
 def _solver(rng: np.random.Generator) -> tuple[str, float]:
@@ -370,43 +376,3 @@ def _ignored(rng: np.random.Generator) -> tuple[str, float]:
         signal.signal(signal.SIGINT, before)
     assert model_of(estimator) == model_of(fresh)
     return "ignored", 0.0
-
-
-_COMPILED_FIRST = """
-import sys, numpy as np
-from kpegasos import PegasosSVC
-X = np.random.default_rng(0).normal(size=(60, 3)); y = X[:, 0] > 0
-print("begun", flush=True)
-model = PegasosSVC(gamma=0.5, random_state=0, epochs=1)
-try:
-    model.fit(X, y)
-    model.set_params(n_steps=10**9, max_time=60.0).fit(X, y)
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-assert not hasattr(model, "alpha_") or np.isfinite(model.decision_function(X)).all()
-model.set_params(n_steps=None, max_time=None).fit(X, y)
-print(np.abs(model.decision_function(X)).sum(), flush=True)
-"""
-
-
-def _compilation(rng: np.random.Generator) -> tuple[str, float]:
-    """Ctrl-C in the first compilation of all leaves functions that can be compiled again."""
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        with subprocess.Popen(
-            [sys.executable, "-c", _COMPILED_FIRST], env=environment, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        ) as child:  # fmt: skip
-            assert child.stdout is not None
-            assert child.stdout.readline() == "begun\n"
-            for _ in range(_pick(rng, 1, 2)):
-                time.sleep(float(rng.uniform(0.1, 5.0)))
-                child.send_signal(signal.SIGINT)
-            out, err = child.communicate(timeout=300)
-    assert child.returncode == 0, err
-    lines = out.split()
-    assert lines[0] == "interrupted"
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    fresh = PegasosSVC(gamma=0.5, random_state=0, epochs=1).fit(X, X[:, 0] > 0)
-    assert lines[1] == str(np.abs(fresh.decision_function(X)).sum())
-    return "first compilation: stopped", 0.0
