@@ -36,7 +36,7 @@ from kpegasos.utils import tuning
 from tests.campaigns._faults import Fault, Hooks, Kernel, Nothing
 from tests.campaigns._remains import check_certificate, check_usable, model_of
 
-CI_TRIALS = 150
+CI_TRIALS = 60
 
 _ERRORS = [
     ValueError, RuntimeError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit,
