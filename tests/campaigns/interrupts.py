@@ -316,7 +316,7 @@ def _solver(rng: np.random.Generator) -> tuple[str, float]:
     assert raised is not None
     if hasattr(raised, "result"):
         result = raised.result
-        assert 0 <= result.dual_bound <= result.objective
+        assert 0 <= result.dual_bound <= result.objective * (1 + 1e-9)
     fresh = make_rows(X, "rbf", gamma=0.2)
     after, alone = (sdca(task, r, tol=1e-3, random_state=0) for r in (rows, fresh))
     np.testing.assert_allclose(after.objective, alone.objective, rtol=1e-2)
