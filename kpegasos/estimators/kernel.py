@@ -70,7 +70,10 @@ object, default="rbf"
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
     max_time : float, default=None
-        Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
+        Seconds from the call of ``fit`` after which the model reached so far is returned, with a
+        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
+        rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
+        by the evaluation of the model.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
         Steps at which the model is evaluated for ``history_``: ends of epochs, ten steps a decade,
         or these steps. None evaluates the end only.

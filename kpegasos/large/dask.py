@@ -32,7 +32,7 @@ from sklearn.base import clone
 
 from kpegasos.core.state import State
 from kpegasos.estimators import LinearPegasosSVC
-from kpegasos.estimators._base import validated_rows
+from kpegasos.estimators._base import unchanged_by_errors, validated_rows
 from kpegasos.estimators._online import Chunk, OnlineClassifier
 from kpegasos.estimators._sklearn_compat import validate_parameters
 from kpegasos.large.chunks import Totals, add_totals, pair_lams, totals_of
@@ -150,9 +150,10 @@ def fit_dask(
     online.begin(int(X.shape[1]))
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
-        estimator.n_features_in_ = int(X.shape[1])
-        estimator.__dict__.pop("feature_names_in_", None)
-        online.install(estimator)
+        with unchanged_by_errors(estimator):
+            estimator.n_features_in_ = int(X.shape[1])
+            estimator.__dict__.pop("feature_names_in_", None)
+            online.install(estimator)
     return estimator
 
 

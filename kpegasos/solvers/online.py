@@ -64,8 +64,9 @@ class Stream:
     def copy(self) -> Stream:
         """A stream that goes on from here by itself."""
         state = copy.copy(self.state)
-        state.loop = LoopState(*(array.copy() for array in state.loop))
-        # Snapshots are never written to.
+        # Counts make room for those of the next chunk, and snapshots are never written to.
+        alpha, stamps, *others = state.loop
+        state.loop = LoopState(alpha, stamps, *(array.copy() for array in others))
         state.suffix_snapshots = dict(state.suffix_snapshots)
         return Stream(state, self.intercept_scaling, self.n_chunks)
 

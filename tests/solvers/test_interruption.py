@@ -162,7 +162,7 @@ def test_state_that_an_error_cut_in_half_is_refused(cache):
 
 @pytest.mark.parametrize("call", [1, 2, 4])
 def test_rows_are_right_after_an_error(call, monkeypatch):
-    """Slots of rows that had not been computed belonged to their examples all the same."""
+    """What was half done is forgotten, not used."""
     monkeypatch.setattr(tuning, "TILE_ROWS", 4)
     X, y = noisy()
     task, kernel = make_problem(y, 1e-4), FailingKernel()
