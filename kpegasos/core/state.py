@@ -149,6 +149,8 @@ class State:
         Time in the solver so far.
     certified : bool
         Whether no value seen has contradicted a positive semi-definite kernel.
+    whole : bool
+        False once an error has come in the middle of a step.
     image_kind : str
         What the image is, as the rows say: ``"margins"``, ``"vector"`` or ``"none"``.
     suffix_snapshots : dict
@@ -164,6 +166,7 @@ class State:
     evaluations: int = 0
     seconds: float = 0.0
     certified: bool = True
+    whole: bool = True
     image_kind: str = "margins"
     suffix_snapshots: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 

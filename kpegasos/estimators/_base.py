@@ -11,6 +11,7 @@ problems there are is left to `OneVsOneMixin`, rows and model to the estimators.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -121,8 +122,8 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
 
     def _prepare(
         self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
-        """Return ``make_rows(pair, n_at_once)``, and attributes known before training."""
+    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
+        """Return ``make_rows(pair, n_at_once, brief)``, and attributes known before training."""
         raise NotImplementedError
 
     def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
@@ -165,9 +166,14 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             Naming the parameter, what was expected and what came.
         KeyboardInterrupt
             After Ctrl-C, once the model reached so far has been set.
+        Exception
+            Whatever a callback or a kernel of yours raises. The model of before is left, if there
+            was one; only a warning that is turned into an error comes when the new one is set.
         """
         self._warn_of_deprecated_parameters()
-        with unchanged_by_errors(self):
+        stopper = Stopper()
+        with interruptible(stopper), unchanged_by_errors(self):
+            stopper.presses_kept = 0  # there is no model to wait for yet
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
             X, y = self._validate(X, y, reset=not self._continues())
             self._check_targets(y)
@@ -175,7 +181,10 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             observers = [*([callbacks] if callbacks is not None else []), *observers]
             targets = self._targets(y, weight)
             plan = self._plan(X, targets, in_step=bool(observers))
-            results, stopper = self._train(plan, targets, observers)
+            stopper.limit(plan.settings.max_time)
+            results = self._train(plan, targets, observers, stopper)
+            # Nothing may come between the model and the end of the fit.
+            stopper.presses_kept = math.inf
         report_early_end(
             type(self).__name__, results, stopper, plan.settings.tol, stacklevel=3
         )  # the caller of fit, beyond its decorator
@@ -204,17 +213,19 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         )
 
     def _train(
-        self, plan: FitPlan, targets: Any, observers: Sequence[CheckpointObserver]
-    ) -> tuple[list[Result], Stopper]:
+        self,
+        plan: FitPlan,
+        targets: Any,
+        observers: Sequence[CheckpointObserver],
+        stopper: Stopper,
+    ) -> list[Result]:
         """Train what has been planned and make the results the model."""
 
         def attributes(results: list[Result]) -> dict[str, Any]:
             return {**plan.known, **self._attributes(plan, targets, results)}
 
-        with (
-            interruptible(Stopper(plan.settings.max_time)) as stopper,
-            progress_bar(self.verbose, type(self).__name__, len(plan.pairs)) as update,
-        ):
+        stopper.presses_kept = 1
+        with progress_bar(self.verbose, type(self).__name__, len(plan.pairs)) as update:
             if observers:
                 results = train_in_step(plan, stopper, update, observers, attributes)
             else:
@@ -223,9 +234,8 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             model["_states"] = [r.state for r in results] if self.warm_start else None
             for observer in observers:
                 model.update(observer.attributes())
-            # All at once, and before Ctrl-C is let through again.
             set_model(self, model)
-        return results, stopper
+        return results
 
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
@@ -321,23 +331,23 @@ def _belongs_to_a_model(name: str) -> bool:
 
 def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
     """Set the attributes of a model, and drop those of an earlier one that it does not have."""
-    kept = {*attributes, *_SET_BY_VALIDATION}
-    stale = [name for name in vars(estimator) if _belongs_to_a_model(name) and name not in kept]
-    vars(estimator).update(attributes)
-    for name in stale:
-        del vars(estimator)[name]
+    kept = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name in _SET_BY_VALIDATION or not _belongs_to_a_model(name)
+    }
+    # All at once: whatever interrupts, there is one model or the other.
+    estimator.__dict__ = {**kept, **attributes}
 
 
 @contextmanager
 def unchanged_by_errors(estimator: Any) -> Iterator[None]:
     """Let an error leave the estimator with the model that was there before."""
-    before = dict(vars(estimator))
+    model = {name: value for name, value in vars(estimator).items() if _belongs_to_a_model(name)}
     try:
         yield
     except BaseException:
-        for name in set(before) | set(vars(estimator)):
-            if _belongs_to_a_model(name):
-                vars(estimator).pop(name, None)
-                if name in before:
-                    vars(estimator)[name] = before[name]
+        now = vars(estimator).items()
+        others = {name: value for name, value in now if not _belongs_to_a_model(name)}
+        estimator.__dict__ = {**others, **model}
         raise

@@ -29,7 +29,7 @@ def rows_of_gram(
     *,
     positive_definite: bool = True,
     evaluations: int = 0,
-) -> Callable[[Pair, int], RowSource]:
+) -> Callable[[Pair, int, bool], RowSource]:
     """Make the rows of any pair from the kernel matrix of all examples.
 
     Parameters
@@ -41,7 +41,7 @@ def rows_of_gram(
         Kernel values that were computed for the matrix; the first pair counts them.
     """
 
-    def make_rows(pair: Pair, n_at_once: int) -> RowSource:
+    def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         whole = pair.members.size == gram.shape[0]
         part = gram if whole else gram[np.ix_(pair.members, pair.members)]
         return GramRows(
@@ -64,7 +64,7 @@ def rows_of_kernel(
     batch_size: int,
     intercept_scaling: float,
     n_jobs: int | None,
-) -> Callable[[Pair, int], RowSource]:
+) -> Callable[[Pair, int, bool], RowSource]:
     """Make the rows of any pair from a kernel.
 
     Parameters
@@ -83,7 +83,8 @@ def rows_of_kernel(
     Returns
     -------
     make_rows : callable
-        ``make_rows(pair, n_at_once)``; so many pairs share the budget.
+        ``make_rows(pair, n_at_once, brief)``; so many pairs share the budget, and a
+        brief run will make few draws.
     """
     # Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
     used = np.zeros(X.shape[0], dtype=bool)
@@ -101,16 +102,18 @@ def rows_of_kernel(
             positive_definite=kernel.positive_definite,
             evaluations=source.evaluations,
         )
-        return lambda pair, n_at_once: parts(pairs[pair.number], n_at_once)
+        return lambda pair, n_at_once, brief: parts(pairs[pair.number], n_at_once, brief)
     pool = BufferPool()
     shared = share_classes(kernel, X, pairs, n_jobs) if len(pairs) > 1 else None
 
-    def make_rows(pair: Pair, n_at_once: int) -> RowSource:
+    def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         values: KernelValues
         values = KernelMatrix(kernel, X) if shared is None else shared.pair(*pair.classes)
+        # A run of a few draws asks for fewer rows than would be computed ahead for a whole one.
+        wanted = "streamed" if brief and cache in ("auto", "precomputed") else cache
         return choose_source(
             values,
-            cache=cache,
+            cache=wanted,
             cache_mb=cache_mb,
             shares=n_at_once,
             batch_size=batch_size,

@@ -7,6 +7,7 @@ What they share is here: the runs, their problems, and the model that is made of
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +51,8 @@ class OnlineClassifier:
     lams : ndarray of shape (n_pairs,) or None
         ``lam`` of each pair; None for that of its first chunk.
     streams : list of Stream
-        Empty before the first chunk, which tells the number of features.
+        Empty before the first chunk, which tells the number of features. The list is replaced and
+        its streams are not changed, so that a copy of this object keeps its place.
     """
 
     def __init__(
@@ -132,22 +134,22 @@ class OnlineClassifier:
         ValueError
             If the chunk is not fit to be learned from; nothing is changed.
         KeyboardInterrupt
-            After Ctrl-C, which waits for the end of the chunk: all pairs have seen it. After the
-            second, at once: none have.
+            After Ctrl-C, which waits for the end of the chunk: all pairs have seen it, or none. A
+            second one does not wait, and leaves streams and model as they were.
         """
-        with unchanged_by_errors(estimator):
+        stopper = Stopper()
+        with interruptible(stopper), unchanged_by_errors(estimator):
+            stopper.presses_kept = 0
             X, y = validated_rows(estimator, X, y, reset=not self.streams)
-            chunk = self.make_chunk(X, y, sample_weight)
-            before = copy.deepcopy(self.streams)
-            try:
-                if not self.streams:
-                    self.begin(X.shape[1])
-                with interruptible(Stopper()) as stopper:
-                    self.advance(chunk)
-                    self.install(estimator)
-            except BaseException:
-                self.streams = before
-                raise
+            after = copy.copy(self)
+            chunk = after.make_chunk(X, y, sample_weight)
+            if not after.streams:
+                after.begin(X.shape[1])
+            stopper.presses_kept = 1
+            after.streams = after.advance(chunk)
+            after.install(estimator)
+            stopper.presses_kept = math.inf
+            self.streams = after.streams
         if stopper.interrupted:
             raise KeyboardInterrupt(
                 f"{type(estimator).__name__} was stopped by Ctrl-C at the end of a chunk; "
@@ -175,11 +177,15 @@ class OnlineClassifier:
         pairs = make_pairs(labels, self.classes.size, weight, lam, C, normalise=False)
         return Chunk(X, pairs)
 
-    def advance(self, chunk: Chunk) -> None:
-        """Make one pass over a chunk."""
+    def advance(self, chunk: Chunk) -> list[Stream]:
+        """The streams after one pass over a chunk; these stay as they are."""
+        streams = []
         for stream, pair in zip(self.streams, chunk.pairs, strict=True):
+            after = stream.copy()
             if pair.members.size:
-                advance_stream(stream, pair.problem, self._rows(chunk, pair))
+                advance_stream(after, pair.problem, self._rows(chunk, pair))
+            streams.append(after)
+        return streams
 
     def states_after(
         self, chunk: Chunk, *, part: int, n_steps: Sequence[int], n_rounds: int
@@ -220,17 +226,19 @@ class OnlineClassifier:
             How much each part counts for a pair; one that is zero has no examples of it.
         """
         by_pair = zip(*states, strict=True)
+        merged = []
         for stream, of_pair, size in zip(self.streams, by_pair, sizes, strict=True):
             present = np.flatnonzero(size)
-            stream.state = merge_states([of_pair[part] for part in present], size[present])
-            stream.n_chunks += 1
+            state = merge_states([of_pair[part] for part in present], size[present])
+            merged.append(Stream(state, stream.intercept_scaling, stream.n_chunks + 1))
+        self.streams = merged
 
     def install(self, estimator: Any) -> None:
-        """Make the vectors of the streams the model of an estimator."""
+        """Make the vectors of the streams, as they are now, the model of an estimator."""
         vectors = np.array([stream.vector() for stream in self.streams])
         steps = [stream.state.steps for stream in self.streams]
         model = {
-            "_online": self,
+            "_online": copy.copy(self),  # which goes on from here, wherever this one goes
             "classes_": self.classes,
             "coef_": vectors[:, :-1],
             "intercept_": self.parameters["intercept_scaling"] * vectors[:, -1],

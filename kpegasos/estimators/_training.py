@@ -44,7 +44,8 @@ class FitPlan:
     pairs : list of Pair
         The binary problems.
     make_rows : callable
-        ``make_rows(pair, n_at_once)`` makes the rows of a pair; so many pairs share the memory.
+        ``make_rows(pair, n_at_once, brief)`` makes the rows of a pair; so many pairs share the
+        memory, and a brief run will make few draws.
     settings : Settings
     seed : int
         Of all draws; the number of a pair tells its draws apart.
@@ -60,7 +61,7 @@ class FitPlan:
 
     X: Any
     pairs: list[Pair]
-    make_rows: Callable[[Pair, int], RowSource]
+    make_rows: Callable[[Pair, int, bool], RowSource]
     settings: Settings
     seed: int
     states: list[State | None]
@@ -68,13 +69,13 @@ class FitPlan:
     in_step: bool = False
     keeps_states: bool = True
 
-    def make_run(self, pair: Pair, n_at_once: int) -> PegasosRun:
-        """Set up the run of a pair."""
+    def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
+        """Set up the run of a pair; a brief one if there is reason to stop."""
         settings = self.settings
         checkpoints = settings.checkpoints
         return make_run(
             pair.problem,
-            self.make_rows(pair, n_at_once),
+            self.make_rows(pair, n_at_once, stopper.reason() is not None),
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs,
@@ -121,12 +122,16 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
         with lock:
             part = stopper.split(max(1.0, waiting[0] / threads))
             waiting[0] -= 1
-        run = plan.make_run(pair, threads)
-        while not run.finished:
-            run.advance(part, plan.settings.tol)
-            update(pair.number, run)
-        result = plan.finish(run, part)
-        run.rows.close()
+        try:
+            run = plan.make_run(pair, threads, part)
+            while not run.finished:
+                run.advance(part, plan.settings.tol)
+                update(pair.number, run)
+            result = plan.finish(run, part)
+            run.rows.close()
+        except BaseException:
+            stopper.fail()  # or the other threads would go on to their end
+            raise
         # As large as all that a model is made of, for each pair.
         return result if plan.keeps_states else replace(result, state=None)
 
@@ -160,7 +165,7 @@ def train_in_step(
     attributes : callable
         ``attributes(results)`` makes the fitted attributes.
     """
-    runs = [plan.make_run(pair, len(plan.pairs)) for pair in plan.pairs]
+    runs = [plan.make_run(pair, len(plan.pairs), stopper) for pair in plan.pairs]
     for observer in observers:
         observer.begin_fit(max(len(run.points) for run in runs))
     while not all(run.finished for run in runs):

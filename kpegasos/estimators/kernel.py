@@ -84,7 +84,10 @@ object, default="rbf"
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
     max_time : float, default=None
-        Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
+        Seconds from the call of ``fit`` after which the model reached so far is returned, with a
+        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
+        rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
+        by the evaluation of the model.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
         Steps at which the model is evaluated for ``history_``: ends of epochs, ten steps a decade,
         or these steps. None evaluates the end only.
@@ -248,7 +251,7 @@ object, default="rbf"
 
     def _prepare(
         self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
+    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         if self._is_precomputed():
             return rows_of_gram(check_gram(X), settings.intercept_scaling), {"_kernel": None}
         if isinstance(self.kernel, str):
@@ -280,10 +283,14 @@ object, default="rbf"
         )
 
     def _train(
-        self, plan: FitPlan, targets: Targets, observers: Sequence[CheckpointObserver]
-    ) -> tuple[list[Result], Stopper]:
+        self,
+        plan: FitPlan,
+        targets: Targets,
+        observers: Sequence[CheckpointObserver],
+        stopper: Stopper,
+    ) -> list[Result]:
         try:
-            return super()._train(plan, targets, observers)
+            return super()._train(plan, targets, observers, stopper)
         except MemoryError as error:
             raise MemoryError(
                 f"cache_mb must be less where memory is short, got {self.cache_mb:g} instead: "

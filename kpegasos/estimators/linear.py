@@ -67,7 +67,10 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
     max_time : float, default=None
-        Seconds after which the model reached so far is returned, with a `ConvergenceWarning`.
+        Seconds from the call of ``fit`` after which the model reached so far is returned, with a
+        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
+        rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
+        by the evaluation of the model.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of epochs, ten steps a decade, or these steps. None evaluates the end only.
@@ -230,10 +233,10 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
 
     def _prepare(
         self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int], RowSource], dict[str, Any]]:
+    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         check_magnitude(X)
 
-        def make_rows(pair: Pair, n_at_once: int) -> RowSource:
+        def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
             whole = pair.members.size == X.shape[0]
             return FeatureRows(
                 X,
@@ -282,7 +285,8 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         -----
         Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the pair's first chunk, from then on. The
         parameters of the problem and of the steps must stay those of the first call. Ctrl-C waits
-        for the end of the chunk, then ``KeyboardInterrupt`` is raised.
+        for the end of the chunk, then ``KeyboardInterrupt`` is raised; a second Ctrl-C does not
+        wait. It leaves model and stream as they were before the chunk, and so does any error.
         """
         self._warn_of_deprecated_parameters()
         online = getattr(self, "_online", None)

@@ -31,7 +31,7 @@ from sklearn.base import clone
 
 from kpegasos.core.state import State
 from kpegasos.estimators import LinearPegasosSVC
-from kpegasos.estimators._base import validated_rows
+from kpegasos.estimators._base import unchanged_by_errors, validated_rows
 from kpegasos.estimators._online import Chunk, OnlineClassifier
 from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.large.chunks import check_estimator
@@ -171,9 +171,10 @@ def fit_dask(
     online.begin(n_features)
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
-        estimator.n_features_in_ = n_features
-        estimator.__dict__.pop("feature_names_in_", None)
-        online.install(estimator)
+        with unchanged_by_errors(estimator):
+            estimator.n_features_in_ = n_features
+            estimator.__dict__.pop("feature_names_in_", None)
+            online.install(estimator)
     return estimator
 
 

@@ -154,6 +154,9 @@ class RowSource(ABC):
         claimed, self._unclaimed = self._unclaimed, 0
         return claimed
 
+    def forget(self) -> None:  # noqa: B027
+        """Give up what is kept of earlier steps, since an error may have left it half done."""
+
     def close(self) -> None:  # noqa: B027
         """Give memory back to where it came from; the rows are not used any more."""
 

@@ -158,6 +158,13 @@ class RowCache:
             slots = np.concatenate((slots, evicted))
         return slots
 
+    def forget(self) -> None:
+        """Keep no row."""
+        self.view.slots[:] = -1
+        self.view.ticks[:] = 0
+        self._owner[:] = -1
+        self._filled = 0
+
     def close(self) -> None:
         """Give the memory back to the pool; the view is not to be used any more."""
         self.view.slots[:] = -1

@@ -198,6 +198,12 @@ class CachedRows(KernelSource):
         """``k(x, x) + B²`` of each example."""
         return self._values.diagonal + self.kernel_offset
 
+    def forget(self) -> None:
+        """Give up all rows that are kept."""
+        self._cache.forget()
+        if self._warm_up is not None:
+            self._warm_up.forget()
+
     def close(self) -> None:
         """Give the memory of the rows back to the pool."""
         self._cache.close()

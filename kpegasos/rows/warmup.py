@@ -24,6 +24,7 @@ class PackedValues:
     def __init__(self, values: KernelValues) -> None:
         self._values = values
         self._subset = values.pack_subset()
+        self._is_new = True
 
     def order(self, alpha: np.ndarray) -> np.ndarray:
         """Examples of the support, in the order in which they entered it."""
@@ -32,6 +33,7 @@ class PackedValues:
             self.forget()
             packed = self._subset.members
         support = np.flatnonzero(alpha)
+        self._is_new = False
         self._subset.append(support[np.isin(support, packed, invert=True, assume_unique=True)])
         return self._subset.members
 
@@ -51,8 +53,9 @@ class PackedValues:
 
     def forget(self) -> None:
         """Give up what is packed."""
-        if self._subset.members.size:
+        if not self._is_new:
             self._subset = self._values.pack_subset()
+            self._is_new = True
 
 
 class WarmUp:

@@ -56,7 +56,7 @@ class Certificate(NamedTuple):
 
 
 class OnAccount:
-    """A block whose time and kernel values are charged to a state.
+    """A block whose time and kernel values are charged to a state, and which errors cut in half.
 
     Attributes
     ----------
@@ -75,6 +75,9 @@ class OnAccount:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if error[0] is not None:
+            self._state.whole = False
+            self._rows.forget()
         self.seconds = time.perf_counter() - self._begin
         self._state.seconds += self.seconds
         self._state.evaluations += self._rows.evaluations - self._evaluations
@@ -142,6 +145,7 @@ class SolverRun(ABC):
         self._stream_begin = first
         self._first = state.steps
         self._slicer = TimeSlicer(tuning.FIRST_SLICE)
+        self._fewest_draws = tuning.FIRST_SLICE
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
         state.evaluations += rows.claim_construction()
 
@@ -178,7 +182,8 @@ class SolverRun(ABC):
     def advance(self, stopper: Stopper, tol: float | None = None) -> None:
         """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
 
-        The first slice of a run is done before the stopper is asked, so there always is a model.
+        The first slice of a run is done before the stopper is heeded, so there always is a model;
+        it is a short one where there is reason to stop from the beginning.
 
         Parameters
         ----------
@@ -202,6 +207,9 @@ class SolverRun(ABC):
         """Run the loop up to a step, in slices; returns the stopper's reason if that came first."""
         state, k = self.state, self.parameters.batch_size
         reason = None
+        if state.steps == self._first and stopper.reason() is not None:
+            # Others have used up the time, or Ctrl-C came: there may be many more such runs.
+            self._slicer.draws = self._fewest_draws = tuning.FEWEST_DRAWS
         while reason is None and state.steps < target:
             steps = state.steps
             end = self._slice_end(min(target, steps + max(1, self._slicer.draws // k)))
@@ -241,7 +249,7 @@ class SolverRun(ABC):
     def _stop_reason(self, stopper: Stopper) -> str | None:
         """The stopper's reason, once the first slice of the run is done."""
         draws = (self.state.steps - self._first) * self.parameters.batch_size
-        return stopper.reason() if draws >= tuning.FIRST_SLICE else None
+        return stopper.reason() if draws >= self._fewest_draws else None
 
     # --- evaluating ---
 

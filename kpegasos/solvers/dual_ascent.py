@@ -109,7 +109,8 @@ def sdca(
     with interruptible(Stopper(max_time)) as stopper:
         while not ascent.finished:
             ascent.advance(stopper, tol)
-    result = ascent.result()
+        result = ascent.result()
+        stopper.presses_kept = np.inf
     if stopper.interrupted:  # maybe too late to cut the run short
         raise Interrupted(result)
     return result
@@ -189,6 +190,7 @@ class DualAscent(SolverRun):
     """
 
     algorithm = DUAL
+    _still = False
 
     def __init__(
         self,
@@ -240,11 +242,14 @@ class DualAscent(SolverRun):
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on for one epoch."""
-        return self.take_steps(self.state.steps + self.problem.y.size, stopper)
+        before = self.state.loop.alpha.copy()
+        reason = self.take_steps(self.state.steps + self.problem.y.size, stopper)
+        self._still = reason is None and np.array_equal(before, self.state.loop.alpha)
+        return reason
 
     def at_end(self) -> bool:
-        """Whether all epochs are done."""
-        return self.state.steps >= self._most_steps
+        """Whether all epochs are done, or the last has moved nothing: then none will."""
+        return self._still or self.state.steps >= self._most_steps
 
     def iterates(self) -> list[Iterate]:
         """The iterate that belongs to β."""

@@ -23,7 +23,14 @@ import numpy as np
 
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
-from kpegasos.core.state import SQUARED_NORM, PegasosOptions, State, fold_scale, new_state
+from kpegasos.core.state import (
+    SQUARED_NORM,
+    LoopState,
+    PegasosOptions,
+    State,
+    fold_scale,
+    new_state,
+)
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.checkpoints import Checkpoints
 from kpegasos.solvers.pegasos import PegasosRun
@@ -53,6 +60,15 @@ class Stream:
         if self.state.steps == 0:
             return np.zeros_like(self.state.loop.image)
         return self.state.iterate(self.state.options.average).image(self.state.loop)
+
+    def copy(self) -> Stream:
+        """A stream that goes on from here by itself."""
+        state = copy.copy(self.state)
+        # Counts make room for those of the next chunk, and snapshots are never written to.
+        alpha, stamps, *others = state.loop
+        state.loop = LoopState(alpha, stamps, *(array.copy() for array in others))
+        state.suffix_snapshots = dict(state.suffix_snapshots)
+        return Stream(state, self.intercept_scaling, self.n_chunks)
 
 
 class _ResumedStream(IndexStream):

@@ -231,6 +231,11 @@ def make_run(
             "state must come from a run with the same examples, lam, batch_size, sampling, "
             "projection, average and kind of rows (kernel or linear)"
         )
+    elif not state.whole:
+        raise ValueError(
+            "state must be whole, got one that an error or a second Ctrl-C left in the middle of a "
+            "step"
+        )
     else:
         _restore(state, rows, problem)
     first = state.steps
@@ -293,7 +298,7 @@ def pegasos(
         Makes the index stream.
     state : State, default=None
         ``result.state`` of an earlier call, to go on with the same sequence of iterates. The state
-        is modified.
+        is modified; after an error in the middle of a step it is of no use.
     monitor : callable, default=None
         Called with the `PegasosRun` at each checkpoint; a true return value stops it.
 
@@ -339,7 +344,8 @@ def pegasos(
             run.advance(stopper, tol)
             if monitor is not None and monitor(run):
                 run.stop()
-    result = run.result()
+        result = run.result()
+        stopper.presses_kept = math.inf
     if stopper.interrupted:  # maybe too late to cut the run short
         raise Interrupted(result)
     return result

@@ -1,21 +1,29 @@
-"""Reasons to stop before the end: a deadline, Ctrl-C.
+"""Reasons to stop before the end: a deadline, Ctrl-C, an error elsewhere.
 
 Loops are advanced in short slices; between two slices the driver asks a `Stopper`. While
 `interruptible` is active the first Ctrl-C only raises a flag, so that the state is never cut in
 half; a second one interrupts for good. Once the model is complete the interrupt is raised again,
 so that a script stops: see `Interrupted`.
+
+How many presses a block bears is the stopper's ``presses_kept``. None interrupts a block that has
+set it to infinity, and none the way out of a block that a press has interrupted.
 """
 
 from __future__ import annotations
 
+import copy
+import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from kpegasos.utils import tuning
+
+#: Seconds after a press that has interrupted for good in which others belong to it.
+_WAY_OUT = 1.0
 
 
 class Interrupted(KeyboardInterrupt):
@@ -62,15 +70,34 @@ class Stopper:
     ----------
     max_time : float, default=None
         Seconds from now.
+
+    Attributes
+    ----------
+    deadline : float or None
+        By the clock of `time.perf_counter`.
+    presses_kept : float
+        How many presses of Ctrl-C only ask the runs to stop; the next interrupts for good.
     """
 
     def __init__(self, max_time: float | None = None) -> None:
-        self.deadline = None if max_time is None else time.perf_counter() + max_time
+        self._begin = time.perf_counter()
+        self.deadline: float | None = None
+        self.limit(max_time)
+        self.presses_kept = 1.0
         self._interrupted = threading.Event()
+        self._failed = threading.Event()
+
+    def limit(self, max_time: float | None) -> None:
+        """Stop so many seconds after the stopper was made; None for no limit."""
+        self.deadline = None if max_time is None else self._begin + max_time
 
     def interrupt(self) -> None:
         """Ask all runs to stop."""
         self._interrupted.set()
+
+    def fail(self) -> None:
+        """Ask all runs to stop, since one of them has failed."""
+        self._failed.set()
 
     @property
     def interrupted(self) -> bool:
@@ -78,26 +105,57 @@ class Stopper:
         return self._interrupted.is_set()
 
     def split(self, parts: float) -> Stopper:
-        """A stopper with the same flag and 1/parts of the time that is left."""
-        part = Stopper()
-        part._interrupted = self._interrupted
+        """A stopper with the same flags and 1/parts of the time that is left."""
+        part = copy.copy(self)
         if self.deadline is not None:
             now = time.perf_counter()
             part.deadline = now + max(0.0, self.deadline - now) / parts
         return part
 
     def reason(self) -> str | None:
-        """``"interrupted"``, ``"max_time"`` or None."""
+        """``"interrupted"``, ``"stopped"``, ``"max_time"`` or None."""
         if self.interrupted:
             return "interrupted"
+        if self._failed.is_set():
+            return "stopped"
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             return "max_time"
         return None
 
 
+class _Handler:
+    """What Ctrl-C does inside a block: as many presses as are kept ask the runs to stop."""
+
+    def __init__(self, stopper: Stopper, previous: Callable[[int, Any], Any]) -> None:
+        self._stopper = stopper
+        self._previous = previous
+        self._passed_on = -math.inf
+        if isinstance(previous, _Handler) and previous._stopper.interrupted:
+            stopper.interrupt()  # the block around this one waits for it
+
+    def __call__(self, number: int, frame: Any) -> None:
+        stopper = self._stopper
+        stopper.interrupt()
+        if stopper.presses_kept > 0:
+            stopper.presses_kept -= 1
+        elif time.perf_counter() > self._passed_on + _WAY_OUT:
+            self._passed_on = time.perf_counter()
+            self._previous(number, frame)
+
+
 @contextmanager
 def interruptible(stopper: Stopper) -> Iterator[Stopper]:
-    """Turn the first Ctrl-C inside the block into ``stopper.interrupt()`` (main thread only)."""
+    """Turn Ctrl-C inside the block into ``stopper.interrupt()``, as often as the stopper bears it.
+
+    The next press goes to the handler of before, as does each that comes more than a second after
+    it: what a block does on its way out is not cut in half. Outside the main thread, and where
+    Ctrl-C is ignored, nothing is changed.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        From an error of the block after a press, which would be lost otherwise.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield stopper
         return
@@ -105,14 +163,12 @@ def interruptible(stopper: Stopper) -> Iterator[Stopper]:
     if not callable(previous):  # ignored, or not installed from Python: leave it
         yield stopper
         return
-
-    def handle(number: int, frame: Any) -> None:
-        if stopper.interrupted:
-            previous(number, frame)
-        stopper.interrupt()
-
-    signal.signal(signal.SIGINT, handle)
     try:
+        signal.signal(signal.SIGINT, _Handler(stopper, previous))
         yield stopper
+    except Exception as error:
+        if stopper.interrupted:
+            raise KeyboardInterrupt("stopped by Ctrl-C, and by an error") from error
+        raise
     finally:
         signal.signal(signal.SIGINT, previous)

@@ -186,7 +186,7 @@ def test_partial_fit_is_interrupted_after_the_chunk():
 
     def press_and_advance(chunk):
         os.kill(os.getpid(), signal.SIGINT)
-        advance(chunk)
+        return advance(chunk)
 
     clf._online.advance = press_and_advance
     try:

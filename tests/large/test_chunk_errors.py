@@ -68,7 +68,7 @@ def test_rejects_in_one_sentence(text):
     fails([(X, y), (X, y.astype(str))], "y must be numbers in all chunks, or strings, got both")
     fails([(X, y, np.ones(3))], "sample_weight.shape")
     fails([(X, y, -np.ones(200))], "sample_weight must not be negative")
-    fails([(X, y, np.full(200, 1e-300))], "sample_weight .* must be zero or between")
+    fails([(X, y, np.full(200, 1e-300))], "sample_weight .*must be zero or between")
     fails([(X, y, np.zeros(200))], "sample_weight must have a positive entry, got zeros only")
     fails([(X[:0], y[:0])], "chunks must hold examples, got none")
     fails([(X, y)], "classes must be numbers, or strings", classes=[[1], [2, 3]])

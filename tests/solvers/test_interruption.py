@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from solver_cases import assert_same_result, make_kernel_rows, noisy, run_pegasos
 
-from kpegasos import RBF, GramRows, make_problem, pegasos, sdca
+from kpegasos import RBF, GramRows, make_problem, make_rows, pegasos, sdca
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
+from kpegasos.utils import tuning
 
 
 def press_ctrl_c():
@@ -131,3 +132,55 @@ def test_ignored_interrupt_stays_ignored():
         assert run_pegasos(make_kernel_rows("cached")).status == "completed"
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class FailingKernel:
+    """A linear kernel that fails at its n-th call."""
+
+    def __init__(self):
+        self.calls_left = 0
+
+    def __call__(self, A, B):
+        self.calls_left -= 1
+        if self.calls_left == 0:
+            raise MemoryError("in the middle of a step")
+        return A @ B.T
+
+
+@pytest.mark.parametrize("cache", ["cached", "streamed"])
+def test_state_that_an_error_cut_in_half_is_refused(cache):
+    X, y = noisy()
+    task, kernel = make_problem(y, 1e-4), FailingKernel()
+    state = pegasos(task, make_rows(X, kernel, cache=cache), n_steps=10, random_state=0).state
+    rows = make_rows(X, kernel, cache=cache)
+    kernel.calls_left = 1
+    with pytest.raises(MemoryError, match="middle"):
+        pegasos(task, rows, n_steps=500, random_state=0, state=state)
+    with pytest.raises(ValueError, match="state must be whole, got one that an error"):
+        pegasos(task, rows, n_steps=500, random_state=0, state=state)
+
+
+@pytest.mark.parametrize("call", [1, 2, 4])
+def test_rows_are_right_after_an_error(call, monkeypatch):
+    """What was half done is forgotten, not used."""
+    monkeypatch.setattr(tuning, "TILE_ROWS", 4)
+    X, y = noisy()
+    task, kernel = make_problem(y, 1e-4), FailingKernel()
+    rows = make_rows(X, kernel, cache="cached", cache_mb=0.05)
+    kernel.calls_left = call
+    with pytest.raises(MemoryError, match="middle"):
+        pegasos(task, rows, n_steps=2000, random_state=0)
+    again = pegasos(task, rows, n_steps=2000, random_state=0)
+    alone = pegasos(
+        task, make_rows(X, kernel, cache="cached", cache_mb=0.05), n_steps=2000, random_state=0
+    )
+    assert_same_result(again, alone)
+
+
+@pytest.mark.parametrize("X", [np.zeros((6, 2)), np.eye(6)], ids=["zero", "orthogonal"])
+def test_sdca_ends_when_nothing_moves(X):
+    """A thousand epochs used to pass before a fixed point."""
+    task = make_problem(np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0]), 1e-2)
+    result = sdca(task, make_rows(X, "linear", cache="streamed"), tol=-1.0, random_state=0)
+    assert result.status == "completed"
+    assert result.n_steps < 100 * task.y.size
