@@ -172,6 +172,7 @@ _ALWAYS = {
     "hold",
     "max_epochs",
     "max_time",
+    "n_features",
     "n_samples",
 }
 #: Parameters that say how long a call takes; nasty ones are not combined with another `max_time`.
