@@ -160,7 +160,7 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "fit_chunks.epochs": ("1", "2", "np.int8(2)", "3.0"),
     "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVC(lam=0.1, batch_size=2)"),
     "make_problem.y": ("2 * y - 1", "(2 * y - 1).tolist()"),
-    "make_text_like.n_features": ("200",),
+    "make_text_like.n_features": ("2000",),
 }
 #: Parameters that are always given: without them a call takes long, or needs a screen.
 _ALWAYS = {
