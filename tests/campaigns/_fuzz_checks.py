@@ -26,7 +26,7 @@ _LEFTOVERS = re.compile(
 )
 #: What a message may say instead of the parameter's name.
 _ALIASES = {
-    "X": ("array", "features", "sample", "samples", "sparse", "decisions"),
+    "X": ("array", "features", "sample", "samples", "sparse", "decisions", "alpha"),
     "y": ("labels", "label", "classes", "target", "targets", "samples"),
     "coef0": ("kernel", "Polynomial"),
     "decisions": ("margins",),

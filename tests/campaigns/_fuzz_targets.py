@@ -35,8 +35,6 @@ NOT_CALLED = {
 
 #: Good values of parameters by name; the first is the usual one.
 GOOD: dict[str, tuple[str, ...]] = {
-    "A": ("X", "X[:3]"),
-    "B": ("X", "X[:5]"),
     "C": ("1.0", "0.01", "100", "np.float32(0.5)", "Fraction(1, 3)", "np.int16(3)"),
     "X": (
         "X",
@@ -160,7 +158,7 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "fit_chunks.epochs": ("1", "2", "np.int8(2)", "3.0"),
     "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVC(lam=0.1, batch_size=2)"),
     "make_problem.y": ("2 * y - 1", "(2 * y - 1).tolist()"),
-    "make_text_like.n_features": ("200",),
+    "make_text_like.n_features": ("2000",),
 }
 #: Parameters that are always given: without them a call takes long, or needs a screen.
 _ALWAYS = {
@@ -172,6 +170,7 @@ _ALWAYS = {
     "hold",
     "max_epochs",
     "max_time",
+    "n_features",
     "n_samples",
 }
 #: Parameters that say how long a call takes; nasty ones are not combined with another `max_time`.
