@@ -75,7 +75,7 @@ class FitPlan:
         checkpoints = settings.checkpoints
         return make_run(
             pair.problem,
-            self.make_rows(pair, n_at_once, stopper.reason() is not None),
+            self.make_rows(pair, n_at_once, stopper.reason() in ("interrupted", "max_time")),
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs,
@@ -117,19 +117,23 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
     threads = n_threads(plan.settings.n_jobs, len(plan.pairs))
     waiting = [len(plan.pairs)]
     lock = Lock()
+    failures: list[BaseException] = []
 
     def train(pair: Pair) -> Result:
         with lock:
             part = stopper.split(max(1.0, waiting[0] / threads))
             waiting[0] -= 1
         try:
+            if failures:  # the same sentence, whichever thread is heard first
+                raise failures[0]
             run = plan.make_run(pair, threads, part)
             while not run.finished:
                 run.advance(part, plan.settings.tol)
                 update(pair.number, run)
             result = plan.finish(run, part)
             run.rows.close()
-        except BaseException:
+        except BaseException as error:
+            failures.append(error)
             stopper.fail()  # or the other threads would go on to their end
             raise
         # As large as all that a model is made of, for each pair.
