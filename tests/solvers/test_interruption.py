@@ -8,6 +8,8 @@ import pytest
 from solver_cases import assert_same_result, make_kernel_rows, noisy, run_pegasos
 
 from kpegasos import RBF, GramRows, make_problem, make_rows, pegasos, sdca
+from kpegasos.core.state import PegasosOptions, new_state
+from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
 
@@ -181,6 +183,11 @@ def test_rows_are_right_after_an_error(call, monkeypatch):
 def test_sdca_ends_when_nothing_moves(X):
     """A thousand epochs used to pass before a fixed point."""
     task = make_problem(np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0]), 1e-2)
-    result = sdca(task, make_rows(X, "linear", cache="streamed"), tol=-1.0, random_state=0)
+    rows = make_rows(X, "linear", cache="streamed")
+    state = new_state(rows.n_samples, rows.image_size, PegasosOptions(average=None), task.lam, 0)
+    ascent = DualAscent(task, rows, state, max_epochs=1000)
+    while not ascent.finished:
+        ascent.advance(Stopper())
+    result = ascent.result()
     assert result.status == "completed"
     assert result.n_steps < 100 * task.y.size
