@@ -29,6 +29,8 @@ _NAMED = re.compile(
     r"degree|coef0|class_weight)\b"
 )
 _DOUBLE = np.finfo(float).eps
+#: Relative error of an objective that needs no explanation.
+_LEAST = 1e-9
 
 
 class Claim(NamedTuple):
@@ -256,11 +258,7 @@ def _explained(case: Case, claim: Claim, problem: judge.Problem, spec: KernelSpe
     passes = 1e5 if case.options.get("polish") else max(1, claim.n_steps)
     sums = _DOUBLE * (passes + claim.y.size) * np.abs(problem.kernel)
     values = _value_error(case, case.rows[claim.members], case.rows[claim.members], spec, claim)
-    return (
-        problem.shift(size, values + sums)
-        + problem.shift(10 * counted, sums)
-        + 1e-9 * problem.weight.mean() * 0
-    )
+    return problem.shift(size, values + sums) + problem.shift(10 * counted, sums)
 
 
 def _value_error(
@@ -309,7 +307,7 @@ def _judge_claim(case: Case, claim: Claim, spec: KernelSpec) -> None:
         own = _linear_objective(case, claim, problem, explained)
     said = {"objective": claim.objective, "gap": claim.gap, "own": own}
     check(np.isfinite(claim.objective), "the objective is finite", **said)
-    slack = explained + rounding + 1e-12 * abs(own)
+    slack = explained + rounding + _LEAST * abs(own)
     check(abs(claim.objective - own) <= slack, "the objective is the model's own",
           explained=slack, **said)  # fmt: skip
     _judge_history(claim)
@@ -358,7 +356,7 @@ def _linear_objective(case: Case, claim: Claim, problem: judge.Problem, explaine
     losses = problem.weight * np.maximum(0, 1 - problem.y * margins)
     own = problem.lam / 2 * (w @ w + constant**2) + losses.mean()
     of_coef, _ = problem.objective(claim.coef)
-    check(abs(own - of_coef) <= explained + 1e-12 * own, "coef_ and dual_coef_ are one model",
+    check(abs(own - of_coef) <= explained + _LEAST * own, "coef_ and dual_coef_ are one model",
           of_w=own, of_coef=of_coef, explained=explained)  # fmt: skip
     return own
 
