@@ -87,15 +87,15 @@ class Case:
         return np.ascontiguousarray(values.astype(self.rows.dtype))
 
 
-def _some(rng: np.random.Generator, probability: float) -> bool:
+def some(rng: np.random.Generator, probability: float) -> bool:
     return bool(rng.random() < probability)
 
 
-def _power(rng: np.random.Generator, low: float, high: float) -> float:
+def power(rng: np.random.Generator, low: float, high: float) -> float:
     return float(10.0 ** rng.uniform(low, high))
 
 
-def _one_of(rng: np.random.Generator, values: list[Any]) -> Any:
+def one_of(rng: np.random.Generator, values: list[Any]) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
@@ -110,9 +110,9 @@ def _size(rng: np.random.Generator) -> int:
 
 def _labels(rng: np.random.Generator, n: int) -> np.ndarray:
     """Two or three classes, the rarest down to a single example."""
-    n_classes = 3 if n >= 9 and _some(rng, 0.15) else 2
-    if n == 1001 or _some(rng, 0.15):
-        share = max(1 / n, _power(rng, -3, -0.5))
+    n_classes = 3 if n >= 9 and some(rng, 0.15) else 2
+    if n == 1001 or some(rng, 0.15):
+        share = max(1 / n, power(rng, -3, -0.5))
         y = (rng.random(n) < share).astype(int)
     else:
         y = rng.integers(n_classes, size=n)
@@ -125,50 +125,50 @@ def _rows(
 ) -> tuple[np.ndarray, dict[str, bool], np.ndarray]:
     """Examples of spread one: groups apart, an offset, duplicates, constant features."""
     n = y.size
-    d = int(rng.integers(1, 9)) if _some(rng, 0.9) else int(rng.integers(9, 41))
-    rows = rng.normal(size=(n, d)) + _power(rng, -1, 0.7) * np.outer(y - 0.5, rng.normal(size=d))
-    kinds = {"away": _some(rng, 1 / 3), "offset": _some(rng, 1 / 3), "mild": True}
-    if _some(rng, 0.2):
+    d = int(rng.integers(1, 9)) if some(rng, 0.9) else int(rng.integers(9, 41))
+    rows = rng.normal(size=(n, d)) + power(rng, -1, 0.7) * np.outer(y - 0.5, rng.normal(size=d))
+    kinds = {"away": some(rng, 1 / 3), "offset": some(rng, 1 / 3), "mild": True}
+    if some(rng, 0.2):
         rows = np.round(4 * rows) / 4
     if kinds["away"]:
-        apart = _power(rng, 0.7, 4)
-        side = rng.integers(2, size=n) if _some(rng, 0.7) else (y == 0).astype(int)
+        apart = power(rng, 0.7, 4)
+        side = rng.integers(2, size=n) if some(rng, 0.7) else (y == 0).astype(int)
         rows += apart * np.outer(side, rng.normal(size=d))
         kinds["mild"] &= apart < 30
     if kinds["offset"]:
-        far = _power(rng, 0, 4)
+        far = power(rng, 0, 4)
         rows += far * rng.normal(size=d)
         kinds["mild"] &= far < 30
-    if _some(rng, 0.2):
+    if some(rng, 0.2):
         rows[rng.integers(n, size=n // 2)] = rows[rng.integers(n, size=n // 2)]
-    if _some(rng, 0.2):
-        rows[:, rng.integers(d)] = _one_of(rng, [0.0, 1.0, 1e3])
-    if _some(rng, 0.15):
+    if some(rng, 0.2):
+        rows[:, rng.integers(d)] = one_of(rng, [0.0, 1.0, 1e3])
+    if some(rng, 0.15):
         rows = rows * (rng.random(size=rows.shape) < 0.5)
     scale = np.ones(d)
-    if _some(rng, 0.3):
-        scale = scale * _power(rng, -20, 20)
+    if some(rng, 0.3):
+        scale = scale * power(rng, -20, 20)
         kinds["mild"] = False
     return rows, kinds, scale
 
 
 def _weight(rng: np.random.Generator, y: np.ndarray) -> np.ndarray | None:
-    if _some(rng, 0.5):
+    if some(rng, 0.5):
         return None
-    spread = _one_of(rng, [0, 1, 3, 8])
+    spread = one_of(rng, [0, 1, 3, 8])
     weight = 10.0 ** rng.uniform(-spread, spread, size=y.size)
-    if _some(rng, 0.4):
+    if some(rng, 0.4):
         zero = rng.random(y.size) < 0.3
         zero[np.unique(y, return_index=True)[1]] = False
         weight[zero] = 0.0
-    if _some(rng, 0.2):
-        weight *= _power(rng, -40, 40)
+    if some(rng, 0.2):
+        weight *= power(rng, -40, 40)
     return weight
 
 
 def _kernel(rng: np.random.Generator, size: float, kinds: dict[str, bool]) -> tuple[str, Any]:
     """What kind of model, and its kernel; ``size`` is that of a feature."""
-    kind = _one_of(
+    kind = one_of(
         rng,
         [
             *("linear", "primal", "primal", "poly", "rbf", "rbf", "rbf", "sigmoid"),
@@ -181,17 +181,17 @@ def _kernel(rng: np.random.Generator, size: float, kinds: dict[str, bool]) -> tu
     names = {"callable": ["rbf"], "object": ["cauchy"]}
     names["precomputed"] = ["linear", "poly", "rbf", "laplacian"]
     names["pegasos"] = names["sdca"] = ["poly", "rbf", "laplacian"]
-    name = _one_of(rng, names.get(kind, [kind]))
-    gamma = _power(rng, -4, 3) / size ** (1 if name == "laplacian" else 2)
+    name = one_of(rng, names.get(kind, [kind]))
+    gamma = power(rng, -4, 3) / size ** (1 if name == "laplacian" else 2)
     if not 1e-3 < gamma < 10:
         kinds["mild"] = False
-    if _some(rng, 0.05):
-        gamma = _power(rng, -10, 10)
+    if some(rng, 0.05):
+        gamma = power(rng, -10, 10)
         kinds["mild"] = False
-    coef0 = _one_of(rng, [0.0, 1.0, _power(rng, -3, 3)])
-    if name == "poly" and _some(rng, 0.05):
+    coef0 = one_of(rng, [0.0, 1.0, power(rng, -3, 3)])
+    if name == "poly" and some(rng, 0.05):
         coef0 = -coef0
-    degree = int(_one_of(rng, [0, 1, 2, 2, 3, 3, 5]))
+    degree = int(one_of(rng, [0, 1, 2, 2, 3, 3, 5]))
     kinds["mild"] &= name not in ("poly", "sigmoid")
     return kind, KernelSpec(name, gamma, degree, coef0)
 
@@ -201,35 +201,35 @@ def _options(
 ) -> dict[str, Any]:
     """Parameters of an estimator, or of the functions where those have them."""
     options: dict[str, Any] = {
-        "C": _power(rng, -4, 5),
-        "epochs": _one_of(rng, [0.5, 1, 3, 10, 20]),
-        "average": _one_of(rng, ["weighted", "suffix", "uniform", None]),
-        "sampling": _one_of(rng, ["permutation", "uniform"]),
-        "projection": _some(rng, 0.3),
-        "checkpoints": _one_of(rng, ["epoch", "log", None]),
-        "fit_intercept": _some(rng, 0.75),
-        "intercept_scaling": 1.0 if _some(rng, 0.6) else _power(rng, -3, 4),
+        "C": power(rng, -4, 5),
+        "epochs": one_of(rng, [0.5, 1, 3, 10, 20]),
+        "average": one_of(rng, ["weighted", "suffix", "uniform", None]),
+        "sampling": one_of(rng, ["permutation", "uniform"]),
+        "projection": some(rng, 0.3),
+        "checkpoints": one_of(rng, ["epoch", "log", None]),
+        "fit_intercept": some(rng, 0.75),
+        "intercept_scaling": 1.0 if some(rng, 0.6) else power(rng, -3, 4),
         "random_state": int(rng.integers(2**31)),
         "max_time": 0.15,
     }
     if kind in ("primal", "pegasos linear"):
-        options["sampling"] = _one_of(rng, ["permutation", "uniform", "contiguous"])
+        options["sampling"] = one_of(rng, ["permutation", "uniform", "contiguous"])
     if kind not in ("primal", "precomputed", "pegasos linear", "sdca linear"):
-        options["cache"] = _one_of(rng, ["auto", "precomputed", "cached", "streamed"])
-    if _some(rng, 0.1):
-        options["lam"] = _power(rng, -6, 2)
-    if _some(rng, 0.2):
+        options["cache"] = one_of(rng, ["auto", "precomputed", "cached", "streamed"])
+    if some(rng, 0.1):
+        options["lam"] = power(rng, -6, 2)
+    if some(rng, 0.2):
         options["batch_size"] = int(rng.integers(1, 5))
         kinds["mild"] = False
-    if _some(rng, 0.15):
-        options["class_weight"] = {c: _power(rng, -3, 3) for c in np.unique(y).tolist()}
-    elif _some(rng, 0.1):
+    if some(rng, 0.15):
+        options["class_weight"] = {c: power(rng, -3, 3) for c in np.unique(y).tolist()}
+    elif some(rng, 0.1):
         options["class_weight"] = "balanced"
-    if _some(rng, 0.5) or kind.startswith("sdca"):
+    if some(rng, 0.5) or kind.startswith("sdca"):
         options["polish"] = True
-        options["tol"] = _power(rng, -9, -1)
-    elif _some(rng, 0.3):
-        options["tol"] = _power(rng, -6, -0.5)
+        options["tol"] = power(rng, -9, -1)
+    elif some(rng, 0.3):
+        options["tol"] = power(rng, -6, -0.5)
     kinds["mild"] &= options["C"] < 1e3 and options["intercept_scaling"] < 10
     kinds["mild"] &= "lam" not in options
     return options
@@ -244,19 +244,19 @@ def draw_case(rng: np.random.Generator) -> Case:
     kind, spec = _kernel(rng, float(scale[0]), kinds)
     options = _options(rng, kind, y, kinds)
     new = rows[rng.integers(y.size, size=8)] + 0.1 * rng.normal(size=(8, rows.shape[1]))
-    dtype = np.float32 if _some(rng, 1 / 3) else np.float64
+    dtype = np.float32 if some(rng, 1 / 3) else np.float64
     is_rounded = True
-    if kind == "precomputed" and spec.name in ("linear", "poly") and _some(rng, 0.6):
+    if kind == "precomputed" and spec.name in ("linear", "poly") and some(rng, 0.6):
         # Whole numbers, so that the matrix is what it stands for.
         rows, new, scale = (np.round(Z).clip(-15, 15) for Z in (rows, new, np.ones_like(scale)))
         spec = spec._replace(gamma=1.0, coef0=abs(round(spec.coef0)) % 4, degree=spec.degree % 3)
         is_rounded = False
     is_indefinite = not spec.is_definite
-    if kind == "callable" and _some(rng, 0.1):
+    if kind == "callable" and some(rng, 0.1):
         is_indefinite = True
     rule = None
-    if kind in ("rbf", "poly", "sigmoid", "laplacian") and _some(rng, 0.4):
-        rule = _one_of(rng, ["scale", "auto"])
+    if kind in ("rbf", "poly", "sigmoid", "laplacian") and some(rng, 0.4):
+        rule = one_of(rng, ["scale", "auto"])
         kinds["mild"] &= rule == "scale"
     return Case(
         (rows * scale).astype(dtype),
@@ -265,7 +265,7 @@ def draw_case(rng: np.random.Generator) -> Case:
         weight,
         kind,
         spec,
-        is_sparse=kind != "precomputed" and _some(rng, 0.25),
+        is_sparse=kind != "precomputed" and some(rng, 0.25),
         is_away=kinds["away"],
         is_offset=kinds["offset"],
         is_mild=bool(kinds["mild"]) and not is_indefinite,
