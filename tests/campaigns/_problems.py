@@ -74,6 +74,19 @@ class Case:
     gamma_rule: str | None = None
 
     @property
+    def is_function(self) -> bool:
+        """Whether `pegasos` or `sdca` is called, and no estimator."""
+        return self.kind.partition(" ")[0] in ("pegasos", "sdca")
+
+    def __str__(self) -> str:
+        weighted = self.weight is not None
+        return (
+            f"{self.kind}, {self.label}, {self.rows.shape}, sparse={self.is_sparse}, "
+            f"offset={self.is_offset}, weighted={weighted}, gamma={self.gamma_rule}, {self.spec}, "
+            f"{self.options}"
+        )
+
+    @property
     def label(self) -> str:
         where = "away from the mean" if self.is_away else "near the mean"
         return f"{self.rows.dtype}, {where}"

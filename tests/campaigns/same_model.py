@@ -190,7 +190,7 @@ def _resources(rng: np.random.Generator) -> Iterator[None]:
     changes = {name: one_of(rng, values) for name, values in choices.items() if some(rng, 0.6)}
     with (
         mock.patch.multiple(tuning, **changes),
-        mock.patch.object(packed_module, "available_threads", lambda: 3),
+        mock.patch.object(packed_module, "available_threads", return_value=3),
     ):
         yield
 
