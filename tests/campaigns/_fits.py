@@ -175,7 +175,8 @@ def fit_function(case: Case) -> Fit:
     reached = options.get("tol") is not None and result.relative_gap <= options["tol"]
     check((result.status == "tolerance") == reached, "status says whether tol is reached")
     bound = result.objective - result.gap
-    below = np.isnan(result.gap) or bound <= result.dual_bound * (1 + 1e-12)
+    last_digits = 4 * np.finfo(float).eps * abs(result.objective)
+    below = np.isnan(result.gap) or bound <= result.dual_bound + last_digits
     check(below, "a gap reaches down to the bound", bound=result.dual_bound, reached=bound)
     claim = Claim(
         members,
