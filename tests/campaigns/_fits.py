@@ -197,12 +197,12 @@ def fit_function(case: Case) -> Fit:
 
 def _resolved_gamma(case: Case, clf: Any) -> float:
     """The gamma of the kernel, which must be that of the rule to a few units in the last place."""
-    rows = case.rows.astype(LONG)
+    rows = case.rows
     expected = LONG(1) / rows.shape[1]
     if case.gamma_rule == "scale":
-        variance = rows.var()
+        variance = rows.astype(LONG).var()
         expected = expected / variance if variance > 0 else LONG(1)
     gamma = float(clf._kernel.gamma)
-    near = abs(gamma / expected - 1) < 1e-11
+    near = abs(gamma / expected - 1) < (1e-6 if rows.dtype == np.float32 else 1e-11)
     check(near, "gamma is what its rule says", gamma=gamma, is_=expected, of=case.label)
     return gamma
