@@ -12,96 +12,30 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from kpegasos import GramRows, KernelMatrix, LinearPegasosSVC, PegasosSVC, make_kernel
-from kpegasos.core.draws import IndexStream
-from kpegasos.core.loops import TIE
+from kpegasos import PegasosSVC
 from kpegasos.kernels import packed as packed_module
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import draw_seed
-from tests.campaigns import _reference as judge
-from tests.campaigns._problems import Cauchy, Function, one_of, power, some
-from tests.campaigns._reference import LONG, KernelSpec
+from tests.campaigns._comparisons import check, compare, counts_of, replayed, slack_of
+from tests.campaigns._models import Case, draw_case, largest_value, own_gram
+from tests.campaigns._problems import one_of, power, some
 
 CI_TRIALS = 15
-
-_DOUBLE = np.finfo(float).eps
-#: How much more the projection may round, since early iterates are far larger than later ones.
-_PROJECTED = 1e4
-
-
-@dataclass
-class Case:
-    """Examples, a kernel and an estimator."""
-
-    rows: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None
-    spec: KernelSpec
-    options: dict[str, Any]
-    is_sparse: bool
-    is_exact: bool
-    kind: str
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether kernel values are the same bits wherever they are computed."""
-        named = self.kind in ("named", "object") and self.spec.name != "laplacian"
-        return named and not self.is_sparse
-
-    @property
-    def has_own_bits(self) -> bool:
-        """Whether kernel values do not depend on what they are computed with."""
-        return self.is_packed or self.is_exact or self.kind == "callable"
-
-    def given(self, rows: np.ndarray) -> Any:
-        return sparse.csr_array(rows) if self.is_sparse else rows
-
-    def kernel(self) -> Any:
-        if self.kind == "callable":
-            return make_kernel(Function(self.spec.gamma))
-        if self.kind == "object":
-            return Cauchy(self.spec.gamma)
-        spec = self.spec
-        return make_kernel(spec.name, gamma=spec.gamma, degree=spec.degree, coef0=spec.coef0)
-
-    def estimator(self, **changes: Any) -> Any:
-        if self.kind == "primal":
-            return LinearPegasosSVC(**self.options)
-        spec, kernel = self.spec, self.spec.name
-        if self.kind in ("callable", "object"):
-            kernel = self.kernel()
-        named = {"gamma": spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
-        return PegasosSVC(kernel=kernel, **named, **(self.options | changes))
-
-    def fit(self, **changes: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return self.estimator(**changes).fit(self.given(self.rows), self.y, self.weight)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.kind}, {self.rows.dtype}, {self.rows.shape}, exact={self.is_exact}, "
-            f"sparse={self.is_sparse}, weighted={self.weight is not None}, {self.spec}, "
-            f"{self.options}"
-        )
 
 
 def trial(rng: np.random.Generator) -> dict[str, int]:
     """Fit one problem in several ways, and compare."""
-    case = _draw_case(rng)
+    case = draw_case(rng)
     outcomes: Counter[str] = Counter()
     attacks = [_change_resources] * 3
-    attacks += [one_of(rng, [_refit, _pickled, _batches, _continued, _given_matrix, _polished])]
+    others = [_refit, _pickled, _batches, _continued, _given_matrix, _polished, _replayed]
+    attacks += [one_of(rng, others)]
     try:
         base = case.fit(**({} if case.kind == "primal" else {"cache": "precomputed"}))
         for attack in attacks:
@@ -109,64 +43,6 @@ def trial(rng: np.random.Generator) -> dict[str, int]:
     except AssertionError as error:
         raise AssertionError(f"{error}\nin {case}") from None
     return dict(outcomes)
-
-
-# --- cases ----------------------------------------------------------------------------------------
-
-
-def _draw_case(rng: np.random.Generator) -> Case:
-    is_exact = some(rng, 0.4)
-    n = int(rng.integers(12, 121)) if some(rng, 0.9) else int(rng.integers(121, 300))
-    n_classes = int(one_of(rng, [2, 2, 2, 3, 4]))
-    y = rng.permutation(np.arange(n) % n_classes)
-    d = int(rng.integers(1, 12))
-    options: dict[str, Any] = {
-        "epochs": one_of(rng, [0.7, 1, 2, 4, 8]),
-        "random_state": int(rng.integers(2**31)),
-        "average": one_of(rng, ["weighted", "suffix", "uniform", None]),
-        "sampling": one_of(rng, ["permutation", "uniform"]),
-        "batch_size": int(rng.integers(1, 5)) if some(rng, 0.3) else 1,
-        "fit_intercept": some(rng, 0.7),
-        "intercept_scaling": one_of(rng, [1.0, 1.0, 0.5, 2.0]),
-        "projection": not is_exact and some(rng, 0.2),
-    }
-    weight = None
-    if is_exact:
-        rows = rng.integers(-3, 4, size=(n, d)) + 2.0 * (y[:, None] == np.arange(d))
-        kernels = [
-            KernelSpec("linear"),
-            KernelSpec("poly", one_of(rng, [0.5, 1.0]), int(rng.integers(1, 4)), 1.0),
-        ]
-        options["lam"] = 2.0 ** -int(rng.integers(0, 14))
-    else:
-        rows = rng.normal(size=(n, d)) + np.outer(y, rng.normal(size=d))
-        rows += power(rng, -1, 2) * rng.normal(size=d)
-        gamma = power(rng, -3, 1)
-        kernels = [KernelSpec(name, gamma, int(rng.integers(1, 4)), 1.0) for name in _NAMES]
-        options["C"] = power(rng, -2, 4)
-        if some(rng, 0.4):
-            weight = 10.0 ** rng.uniform(-2, 2, size=n)
-    if some(rng, 0.4):
-        rows[rng.integers(n, size=n // 2)] = rows[rng.integers(n, size=n // 2)]
-    if some(rng, 0.2):
-        weight = (np.ones(n) if weight is None else weight) * (rng.random(n) < 0.8)
-        weight[np.unique(y, return_index=True)[1]] = 1.0
-    spec = one_of(rng, kernels)
-    kinds = {"cauchy": "object", "callable": "callable"}
-    kind = kinds.get(spec.name, "named")
-    if spec.name == "linear" and some(rng, 0.3):
-        kind = "primal"
-        options["sampling"] = one_of(rng, ["permutation", "uniform", "contiguous"])
-    if kind == "callable":
-        spec = spec._replace(name="rbf")
-    dtype = np.float32 if some(rng, 1 / 3) else np.float64
-    is_sparse = some(rng, 0.25)
-    # Pairs of several classes must have room for a batch.
-    options["batch_size"] = min(options["batch_size"], n // n_classes)
-    return Case(rows.astype(dtype), y, weight, spec, options, is_sparse, is_exact, kind)
-
-
-_NAMES = ["rbf", "rbf", "linear", "poly", "laplacian", "sigmoid", "cauchy", "callable"]
 
 
 @contextmanager
@@ -211,10 +87,10 @@ def _change_resources(rng: np.random.Generator, case: Case, base: Any) -> str:
         try:
             other = case.fit(**changes)
         except ValueError as error:
-            _check("cache_mb must be at least" in str(error), f"a budget is named: {error}")
+            check("cache_mb must be at least" in str(error), f"a budget is named: {error}")
             return "too small a budget, one clear sentence"
     kept = changes.get("cache") != "streamed"
-    return _compare(case, base, other, f"{changes}", same_values=kept or case.is_exact)
+    return compare(case, base, other, f"{changes}", same_values=kept or case.is_exact)
 
 
 def _refit(rng: np.random.Generator, case: Case, base: Any) -> str:
@@ -226,7 +102,7 @@ def _refit(rng: np.random.Generator, case: Case, base: Any) -> str:
             warnings.simplefilter("ignore", ConvergenceWarning)
             again.fit(case.given(case.rows), case.y, case.weight)
         found = again.decision_function(case.given(case.rows))
-        _check(np.array_equal(found, decisions), "a refit is the same to the last bit")
+        check(np.array_equal(found, decisions), "a refit is the same to the last bit")
     return "refit, the same bits"
 
 
@@ -235,10 +111,10 @@ def _pickled(rng: np.random.Generator, case: Case, base: Any) -> str:
     other = pickle.loads(pickle.dumps(base))
     rows = case.given(case.rows)
     expected = base.decision_function(rows)
-    _check(np.array_equal(other.decision_function(rows), expected), "a pickle decides alike")
+    check(np.array_equal(other.decision_function(rows), expected), "a pickle decides alike")
     for name in ("dual_coef_", "support_", "intercept_", "objective_", "duality_gap_"):
         same = np.array_equal(getattr(base, name), getattr(other, name), equal_nan=True)
-        _check(same, f"a pickle has the same {name}")
+        check(same, f"a pickle has the same {name}")
     return "pickled, the same bits"
 
 
@@ -255,17 +131,13 @@ def _batches(rng: np.random.Generator, case: Case, base: Any) -> str:
         single = base.decision_function(case.given(new[:1])).reshape(1, -1)
     if case.is_packed:
         same = np.array_equal(found, expected[chosen]) and np.array_equal(single, expected[:1])
-        _check(same, "decisions are the same bits in any batch")
+        check(same, "decisions are the same bits in any batch")
         return "any batch, the same bits"
     eps = np.finfo(case.rows.dtype).eps
-    size = np.abs(expected).max() + np.abs(base.dual_coef_).sum() * _largest_value(case, new)
+    size = np.abs(expected).max() + np.abs(base.dual_coef_).sum() * largest_value(case, new)
     worst = np.abs(found - expected[chosen]).max()
-    _check(worst <= 100 * eps * size, f"decisions are the same in any batch: {worst}, {size}")
+    check(worst <= 100 * eps * size, f"decisions are the same in any batch: {worst}, {size}")
     return "any batch, the same but for rounding"
-
-
-def _largest_value(case: Case, new: np.ndarray) -> float:
-    return float(np.abs(judge.kernel_values(case.spec, new, case.rows)).max()) + 4.0
 
 
 def _continued(rng: np.random.Generator, case: Case, base: Any) -> str:
@@ -278,8 +150,8 @@ def _continued(rng: np.random.Generator, case: Case, base: Any) -> str:
         clf = case.estimator(**cache).set_params(warm_start=True)
         for n_steps in parts:
             clf.set_params(n_steps=n_steps).fit(X, case.y, case.weight)
-    _check(np.array_equal(clf.n_steps_, whole.n_steps_), "steps add up")
-    return "warm start: " + _compare(case, whole, clf, f"parts {parts}, {cache}", same_values=True)
+    check(np.array_equal(clf.n_steps_, whole.n_steps_), "steps add up")
+    return "warm start: " + compare(case, whole, clf, f"parts {parts}, {cache}", same_values=True)
 
 
 def _given_matrix(rng: np.random.Generator, case: Case, base: Any) -> str:
@@ -288,10 +160,25 @@ def _given_matrix(rng: np.random.Generator, case: Case, base: Any) -> str:
         return "no matrix to give"
     if case.spec.name == "sigmoid":  # a given matrix is taken to be definite
         return "no matrix to give"
-    gram = _own_gram(case)
+    gram = own_gram(case)
     options = case.options | {"kernel": "precomputed"}
     clf = PegasosSVC(**options).fit(gram, case.y, case.weight)
-    return "given matrix: " + _compare(case, base, clf, "given matrix", same_values=True)
+    return "given matrix: " + compare(case, base, clf, "given matrix", same_values=True)
+
+
+def _replayed(rng: np.random.Generator, case: Case, base: Any) -> str:
+    """The algorithm as written in the papers, in long double."""
+    if case.options["projection"]:
+        return "no whole counts to compare"
+    excused = False
+    for number, counts in enumerate(counts_of(base)):
+        ratio, expected = replayed(case, base, number, same_values=case.has_own_bits)
+        excused |= ratio < 1.0
+        same = np.array_equal(counts, expected)
+        check(same or ratio < 1.0, f"counts are those of a replay, whose closest margin is {ratio}")
+    if excused:
+        return "replayed, a margin within rounding of the band of ties"
+    return "replayed, the same counts"
 
 
 def _polished(rng: np.random.Generator, case: Case, base: Any) -> str:
@@ -306,153 +193,17 @@ def _polished(rng: np.random.Generator, case: Case, base: Any) -> str:
     one = case.fit(**asked)
     other = case.fit(**asked, cache="streamed") if case.kind != "primal" else case.fit()
     (low, high), (other_low, other_high) = _interval(one), _interval(other)
-    slack = _slack(case, one, False) + _slack(case, other, False)
+    slack = slack_of(case, one, False) + slack_of(case, other, False)
     overlap = (np.maximum(low, other_low) <= np.minimum(high, other_high) + slack).all()
-    _check(overlap, f"certified intervals overlap: {low}, {high}, {other_low}, {other_high}")
+    check(overlap, f"certified intervals overlap: {low}, {high}, {other_low}, {other_high}")
     if case.kind != "primal":
         other = case.fit(**asked, cache="cached")
     same = np.array_equal(one.dual_coef_, other.dual_coef_)
     own_bits = case.has_own_bits and not case.options["projection"]
-    _check(same or not own_bits, "a polished model is the same to the last bit")
+    check(same or not own_bits, "a polished model is the same to the last bit")
     return "polished, the same bits" if same else "polished, the same optimum"
 
 
 def _interval(clf: Any) -> tuple[np.ndarray, np.ndarray]:
     high = np.atleast_1d(clf.objective_)
     return high - np.atleast_1d(clf.duality_gap_), high
-
-
-def _own_gram(case: Case) -> np.ndarray:
-    """Kernel values of all examples as the package computes them."""
-    return GramRows.from_values(KernelMatrix(case.kernel(), case.given(case.rows))).gram
-
-
-# --- comparisons ----------------------------------------------------------------------------------
-
-
-def _check(condition: Any, promise: str) -> None:
-    if not condition:
-        raise AssertionError(promise)
-
-
-def _counts(clf: Any) -> np.ndarray:
-    return np.asarray(clf.alpha_.toarray() if sparse.issparse(clf.alpha_) else clf.alpha_[None])
-
-
-def _compare(case: Case, a: Any, b: Any, change: str, *, same_values: bool) -> str:
-    """Equal counts and coefficients, or a margin within rounding of the band of ties."""
-    same_values = same_values and case.has_own_bits
-    if case.options["projection"]:
-        # Norms come from the diagonal, which not every source computes as it does a row.
-        same_values = same_values and case.rows.dtype == np.float64
-        equal = _close(_counts(a), _counts(b)).all(axis=1)
-    else:
-        equal = (_counts(a) == _counts(b)).all(axis=1)
-    if not equal.all():
-        for number in np.flatnonzero(~equal):
-            ratio = _closest(case, a, int(number), same_values)
-            _check(ratio < 1.0, f"counts differ, the closest margin is {ratio:.3g} roundings "
-                   f"from a tie, after {change}")  # fmt: skip
-        return "a margin within rounding of the band of ties"
-    for name in ("support_", "dual_coef_"):
-        values, others = getattr(a, name), getattr(b, name)
-        if case.options["projection"] and values.shape == others.shape:
-            same = _close(values, others).all()
-        else:
-            same = np.array_equal(values, others)
-        _check(same or case.options["projection"], f"{name} is the same to the last bit, {change}")
-    # Gaps are of the best bound at any checkpoint, and other parts have other checkpoints.
-    for name in ("objective_", "duality_gap_")[: 1 if "parts" in change else 2]:
-        values, others = np.atleast_1d(getattr(a, name)), np.atleast_1d(getattr(b, name))
-        slack = _slack(case, a, same_values) + _slack(case, b, same_values)
-        near = np.abs(values - others) <= slack
-        both = np.isnan(values) & np.isnan(others)
-        _check((near | both).all(), f"{name} is the same but for rounding, {values}, {others}, "
-               f"slack {slack}, {change}")  # fmt: skip
-    return "the same bits" if not case.options["projection"] else "the same but for rounding"
-
-
-def _close(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Whether counts are the same but for the rounding of projections."""
-    return np.isclose(a, b, rtol=1e-4, atol=1e-6 * float(np.abs(a).max(initial=0.0)))
-
-
-def _slack(case: Case, clf: Any, same_values: bool) -> Any:
-    """What rounding may do to an objective: of kernel values, and of sums over all steps."""
-    lam, n_steps = np.atleast_1d(clf.lam_), np.atleast_1d(clf.n_steps_)
-    size = np.abs(clf.dual_coef_).sum() + (_counts(clf).sum() / (lam * n_steps)).max()
-    weight = 1.0 if case.weight is None else case.weight.max() / case.weight[case.weight > 0].mean()
-    values = _largest_value(case, case.rows) * weight
-    eps = _DOUBLE if same_values else float(np.finfo(case.rows.dtype).eps)
-    unit = eps * (n_steps + case.y.size) * (_PROJECTED if case.options["projection"] else 1.0)
-    return 1e-9 * np.abs(np.atleast_1d(clf.objective_)) + unit * values * (size + lam * size**2)
-
-
-def _closest(case: Case, clf: Any, number: int, same_values: bool) -> float:
-    """Distance of a pair's margins to the edge of the band of ties, in units of their rounding.
-
-    The run is made again in long double, on the package's kernel values where these are the same
-    bits in both fits, else on the judge's. Steps count up to the first that is within rounding.
-    """
-    weight = np.ones(case.y.size) if case.weight is None else case.weight
-    i, j = list(combinations(clf.classes_, 2))[number]
-    members = np.flatnonzero(((case.y == i) | (case.y == j)) & (weight > 0))
-    if clf.classes_.size > 2 and case.options["sampling"] != "contiguous":
-        members = members[np.argsort(case.y[members], kind="stable")]
-    y = np.where(case.y[members] == (j if clf.classes_.size == 2 else i), 1, -1).astype(LONG)
-    rows = case.rows[members]
-    omega = (weight[members] / weight[members].mean()).astype(LONG)
-    if same_values and case.kind != "primal":
-        used = np.flatnonzero(weight > 0)
-        part = np.searchsorted(used, members)
-        whole = Case(case.rows[used], case.y, None, case.spec, {}, case.is_sparse, False, case.kind)
-        values = _own_gram(whole)[np.ix_(part, part)].astype(LONG)
-        error = values * 0
-    else:
-        values = judge.kernel_values(case.spec, rows, rows)
-        radius = float(np.sqrt((case.rows.astype(float) ** 2).sum(axis=1).max()))
-        eps = _DOUBLE if case.kind == "primal" else np.finfo(rows.dtype).eps
-        error = judge.value_error(case.spec, rows, rows, eps, radius=radius)
-    options = case.options
-    scaling = options["intercept_scaling"] if options["fit_intercept"] else 0.0
-    lam = LONG(np.atleast_1d(clf.lam_)[number])
-    k, n_steps = options["batch_size"], int(np.atleast_1d(clf.n_steps_)[number])
-    stream = IndexStream(
-        members.size, options["sampling"], draw_seed(options["random_state"]), (number,)
-    )
-    draws = stream.take(0, k * n_steps).reshape(n_steps, k)
-    return _replay(values + LONG(scaling) ** 2, error, y, omega, lam, draws, options["projection"])
-
-
-def _replay(
-    kernel: np.ndarray,
-    error: np.ndarray,
-    y: np.ndarray,
-    omega: np.ndarray,
-    lam: Any,
-    draws: np.ndarray,
-    projection: bool,
-) -> float:
-    coef = np.zeros(y.size, LONG)
-    margins = np.zeros(y.size, LONG)
-    closest = np.inf
-    k = draws.shape[1]
-    for t, batch in enumerate(draws, start=1):
-        size = np.abs(coef)
-        unit = _DOUBLE * (t + y.size) * (_PROJECTED if projection else 1.0)
-        found = y[batch] * margins[batch]
-        if t > 1:
-            slack = (error[batch] + unit * np.abs(kernel[batch])) @ size + 4 * _DOUBLE
-            distance = np.abs(found - (1 - LONG(TIE)))
-            closest = min(closest, float((distance / slack).min()))
-            if closest < 1.0:
-                break
-        violators = batch[(found < 1 - LONG(TIE)) | (t == 1)]
-        coef *= 1 - LONG(1) / t
-        np.add.at(coef, violators, omega[violators] * y[violators] / (lam * k * t))
-        margins = kernel @ coef
-        norm = coef @ margins
-        if projection and norm * lam > 1:
-            shrink = 1 / np.sqrt(norm * lam)
-            coef, margins = coef * shrink, margins * shrink
-    return closest
