@@ -26,7 +26,7 @@ from tests.campaigns._fits import (
 from tests.campaigns._problems import Case, draw_case
 from tests.campaigns._reference import LONG, UNIT, KernelSpec
 
-CI_TRIALS = 60
+CI_TRIALS = 40
 
 #: What a refusal must name.
 _NAMED = re.compile(

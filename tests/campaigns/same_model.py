@@ -26,7 +26,7 @@ from tests.campaigns._comparisons import check, compare, counts_of, replayed, sl
 from tests.campaigns._models import Case, draw_case, largest_value, own_gram
 from tests.campaigns._problems import one_of, power, some
 
-CI_TRIALS = 15
+CI_TRIALS = 10
 
 
 def trial(rng: np.random.Generator) -> dict[str, int]:
