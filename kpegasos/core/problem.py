@@ -11,6 +11,9 @@ For any ``β ∈ [0, 1]^m`` with ``w_β = (1/(lam m)) Σ β_i ω_i y_i φ(x_i)``
 so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
 ``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
 into the box.
+
+Margins and norms come with bounds on what rounding did to them. Put in their worst case, they
+make a value that P(w) does not exceed, and one that the optimum is not below.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ import numpy as np
 
 from kpegasos.core.state import Examples
 
-#: Relative error that float32 kernel values may bring into an objective.
-_ROUNDING = 1e-5
+_EPS = float(np.finfo(np.float64).eps)
+#: Relative contradiction up to which no kernel is blamed: values of which nobody has said how they
+#: are rounded may be off.
+_DOUBT = 1e-5
 
 
 class Problem(NamedTuple):
@@ -89,6 +94,52 @@ def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     return 0.5 * problem.lam * squared_norm + hinge_loss(margins, problem)
 
 
+def primal_bound(
+    margins: np.ndarray,
+    squared_norm: float,
+    rounding: np.ndarray | float,
+    norm_rounding: float,
+    problem: Problem,
+) -> float:
+    """What ``P(w)`` is at most, whatever rounding did.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_samples,)
+        ``f(x_i)``, as computed.
+    squared_norm : float
+        ``‖w‖²``, as computed.
+    rounding : ndarray of shape (n_samples,), or float
+        Largest error of each margin.
+    norm_rounding : float
+        Largest error of the squared norm.
+    problem : Problem
+    """
+    slack = np.maximum(0.0, 1.0 - problem.y * margins + rounding)
+    loss = float(slack @ problem.weight) / problem.y.size
+    total = 0.5 * problem.lam * (squared_norm + norm_rounding) + loss
+    return total + _sum_rounding(problem) * abs(total)
+
+
+def proven_bound(
+    coef: np.ndarray, squared_norm: float, norm_rounding: float, problem: Problem
+) -> float:
+    """What the minimum of P is at least by ``β = lam m c``, whatever rounding did.
+
+    Parameters are those of `best_multiple`, and the largest error of the squared norm.
+    """
+    quadratic = squared_norm + norm_rounding
+    theta = best_multiple(coef, quadratic, problem)
+    linear, quadratic = _dual_parts(coef, quadratic, problem)
+    linear -= _sum_rounding(problem) * abs(linear)
+    return max(0.0, theta * linear - 0.5 * theta * theta * quadratic)
+
+
+def _sum_rounding(problem: Problem) -> float:
+    """Relative rounding of a sum over the examples, and of a few numbers beside it."""
+    return (0.5 * problem.y.size + 16.0) * _EPS
+
+
 def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
     """Compute the θ that maximises ``D(θβ)`` over the feasible multiples of ``β = lam m c``.
 
@@ -122,9 +173,21 @@ def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tupl
     return problem.lam * float(coef @ problem.weight), problem.lam * squared_norm
 
 
-def is_impossible(objective: float, bound: float, squared_norm: float) -> bool:
+def is_impossible(
+    objective: float, bound: float, squared_norm: float, norm_rounding: float
+) -> bool:
     """Whether values contradict a positive semi-definite kernel, beyond what rounding explains.
 
     A squared norm is not negative, and no dual value exceeds a primal one.
+
+    Parameters
+    ----------
+    objective : float
+        From `primal_bound`.
+    bound : float
+        From `proven_bound`.
+    squared_norm, norm_rounding : float
+        ``‖w‖²`` as computed, and its largest error.
     """
-    return squared_norm < -_ROUNDING * objective or bound > (1.0 + _ROUNDING) * objective
+    doubt = _DOUBT * abs(objective)
+    return squared_norm + norm_rounding < -doubt or bound > objective + doubt

@@ -22,6 +22,7 @@ from kpegasos.kernels.base import (
     Kernel,
     check_values,
     finite_if_definite,
+    roundings,
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
@@ -53,6 +54,12 @@ class Linear(InnerProductKernel):
         self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray
     ) -> None:
         """``<a, b>`` is the kernel value."""
+
+    def value_rounding(
+        self, eps: float, squared_norms: np.ndarray, n_features: int
+    ) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
+        return (0.25 * roundings(n_features) + 1.0) * eps * squared_norms.astype(np.float64)
 
     def diag(self, A: Any) -> np.ndarray:
         """``‖a‖²`` of each row, float64 of shape (n_a,)."""
@@ -90,6 +97,19 @@ class Polynomial(InnerProductKernel):
                     products *= base
         else:
             np.power(products, self.degree, out=products)
+
+    def value_rounding(
+        self, eps: float, squared_norms: np.ndarray, n_features: int
+    ) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
+        if not self.positive_definite:
+            return super().value_rounding(eps, squared_norms, n_features)
+        # Relative to ``(gamma ‖a‖ ‖b‖ + coef0)^degree``, which is no more than the mean of the
+        # values of a and of b with themselves.
+        terms = 0.25 * (self.degree + 1) * (roundings(n_features) + 4.0)
+        with np.errstate(over="ignore"):
+            own = (self.gamma * squared_norms.astype(np.float64) + self.coef0) ** self.degree
+        return np.asarray(terms * eps * own)
 
     def diag(self, A: Any) -> np.ndarray:
         """``(gamma ‖a‖² + coef0)^degree`` of each row, float64 of shape (n_a,)."""
@@ -166,6 +186,16 @@ class Laplacian:
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
         return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
+
+    def value_rounding(
+        self, eps: float, squared_norms: np.ndarray, n_features: int
+    ) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
+
+        scikit-learn sums in float64 the differences that it takes in the dtype of the rows.
+        """
+        in_sums = n_features * float(np.finfo(np.float64).eps)
+        return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
 
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from kpegasos.core.state import (
     fold_scale,
 )
 from kpegasos.core.views import KernelView, View
+from kpegasos.kernels.exact import ExactValues, always
+from kpegasos.kernels.matrix import KernelValues
 
 
 class Algorithm(NamedTuple):
@@ -58,12 +61,21 @@ class Evaluated(NamedTuple):
         ``‖w‖²``.
     vector : ndarray of shape (n_features + 1,) or None
         Primal vector, the coordinate of the constant feature last; from features only.
+    rounding : float or ndarray of shape (n_samples,)
+        Largest error of each margin.
+    norm_rounding : float
+        Largest error of ``‖w‖²``.
+    additions : float
+        What `Iterate.additions` says of its image.
     """
 
     coef: np.ndarray
     margins: np.ndarray
     squared_norm: float
     vector: np.ndarray | None = None
+    rounding: np.ndarray | float = 0.0
+    norm_rounding: float = 0.0
+    additions: float = 0.0
 
 
 class RowSource(ABC):
@@ -84,12 +96,16 @@ class RowSource(ABC):
         Whether `evaluate` costs no pass over the data.
     evaluations : int
         Kernel values computed so far.
+    blameless : float
+        Error of a kernel value for which the kernel is not blamed, although the certificate takes
+        the values as they are.
     """
 
     image_kind: str = "margins"
     image_size: int = 0
     row_capacity: int = 0
     cheap_evaluation: bool = True
+    blameless: float = 0.0
 
     def __init__(self, n_samples: int, positive_definite: bool) -> None:
         self.n_samples = n_samples
@@ -122,6 +138,27 @@ class RowSource(ABC):
     @abstractmethod
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
         """Image of an iterate, of shape (image_size,)."""
+
+    def settle(
+        self,
+        evaluated: Evaluated,
+        examples: Examples,
+        go_on: Callable[[], bool] = always,
+        *,
+        losses: bool = True,
+    ) -> Evaluated:
+        """Evaluate an iterate again, with as little rounding as the rows can.
+
+        Parameters
+        ----------
+        evaluated : Evaluated
+        examples : Examples
+        go_on : callable
+            Asked now and then; where it says no, or nothing is gained, ``evaluated`` is returned.
+        losses : bool, default=True
+            Whether margins are wanted that may lie below 1, and not the norm alone.
+        """
+        return evaluated
 
     def prepare(self) -> None:  # noqa: B027
         """Have ``‖φ(x)‖²`` ready, which projection and dual ascent need."""
@@ -173,8 +210,25 @@ def run_loop(
             fold_scale(state)
 
 
+_EPS = float(np.finfo(np.float64).eps)
 #: Largest error of a margin that adding ``B²`` in float64 may make.
 _MOST_LOST = 1e-3
+
+
+def _evaluated(
+    coef: np.ndarray, signed: np.ndarray, margins: np.ndarray, rounding: np.ndarray | float
+) -> Evaluated:
+    """An iterate with its norm and that one's rounding, from margins."""
+    terms = signed * margins
+    in_sum = 0.5 * signed.size * _EPS * float(np.abs(terms).sum())
+    in_margins = float(np.sum(np.abs(signed) * rounding))
+    return Evaluated(
+        coef,
+        margins,
+        float(signed @ margins),
+        rounding=rounding,
+        norm_rounding=in_margins + in_sum,
+    )
 
 
 class KernelSource(RowSource):
@@ -186,11 +240,32 @@ class KernelSource(RowSource):
     intercept_scaling : float
         Size B of the constant feature; the kernel becomes ``K + B²``.
     positive_definite : bool
+
+    Attributes
+    ----------
+    rounding : float or ndarray of shape (n_samples,)
+        That of examples i and j is off by ``rounding[i] + rounding[j]`` at the most; 0 where the
+        values are the problem itself.
+    exact : ExactValues or None
+        The same values in float64, where they can be had.
     """
+
+    rounding: np.ndarray | float = 0.0
+    exact: ExactValues | None = None
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
         self.kernel_offset = float(intercept_scaling) ** 2
+
+    def _take_accuracy(self, values: KernelValues) -> None:
+        """Know how far off the values of a kernel matrix are."""
+        self.rounding, self.exact = values.rounding, values.exact
+        self.blameless = float(np.finfo(values.dtype).eps) * self._largest
+
+    @cached_property
+    def _largest(self) -> float:
+        """No kernel value is larger, if the kernel is positive semi-definite."""
+        return float(np.abs(self.squared_norms()).max())
 
     def check_lam(self, lam: float) -> None:
         """Check that margins keep their digits beside the constant feature.
@@ -227,10 +302,56 @@ class KernelSource(RowSource):
             margins = [iterate.image(state) for iterate in iterates]
         else:
             margins = list(self.product(np.stack(signed, axis=1)).T)
-        return [
-            Evaluated(coef, margin, float(coef_signed @ margin))
-            for coef, coef_signed, margin in zip(coefs, signed, margins, strict=True)
-        ]
+        found = []
+        for iterate, coef, coef_signed, margin in zip(iterates, coefs, signed, margins, strict=True):
+            size = np.abs(coef_signed)
+            total = float(size.sum())
+            additions = iterate.additions(state, examples)
+            if not self.image_size:
+                additions = 2.0 * (1.0 + np.count_nonzero(coef)) * total
+            of_values = total * self.rounding + float((size * self.rounding).sum())
+            rounding = of_values + additions * _EPS * self._largest
+            found.append(
+                _evaluated(coef, coef_signed, margin, rounding)._replace(additions=additions)
+            )
+        return found
+
+    def settle(
+        self,
+        evaluated: Evaluated,
+        examples: Examples,
+        go_on: Callable[[], bool] = always,
+        *,
+        losses: bool = True,
+    ) -> Evaluated:
+        """Compute margins again, of those examples whose loss or coefficient may not be zero."""
+        signed, margins = evaluated.coef * examples.signed, evaluated.margins
+        needed = signed != 0.0
+        if losses:
+            needed |= examples.label * margins < 1.0 + evaluated.rounding
+        if self.exact is None:
+            offset = self.kernel_offset * float(signed.sum())
+            sums = self.product(signed[:, None])[:, 0] - offset
+            total = float(np.abs(signed).sum())
+            of_values = total * self.rounding + float((np.abs(signed) * self.rounding).sum())
+            added = 2.0 * (2.0 + np.count_nonzero(signed))
+            rounding = of_values + added * _EPS * total * self._largest + np.zeros(signed.size)
+        else:
+            found = self.exact.products(signed, needed, go_on)
+            if found is None:
+                return evaluated
+            sums, rounding, evaluations = found
+            self.evaluations += evaluations
+        sums += self.kernel_offset * float(signed.sum())
+        rounding += signed.size * _EPS * self.kernel_offset * float(np.abs(signed).sum())
+        rounding += 2.0 * _EPS * np.abs(sums)
+        better = needed & (rounding < evaluated.rounding)
+        return _evaluated(
+            evaluated.coef,
+            signed,
+            np.where(better, sums, margins),
+            np.where(better, rounding, evaluated.rounding),
+        )._replace(additions=evaluated.additions)
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""

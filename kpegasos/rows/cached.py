@@ -74,6 +74,7 @@ class CachedRows(KernelSource):
         self.image_size = self.n_samples
         self.row_capacity = capacity.rows
         self._values = values
+        self._take_accuracy(values)
         self._cache = RowCache(
             values,
             self.squared_norms(),

@@ -1,0 +1,191 @@
+"""What a run may claim: objective, dual bound and gap, with the rounding of all that they are from.
+
+Margins come with bounds on their rounding. The certificate puts them in their worst case, so that
+it is true of the kernel of the formula. In float32 the worst case may be far from what happened;
+then the few margins that matter are computed again, once, as exactly as the rows can
+(`Certifier.settle`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from kpegasos.core.problem import (
+    Problem,
+    dual_bound,
+    is_impossible,
+    primal,
+    primal_bound,
+    proven_bound,
+)
+from kpegasos.core.state import State
+from kpegasos.rows.base import Evaluated, RowSource
+
+#: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
+_SHARE_WITH_TOL, _SHARE = 0.1, 1.0
+#: Relative rounding that nobody would see.
+_INVISIBLE = 1e-9
+
+
+class Evaluation(NamedTuple):
+    """An iterate at a checkpoint, and its objective.
+
+    Attributes
+    ----------
+    evaluated : Evaluated
+    objective : float
+        ``P(w)``, as computed.
+    highest : float
+        What ``P(w)`` is at most, whatever rounding did.
+    dual : float
+        The dual value that belongs to it, as computed; NaN without a certificate.
+    settled : bool
+        Whether its margins have been computed again.
+    """
+
+    evaluated: Evaluated
+    objective: float
+    highest: float
+    dual: float
+    settled: bool = False
+
+    @property
+    def coef(self) -> np.ndarray:
+        """``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
+        return self.evaluated.coef
+
+    @property
+    def margins(self) -> np.ndarray:
+        """``f(x_i)``, of shape (n_samples,)."""
+        return self.evaluated.margins
+
+    @property
+    def squared_norm(self) -> float:
+        """``‖w‖²``."""
+        return self.evaluated.squared_norm
+
+
+class Certificate(NamedTuple):
+    """Dual bound, gap and relative gap, and what rounding may add to the gap; NaN if there is none.
+
+    A gap is certified once its rounding is added.
+    """
+
+    dual_bound: float
+    gap: float
+    relative_gap: float
+    rounding: float
+
+
+_NONE = Certificate(math.nan, math.nan, math.nan, math.nan)
+
+
+class Certifier:
+    """Judges the iterates of a run.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : RowSource
+    state : State
+        Holds the largest dual values so far.
+    """
+
+    def __init__(self, problem: Problem, rows: RowSource, state: State) -> None:
+        self._problem = problem
+        self._rows = rows
+        self._state = state
+        self._highest: Evaluation | None = None
+
+    def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
+        """Objective and dual value of an iterate; raises the dual bounds of the state."""
+        problem, state = self._problem, self._state
+        coef, squared_norm = evaluated.coef, evaluated.squared_norm
+        objective = primal(evaluated.margins, squared_norm, problem)
+        highest = primal_bound(
+            evaluated.margins, squared_norm, evaluated.rounding, evaluated.norm_rounding, problem
+        )
+        dual = math.nan
+        if state.certified:
+            dual = dual_bound(coef, squared_norm, problem)
+            proven = proven_bound(coef, squared_norm, evaluated.norm_rounding, problem)
+            state.best_dual = max(state.best_dual, dual)
+            state.proven_bound = max(state.proven_bound, proven)
+        found = Evaluation(evaluated, objective, highest, dual, settled)
+        if not settled and (self._highest is None or not dual <= self._highest.dual):
+            self._highest = found
+        return found
+
+    def is_impossible(self, evaluation: Evaluation) -> bool:
+        """Whether the kernel cannot be positive semi-definite."""
+        state, evaluated = self._state, evaluation.evaluated
+
+        def judge(more: float, more_norm: float) -> bool:
+            return is_impossible(
+                evaluation.highest + more,
+                state.proven_bound,
+                evaluated.squared_norm,
+                evaluated.norm_rounding + more_norm,
+            )
+
+        if not (state.certified and judge(0.0, 0.0)):
+            return False
+        lam, size = self._problem.lam, float(evaluated.coef @ self._problem.weight)
+        error = self._rows.blameless
+        return judge(error * (0.5 / lam + size + 0.5 * lam * size**2), error * size**2)
+
+    def as_computed(self, evaluation: Evaluation) -> Certificate:
+        """The gap as the values say, and what rounding may add to it."""
+        if not self._state.certified:
+            return _NONE
+        bound = self._state.best_dual
+        gap = max(0.0, evaluation.objective - bound)
+        rounding = max(0.0, self._proven_gap(evaluation) - gap)
+        return Certificate(bound, gap, gap / evaluation.objective, rounding)
+
+    def as_told(self, evaluation: Evaluation) -> Certificate:
+        """The gap with its rounding where that is too small to be seen, else the two apart."""
+        computed = self.as_computed(evaluation)
+        apart = computed.rounding > _INVISIBLE * evaluation.objective
+        return computed if apart else self.as_proven(evaluation)
+
+    def as_proven(self, evaluation: Evaluation) -> Certificate:
+        """The gap with its rounding."""
+        if not self._state.certified:
+            return _NONE
+        gap = self._proven_gap(evaluation)
+        return Certificate(self._state.proven_bound, gap, gap / evaluation.objective, 0.0)
+
+    def _proven_gap(self, evaluation: Evaluation) -> float:
+        # Values that contradict each other are wrong by as much at least.
+        gap = abs(evaluation.highest - self._state.proven_bound)
+        return gap if evaluation.settled else max(gap, self._state.best_dual - evaluation.objective)
+
+    def needs_settling(self, evaluation: Evaluation, tol: float | None) -> bool:
+        """Whether rounding is too large a part of a gap to be told."""
+        computed = self.as_computed(evaluation)
+        share, seen = (_SHARE, _INVISIBLE) if tol is None else (_SHARE_WITH_TOL, 0.1 * tol)
+        least = max(share * computed.gap, seen * evaluation.objective)
+        return not evaluation.settled and computed.rounding > least
+
+    def settle(
+        self, evaluation: Evaluation, go_on: Callable[[], bool]
+    ) -> Evaluation:
+        """Evaluate an iterate with as little rounding as the rows can.
+
+        So is the iterate of the largest dual value, where that is more than this one's.
+        """
+        examples, highest = self._problem.examples, self._highest
+        gap = max(0.0, evaluation.objective - self._state.best_dual)
+        if highest is not None and highest.dual > evaluation.dual + 0.1 * gap:
+            self.evaluate(
+                self._rows.settle(highest.evaluated, examples, go_on, losses=False), settled=True
+            )
+        evaluated = self._rows.settle(evaluation.evaluated, examples, go_on)
+        if evaluated is evaluation.evaluated:
+            return evaluation
+        return self.evaluate(evaluated, settled=True)
