@@ -16,12 +16,19 @@ sum of ``scale`` (or of ``scale / t``); `kpegasos.core.averaging` turns the pair
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.averaging import AVERAGES, LinearCombination, combination, suffix_start
+from kpegasos.core.averaging import (
+    AVERAGES,
+    LinearCombination,
+    combination,
+    has_clock_over_t,
+    suffix_start,
+)
 from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.utils.validation import as_integer
 
@@ -191,8 +198,10 @@ class State:
         prefix = None
         if average == "suffix":
             prefix = self.suffix_snapshots.get(suffix_start(self.steps))
-        # Folding sets the clock back; each step adds one to it at the most.
-        largest_clock = float(self.steps if self.options.projection else scalars[CLOCK])
+        largest_clock = float(scalars[CLOCK])
+        if self.options.projection:  # folding has set the clock back
+            over_t = has_clock_over_t(self.options.average)
+            largest_clock = 1.0 + math.log(self.steps) if over_t else float(self.steps)
         return Iterate(coefficients, prefix, largest_clock)
 
     def take_suffix_snapshot(self) -> None:

@@ -305,7 +305,12 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / X.shape[1]
-        if sparse.issparse(X):
+        if sparse.issparse(X) and X.dtype == np.float32:
+            values, size = X.data.astype(np.float64), X.shape[0] * X.shape[1]
+            mean = float(values.sum()) / size
+            zeros = (size - values.size) * mean * mean
+            variance = (float(np.square(values - mean).sum()) + zeros) / size
+        elif sparse.issparse(X):
             mean = float(X.mean())
             variance = float(X.multiply(X).mean()) - mean * mean
         else:

@@ -149,9 +149,9 @@ class Certifier:
 
     def as_told(self, evaluation: Evaluation) -> Certificate:
         """The gap with its rounding where that is too small to be seen, else the two apart."""
-        computed = self.as_computed(evaluation)
+        computed, proven = self.as_computed(evaluation), self.as_proven(evaluation)
         apart = computed.rounding > _INVISIBLE * evaluation.objective
-        return computed if apart else self.as_proven(evaluation)
+        return computed._replace(dual_bound=proven.dual_bound) if apart else proven
 
     def as_proven(self, evaluation: Evaluation) -> Certificate:
         """The gap with its rounding."""

@@ -49,7 +49,7 @@ def test_polish_ends_below_rounding(C, tol, dtype, source):
     result = polish(run, tol=tol)
     assert time.perf_counter() - begin < 5
     assert result.status in ("completed", "tolerance")
-    assert result.relative_gap < 1e-12
+    assert result.relative_gap < (1e-10 if dtype == np.float64 else 1e-5)
     if C == 0.01 and dtype == np.float64:
         assert result.status == "completed"  # the gap is a rounding error, and not 0
 
