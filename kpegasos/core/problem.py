@@ -95,44 +95,20 @@ def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
 
 
 def primal_bound(
-    margins: np.ndarray,
-    squared_norm: float,
-    rounding: np.ndarray | float,
-    norm_rounding: float,
-    problem: Problem,
+    objective: float, loss_rounding: float, norm_rounding: float, problem: Problem
 ) -> float:
     """What ``P(w)`` is at most, whatever rounding did.
 
     Parameters
     ----------
-    margins : ndarray of shape (n_samples,)
-        ``f(x_i)``, as computed.
-    squared_norm : float
-        ``‖w‖²``, as computed.
-    rounding : ndarray of shape (n_samples,), or float
-        Largest error of each margin.
-    norm_rounding : float
-        Largest error of the squared norm.
+    objective : float
+        ``P(w)`` as computed.
+    loss_rounding, norm_rounding : float
+        Largest error of the mean loss and of ``‖w‖²``.
     problem : Problem
     """
-    slack = np.maximum(0.0, 1.0 - problem.y * margins + rounding)
-    loss = float(slack @ problem.weight) / problem.y.size
-    total = 0.5 * problem.lam * (squared_norm + norm_rounding) + loss
-    return total + _sum_rounding(problem) * abs(total)
-
-
-def proven_bound(
-    coef: np.ndarray, squared_norm: float, norm_rounding: float, problem: Problem
-) -> float:
-    """What the minimum of P is at least by ``β = lam m c``, whatever rounding did.
-
-    Parameters are those of `best_multiple`, and the largest error of the squared norm.
-    """
-    quadratic = squared_norm + norm_rounding
-    theta = best_multiple(coef, quadratic, problem)
-    linear, quadratic = _dual_parts(coef, quadratic, problem)
-    linear -= _sum_rounding(problem) * abs(linear)
-    return max(0.0, theta * linear - 0.5 * theta * theta * quadratic)
+    error = loss_rounding + 0.5 * problem.lam * norm_rounding
+    return objective + error + _sum_rounding(problem) * abs(objective)
 
 
 def _sum_rounding(problem: Problem) -> float:
@@ -163,9 +139,32 @@ def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float
 
     Parameters are those of `best_multiple`.
     """
-    theta = best_multiple(coef, squared_norm, problem)
+    return dual_bounds(coef, squared_norm, 0.0, problem)[0]
+
+
+def dual_bounds(
+    coef: np.ndarray, squared_norm: float, norm_rounding: float, problem: Problem
+) -> tuple[float, float]:
+    """`dual_bound` as computed, and the same in the worst case of what rounding did.
+
+    Parameters are those of `best_multiple`, and the largest error of the squared norm.
+    """
+    largest = problem.lam * coef.size * float(coef.max())
+    if largest <= 0.0:
+        return 0.0, 0.0
     linear, quadratic = _dual_parts(coef, squared_norm, problem)
-    return max(0.0, theta * linear - 0.5 * theta * theta * quadratic)
+    least = linear - _sum_rounding(problem) * abs(linear)
+    most = quadratic + problem.lam * norm_rounding
+    return (
+        max(0.0, _best_value(linear, quadratic, 1.0 / largest)),
+        max(0.0, _best_value(least, most, 1.0 / largest)),
+    )
+
+
+def _best_value(linear: float, quadratic: float, most: float) -> float:
+    """Maximum of ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``."""
+    theta = min(most, linear / quadratic) if quadratic > 0.0 else most
+    return theta * linear - 0.5 * theta * theta * quadratic
 
 
 def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tuple[float, float]:
@@ -185,7 +184,7 @@ def is_impossible(
     objective : float
         From `primal_bound`.
     bound : float
-        From `proven_bound`.
+        From `dual_bounds`, in the worst case.
     squared_norm, norm_rounding : float
         ``‖w‖²`` as computed, and its largest error.
     """

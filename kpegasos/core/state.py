@@ -236,7 +236,7 @@ class Iterate(NamedTuple):
         prefix = self.prefix and self.prefix[0]
         return self.combination.apply(state.alpha, state.stamps, prefix)
 
-    def additions(self, state: LoopState, examples: Examples) -> float:
+    def additions(self, state: LoopState, weight: np.ndarray) -> float:
         """How much its image may be off by, in units of a kernel value's spacing.
 
         That is the number of additions times the most that sums have come to: no count has been
@@ -244,9 +244,8 @@ class Iterate(NamedTuple):
         a spacing, folding may double that.
         """
         number = (state.counters[STEPS] + 4.0) * state.violating.size + state.counters[INHERITED]
-        weight = np.abs(examples.signed)
         unit = abs(self.combination.plain) + 2.0 * self.combination.stamped * self.largest_clock
-        return float(number * unit * (np.abs(state.alpha) @ weight + weight.sum()))
+        return float(number * unit * (state.alpha @ weight + weight.size))
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""

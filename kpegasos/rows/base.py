@@ -61,10 +61,8 @@ class Evaluated(NamedTuple):
         ``‖w‖²``.
     vector : ndarray of shape (n_features + 1,) or None
         Primal vector, the coordinate of the constant feature last; from features only.
-    rounding : float or ndarray of shape (n_samples,)
-        Largest error of each margin.
-    norm_rounding : float
-        Largest error of ``‖w‖²``.
+    loss_rounding, norm_rounding : float
+        Largest error that rounding may make of the mean loss and of ``‖w‖²``.
     additions : float
         What `Iterate.additions` says of its image.
     """
@@ -73,7 +71,7 @@ class Evaluated(NamedTuple):
     margins: np.ndarray
     squared_norm: float
     vector: np.ndarray | None = None
-    rounding: np.ndarray | float = 0.0
+    loss_rounding: float = 0.0
     norm_rounding: float = 0.0
     additions: float = 0.0
 
@@ -215,22 +213,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _MOST_LOST = 1e-3
 
 
-def _evaluated(
-    coef: np.ndarray, signed: np.ndarray, margins: np.ndarray, rounding: np.ndarray | float
-) -> Evaluated:
-    """An iterate with its norm and that one's rounding, from margins."""
-    terms = signed * margins
-    in_sum = 0.5 * signed.size * _EPS * float(np.abs(terms).sum())
-    in_margins = float(np.sum(np.abs(signed) * rounding))
-    return Evaluated(
-        coef,
-        margins,
-        float(signed @ margins),
-        rounding=rounding,
-        norm_rounding=in_margins + in_sum,
-    )
-
-
 class KernelSource(RowSource):
     """What sources of kernel rows have in common.
 
@@ -302,19 +284,38 @@ class KernelSource(RowSource):
             margins = [iterate.image(state) for iterate in iterates]
         else:
             margins = list(self.product(np.stack(signed, axis=1)).T)
-        found = []
-        for iterate, coef, coef_signed, margin in zip(iterates, coefs, signed, margins, strict=True):
-            size = np.abs(coef_signed)
-            total = float(size.sum())
-            additions = iterate.additions(state, examples)
-            if not self.image_size:
-                additions = 2.0 * (1.0 + np.count_nonzero(coef)) * total
-            of_values = total * self.rounding + float((size * self.rounding).sum())
-            rounding = of_values + additions * _EPS * self._largest
-            found.append(
-                _evaluated(coef, coef_signed, margin, rounding)._replace(additions=additions)
+        weight = np.abs(examples.signed)
+        return [
+            self._with_rounding(
+                Evaluated(coef, margin, float(coef_signed @ margin)),
+                weight,
+                iterate.additions(state, weight) if self.image_size else None,
             )
-        return found
+            for iterate, coef, coef_signed, margin in zip(
+                iterates, coefs, signed, margins, strict=True
+            )
+        ]
+
+    def _with_rounding(
+        self, evaluated: Evaluated, weight: np.ndarray, additions: float | None
+    ) -> Evaluated:
+        """Say how far off an iterate's losses and norm may be."""
+        size = float(evaluated.coef @ weight)
+        if additions is None:
+            additions = (1.0 + np.count_nonzero(evaluated.coef)) * size
+        of_sums = additions * _EPS * self._largest
+        if isinstance(self.rounding, np.ndarray):
+            weighted = self.rounding * weight
+            of_values, average = float(evaluated.coef @ weighted), float(weighted.sum())
+        else:
+            of_values, average = size * self.rounding, weight.size * self.rounding
+        # The sum over the examples rounds the squared norm, whose terms come to this at the most.
+        of_norm = 0.5 * weight.size * _EPS * size * size * self._largest
+        return evaluated._replace(
+            loss_rounding=of_sums + of_values + size * average / weight.size,
+            norm_rounding=size * (of_sums + 2.0 * of_values) + of_norm,
+            additions=additions,
+        )
 
     def settle(
         self,
@@ -325,33 +326,38 @@ class KernelSource(RowSource):
         losses: bool = True,
     ) -> Evaluated:
         """Compute margins again, of those examples whose loss or coefficient may not be zero."""
-        signed, margins = evaluated.coef * examples.signed, evaluated.margins
+        signed, weight = evaluated.coef * examples.signed, np.abs(examples.signed)
+        size = np.abs(signed)
+        total = float(size.sum())
+        before = total * self.rounding + float((size * self.rounding).sum())
+        before = before + evaluated.additions * _EPS * self._largest
         needed = signed != 0.0
         if losses:
-            needed |= examples.label * margins < 1.0 + evaluated.rounding
-        if self.exact is None:
-            offset = self.kernel_offset * float(signed.sum())
-            sums = self.product(signed[:, None])[:, 0] - offset
-            total = float(np.abs(signed).sum())
-            of_values = total * self.rounding + float((np.abs(signed) * self.rounding).sum())
-            added = 2.0 * (2.0 + np.count_nonzero(signed))
-            rounding = of_values + added * _EPS * total * self._largest + np.zeros(signed.size)
-        else:
+            needed |= examples.label * evaluated.margins < 1.0 + before
+        if self.exact is not None:
             found = self.exact.products(signed, needed, go_on)
             if found is None:
                 return evaluated
             sums, rounding, evaluations = found
             self.evaluations += evaluations
-        sums += self.kernel_offset * float(signed.sum())
-        rounding += signed.size * _EPS * self.kernel_offset * float(np.abs(signed).sum())
-        rounding += 2.0 * _EPS * np.abs(sums)
-        better = needed & (rounding < evaluated.rounding)
-        return _evaluated(
-            evaluated.coef,
-            signed,
-            np.where(better, sums, margins),
-            np.where(better, rounding, evaluated.rounding),
-        )._replace(additions=evaluated.additions)
+            sums += self.kernel_offset * float(signed.sum())
+            rounding += signed.size * _EPS * self.kernel_offset * total
+        else:
+            sums = self.product(signed[:, None])[:, 0]
+            added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self._largest
+            rounding = before - evaluated.additions * _EPS * self._largest + added
+        better = needed & (rounding < before)
+        margins = np.where(better, sums, evaluated.margins)
+        rounding = np.where(better, rounding, before)
+        terms = signed * margins
+        loses = examples.label * margins < 1.0 + rounding
+        return evaluated._replace(
+            margins=margins,
+            squared_norm=float(signed @ margins),
+            loss_rounding=float((weight * rounding)[loses].sum()) / signed.size,
+            norm_rounding=float((size * rounding)[signed != 0.0].sum())
+            + 0.5 * signed.size * _EPS * float(np.abs(terms).sum()),
+        )
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""

@@ -83,9 +83,9 @@ class FeatureRows(RowSource):
         """Coefficients, margins, norm and vector of some iterates of a state."""
         vectors = [iterate.image(state) for iterate in iterates]
         margins = self.margins(np.stack(vectors, axis=1))
-        found = []
+        found, weight = [], np.abs(examples.signed)
         for j, (iterate, vector) in enumerate(zip(iterates, vectors, strict=True)):
-            additions = iterate.additions(state, examples)
+            additions = iterate.additions(state, weight)
             squared_norm = float(vector @ vector)
             length, error = squared_norm**0.5, additions * _EPS * self._longest
             in_sum = 0.5 * (vector.size + 2) * _EPS
@@ -95,7 +95,7 @@ class FeatureRows(RowSource):
                     margins[:, j],
                     squared_norm,
                     vector,
-                    rounding=(in_sum + _EPS) * length * self._longest,
+                    loss_rounding=(in_sum + _EPS) * length * self._longest,
                     # The norm of what belongs to the coefficients may be another.
                     norm_rounding=error * (2.0 * length + error) + in_sum * squared_norm,
                     additions=additions,

@@ -16,17 +16,18 @@ import numpy as np
 
 from kpegasos.core.problem import (
     Problem,
-    dual_bound,
+    dual_bounds,
     is_impossible,
     primal,
     primal_bound,
-    proven_bound,
 )
 from kpegasos.core.state import State
 from kpegasos.rows.base import Evaluated, RowSource
 
 #: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
 _SHARE_WITH_TOL, _SHARE = 0.1, 1.0
+#: Kernel values, and share of those computed so far, that may be spent on a smaller part.
+_FEW_VALUES, _FEW_SHARE = 1 << 16, 0.1
 #: Relative rounding that nobody would see.
 _INVISIBLE = 1e-9
 
@@ -106,13 +107,11 @@ class Certifier:
         problem, state = self._problem, self._state
         coef, squared_norm = evaluated.coef, evaluated.squared_norm
         objective = primal(evaluated.margins, squared_norm, problem)
-        highest = primal_bound(
-            evaluated.margins, squared_norm, evaluated.rounding, evaluated.norm_rounding, problem
-        )
+        error = evaluated.norm_rounding
+        highest = primal_bound(objective, evaluated.loss_rounding, error, problem)
         dual = math.nan
         if state.certified:
-            dual = dual_bound(coef, squared_norm, problem)
-            proven = proven_bound(coef, squared_norm, evaluated.norm_rounding, problem)
+            dual, proven = dual_bounds(coef, squared_norm, error, problem)
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
         found = Evaluation(evaluated, objective, highest, dual, settled)
@@ -168,9 +167,15 @@ class Certifier:
     def needs_settling(self, evaluation: Evaluation, tol: float | None) -> bool:
         """Whether rounding is too large a part of a gap to be told."""
         computed = self.as_computed(evaluation)
+        if evaluation.settled or not computed.rounding > 0.0:
+            return False
         share, seen = (_SHARE, _INVISIBLE) if tol is None else (_SHARE_WITH_TOL, 0.1 * tol)
-        least = max(share * computed.gap, seen * evaluation.objective)
-        return not evaluation.settled and computed.rounding > least
+        if computed.rounding > max(share * computed.gap, seen * evaluation.objective):
+            return True
+        if computed.rounding <= _INVISIBLE * evaluation.objective:
+            return False
+        values = np.count_nonzero(evaluation.coef) ** 2
+        return values <= max(_FEW_VALUES, _FEW_SHARE * self._state.evaluations)
 
     def settle(
         self, evaluation: Evaluation, go_on: Callable[[], bool]
