@@ -174,9 +174,7 @@ class InnerProductKernel:
         self.from_inner_products(products, np.zeros((1, 1)), np.zeros(2))
         return float(abs(products[0, 0] - products[0, 1]))
 
-    def value_rounding(
-        self, eps: float, squared_norms: np.ndarray, n_features: int
-    ) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
 
         Where `rounding` judges a dtype by what usually happens, certificates are lowered by this.

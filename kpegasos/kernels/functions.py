@@ -55,9 +55,7 @@ class Linear(InnerProductKernel):
     ) -> None:
         """``<a, b>`` is the kernel value."""
 
-    def value_rounding(
-        self, eps: float, squared_norms: np.ndarray, n_features: int
-    ) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
         return (0.25 * roundings(n_features) + 1.0) * eps * squared_norms.astype(np.float64)
 
@@ -98,9 +96,7 @@ class Polynomial(InnerProductKernel):
         else:
             np.power(products, self.degree, out=products)
 
-    def value_rounding(
-        self, eps: float, squared_norms: np.ndarray, n_features: int
-    ) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
         if not self.positive_definite:
             return super().value_rounding(eps, squared_norms, n_features)
@@ -187,9 +183,7 @@ class Laplacian:
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
         return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
 
-    def value_rounding(
-        self, eps: float, squared_norms: np.ndarray, n_features: int
-    ) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
 
         scikit-learn sums in float64 the differences that it takes in the dtype of the rows.

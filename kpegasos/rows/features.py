@@ -17,12 +17,11 @@ from scipy import sparse
 from kpegasos.core.loops import sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.kernels.exact import always
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import parallel_for, threads_for
 from kpegasos.utils.validation import canonical_rows, check_magnitude
-
 
 _EPS = float(np.finfo(np.float64).eps)
 

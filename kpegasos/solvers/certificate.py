@@ -3,12 +3,13 @@
 Margins come with bounds on their rounding. The certificate puts them in their worst case, so that
 it is true of the kernel of the formula. In float32 the worst case may be far from what happened;
 then the few margins that matter are computed again, once, as exactly as the rows can
-(`Certifier.settle`).
+(`Certifier.final`).
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,12 +23,19 @@ from kpegasos.core.problem import (
     primal_bound,
 )
 from kpegasos.core.state import State
+from kpegasos.kernels.exact import always
 from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.solvers.account import OnAccount
+from kpegasos.solvers.stopping import Stopper
 
 #: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
 _SHARE_WITH_TOL, _SHARE = 0.1, 1.0
 #: Kernel values, and share of those computed so far, that may be spent on a smaller part.
 _FEW_VALUES, _FEW_SHARE = 1 << 16, 0.1
+#: How often an iterate is evaluated again to see whether rounding still keeps it from ``tol``.
+_MOST_CHECKS = 3
+#: Seconds, and share of the time so far, that such an evaluation may go on beyond a deadline.
+_GRACE_SECONDS, _GRACE_SHARE = 0.1, 0.1
 #: Relative rounding that nobody would see.
 _INVISIBLE = 1e-9
 
@@ -94,13 +102,29 @@ class Certifier:
     rows : RowSource
     state : State
         Holds the largest dual values so far.
+    refuse : callable
+        Called when values contradict a positive semi-definite kernel.
+
+    Attributes
+    ----------
+    stopper : Stopper or None
+        Whose deadline and Ctrl-C bound what is computed again.
+    tol : float or None
+        Relative gap that the run was asked for.
     """
 
-    def __init__(self, problem: Problem, rows: RowSource, state: State) -> None:
+    def __init__(
+        self, problem: Problem, rows: RowSource, state: State, refuse: Callable[[], None]
+    ) -> None:
         self._problem = problem
         self._rows = rows
         self._state = state
+        self._refuse = refuse
         self._highest: Evaluation | None = None
+        self._settled: tuple[Evaluation, Evaluation] | None = None
+        self._checks, self._excess = _MOST_CHECKS, 0.0
+        self.stopper: Stopper | None = None
+        self.tol: float | None = None
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
         """Objective and dual value of an iterate; raises the dual bounds of the state."""
@@ -117,9 +141,11 @@ class Certifier:
         found = Evaluation(evaluated, objective, highest, dual, settled)
         if not settled and (self._highest is None or not dual <= self._highest.dual):
             self._highest = found
+        if self._is_impossible(found):
+            self._refuse()
         return found
 
-    def is_impossible(self, evaluation: Evaluation) -> bool:
+    def _is_impossible(self, evaluation: Evaluation) -> bool:
         """Whether the kernel cannot be positive semi-definite."""
         state, evaluated = self._state, evaluation.evaluated
 
@@ -164,9 +190,36 @@ class Certifier:
         gap = abs(evaluation.highest - self._state.proven_bound)
         return gap if evaluation.settled else max(gap, self._state.best_dual - evaluation.objective)
 
-    def needs_settling(self, evaluation: Evaluation, tol: float | None) -> bool:
-        """Whether rounding is too large a part of a gap to be told."""
-        computed = self.as_computed(evaluation)
+    # --- with as little rounding as the rows can ---
+
+    def reaches(self, evaluation: Evaluation, tol: float) -> bool:
+        """Whether the relative gap is at most this, with its rounding.
+
+        Where rounding alone stands against it, the iterate is evaluated again; what that adds to
+        the gap is from then on taken off ``tol``.
+        """
+        if self.as_proven(self._best_known(evaluation)).relative_gap <= tol:
+            return True
+        computed = self.as_computed(evaluation).relative_gap
+        if self.out_of_reach(tol) or not computed <= tol - self._excess:
+            return False
+        self._checks -= 1
+        gap = self.as_proven(self._settle(evaluation)).relative_gap
+        self._excess = gap - computed
+        return gap <= tol
+
+    def out_of_reach(self, tol: float) -> bool:
+        """Whether rounding has been found to keep the gap above this."""
+        return self._checks == 0 or self._excess >= tol
+
+    def final(self, evaluation: Evaluation, is_over: bool) -> Evaluation:
+        """The evaluation of an iterate that is told of it; settled at the end, if need be."""
+        known = self._best_known(evaluation)
+        return self._settle(evaluation) if is_over and self._needs_settling(known) else known
+
+    def _needs_settling(self, evaluation: Evaluation) -> bool:
+        """Whether rounding is too large a part of a gap to be told, or can be had for little."""
+        computed, tol = self.as_computed(evaluation), self.tol
         if evaluation.settled or not computed.rounding > 0.0:
             return False
         share, seen = (_SHARE, _INVISIBLE) if tol is None else (_SHARE_WITH_TOL, 0.1 * tol)
@@ -175,22 +228,41 @@ class Certifier:
         if computed.rounding <= _INVISIBLE * evaluation.objective:
             return False
         values = np.count_nonzero(evaluation.coef) ** 2
-        return values <= max(_FEW_VALUES, _FEW_SHARE * self._state.evaluations)
+        return bool(values <= max(_FEW_VALUES, _FEW_SHARE * self._state.evaluations))
 
-    def settle(
-        self, evaluation: Evaluation, go_on: Callable[[], bool]
-    ) -> Evaluation:
-        """Evaluate an iterate with as little rounding as the rows can.
+    def _best_known(self, evaluation: Evaluation) -> Evaluation:
+        """The same iterate, settled if it has been."""
+        if self._settled is not None and self._settled[0] is evaluation:
+            return self._settled[1]
+        return evaluation
+
+    def _settle(self, evaluation: Evaluation) -> Evaluation:
+        """The same iterate with as little rounding as the rows can.
 
         So is the iterate of the largest dual value, where that is more than this one's.
         """
-        examples, highest = self._problem.examples, self._highest
+        if self._best_known(evaluation) is not evaluation:
+            return self._best_known(evaluation)
+        examples, highest, go_on = self._problem.examples, self._highest, self._patience()
         gap = max(0.0, evaluation.objective - self._state.best_dual)
-        if highest is not None and highest.dual > evaluation.dual + 0.1 * gap:
-            self.evaluate(
-                self._rows.settle(highest.evaluated, examples, go_on, losses=False), settled=True
-            )
-        evaluated = self._rows.settle(evaluation.evaluated, examples, go_on)
-        if evaluated is evaluation.evaluated:
-            return evaluation
-        return self.evaluate(evaluated, settled=True)
+        with OnAccount(self._rows, self._state):
+            if highest is not None and highest.dual > evaluation.dual + 0.1 * gap:
+                other = self._rows.settle(highest.evaluated, examples, go_on, losses=False)
+                self.evaluate(other, settled=True)
+            evaluated = self._rows.settle(evaluation.evaluated, examples, go_on)
+        found = evaluation
+        if evaluated is not evaluation.evaluated:
+            found = self.evaluate(evaluated, settled=True)
+        self._settled = (evaluation, found)
+        return found
+
+    def _patience(self) -> Callable[[], bool]:
+        """Whether to go on with an evaluation: not after Ctrl-C, nor long after a deadline."""
+        stopper = self.stopper
+        if stopper is None:
+            return always
+        grace = max(_GRACE_SECONDS, _GRACE_SHARE * self._state.seconds)
+        until = math.inf
+        if stopper.deadline is not None:
+            until = max(stopper.deadline, time.perf_counter() + grace)
+        return lambda: not stopper.interrupted and time.perf_counter() < until

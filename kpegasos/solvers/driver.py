@@ -7,9 +7,7 @@ which loop to run up to where, and which iterates count. Rows are a `RowSource`,
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 
@@ -17,44 +15,13 @@ from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import MARGINS_STALE, ROW_HITS, Iterate, LoopParameters, State
-from kpegasos.kernels.exact import always
 from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.certificate import Certificate, Certifier, Evaluation
+from kpegasos.solvers.account import OnAccount
+from kpegasos.solvers.certificate import Certifier, Evaluation
 from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, TimeSlicer
 from kpegasos.utils import tuning
-
-
-#: How often an iterate is evaluated again to see whether rounding still keeps it from ``tol``.
-_MOST_CHECKS = 3
-#: Seconds, and share of the time so far, that such an evaluation may go on beyond a deadline.
-_GRACE_SECONDS, _GRACE_SHARE = 0.1, 0.1
-
-
-class OnAccount:
-    """A block whose time and kernel values are charged to a state.
-
-    Attributes
-    ----------
-    seconds : float
-        How long the block took, once it is over.
-    """
-
-    def __init__(self, rows: RowSource, state: State) -> None:
-        self._rows = rows
-        self._state = state
-        self.seconds = 0.0
-
-    def __enter__(self) -> OnAccount:
-        self._evaluations = self._rows.evaluations
-        self._begin = time.perf_counter()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.seconds = time.perf_counter() - self._begin
-        self._state.seconds += self.seconds
-        self._state.evaluations += self._rows.evaluations - self._evaluations
 
 
 class SolverRun(ABC):
@@ -120,11 +87,7 @@ class SolverRun(ABC):
         self._first = state.steps
         self._slicer = TimeSlicer(tuning.FIRST_SLICE)
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
-        self._settled: tuple[Evaluation, Evaluation] | None = None
-        self._certifier = Certifier(problem, rows, state)
-        self._stopper: Stopper | None = None
-        self._tol: float | None = None
-        self._checks, self._excess = _MOST_CHECKS, 0.0
+        self._certifier = Certifier(problem, rows, state, self.refuse_indefinite)
         self._own_record = -1
         #: That of the last record, as computed.
         self._gap = np.inf
@@ -171,7 +134,7 @@ class SolverRun(ABC):
         tol : float, default=None
             Relative gap at which the run ends.
         """
-        self._stopper, self._tol = stopper, tol
+        self._certifier.stopper, self._certifier.tol = stopper, tol
         reason = self.advance_to_checkpoint(stopper)
         ends = self.at_end() or reason is not None
         self.record()
@@ -235,62 +198,13 @@ class SolverRun(ABC):
         """The last iterate and the returned one, as they stand; also raises the dual bound."""
         if self._evaluated is None or self._evaluated[0] != self.state.steps:
             found = self.rows.evaluate(self.iterates(), self.state.loop, self.examples)
-            evaluations = [self._judge(self._certifier.evaluate(one)) for one in found]
+            evaluations = [self._certifier.evaluate(evaluated) for evaluated in found]
             self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]
 
-    def _judge(self, evaluation: Evaluation) -> Evaluation:
-        if self._certifier.is_impossible(evaluation):
-            self.refuse_indefinite()
-        return evaluation
-
     def reaches(self, tol: float) -> bool:
-        """Whether the relative gap of the returned iterate is at most this, with its rounding.
-
-        Where rounding alone stands against it, the iterate is evaluated again; what that adds to
-        the gap is from then on taken off ``tol``.
-        """
-        _, returned = self.evaluate()
-        if self._proven(returned).relative_gap <= tol:
-            return True
-        computed = self._certifier.as_computed(returned).relative_gap
-        if self.out_of_reach(tol) or not computed <= tol - self._excess:
-            return False
-        self._checks -= 1
-        gap = self._certifier.as_proven(self._settle(returned)).relative_gap
-        self._excess = gap - computed
-        return gap <= tol
-
-    def out_of_reach(self, tol: float) -> bool:
-        """Whether rounding has been found to keep the gap above this."""
-        return self._checks == 0 or self._excess >= tol
-
-    def _settle(self, evaluation: Evaluation) -> Evaluation:
-        """The same iterate with as little rounding as the rows can."""
-        if self._settled is None or self._settled[0] is not evaluation:
-            with self.on_account():
-                settled = self._certifier.settle(evaluation, self._patience())
-            self._settled = (evaluation, self._judge(settled))
-        return self._settled[1]
-
-    def _best_known(self, evaluation: Evaluation) -> Evaluation:
-        """The same iterate, settled if it has been."""
-        if self._settled is not None and self._settled[0] is evaluation:
-            return self._settled[1]
-        return evaluation
-
-    def _proven(self, evaluation: Evaluation) -> Certificate:
-        return self._certifier.as_proven(self._best_known(evaluation))
-
-    def _patience(self) -> Callable[[], bool]:
-        """Whether to go on with an evaluation: not after Ctrl-C, nor long after a deadline."""
-        stopper = self._stopper
-        if stopper is None:
-            return always
-        deadline = stopper.deadline
-        grace = max(_GRACE_SECONDS, _GRACE_SHARE * self.state.seconds)
-        until = np.inf if deadline is None else max(deadline, time.perf_counter() + grace)
-        return lambda: not stopper.interrupted and time.perf_counter() < until
+        """Whether the relative gap of the returned iterate is at most this, with its rounding."""
+        return self._certifier.reaches(self.evaluate()[1], tol)
 
     def record(self) -> None:
         """Add a record of the run as it stands to the history."""
@@ -327,10 +241,8 @@ class SolverRun(ABC):
         """The model as it stands; at the end of the run, with as little rounding as need be."""
         _, returned = self.evaluate()
         computed = self._certifier.as_computed(returned)
-        final = self._best_known(returned)
+        final = self._certifier.final(returned, self.finished)
         if self.finished:
-            if self._certifier.needs_settling(final, self._tol):
-                final = self._settle(returned)
             self._close_history(final)
         certificate = self._certifier.as_proven(final)
         evaluated = final.evaluated

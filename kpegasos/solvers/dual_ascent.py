@@ -248,7 +248,8 @@ class DualAscent(SolverRun):
 
     def at_end(self) -> bool:
         """Whether all epochs are done, or rounding keeps the gap from what was asked for."""
-        hopeless = self._tol is not None and self.out_of_reach(self._tol)
+        tol = self._certifier.tol
+        hopeless = tol is not None and self._certifier.out_of_reach(tol)
         return hopeless or self.state.steps >= self._most_steps
 
     def iterates(self) -> list[Iterate]:

@@ -130,6 +130,7 @@ class PegasosRun(SolverRun):
 
     @property
     def alpha(self) -> np.ndarray:
+        """Counts, times the product of the projections since."""
         return self.state.loop.scalars[SCALE] * self.state.loop.alpha
 
 
