@@ -329,8 +329,8 @@ class KernelSource(RowSource):
         signed, weight = evaluated.coef * examples.signed, np.abs(examples.signed)
         size = np.abs(signed)
         total = float(size.sum())
-        before = total * self.rounding + float((size * self.rounding).sum())
-        before = before + evaluated.additions * _EPS * self._largest
+        of_values = total * self.rounding + float((size * self.rounding).sum())
+        before = np.asarray(of_values + evaluated.additions * _EPS * self._largest)
         needed = signed != 0.0
         if losses:
             needed |= examples.label * evaluated.margins < 1.0 + before
@@ -345,7 +345,7 @@ class KernelSource(RowSource):
         else:
             sums = self.product(signed[:, None])[:, 0]
             added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self._largest
-            rounding = before - evaluated.additions * _EPS * self._largest + added
+            rounding = np.asarray(of_values + added)
         better = needed & (rounding < before)
         margins = np.where(better, sums, evaluated.margins)
         rounding = np.where(better, rounding, before)
