@@ -62,9 +62,9 @@ def roundings(n_terms: int) -> float:
     """By how many units in the last place a sum is wrong, relative to the sum of magnitudes.
 
     All terms may round to one side while they are few; of many, errors of both signs make the sum
-    wrong by some square root of their number (Higham and Mary 2019).
+    wrong by the square root of their number (Higham and Mary 2019).
     """
-    return float(min(n_terms, max(64.0, 2.0 * n_terms**0.5)))
+    return float(min(n_terms, max(32.0, n_terms**0.5)))
 
 
 class InnerProductKernel:

@@ -37,7 +37,9 @@ _MOST_CHECKS = 3
 #: Seconds, and share of the time so far, that such an evaluation may go on beyond a deadline.
 _GRACE_SECONDS, _GRACE_SHARE = 0.1, 0.1
 #: Relative rounding that nobody would see.
-_INVISIBLE = 1e-9
+_INVISIBLE = 1e-8
+#: Relative rounding that is not worth a kernel value where no gap was asked for.
+_SMALL = 1e-6
 
 
 class Evaluation(NamedTuple):
@@ -222,10 +224,10 @@ class Certifier:
         computed, tol = self.as_computed(evaluation), self.tol
         if evaluation.settled or not computed.rounding > 0.0:
             return False
-        share, seen = (_SHARE, _INVISIBLE) if tol is None else (_SHARE_WITH_TOL, 0.1 * tol)
+        share, seen = (_SHARE, _SMALL) if tol is None else (_SHARE_WITH_TOL, 0.1 * tol)
         if computed.rounding > max(share * computed.gap, seen * evaluation.objective):
             return True
-        if computed.rounding <= _INVISIBLE * evaluation.objective:
+        if computed.rounding <= _SMALL * evaluation.objective:
             return False
         values = np.count_nonzero(evaluation.coef) ** 2
         return bool(values <= max(_FEW_VALUES, _FEW_SHARE * self._state.evaluations))
@@ -239,14 +241,16 @@ class Certifier:
     def _settle(self, evaluation: Evaluation) -> Evaluation:
         """The same iterate with as little rounding as the rows can.
 
-        So is the iterate of the largest dual value, where that is more than this one's.
+        So is the iterate of the largest dual value, where a gap was asked for and that is more than
+        this one's.
         """
         if self._best_known(evaluation) is not evaluation:
             return self._best_known(evaluation)
         examples, highest, go_on = self._problem.examples, self._highest, self._patience()
         gap = max(0.0, evaluation.objective - self._state.best_dual)
         with OnAccount(self._rows, self._state):
-            if highest is not None and highest.dual > evaluation.dual + 0.1 * gap:
+            more = highest is not None and highest.dual > evaluation.dual + 0.1 * gap
+            if more and self.tol is not None and highest is not None:
                 other = self._rows.settle(highest.evaluated, examples, go_on, losses=False)
                 self.evaluate(other, settled=True)
             evaluated = self._rows.settle(evaluation.evaluated, examples, go_on)

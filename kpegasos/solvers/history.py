@@ -27,7 +27,7 @@ class Record(NamedTuple):
         divided by ``objective_average``.
     rounding : float
         What rounding may add to the gap: ``gap + rounding`` is certified. It is zero, and part of
-        the gap, where it is below 1e-9 of the objective, and in the last record of a run that is
+        the gap, where it is below 1e-8 of the objective, and in the last record of a run that is
         over.
     support_size : int
         Examples with a non-zero coefficient.
