@@ -68,8 +68,10 @@ class ExactValues:
         rows = self._X[self._members[which]]
         if self._own_dtype:
             return rows
-        rows = rows.astype(np.float64)
-        return rows if self._shift is None else rows - self._shift
+        if self._shift is None:
+            return rows.astype(np.float64)
+        # float64, as the shift is.
+        return rows - self._shift
 
     def _starts(self, size: int) -> list[tuple[int, int]]:
         """Ranges of a block each."""
@@ -78,7 +80,11 @@ class ExactValues:
         return list(pairwise([*range(0, size, height), size]))
 
     def products(
-        self, coef: np.ndarray, wanted: np.ndarray, go_on: Callable[[], bool] = always
+        self,
+        coef: np.ndarray,
+        wanted: np.ndarray,
+        largest: float,
+        go_on: Callable[[], bool] = always,
     ) -> tuple[np.ndarray, np.ndarray, int] | None:
         """``K @ coef`` for some examples.
 
@@ -86,6 +92,8 @@ class ExactValues:
         ----------
         coef : ndarray of shape (n_samples,), float64
         wanted : ndarray of shape (n_samples,), bool
+        largest : float
+            No kernel value is larger.
         go_on : callable
             Asked before each block.
 
@@ -103,19 +111,22 @@ class ExactValues:
         support = np.flatnonzero(coef)
         others = np.flatnonzero(wanted & (coef == 0.0))
         rows = np.concatenate((support, others))
-        direct, bounds = self._accuracy(rows)
+        direct, norms, bounds = self._accuracy(rows, largest)
         sums, evaluations = np.zeros(rows.size), 0
         weights = coef[rows]
+        top, features = -1, None
         for left, right in self._blocks(support.size, rows.size):
             if not go_on():
                 return None
-            values = self._block(rows[left], rows[right], direct)
+            if left.start != top:
+                top, features = left.start, self._features(rows[left])
+            opposite = features if left == right else self._features(rows[right])
+            values = self._block((features, norms[left]), (opposite, norms[right]), direct)
             evaluations += values.size
             sums[left] += values @ weights[right]
             if left != right and left.start < support.size:
                 sums[right] += weights[left] @ values
         size = float(np.abs(weights).sum())
-        largest = float(bounds.max(initial=0.0)) + self._largest(rows[: support.size])
         added = min(support.size, _BLOCK_ROWS) + support.size / 16 + 4
         rounding = np.full(coef.size, np.inf)
         total = np.zeros(coef.size)
@@ -135,11 +146,11 @@ class ExactValues:
             for begin, end in own:
                 yield slice(n_support + first, n_support + last), slice(begin, end)
 
-    def _accuracy(self, rows: np.ndarray) -> tuple[bool, np.ndarray]:
-        """Whether differences are to be taken, and the bound of each row's values."""
+    def _accuracy(self, rows: np.ndarray, largest: float) -> tuple[bool, np.ndarray, np.ndarray]:
+        """Whether differences are to be taken, squared norms, and bounds of each row's values."""
         nothing = np.zeros(rows.size)
         if self._own_dtype:
-            return False, nothing
+            return False, nothing, nothing
         n_features = self._X.shape[1]
         norms = nothing
         if isinstance(self.kernel, InnerProductKernel):
@@ -153,28 +164,18 @@ class ExactValues:
         if self._shift is not None and bounds.max(initial=0.0) > _MOST_ROUNDING:
             # A kernel that falls with the distance, ever more slowly, changes by no more than its
             # value at zero times the relative change of the squared distance.
-            return True, np.full(rows.size, 0.5 * (n_features + 8.0) * _EPS * self._largest(rows))
-        return False, bounds
+            return True, nothing, np.full(rows.size, 0.5 * (n_features + 8.0) * _EPS * largest)
+        return False, norms, bounds
 
-    def _largest(self, rows: np.ndarray) -> float:
-        """Largest value on the diagonal."""
-        if rows.size == 0:
-            return 0.0
-        return max(
-            float(np.abs(self.kernel.diag(self._features(rows[first:last]))).max())
-            for first, last in self._starts(rows.size)
-        )
-
-    def _block(self, left: np.ndarray, right: np.ndarray, direct: bool) -> np.ndarray:
-        A, B = self._features(left), self._features(right)
+    def _block(
+        self, left: tuple[Any, np.ndarray], right: tuple[Any, np.ndarray], direct: bool
+    ) -> np.ndarray:
+        (A, norms_a), (B, norms_b) = left, right
         kernel = self.kernel
         if isinstance(kernel, InnerProductKernel):
-            if direct:
-                values = -0.5 * cdist(A, B, "sqeuclidean")
-                kernel.apply(values, np.zeros(left.size), np.zeros(right.size))
-                return values
-            values = inner_products(A, B)
-            kernel.apply(values, row_norms(A, squared=True), row_norms(B, squared=True))
+            # Norms are zero where differences are taken.
+            values = -0.5 * cdist(A, B, "sqeuclidean") if direct else inner_products(A, B)
+            kernel.apply(values, norms_a, norms_b)
             return values
         values = kernel.function(A, B) if isinstance(kernel, CallableKernel) else kernel.block(A, B)
         return np.asarray(values, dtype=np.float64)

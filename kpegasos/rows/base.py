@@ -335,7 +335,7 @@ class KernelSource(RowSource):
         if losses:
             needed |= examples.label * evaluated.margins < 1.0 + before
         if self.exact is not None:
-            found = self.exact.products(signed, needed, go_on)
+            found = self.exact.products(signed, needed, self._largest, go_on)
             if found is None:
                 return evaluated
             sums, rounding, evaluations = found

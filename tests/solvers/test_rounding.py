@@ -171,7 +171,7 @@ def test_settled_margins_are_those_of_the_formula(far, dtype):
     rows = (0.1 * X + far * side).astype(dtype)
     source = make_rows(rows.astype(dtype), "rbf", gamma=0.5)
     coef = np.random.default_rng(0).normal(size=Y.size)
-    sums, rounding, _ = source.exact.products(coef, np.ones(Y.size, dtype=bool))
+    sums, rounding, _ = source.exact.products(coef, np.ones(Y.size, dtype=bool), 1.0)
     expected = np.exp(-0.5 * cdist(rows, rows, "sqeuclidean")) @ coef
     assert (np.abs(sums - expected) <= rounding + 1e-13).all()
     assert rounding.max() < 1e-9
@@ -199,11 +199,11 @@ def test_last_look_can_be_cut_short():
     state = pegasos(problem, rows, epochs=2, average=None, random_state=0).state
     (evaluated,) = rows.evaluate([state.iterate(None)], state.loop, problem.examples)
     assert rows.settle(evaluated, problem.examples, lambda: False) is evaluated
-    assert rows.exact.products(coef, coef > 0, lambda: False) is None
+    assert rows.exact.products(coef, coef > 0, 1.0, lambda: False) is None
 
 
 def test_usual_float64_fits_need_no_second_look():
     moons, labels = make_moons(200, noise=0.2, random_state=0)
     clf = PegasosSVC(gamma=2.0, C=10.0, random_state=0).fit(moons, labels)
     assert clf.history_["kernel_evaluations"][-1] == 200**2
-    assert (clf.history_["rounding"] == 0).all()
+    assert (clf.history_["rounding"] < 1e-7 * clf.objective_).all()
