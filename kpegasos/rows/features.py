@@ -112,15 +112,18 @@ class FeatureRows(RowSource):
     ) -> Evaluated:
         """Compute once more the vector that belongs to the coefficients, and its norm."""
         signed = evaluated.coef * examples.signed
-        features = np.zeros(self.image_size - 1)
+        features, sizes = np.zeros((2, self.image_size - 1))
         for part in self._parts():
             if not go_on():
                 return evaluated
-            features += self._gather(part).T @ signed[part]
+            rows = self._gather(part).T
+            features += rows @ signed[part]
+            sizes += abs(rows) @ np.abs(signed[part])
         last = self.intercept_scaling * float(signed.sum())
         length = float(features @ features + last**2) ** 0.5
         n_terms, total = np.count_nonzero(signed), float(np.abs(signed).sum())
-        error = (n_terms + 2.0) * _EPS * total * self._longest
+        size = float(sizes @ sizes + (self.intercept_scaling * total) ** 2) ** 0.5
+        error = (n_terms + 2.0) * _EPS * size
         error += 0.5 * (self.image_size + 2) * _EPS * length
         larger = max(0.0, (length + error) ** 2 - evaluated.squared_norm)
         in_sum = 0.5 * (self.image_size + 2) * _EPS * evaluated.squared_norm
