@@ -11,6 +11,9 @@ For any ``β ∈ [0, 1]^m`` with ``w_β = (1/(lam m)) Σ β_i ω_i y_i φ(x_i)``
 so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
 ``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
 into the box.
+
+Margins and norms come with bounds on what rounding did to them. Put in their worst case, they
+make a value that P(w) does not exceed, and one that the optimum is not below.
 """
 
 from __future__ import annotations
@@ -25,8 +28,10 @@ from kpegasos.utils.validation import as_number, refuse_masked, shown
 #: Weights, C and lam lie between these, far from where squares and reciprocals overflow.
 SMALLEST, LARGEST = 1e-100, 1e100
 
-#: Relative error that float32 kernel values may bring into an objective.
-_ROUNDING = 1e-5
+_EPS = float(np.finfo(np.float64).eps)
+#: Relative contradiction up to which no kernel is blamed: values of which nobody has said how they
+#: are rounded may be off.
+_DOUBT = 1e-5
 
 
 class Problem(NamedTuple):
@@ -129,6 +134,28 @@ def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     return 0.5 * problem.lam * squared_norm + hinge_loss(margins, problem)
 
 
+def primal_bound(
+    objective: float, loss_rounding: float, norm_rounding: float, problem: Problem
+) -> float:
+    """What ``P(w)`` is at most, whatever rounding did.
+
+    Parameters
+    ----------
+    objective : float
+        ``P(w)`` as computed.
+    loss_rounding, norm_rounding : float
+        Largest error of the mean loss and of ``‖w‖²``.
+    problem : Problem
+    """
+    error = loss_rounding + 0.5 * problem.lam * norm_rounding
+    return objective + error + _sum_rounding(problem) * abs(objective)
+
+
+def _sum_rounding(problem: Problem) -> float:
+    """Relative rounding of a sum over the examples, and of a few numbers beside it."""
+    return (0.5 * problem.y.size + 16.0) * _EPS
+
+
 def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
     """Compute the θ that maximises ``D(θβ)`` over the feasible multiples of ``β = lam m c``.
 
@@ -152,9 +179,32 @@ def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float
 
     Parameters are those of `best_multiple`.
     """
-    theta = best_multiple(coef, squared_norm, problem)
+    return dual_bounds(coef, squared_norm, 0.0, problem)[0]
+
+
+def dual_bounds(
+    coef: np.ndarray, squared_norm: float, norm_rounding: float, problem: Problem
+) -> tuple[float, float]:
+    """`dual_bound` as computed, and the same in the worst case of what rounding did.
+
+    Parameters are those of `best_multiple`, and the largest error of the squared norm.
+    """
+    largest = problem.lam * coef.size * float(coef.max())
+    if largest <= 0.0:
+        return 0.0, 0.0
     linear, quadratic = _dual_parts(coef, squared_norm, problem)
-    return max(0.0, theta * linear - 0.5 * theta * theta * quadratic)
+    least = linear - _sum_rounding(problem) * abs(linear)
+    most = quadratic + problem.lam * norm_rounding
+    return (
+        max(0.0, _best_value(linear, quadratic, 1.0 / largest)),
+        max(0.0, _best_value(least, most, 1.0 / largest)),
+    )
+
+
+def _best_value(linear: float, quadratic: float, most: float) -> float:
+    """Maximum of ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``."""
+    theta = min(most, linear / quadratic) if quadratic > 0.0 else most
+    return theta * linear - 0.5 * theta * theta * quadratic
 
 
 def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tuple[float, float]:
@@ -162,9 +212,21 @@ def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tupl
     return problem.lam * float(coef @ problem.weight), problem.lam * squared_norm
 
 
-def is_impossible(objective: float, bound: float, squared_norm: float) -> bool:
+def is_impossible(
+    objective: float, bound: float, squared_norm: float, norm_rounding: float
+) -> bool:
     """Whether values contradict a positive semi-definite kernel, beyond what rounding explains.
 
     A squared norm is not negative, and no dual value exceeds a primal one.
+
+    Parameters
+    ----------
+    objective : float
+        From `primal_bound`.
+    bound : float
+        From `dual_bounds`, in the worst case.
+    squared_norm, norm_rounding : float
+        ``‖w‖²`` as computed, and its largest error.
     """
-    return squared_norm < -_ROUNDING * objective or bound > (1.0 + _ROUNDING) * objective
+    doubt = _DOUBT * abs(objective)
+    return squared_norm + norm_rounding < -doubt or bound > objective + doubt

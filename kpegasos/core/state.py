@@ -16,12 +16,19 @@ sum of ``scale`` (or of ``scale / t``); `kpegasos.core.averaging` turns the pair
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.averaging import AVERAGES, LinearCombination, combination, suffix_start
+from kpegasos.core.averaging import (
+    AVERAGES,
+    LinearCombination,
+    combination,
+    has_clock_over_t,
+    suffix_start,
+)
 from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
@@ -30,7 +37,7 @@ DONE, NEED_ROW, RESCALE = 0, 1, 2
 #: Positions in `LoopState.scalars`.
 SCALE, CLOCK, SQUARED_NORM = 0, 1, 2
 #: Positions in `LoopState.counters`.
-STEPS, BATCH_OFFSET, ROW_HITS, MARGINS_STALE = 0, 1, 2, 3
+STEPS, BATCH_OFFSET, ROW_HITS, MARGINS_STALE, INHERITED = 0, 1, 2, 3, 4
 #: `BATCH_OFFSET` of a batch whose margins have not been tested yet.
 UNTESTED = -1
 #: Below this scale it is folded into the state: long before anything underflows, since
@@ -51,9 +58,10 @@ class LoopState(NamedTuple):
         Images of both sums. An empty ``stamped_image`` is not maintained.
     scalars : ndarray of shape (3,), float64
         Scale, clock, squared norm of ``q`` (kept only with the projection).
-    counters : ndarray of shape (4,), int64
-        Steps done, position inside the current batch, row hits, and whether the image lacks steps
-        that ``alpha`` has.
+    counters : ndarray of shape (5,), int64
+        Steps done, position inside the current batch, row hits, whether the image lacks steps that
+        ``alpha`` has, and how many additions have rounded as much as the image that the run began
+        with.
     violating : ndarray of shape (batch_size,), bool
         Which draws of the current batch violate the margin.
     """
@@ -142,7 +150,9 @@ class State:
     options : PegasosOptions
     lam : float
     best_dual : float
-        Largest dual value seen.
+        Largest dual value seen, as it was computed.
+    proven_bound : float
+        Largest dual value seen, less what rounding may have added: no optimum is below it.
     evaluations : int
         Kernel values computed so far.
     seconds : float
@@ -163,6 +173,7 @@ class State:
     options: PegasosOptions
     lam: float
     best_dual: float = 0.0
+    proven_bound: float = 0.0
     evaluations: int = 0
     seconds: float = 0.0
     certified: bool = True
@@ -189,7 +200,11 @@ class State:
         prefix = None
         if average == "suffix":
             prefix = self.suffix_snapshots.get(suffix_start(self.steps))
-        return Iterate(coefficients, prefix)
+        largest_clock = float(scalars[CLOCK])
+        if self.options.projection:  # folding has set the clock back
+            over_t = has_clock_over_t(self.options.average)
+            largest_clock = 1.0 + math.log(self.steps) if over_t else float(self.steps)
+        return Iterate(coefficients, prefix, largest_clock)
 
     def take_suffix_snapshot(self) -> None:
         """Keep the sums up to a power of two; only the last two can be asked for."""
@@ -210,15 +225,29 @@ class Iterate(NamedTuple):
     combination : LinearCombination
     prefix : tuple of ndarray or None
         Sums of counts and of images up to the step where the suffix begins.
+    largest_clock : float
+        No stamp has been larger.
     """
 
     combination: LinearCombination
     prefix: tuple[np.ndarray, np.ndarray] | None = None
+    largest_clock: float = 0.0
 
     def coefficients(self, state: LoopState) -> np.ndarray:
         """Coefficients ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
         prefix = self.prefix and self.prefix[0]
         return self.combination.apply(state.alpha, state.stamps, prefix)
+
+    def additions(self, state: LoopState, weight: np.ndarray) -> float:
+        """How much its image may be off by, in units of a kernel value's spacing.
+
+        That is the number of additions times the most that sums have come to: no count has been
+        larger than it is now, and no dual variable larger than one. An addition is rounded by half
+        a spacing, folding may double that.
+        """
+        number = (state.counters[STEPS] + 4.0) * state.violating.size + state.counters[INHERITED]
+        unit = abs(self.combination.plain) + 2.0 * self.combination.stamped * self.largest_clock
+        return float(number * unit * (state.alpha @ weight + weight.size))
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""
@@ -253,7 +282,7 @@ def new_state(
         image=np.zeros(image_size),
         stamped_image=np.zeros(image_size if options.average is not None else 0),
         scalars=np.array([1.0, 0.0, 0.0]),
-        counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
+        counters=np.array([0, UNTESTED, 0, 0, 0], dtype=np.int64),
         violating=np.zeros(options.batch_size, dtype=bool),
     )
     return State(loop, seed, spawn_key, options, lam)

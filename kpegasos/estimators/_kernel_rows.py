@@ -12,6 +12,7 @@ import numpy as np
 
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._training import n_threads
+from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.functions import Kernel
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.kernels.shared import ClassSortedMatrix
@@ -29,6 +30,8 @@ def rows_of_gram(
     *,
     positive_definite: bool = True,
     evaluations: int = 0,
+    rounding: np.ndarray | float = 0.0,
+    exact: ExactValues | None = None,
 ) -> Callable[[Pair, int, bool], RowSource]:
     """Make the rows of any pair from the kernel matrix of all examples.
 
@@ -39,7 +42,10 @@ def rows_of_gram(
     positive_definite : bool, default=True
     evaluations : int, default=0
         Kernel values that were computed for the matrix; the first pair counts them.
+    rounding, exact
+        Of the matrix, as in `GramRows`.
     """
+    errors = np.broadcast_to(rounding, gram.shape[:1])
 
     def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         whole = pair.members.size == gram.shape[0]
@@ -49,6 +55,8 @@ def rows_of_gram(
             intercept_scaling=intercept_scaling,
             positive_definite=positive_definite,
             evaluations=evaluations if pair.number == 0 else 0,
+            rounding=errors[pair.members],
+            exact=None if exact is None else exact.subset(pair.members),
         )
 
     return make_rows
@@ -101,6 +109,8 @@ def rows_of_kernel(
             intercept_scaling,
             positive_definite=kernel.positive_definite,
             evaluations=source.evaluations,
+            rounding=source.rounding,
+            exact=source.exact,
         )
         return lambda pair, n_at_once, brief: parts(pairs[pair.number], n_at_once, brief)
     pool = BufferPool()

@@ -21,6 +21,7 @@ from kpegasos.kernels.base import (
     Kernel,
     check_values,
     finite_if_definite,
+    roundings,
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
@@ -65,6 +66,10 @@ class Linear(InnerProductKernel):
     ) -> None:
         """``<a, b>`` is the kernel value."""
 
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
+        return (0.25 * roundings(n_features) + 1.0) * eps * squared_norms.astype(np.float64)
+
     def diag(self, A: Any) -> np.ndarray:
         """``‖a‖²`` of each row, float64 of shape (n_a,)."""
         return row_norms(A, squared=True).astype(np.float64)
@@ -101,6 +106,17 @@ class Polynomial(_Numbers, InnerProductKernel):
                     products *= base
         else:
             np.power(products, self.degree, out=products)
+
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
+        if not self.positive_definite:
+            return super().value_rounding(eps, squared_norms, n_features)
+        # Relative to ``(gamma ‖a‖ ‖b‖ + coef0)^degree``, which is no more than the mean of the
+        # values of a and of b with themselves.
+        terms = 0.25 * (self.degree + 1) * (roundings(n_features) + 4.0)
+        with np.errstate(over="ignore"):
+            own = (self.gamma * squared_norms.astype(np.float64) + self.coef0) ** self.degree
+        return np.asarray(terms * eps * own)
 
     def diag(self, A: Any) -> np.ndarray:
         """``(gamma ‖a‖² + coef0)^degree`` of each row, float64 of shape (n_a,)."""
@@ -178,6 +194,14 @@ class Laplacian(_Numbers):
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
         with np.errstate(over="ignore"):
             return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
+
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
+
+        scikit-learn sums in float64 the differences that it takes in the dtype of the rows.
+        """
+        in_sums = n_features * float(np.finfo(np.float64).eps)
+        return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
 
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""
@@ -284,13 +308,13 @@ def _variance(X: np.ndarray) -> float:
 
 
 def _sparse_variance(X: Any) -> float:
-    """``X.var()`` of a CSR matrix, without a copy of its entries."""
+    """``X.var()`` of a CSR matrix, without a copy of its entries and without cancellation."""
     size = X.shape[0] * X.shape[1]
     height = tuning.GATHER_BYTES // 8
     tiles = [X.data[top : top + height] for top in range(0, X.data.size, height)]
-    mean = sum(float((tile * (1.0 / size)).sum()) for tile in tiles)
-    square = sum(float((tile * tile * (1.0 / size)).sum()) for tile in tiles)
-    return square - mean * mean
+    mean = sum(float(tile.sum(dtype=np.float64)) for tile in tiles) / size
+    square = sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles)
+    return (square + (size - X.data.size) * mean * mean) / size
 
 
 def scale_gamma(gamma: str | float, X: Any) -> float:
@@ -299,5 +323,10 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
         if as_choice("gamma", gamma, ("scale", "auto")) == "auto":
             return 1.0 / X.shape[1]
         variance = _sparse_variance(X) if sparse.issparse(X) else _variance(X)
+        if variance == 0.0 and X.max() > X.min():
+            raise ValueError(
+                f"X must be large enough for gamma='scale' that its variance is no denormal number, "
+                f"got values that differ by {X.max() - X.min():.3g}; scale the features"
+            )
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
     return as_number("gamma", gamma, positive=True)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.kernels.points import KernelPoints
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
@@ -49,6 +50,16 @@ class KernelValues(Protocol):
     @property
     def row_bytes(self) -> int:
         """Bytes of a row of features, on average."""
+        ...
+
+    @property
+    def rounding(self) -> np.ndarray:
+        """How far off values are: that of examples i and j by ``rounding[i] + rounding[j]``."""
+        ...
+
+    @property
+    def exact(self) -> ExactValues:
+        """The same values in float64."""
         ...
 
     def write_rows(self, members: np.ndarray, out: np.ndarray) -> int:
@@ -175,6 +186,16 @@ class KernelMatrix:
     def diagonal(self) -> np.ndarray:
         """``k(x, x)`` of each example, float64 of shape (n_samples,)."""
         return self.points.diagonal
+
+    @property
+    def rounding(self) -> np.ndarray:
+        """How far off values are: that of examples i and j by ``rounding[i] + rounding[j]``."""
+        return self.points.rounding
+
+    @property
+    def exact(self) -> ExactValues:
+        """The same values in float64."""
+        return self.points.exact
 
     @property
     def can_pack(self) -> bool:

@@ -8,6 +8,7 @@ computed in float64. Which values are wanted is decided by others.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -16,6 +17,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels.base import InnerProductKernel, Kernel, check_values, inner_products
+from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import largest_value, too_large
@@ -90,12 +92,34 @@ class KernelPoints:
                 )
 
     def _rounding(self, kernel: InnerProductKernel) -> float:
+        return kernel.rounding(self._spacing(), float(self.squared_norms.max(initial=0.0)))
+
+    def _spacing(self) -> float:
+        """Spacing at 1 of the numbers that the arithmetic uses."""
         largest = float(self.squared_norms.max(initial=0.0))
         limits = np.finfo(self.work_dtype)
         # Products below the smallest normal number lose digits that the spacing at 1 does not show.
         underflow = self.X.shape[1] * float(limits.tiny)
-        eps = float(limits.eps) + (underflow / largest if largest > 0.0 else 0.0)
-        return kernel.rounding(eps, largest)
+        return float(limits.eps) + (underflow / largest if largest > 0.0 else 0.0)
+
+    @cached_property
+    def rounding(self) -> np.ndarray:
+        """How far off values are: that of points a and b by ``rounding[a] + rounding[b]``.
+
+        float64 of shape (n_points,). Values of functions of a user's own are only rounded when
+        they are handed out.
+        """
+        handed_out = 0.25 * float(np.finfo(self.dtype).eps) * np.abs(self.diagonal)
+        if not hasattr(self.kernel, "value_rounding"):
+            return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
+        norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
+        bound = self.kernel.value_rounding(self._spacing(), norms, self.X.shape[1])
+        return np.asarray(bound + handed_out)
+
+    @cached_property
+    def exact(self) -> ExactValues:
+        """The same values in float64."""
+        return ExactValues(self.kernel, self.X, self.members)
 
     def _prepare(self, work_dtype: np.dtype, diagonal: bool) -> None:
         """Choose the dtype of the arithmetic; find centre, norms and diagonal."""

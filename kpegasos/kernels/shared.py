@@ -58,6 +58,8 @@ class PairMatrix:
         self.diagonal = matrix.diagonal[self._order]
         self.can_pack = matrix.can_pack
         self.row_bytes = matrix.row_bytes
+        self.rounding = matrix.rounding[self._order]
+        self.exact = matrix.exact.subset(self._order)
 
     def write_rows(self, members: np.ndarray, out: np.ndarray) -> int:
         """Write the kernel rows of some examples; returns how many values were computed."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from kpegasos.core.state import (
     fold_scale,
 )
 from kpegasos.core.views import KernelView, View
+from kpegasos.kernels.exact import ExactValues, always
+from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.budget import Grant
 from kpegasos.utils.validation import check_scaling
 
@@ -60,12 +63,19 @@ class Evaluated(NamedTuple):
         ``‖w‖²``.
     vector : ndarray of shape (n_features + 1,) or None
         Primal vector, the coordinate of the constant feature last; from features only.
+    loss_rounding, norm_rounding : float
+        Largest error that rounding may make of the mean loss and of ``‖w‖²``.
+    additions : float
+        What `Iterate.additions` says of its image.
     """
 
     coef: np.ndarray
     margins: np.ndarray
     squared_norm: float
     vector: np.ndarray | None = None
+    loss_rounding: float = 0.0
+    norm_rounding: float = 0.0
+    additions: float = 0.0
 
 
 class RowSource(ABC):
@@ -86,12 +96,16 @@ class RowSource(ABC):
         Whether `evaluate` costs no pass over the data.
     evaluations : int
         Kernel values computed so far.
+    blameless : float
+        Error of a kernel value for which the kernel is not blamed, although the certificate takes
+        the values as they are.
     """
 
     image_kind: str = "margins"
     image_size: int = 0
     row_capacity: int = 0
     cheap_evaluation: bool = True
+    blameless: float = 0.0
 
     def __init__(self, n_samples: int, positive_definite: bool) -> None:
         self.n_samples = n_samples
@@ -124,6 +138,27 @@ class RowSource(ABC):
     @abstractmethod
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
         """Image of an iterate, of shape (image_size,)."""
+
+    def settle(
+        self,
+        evaluated: Evaluated,
+        examples: Examples,
+        go_on: Callable[[], bool] = always,
+        *,
+        losses: bool = True,
+    ) -> Evaluated:
+        """Evaluate an iterate again, with as little rounding as the rows can.
+
+        Parameters
+        ----------
+        evaluated : Evaluated
+        examples : Examples
+        go_on : callable
+            Asked now and then; where it says no, or nothing is gained, ``evaluated`` is returned.
+        losses : bool, default=True
+            Whether margins are wanted that may lie below 1, and not the norm alone.
+        """
+        return evaluated
 
     def prepare(self) -> None:  # noqa: B027
         """Have ``‖φ(x)‖²`` ready, which projection and dual ascent need."""
@@ -178,6 +213,7 @@ def run_loop(
             fold_scale(state)
 
 
+_EPS = float(np.finfo(np.float64).eps)
 #: Largest error of a margin that adding ``B²`` in float64 may make.
 _MOST_LOST = 1e-3
 
@@ -191,14 +227,34 @@ class KernelSource(RowSource):
     intercept_scaling : float
         Size B of the constant feature; the kernel becomes ``K + B²``.
     positive_definite : bool
+
+    Attributes
+    ----------
+    rounding : float or ndarray of shape (n_samples,)
+        That of examples i and j is off by ``rounding[i] + rounding[j]`` at the most; 0 where the
+        values are the problem itself.
+    exact : ExactValues or None
+        The same values in float64, where they can be had.
     """
 
     #: Memory that the rows may take; whoever builds them may ask for it.
     grant: Grant | None = None
+    rounding: np.ndarray | float = 0.0
+    exact: ExactValues | None = None
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
         self.kernel_offset = check_scaling(intercept_scaling) ** 2
+
+    def _take_accuracy(self, values: KernelValues) -> None:
+        """Know how far off the values of a kernel matrix are."""
+        self.rounding, self.exact = values.rounding, values.exact
+        self.blameless = float(np.finfo(values.dtype).eps) * self._largest
+
+    @cached_property
+    def _largest(self) -> float:
+        """No kernel value is larger, if the kernel is positive semi-definite."""
+        return float(np.abs(self.squared_norms()).max())
 
     def check_lam(self, lam: float) -> None:
         """Check that margins keep their digits beside the constant feature.
@@ -236,10 +292,80 @@ class KernelSource(RowSource):
             margins = [iterate.image(state) for iterate in iterates]
         else:
             margins = list(self.product(np.stack(signed, axis=1)).T)
+        weight = np.abs(examples.signed)
         return [
-            Evaluated(coef, margin, float(coef_signed @ margin))
-            for coef, coef_signed, margin in zip(coefs, signed, margins, strict=True)
+            self._with_rounding(
+                Evaluated(coef, margin, float(coef_signed @ margin)),
+                weight,
+                iterate.additions(state, weight) if self.image_size else None,
+            )
+            for iterate, coef, coef_signed, margin in zip(
+                iterates, coefs, signed, margins, strict=True
+            )
         ]
+
+    def _with_rounding(
+        self, evaluated: Evaluated, weight: np.ndarray, additions: float | None
+    ) -> Evaluated:
+        """Say how far off an iterate's losses and norm may be."""
+        size = float(evaluated.coef @ weight)
+        if additions is None:
+            additions = (1.0 + np.count_nonzero(evaluated.coef)) * size
+        of_sums = additions * _EPS * self._largest
+        if isinstance(self.rounding, np.ndarray):
+            weighted = self.rounding * weight
+            of_values, average = float(evaluated.coef @ weighted), float(weighted.sum())
+        else:
+            of_values, average = size * self.rounding, weight.size * self.rounding
+        # The sum over the examples rounds the squared norm, whose terms come to this at the most.
+        of_norm = 0.5 * weight.size * _EPS * size * size * self._largest
+        return evaluated._replace(
+            loss_rounding=of_sums + of_values + size * average / weight.size,
+            norm_rounding=size * (of_sums + 2.0 * of_values) + of_norm,
+            additions=additions,
+        )
+
+    def settle(
+        self,
+        evaluated: Evaluated,
+        examples: Examples,
+        go_on: Callable[[], bool] = always,
+        *,
+        losses: bool = True,
+    ) -> Evaluated:
+        """Compute margins again, of those examples whose loss or coefficient may not be zero."""
+        signed, weight = evaluated.coef * examples.signed, np.abs(examples.signed)
+        size = np.abs(signed)
+        total = float(size.sum())
+        of_values = total * self.rounding + float((size * self.rounding).sum())
+        before = np.asarray(of_values + evaluated.additions * _EPS * self._largest)
+        needed = signed != 0.0
+        if losses:
+            needed |= examples.label * evaluated.margins < 1.0 + before
+        if self.exact is not None:
+            found = self.exact.products(signed, needed, self._largest, go_on)
+            if found is None:
+                return evaluated
+            sums, rounding, evaluations = found
+            self.evaluations += evaluations
+            sums += self.kernel_offset * float(signed.sum())
+            rounding += signed.size * _EPS * self.kernel_offset * total
+        else:
+            sums = self.product(signed[:, None])[:, 0]
+            added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self._largest
+            rounding = np.asarray(of_values + added)
+        better = needed & (rounding < before)
+        margins = np.where(better, sums, evaluated.margins)
+        rounding = np.where(better, rounding, before)
+        terms = signed * margins
+        loses = examples.label * margins < 1.0 + rounding
+        return evaluated._replace(
+            margins=margins,
+            squared_norm=float(signed @ margins),
+            loss_rounding=float((weight * rounding)[loses].sum()) / signed.size,
+            norm_rounding=float((size * rounding)[signed != 0.0].sum())
+            + 0.5 * signed.size * _EPS * float(np.abs(terms).sum()),
+        )
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""

@@ -80,6 +80,7 @@ class CachedRows(KernelSource):
         capacity = cache_capacity(values, cache_mb)
         self.image_size = self.n_samples
         self._values = values
+        self._take_accuracy(values)
         self._cache = RowCache(
             values,
             self.squared_norms(),

@@ -6,7 +6,8 @@ computed when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -17,11 +18,14 @@ from kpegasos.core.boundary import check_feature_view
 from kpegasos.core.loops import sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
+from kpegasos.kernels.exact import always
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.threads import parallel_for, threads_for
 from kpegasos.utils.validation import canonical_rows, check_magnitude, check_scaling
+
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class FeatureRows(RowSource):
@@ -87,10 +91,63 @@ class FeatureRows(RowSource):
         """Coefficients, margins, norm and vector of some iterates of a state."""
         vectors = [iterate.image(state) for iterate in iterates]
         margins = self.margins(np.stack(vectors, axis=1))
-        return [
-            Evaluated(iterate.coefficients(state), margins[:, j], float(vector @ vector), vector)
-            for j, (iterate, vector) in enumerate(zip(iterates, vectors, strict=True))
-        ]
+        found, weight = [], np.abs(examples.signed)
+        for j, (iterate, vector) in enumerate(zip(iterates, vectors, strict=True)):
+            additions = iterate.additions(state, weight)
+            squared_norm = float(vector @ vector)
+            length, error = squared_norm**0.5, additions * _EPS * self._longest
+            in_sum = 0.5 * (vector.size + 2) * _EPS
+            found.append(
+                Evaluated(
+                    iterate.coefficients(state),
+                    margins[:, j],
+                    squared_norm,
+                    vector,
+                    loss_rounding=(in_sum + _EPS) * length * self._longest,
+                    # The norm of what belongs to the coefficients may be another.
+                    norm_rounding=error * (2.0 * length + error) + in_sum * squared_norm,
+                    additions=additions,
+                )
+            )
+        return found
+
+    def settle(
+        self,
+        evaluated: Evaluated,
+        examples: Examples,
+        go_on: Callable[[], bool] = always,
+        *,
+        losses: bool = True,
+    ) -> Evaluated:
+        """Compute once more the vector that belongs to the coefficients, and its norm."""
+        signed = evaluated.coef * examples.signed
+        features, sizes = np.zeros((2, self.image_size - 1))
+        for part in self._parts():
+            if not go_on():
+                return evaluated
+            rows = self._gather(part).T
+            features += rows @ signed[part]
+            sizes += abs(rows) @ np.abs(signed[part])
+        last = self.intercept_scaling * float(signed.sum())
+        length = float(features @ features + last**2) ** 0.5
+        n_terms, total = np.count_nonzero(signed), float(np.abs(signed).sum())
+        size = float(sizes @ sizes + (self.intercept_scaling * total) ** 2) ** 0.5
+        error = (n_terms + 2.0) * _EPS * size
+        error += 0.5 * (self.image_size + 2) * _EPS * length
+        larger = max(0.0, (length + error) ** 2 - evaluated.squared_norm)
+        in_sum = 0.5 * (self.image_size + 2) * _EPS * evaluated.squared_norm
+        return evaluated._replace(norm_rounding=min(evaluated.norm_rounding, larger + in_sum))
+
+    @cached_property
+    def _longest(self) -> float:
+        """No ``‖(x, B)‖`` is larger."""
+        X = self.X
+        if sparse.issparse(X):
+            n_values, values = int(np.diff(X.indptr).max(initial=0)), X.data
+        else:
+            n_values, values = X.shape[1], X
+        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        return (n_values * largest**2 + self.intercept_scaling**2) ** 0.5
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Weights of the features, and the intercept."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from kpegasos.core.state import Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView
+from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.base import Algorithm, KernelSource, run_loop
 from kpegasos.utils import tuning
@@ -27,6 +28,11 @@ class GramRows(KernelSource):
         Whether the matrix is known to be positive semi-definite.
     evaluations : int, default=0
         Kernel values that were computed for the matrix; the first run counts them as its own.
+    rounding : float or ndarray of shape (n_samples,), default=0.0
+        The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most. A matrix
+        that is given is the problem itself.
+    exact : ExactValues, default=None
+        The same values in float64, where they can be had.
     """
 
     def __init__(
@@ -36,6 +42,8 @@ class GramRows(KernelSource):
         intercept_scaling: float = 0.0,
         positive_definite: bool = True,
         evaluations: int = 0,
+        rounding: np.ndarray | float = 0.0,
+        exact: ExactValues | None = None,
     ) -> None:
         gram = _square(gram)
         positive_definite = as_flag("positive_definite", positive_definite)
@@ -44,6 +52,8 @@ class GramRows(KernelSource):
         self.evaluations = self._unclaimed = evaluations
         self.image_size = self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
+        self.rounding, self.exact = rounding, exact
+        self.blameless = float(np.finfo(self.gram.dtype).eps) * self._largest
         self._view = KernelView(
             self.gram,
             np.arange(self.n_samples),
@@ -69,6 +79,8 @@ class GramRows(KernelSource):
             intercept_scaling=intercept_scaling,
             positive_definite=values.kernel.positive_definite,
             evaluations=evaluations,
+            rounding=values.rounding,
+            exact=values.exact,
         )
 
     def advance(
@@ -89,8 +101,15 @@ class GramRows(KernelSource):
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + B²) @ columns``."""
-        product = self.gram @ columns + self.kernel_offset * columns.sum(axis=0)
-        return np.asarray(product, dtype=np.float64)
+        if self.gram.dtype == np.float64:
+            product = self.gram @ columns
+        else:
+            # The matrix would be copied to float64 as a whole.
+            product = np.empty((self.n_samples, columns.shape[1]))
+            height = max(1, tuning.MEBIBYTE // self.n_samples)
+            for top in range(0, self.n_samples, height):
+                product[top : top + height] = self.gram[top : top + height] @ columns
+        return np.asarray(product + self.kernel_offset * columns.sum(axis=0), dtype=np.float64)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""

@@ -198,6 +198,7 @@ class UncachedRows(KernelSource):
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
         check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
         self._values = values
+        self._take_accuracy(values)
         self._scorer = DrawScorer(
             values,
             BlockValues(values),

@@ -7,80 +7,21 @@ which loop to run up to where, and which iterates count. Rows are a `RowSource`,
 
 from __future__ import annotations
 
-import math
-import time
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 
 from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.problem import Problem, dual_bound, is_impossible, primal
+from kpegasos.core.problem import Problem
 from kpegasos.core.state import MARGINS_STALE, ROW_HITS, Iterate, LoopParameters, State
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource
+from kpegasos.rows.base import Algorithm, RowSource
+from kpegasos.solvers.account import OnAccount
+from kpegasos.solvers.certificate import Certifier, Evaluation
 from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, TimeSlicer
 from kpegasos.utils import tuning
-
-
-class Evaluation(NamedTuple):
-    """An iterate at a checkpoint, and its objective."""
-
-    evaluated: Evaluated
-    objective: float
-
-    @property
-    def coef(self) -> np.ndarray:
-        """``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
-        return self.evaluated.coef
-
-    @property
-    def margins(self) -> np.ndarray:
-        """``f(x_i)``, of shape (n_samples,)."""
-        return self.evaluated.margins
-
-    @property
-    def squared_norm(self) -> float:
-        """``‖w‖²``."""
-        return self.evaluated.squared_norm
-
-
-class Certificate(NamedTuple):
-    """Dual bound, gap and relative gap; NaN where there is none."""
-
-    dual_bound: float
-    gap: float
-    relative_gap: float
-
-
-class OnAccount:
-    """A block whose time and kernel values are charged to a state, and which errors cut in half.
-
-    Attributes
-    ----------
-    seconds : float
-        How long the block took, once it is over.
-    """
-
-    def __init__(self, rows: RowSource, state: State) -> None:
-        self._rows = rows
-        self._state = state
-        self.seconds = 0.0
-
-    def __enter__(self) -> OnAccount:
-        self._evaluations = self._rows.evaluations
-        self._begin = time.perf_counter()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if error[0] is not None:
-            self._state.whole = False
-            self._rows.forget()
-        self.seconds = time.perf_counter() - self._begin
-        self._state.seconds += self.seconds
-        self._state.evaluations += self._rows.evaluations - self._evaluations
 
 
 class SolverRun(ABC):
@@ -147,6 +88,10 @@ class SolverRun(ABC):
         self._slicer = TimeSlicer(tuning.FIRST_SLICE)
         self._fewest_draws = tuning.FIRST_SLICE
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
+        self._certifier = Certifier(problem, rows, state, self.refuse_indefinite)
+        self._own_record = -1
+        #: That of the last record, as computed.
+        self._gap = np.inf
         state.evaluations += rows.claim_construction()
 
     # --- what solvers differ in ---
@@ -191,10 +136,11 @@ class SolverRun(ABC):
         tol : float, default=None
             Relative gap at which the run ends.
         """
+        self._certifier.stopper, self._certifier.tol = stopper, tol
         reason = self.advance_to_checkpoint(stopper)
         ends = self.at_end() or reason is not None
         self.record()
-        if tol is not None and self.history.records[-1].relative_gap <= tol:
+        if tol is not None and self.reaches(tol):
             self.status = "tolerance"
         elif reason is not None:
             self.status = reason
@@ -257,25 +203,13 @@ class SolverRun(ABC):
         """The last iterate and the returned one, as they stand; also raises the dual bound."""
         if self._evaluated is None or self._evaluated[0] != self.state.steps:
             found = self.rows.evaluate(self.iterates(), self.state.loop, self.examples)
-            evaluations = [self._certify(evaluated) for evaluated in found]
+            evaluations = [self._certifier.evaluate(evaluated) for evaluated in found]
             self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]
 
-    def _certify(self, evaluated: Evaluated) -> Evaluation:
-        objective = primal(evaluated.margins, evaluated.squared_norm, self.problem)
-        if self.state.certified:
-            bound = dual_bound(evaluated.coef, evaluated.squared_norm, self.problem)
-            self.state.best_dual = max(self.state.best_dual, bound)
-            if is_impossible(objective, self.state.best_dual, evaluated.squared_norm):
-                self.refuse_indefinite()
-        return Evaluation(evaluated, objective)
-
-    def certificate(self, objective: float) -> Certificate:
-        """Dual bound, gap and relative gap of an objective value."""
-        if not self.state.certified:
-            return Certificate(math.nan, math.nan, math.nan)
-        gap = max(0.0, objective - self.state.best_dual)  # negative by rounding only
-        return Certificate(self.state.best_dual, gap, gap / objective)
+    def reaches(self, tol: float) -> bool:
+        """Whether the relative gap of the returned iterate is at most this, with its rounding."""
+        return self._certifier.reaches(self.evaluate()[1], tol)
 
     def record(self) -> None:
         """Add a record of the run as it stands to the history."""
@@ -289,32 +223,53 @@ class SolverRun(ABC):
                 seconds=state.seconds,
                 objective_last=last.objective,
                 objective_average=returned.objective,
-                **self.certificate(returned.objective)._asdict(),
+                **self._certifier.as_told(returned)._asdict(),
                 support_size=int(np.count_nonzero(state.loop.alpha)),
                 kernel_evaluations=state.evaluations,
                 cache_hits=int(state.loop.counters[ROW_HITS]),
             )
         )
+        self._own_record = len(self.history) - 1
+        self._gap = self._certifier.as_computed(returned).gap
+
+    def _close_history(self, final: Evaluation) -> None:
+        """Put the rounding of the last record into its gap."""
+        if self._own_record == len(self.history) - 1 >= 0:
+            self.history.records[-1] = self.history.records[-1]._replace(
+                seconds=self.state.seconds,
+                objective_average=final.objective,
+                **self._certifier.as_proven(final)._asdict(),
+                kernel_evaluations=self.state.evaluations,
+            )
 
     def result(self) -> Result:
-        """The model as it stands."""
+        """The model as it stands; at the end of the run, with as little rounding as need be."""
         _, returned = self.evaluate()
-        evaluated = returned.evaluated
+        computed = self._certifier.as_computed(returned)
+        final = self._certifier.final(returned, self.finished)
+        if self.finished:
+            self._close_history(final)
+        certificate = self._certifier.as_proven(final)
+        evaluated = final.evaluated
         w, intercept = self.rows.primal(evaluated, self.examples)
         return Result(
-            alpha=self._alpha(),
+            alpha=self.alpha,
             coef=evaluated.coef * self.examples.signed,
             w=w,
             intercept=intercept,
             margins=evaluated.margins,
-            objective=returned.objective,
-            **self.certificate(returned.objective)._asdict(),
+            objective=final.objective,
+            dual_bound=certificate.dual_bound,
+            gap=certificate.gap,
+            relative_gap=certificate.relative_gap,
+            rounding=max(0.0, certificate.gap - computed.gap),
             n_steps=self.state.steps,
             status=self.status,
             history=self.history,
             state=self.state,
         )
 
-    def _alpha(self) -> np.ndarray:
+    @property
+    def alpha(self) -> np.ndarray:
         """Counts, or dual variables."""
         return self.state.loop.alpha

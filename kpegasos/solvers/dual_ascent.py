@@ -6,6 +6,7 @@ calls it SDCA) and converges linearly, on the same rows and judged by the same c
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.loops import dual_steps, dual_working_set
 from kpegasos.core.problem import Problem, best_multiple
 from kpegasos.core.state import (
+    INHERITED,
     STEPS,
     Examples,
     Iterate,
@@ -26,7 +28,8 @@ from kpegasos.core.state import (
     new_state,
 )
 from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.driver import Evaluation, SolverRun
+from kpegasos.solvers.certificate import Evaluation
+from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
@@ -148,9 +151,8 @@ def polish(
     ValueError
         If the kernel is not positive semi-definite.
     """
-    pegasos_result = run.result()
-    if run.status in ("interrupted", "max_time") or pegasos_result.relative_gap <= tol:
-        return pegasos_result
+    if run.status in ("interrupted", "max_time") or run.reaches(tol):
+        return run.result()
     if not run.state.certified:
         raise ValueError(_INDEFINITE)
     # Where kernel rows are held, working sets of them are worth more than single ones.
@@ -161,8 +163,8 @@ def polish(
         ascent.advance(stopper, tol)
     return replace(
         ascent.result(),
-        alpha=pegasos_result.alpha,
-        n_steps=pegasos_result.n_steps,
+        alpha=run.alpha,
+        n_steps=run.state.steps,
         state=run.state,
     )
 
@@ -231,13 +233,18 @@ class DualAscent(SolverRun):
         )
         np.minimum(1.0, scale * evaluated.coef, out=state.loop.alpha)
         state.loop.image[:] = scale * rows.image_of(evaluated)
+        # An addition of an ascent may come to the sum of all β, over lam m.
+        loop = state.loop
+        loop.counters[INHERITED] = math.ceil(theta * problem.lam * evaluated.additions)
         state.best_dual = run.state.best_dual
+        state.proven_bound = run.state.proven_bound
         state.evaluations = run.state.evaluations
         state.seconds = run.state.seconds
         ascent = cls(problem, rows, state, max_epochs=max_epochs, history=run.history)
         ascent.steps_before = run.state.steps
         ascent.draws_before = run.state.steps * run.state.options.batch_size
         ascent._best = returned
+        ascent._gap = run._gap
         return ascent
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
@@ -248,8 +255,10 @@ class DualAscent(SolverRun):
         return reason
 
     def at_end(self) -> bool:
-        """Whether all epochs are done, or the last has moved nothing: then none will."""
-        return self._still or self.state.steps >= self._most_steps
+        """Whether all epochs are done, the last has moved nothing, or rounding forbids ``tol``."""
+        tol = self._certifier.tol
+        hopeless = tol is not None and self._certifier.out_of_reach(tol)
+        return hopeless or self._still or self.state.steps >= self._most_steps
 
     def iterates(self) -> list[Iterate]:
         """The iterate that belongs to β."""
@@ -286,7 +295,7 @@ class WorkingSetAscent(DualAscent):
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a few working sets."""
-        if self.state.best_dual - self._last_bound < 0.01 * self._gap():
+        if self.state.best_dual - self._last_bound < 0.01 * self._gap:
             self._passes = min(2 * self._passes, tuning.MOST_PASSES)
         self._last_bound = self.state.best_dual
         loop = self.state.loop
@@ -309,16 +318,12 @@ class WorkingSetAscent(DualAscent):
 
     def record(self) -> None:
         """Add a record, and note whether the round has gained anything."""
-        before = self._gap()
+        before = self._gap
         super().record()
-        self._idle_rounds = 0 if self._gap() < before else self._idle_rounds + 1
-
-    def _gap(self) -> float:
-        """Gap of the last record; infinite before the first."""
-        return self.history.records[-1].gap if len(self.history) else np.inf
+        self._idle_rounds = 0 if self._gap < before else self._idle_rounds + 1
 
     def at_end(self) -> bool:
-        """Whether all epochs are done, or nothing has been gained for some rounds."""
+        """Whether there is an end, or nothing has been gained for some rounds."""
         return super().at_end() or self._idle_rounds >= _IDLE_ROUNDS
 
     def _next_working_set(self, size: int) -> np.ndarray:

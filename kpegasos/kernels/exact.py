@@ -1,0 +1,181 @@
+"""Products of the kernel matrix in float64, from the features as they are given.
+
+A certificate is about the kernel of the formula; values that are handed out for training are
+rounded to the dtype of the data, and are computed in it. Here the few sums that a certificate is
+made of are computed once more, as well as float64 can, with a bound on what is left of rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.utils.extmath import row_norms
+
+from kpegasos.kernels.base import CallableKernel, InnerProductKernel, Kernel, inner_products
+from kpegasos.utils import tuning
+
+_EPS = float(np.finfo(np.float64).eps)
+#: Bytes of a block's features on either side, and most rows of one.
+_BLOCK_BYTES, _BLOCK_ROWS = 4 * tuning.MEBIBYTE, 1024
+#: Where inner products round kernel values more than this, differences are taken instead.
+_MOST_ROUNDING = 1e-11
+
+
+def always() -> bool:
+    """Go on."""
+    return True
+
+
+class ExactValues:
+    """The kernel matrix of some examples, in float64 whatever the dtype of X.
+
+    Values of functions of a user's own are taken as they are returned.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
+    members : ndarray of int, default=None
+        Rows of X that are the examples, in this order; None for all.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, members: np.ndarray | None = None) -> None:
+        self.kernel = kernel
+        self._X = X
+        self._members = np.arange(X.shape[0]) if members is None else members
+        self._is_sparse = bool(sparse.issparse(X))
+        self._own_dtype = not isinstance(kernel, InnerProductKernel) and not hasattr(
+            kernel, "value_rounding"
+        )
+
+    def subset(self, members: np.ndarray) -> ExactValues:
+        """The kernel matrix of some of these examples."""
+        return ExactValues(self.kernel, self._X, self._members[members])
+
+    @cached_property
+    def _shift(self) -> np.ndarray | None:
+        if self._is_sparse or not getattr(self.kernel, "translation_invariant", False):
+            return None
+        return np.asarray(self._X.mean(axis=0, dtype=np.float64))
+
+    def _features(self, which: np.ndarray) -> Any:
+        rows = self._X[self._members[which]]
+        if self._own_dtype:
+            return rows
+        if self._shift is None:
+            return rows.astype(np.float64)
+        # float64, as the shift is.
+        return rows - self._shift
+
+    def _starts(self, size: int) -> list[tuple[int, int]]:
+        """Ranges of a block each."""
+        bytes_each = 8 * max(1, self._X.shape[1])
+        height = min(_BLOCK_ROWS, max(16, _BLOCK_BYTES // bytes_each))
+        return list(pairwise([*range(0, size, height), size]))
+
+    def products(
+        self,
+        coef: np.ndarray,
+        wanted: np.ndarray,
+        largest: float,
+        go_on: Callable[[], bool] = always,
+    ) -> tuple[np.ndarray, np.ndarray, int] | None:
+        """``K @ coef`` for some examples.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_samples,), float64
+        wanted : ndarray of shape (n_samples,), bool
+        largest : float
+            No kernel value is larger.
+        go_on : callable
+            Asked before each block.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_samples,), float64
+            Of the wanted examples and of those with a coefficient; 0 elsewhere.
+        rounding : ndarray of shape (n_samples,), float64
+            Bounds of their error; infinite elsewhere.
+        evaluations : int
+            Kernel values computed.
+        None
+            If ``go_on`` said no.
+        """
+        support = np.flatnonzero(coef)
+        others = np.flatnonzero(wanted & (coef == 0.0))
+        rows = np.concatenate((support, others))
+        direct, norms, bounds = self._accuracy(rows, largest)
+        sums, evaluations = np.zeros(rows.size), 0
+        weights = coef[rows]
+        top, features = -1, None
+        for left, right in self._blocks(support.size, rows.size):
+            if not go_on():
+                return None
+            if left.start != top:
+                top, features = left.start, self._features(rows[left])
+            opposite = features if left == right else self._features(rows[right])
+            values = self._block((features, norms[left]), (opposite, norms[right]), direct)
+            evaluations += values.size
+            sums[left] += values @ weights[right]
+            if left != right and left.start < support.size:
+                sums[right] += weights[left] @ values
+        size = float(np.abs(weights).sum())
+        added = min(support.size, _BLOCK_ROWS) + support.size / 16 + 4
+        rounding = np.full(coef.size, np.inf)
+        total = np.zeros(coef.size)
+        total[rows] = sums
+        rounding[rows] = (
+            bounds * size + float(np.abs(weights) @ bounds) + added * _EPS * size * largest
+        )
+        return total, rounding, evaluations
+
+    def _blocks(self, n_support: int, n_rows: int) -> Iterator[tuple[slice, slice]]:
+        """Blocks of rows against support: the support's own half, then the others."""
+        own = self._starts(n_support)
+        for number, (first, last) in enumerate(own):
+            for begin, end in own[number:]:
+                yield slice(first, last), slice(begin, end)
+        for first, last in self._starts(n_rows - n_support):
+            for begin, end in own:
+                yield slice(n_support + first, n_support + last), slice(begin, end)
+
+    def _accuracy(self, rows: np.ndarray, largest: float) -> tuple[bool, np.ndarray, np.ndarray]:
+        """Whether differences are to be taken, squared norms, and bounds of each row's values."""
+        nothing = np.zeros(rows.size)
+        if self._own_dtype:
+            return False, nothing, nothing
+        n_features = self._X.shape[1]
+        norms = nothing
+        if isinstance(self.kernel, InnerProductKernel):
+            norms = np.concatenate(
+                [
+                    row_norms(self._features(rows[first:last]), squared=True)
+                    for first, last in self._starts(rows.size)
+                ]
+            )
+        bounds = self.kernel.value_rounding(_EPS, norms, n_features)  # type: ignore[attr-defined]
+        if self._shift is not None and bounds.max(initial=0.0) > _MOST_ROUNDING:
+            # A kernel that falls with the distance, ever more slowly, changes by no more than its
+            # value at zero times the relative change of the squared distance.
+            return True, nothing, np.full(rows.size, 0.5 * (n_features + 8.0) * _EPS * largest)
+        return False, norms, bounds
+
+    def _block(
+        self, left: tuple[Any, np.ndarray], right: tuple[Any, np.ndarray], direct: bool
+    ) -> np.ndarray:
+        (A, norms_a), (B, norms_b) = left, right
+        kernel = self.kernel
+        if isinstance(kernel, InnerProductKernel):
+            # Norms are zero where differences are taken.
+            values = -0.5 * cdist(A, B, "sqeuclidean") if direct else inner_products(A, B)
+            kernel.apply(values, norms_a, norms_b)
+            return values
+        values = kernel.function(A, B) if isinstance(kernel, CallableKernel) else kernel.block(A, B)
+        return np.asarray(values, dtype=np.float64)

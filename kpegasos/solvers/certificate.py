@@ -1,0 +1,272 @@
+"""What a run may claim: objective, dual bound and gap, with the rounding of all that they are from.
+
+Margins come with bounds on their rounding. The certificate puts them in their worst case, so that
+it is true of the kernel of the formula. In float32 the worst case may be far from what happened;
+then the few margins that matter are computed again, once, as exactly as the rows can
+(`Certifier.final`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from kpegasos.core.problem import (
+    Problem,
+    dual_bounds,
+    is_impossible,
+    primal,
+    primal_bound,
+)
+from kpegasos.core.state import State
+from kpegasos.kernels.exact import always
+from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.solvers.account import OnAccount
+from kpegasos.solvers.stopping import Stopper
+
+#: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
+_SHARE_WITH_TOL, _SHARE = 0.1, 1.0
+#: Kernel values, and share of those computed so far, that may be spent on a smaller part.
+_FEW_VALUES, _FEW_SHARE = 1 << 16, 0.1
+#: How often an iterate is evaluated again to see whether rounding still keeps it from ``tol``.
+_MOST_CHECKS = 3
+#: Seconds, and share of the time so far, that such an evaluation may go on beyond a deadline.
+_GRACE_SECONDS, _GRACE_SHARE = 0.1, 0.1
+#: Relative rounding that nobody would see.
+_INVISIBLE = 1e-8
+#: Relative rounding that is not worth a kernel value where no gap was asked for.
+_SMALL = 1e-6
+
+
+class Evaluation(NamedTuple):
+    """An iterate at a checkpoint, and its objective.
+
+    Attributes
+    ----------
+    evaluated : Evaluated
+    objective : float
+        ``P(w)``, as computed.
+    highest : float
+        What ``P(w)`` is at most, whatever rounding did.
+    dual : float
+        The dual value that belongs to it, as computed; NaN without a certificate.
+    settled : bool
+        Whether its margins have been computed again.
+    """
+
+    evaluated: Evaluated
+    objective: float
+    highest: float
+    dual: float
+    settled: bool = False
+
+    @property
+    def coef(self) -> np.ndarray:
+        """``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
+        return self.evaluated.coef
+
+    @property
+    def margins(self) -> np.ndarray:
+        """``f(x_i)``, of shape (n_samples,)."""
+        return self.evaluated.margins
+
+    @property
+    def squared_norm(self) -> float:
+        """``‖w‖²``."""
+        return self.evaluated.squared_norm
+
+
+class Certificate(NamedTuple):
+    """Dual bound, gap and relative gap, and what rounding may add to the gap; NaN if there is none.
+
+    A gap is certified once its rounding is added.
+    """
+
+    dual_bound: float
+    gap: float
+    relative_gap: float
+    rounding: float
+
+
+_NONE = Certificate(math.nan, math.nan, math.nan, math.nan)
+
+
+class Certifier:
+    """Judges the iterates of a run.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : RowSource
+    state : State
+        Holds the largest dual values so far.
+    refuse : callable
+        Called when values contradict a positive semi-definite kernel.
+
+    Attributes
+    ----------
+    stopper : Stopper or None
+        Whose deadline and Ctrl-C bound what is computed again.
+    tol : float or None
+        Relative gap that the run was asked for.
+    """
+
+    def __init__(
+        self, problem: Problem, rows: RowSource, state: State, refuse: Callable[[], None]
+    ) -> None:
+        self._problem = problem
+        self._rows = rows
+        self._state = state
+        self._refuse = refuse
+        self._highest: Evaluation | None = None
+        self._settled: tuple[Evaluation, Evaluation] | None = None
+        self._checks, self._excess = _MOST_CHECKS, 0.0
+        self.stopper: Stopper | None = None
+        self.tol: float | None = None
+
+    def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
+        """Objective and dual value of an iterate; raises the dual bounds of the state."""
+        problem, state = self._problem, self._state
+        coef, squared_norm = evaluated.coef, evaluated.squared_norm
+        objective = primal(evaluated.margins, squared_norm, problem)
+        error = evaluated.norm_rounding
+        highest = primal_bound(objective, evaluated.loss_rounding, error, problem)
+        dual = math.nan
+        if state.certified:
+            dual, proven = dual_bounds(coef, squared_norm, error, problem)
+            state.best_dual = max(state.best_dual, dual)
+            state.proven_bound = max(state.proven_bound, proven)
+        found = Evaluation(evaluated, objective, highest, dual, settled)
+        if not settled and (self._highest is None or not dual <= self._highest.dual):
+            self._highest = found
+        if self._is_impossible(found):
+            self._refuse()
+        return found
+
+    def _is_impossible(self, evaluation: Evaluation) -> bool:
+        """Whether the kernel cannot be positive semi-definite."""
+        state, evaluated = self._state, evaluation.evaluated
+
+        def judge(more: float, more_norm: float) -> bool:
+            return is_impossible(
+                evaluation.highest + more,
+                state.proven_bound,
+                evaluated.squared_norm,
+                evaluated.norm_rounding + more_norm,
+            )
+
+        if not (state.certified and judge(0.0, 0.0)):
+            return False
+        lam, size = self._problem.lam, float(evaluated.coef @ self._problem.weight)
+        error = self._rows.blameless
+        return judge(error * (0.5 / lam + size + 0.5 * lam * size**2), error * size**2)
+
+    def as_computed(self, evaluation: Evaluation) -> Certificate:
+        """The gap as the values say, and what rounding may add to it."""
+        if not self._state.certified:
+            return _NONE
+        bound = self._state.best_dual
+        gap = max(0.0, evaluation.objective - bound)
+        rounding = max(0.0, self._proven_gap(evaluation) - gap)
+        return Certificate(bound, gap, gap / evaluation.objective, rounding)
+
+    def as_told(self, evaluation: Evaluation) -> Certificate:
+        """The gap with its rounding where that is too small to be seen, else the two apart."""
+        computed, proven = self.as_computed(evaluation), self.as_proven(evaluation)
+        apart = computed.rounding > _INVISIBLE * evaluation.objective
+        return computed._replace(dual_bound=proven.dual_bound) if apart else proven
+
+    def as_proven(self, evaluation: Evaluation) -> Certificate:
+        """The gap with its rounding."""
+        if not self._state.certified:
+            return _NONE
+        gap = self._proven_gap(evaluation)
+        return Certificate(self._state.proven_bound, gap, gap / evaluation.objective, 0.0)
+
+    def _proven_gap(self, evaluation: Evaluation) -> float:
+        # Values that contradict each other are wrong by as much at least.
+        gap = abs(evaluation.highest - self._state.proven_bound)
+        return gap if evaluation.settled else max(gap, self._state.best_dual - evaluation.objective)
+
+    # --- with as little rounding as the rows can ---
+
+    def reaches(self, evaluation: Evaluation, tol: float) -> bool:
+        """Whether the relative gap is at most this, with its rounding.
+
+        Where rounding alone stands against it, the iterate is evaluated again; what that adds to
+        the gap is from then on taken off ``tol``.
+        """
+        if self.as_proven(self._best_known(evaluation)).relative_gap <= tol:
+            return True
+        computed = self.as_computed(evaluation).relative_gap
+        if self.out_of_reach(tol) or not computed <= tol - self._excess:
+            return False
+        self._checks -= 1
+        gap = self.as_proven(self._settle(evaluation)).relative_gap
+        self._excess = gap - computed
+        return gap <= tol
+
+    def out_of_reach(self, tol: float) -> bool:
+        """Whether rounding has been found to keep the gap above this."""
+        return self._checks == 0 or self._excess >= tol
+
+    def final(self, evaluation: Evaluation, is_over: bool) -> Evaluation:
+        """The evaluation of an iterate that is told of it; settled at the end, if need be."""
+        known = self._best_known(evaluation)
+        return self._settle(evaluation) if is_over and self._needs_settling(known) else known
+
+    def _needs_settling(self, evaluation: Evaluation) -> bool:
+        """Whether rounding is too large a part of a gap to be told, or can be had for little."""
+        computed, tol = self.as_computed(evaluation), self.tol
+        if evaluation.settled or not computed.rounding > 0.0:
+            return False
+        share, seen = (_SHARE, _SMALL) if tol is None else (_SHARE_WITH_TOL, 0.1 * tol)
+        if computed.rounding > max(share * computed.gap, seen * evaluation.objective):
+            return True
+        if computed.rounding <= _SMALL * evaluation.objective:
+            return False
+        values = np.count_nonzero(evaluation.coef) ** 2
+        return bool(values <= max(_FEW_VALUES, _FEW_SHARE * self._state.evaluations))
+
+    def _best_known(self, evaluation: Evaluation) -> Evaluation:
+        """The same iterate, settled if it has been."""
+        if self._settled is not None and self._settled[0] is evaluation:
+            return self._settled[1]
+        return evaluation
+
+    def _settle(self, evaluation: Evaluation) -> Evaluation:
+        """The same iterate with as little rounding as the rows can.
+
+        So is the iterate of the largest dual value, where a gap was asked for and that is more than
+        this one's.
+        """
+        if self._best_known(evaluation) is not evaluation:
+            return self._best_known(evaluation)
+        examples, highest, go_on = self._problem.examples, self._highest, self._patience()
+        gap = max(0.0, evaluation.objective - self._state.best_dual)
+        with OnAccount(self._rows, self._state):
+            more = highest is not None and highest.dual > evaluation.dual + 0.1 * gap
+            if more and self.tol is not None and highest is not None:
+                other = self._rows.settle(highest.evaluated, examples, go_on, losses=False)
+                self.evaluate(other, settled=True)
+            evaluated = self._rows.settle(evaluation.evaluated, examples, go_on)
+        found = evaluation
+        if evaluated is not evaluation.evaluated:
+            found = self.evaluate(evaluated, settled=True)
+        self._settled = (evaluation, found)
+        return found
+
+    def _patience(self) -> Callable[[], bool]:
+        """Whether to go on with an evaluation: not after Ctrl-C, nor long after a deadline."""
+        stopper = self.stopper
+        if stopper is None:
+            return always
+        grace = max(_GRACE_SECONDS, _GRACE_SHARE * self._state.seconds)
+        until = math.inf
+        if stopper.deadline is not None:
+            until = max(stopper.deadline, time.perf_counter() + grace)
+        return lambda: not stopper.interrupted and time.perf_counter() < until

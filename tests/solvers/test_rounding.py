@@ -1,0 +1,209 @@
+"""Rounding is part of the certificate: float32 rows against float64 optima of the same numbers."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_blobs, make_moons
+
+from kpegasos import (
+    GramRows,
+    LinearPegasosSVC,
+    PegasosSVC,
+    make_problem,
+    make_rows,
+    pegasos,
+    sdca,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+X, Y = make_blobs(120, n_features=6, centers=2, cluster_std=6.0, random_state=0)
+X32 = X.astype(np.float32)
+SIGNS = 2.0 * Y - 1.0
+KERNELS = {"rbf": {"gamma": 0.02}, "linear": {}, "poly": {"gamma": 0.1, "degree": 3, "coef0": 1.0}}
+each_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
+each_format = pytest.mark.parametrize(
+    "as_rows", [np.asarray, sparse.csr_array], ids=["dense", "csr"]
+)
+
+
+def exact_gram(kernel, rows):
+    """Values of the formula on the given numbers."""
+    wide = rows.astype(np.longdouble)
+    if kernel == "rbf":
+        return np.exp(-KERNELS["rbf"]["gamma"] * cdist(rows, rows, "sqeuclidean"))
+    gram = wide @ wide.T
+    if kernel == "poly":
+        gram = (np.longdouble(0.1) * gram + 1) ** 3
+    return gram.astype(np.float64)
+
+
+def true_objective(result, kernel, problem):
+    coef = result.coef
+    margins = exact_gram(kernel, X32) @ coef
+    losses = np.maximum(0.0, 1.0 - problem.y * margins)
+    return 0.5 * problem.lam * (coef @ margins) + (problem.weight * losses).mean()
+
+
+def optimum(kernel, problem):
+    """An objective that can be reached, of the formula's values on the given numbers."""
+    rows = GramRows(exact_gram(kernel, X32))
+    found = sdca(problem, rows, tol=1e-9, max_epochs=30_000, max_time=5.0, random_state=0)
+    return true_objective(found, kernel, problem)
+
+
+# --- certificates ---------------------------------------------------------------------------------
+
+
+@each_kernel
+@each_format
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_float32_certificate_holds_for_the_formula(kernel, as_rows, C):
+    """What float32 makes of the kernel has another optimum, which used to be told."""
+    problem = make_problem(SIGNS, 1.0 / (C * Y.size))
+    rows = make_rows(as_rows(X32), kernel, **KERNELS[kernel])
+    result = sdca(problem, rows, tol=1e-6, max_epochs=300, random_state=0)
+    truth = true_objective(result, kernel, problem)
+    assert abs(result.objective - truth) <= max(result.gap, 1e-9 * truth)
+    assert result.dual_bound <= optimum(kernel, problem) * (1 + 1e-12)
+    assert truth - result.dual_bound <= result.gap * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
+def test_polish_in_float32_claims_no_more_than_is_true(tol):
+    problem = make_problem(SIGNS, 1.0 / (100.0 * Y.size))
+    clf = PegasosSVC(C=100.0, polish=True, tol=tol, fit_intercept=False, random_state=0)
+    clf.set_params(gamma=0.02).fit(X32, Y)
+    coef = np.zeros(Y.size)
+    coef[clf.support_] = clf.dual_coef_[0]
+    margins = exact_gram("rbf", X32) @ coef
+    truth = 0.5 * problem.lam * (coef @ margins) + np.maximum(0.0, 1.0 - SIGNS * margins).mean()
+    low = optimum("rbf", problem)
+    assert truth - low <= clf.duality_gap_
+    assert clf.objective_ - clf.duality_gap_ <= low
+
+
+@each_format
+def test_linear_float32_certificate(as_rows):
+    clf = LinearPegasosSVC(C=1e4, polish=True, tol=1e-7, max_time=2.0, random_state=0)
+    clf.fit(as_rows(X32), Y)
+    w = np.append(clf.coef_[0], clf.intercept_[0])
+    wide = np.column_stack((X32.astype(np.float64), np.ones(Y.size)))
+    truth = 0.5 * clf.lam_ * (w @ w) + np.maximum(0.0, 1.0 - SIGNS * (wide @ w)).mean()
+    assert clf.objective_ == pytest.approx(truth, rel=1e-12)
+    best = LinearPegasosSVC(C=1e4, polish=True, tol=1e-7, max_time=2.0, random_state=1)
+    best.fit(X32.astype(np.float64), Y)
+    assert clf.objective_ - clf.duality_gap_ <= best.objective_
+
+
+def test_tolerance_is_not_claimed_where_rounding_stands_against_it():
+    problem = make_problem(SIGNS, 1.0 / (1e4 * Y.size))
+    options = {"tol": 1e-9, "max_epochs": 2000, "max_time": 3.0, "random_state": 0}
+    found = {}
+    for dtype in (np.float32, np.float64):
+        rows = make_rows(X32.astype(dtype), "rbf", gamma=0.02)
+        found[dtype] = sdca(problem, rows, **options)
+        reached = found[dtype].relative_gap <= options["tol"]
+        assert (found[dtype].status == "tolerance") == reached
+    assert max(found[t].dual_bound for t in found) <= min(found[t].objective for t in found)
+
+
+# --- who is blamed --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+@each_kernel
+def test_definite_kernel_is_not_blamed_for_float32(kernel, seed):
+    """A matrix of rank one or two, large C: rounding makes eigenvalues negative."""
+    rng = np.random.default_rng(seed)
+    rows = (rng.normal(size=(60, 2)) + 3.0).astype(np.float32)
+    y = rng.integers(2, size=60)
+    y[:2] = 0, 1
+    clf = PegasosSVC(kernel=kernel, C=1e6, polish=True, max_time=1.0, random_state=0)
+    clf.set_params(**KERNELS[kernel]).fit(rows, y)
+    assert clf.duality_gap_ >= 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_given_matrix_is_not_blamed_for_its_type(dtype):
+    gram = (X32 @ X32.T).astype(dtype)
+    result = sdca(
+        make_problem(SIGNS, 1e-6), GramRows((gram + gram.T) / 2), max_time=1.0, random_state=0
+    )
+    assert result.gap >= 0
+
+
+def test_indefinite_matrix_is_still_found():
+    gram = np.tanh(0.5 * X32 @ X32.T - 1.0)
+    problem = make_problem(SIGNS, 1e-4)
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        sdca(problem, GramRows(gram), max_epochs=50, random_state=0)
+    assert np.isnan(pegasos(problem, GramRows(gram), epochs=20, random_state=0).gap)
+
+
+# --- bounds and records ---------------------------------------------------------------------------
+
+
+@each_kernel
+@each_format
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_bounds_the_error_of_kernel_values(kernel, as_rows, dtype):
+    rows = make_rows(as_rows(X.astype(dtype)), kernel, **KERNELS[kernel])
+    wide = X.astype(dtype).astype(np.longdouble)
+    expected = wide @ wide.T
+    if kernel == "poly":
+        expected = (np.longdouble(0.1) * expected + 1) ** 3
+    if kernel == "rbf":
+        distances = ((wide[:, None] - wide) ** 2).sum(axis=2)
+        expected = np.exp(-np.longdouble(KERNELS["rbf"]["gamma"]) * distances)
+    error = np.abs(rows.gram - expected)
+    bound = rows.rounding[:, None] + rows.rounding
+    assert (error <= bound).all()
+    assert bound.max() <= 1e3 * np.finfo(dtype).eps * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_settled_margins_are_those_of_the_formula(far, dtype):
+    """Far from the centre differences are taken, as inner products keep no digits."""
+    side = 2 * (np.arange(Y.size) % 2)[:, None] - 1
+    rows = (0.1 * X + far * side).astype(dtype)
+    source = make_rows(rows.astype(dtype), "rbf", gamma=0.5)
+    coef = np.random.default_rng(0).normal(size=Y.size)
+    sums, rounding, _ = source.exact.products(coef, np.ones(Y.size, dtype=bool), 1.0)
+    expected = np.exp(-0.5 * cdist(rows, rows, "sqeuclidean")) @ coef
+    assert (np.abs(sums - expected) <= rounding + 1e-13).all()
+    assert rounding.max() < 1e-9
+
+
+def test_records_say_what_rounding_may_add():
+    problem = make_problem(SIGNS, 1.0 / (1e3 * Y.size))
+    best = optimum("rbf", problem)
+    result = pegasos(problem, make_rows(X32, "rbf", gamma=0.02), epochs=50, random_state=0)
+    history = result.history
+    assert (history["rounding"][:-1] > 0).all()
+    assert history["rounding"][-1] == 0
+    assert (history["dual_bound"] <= best).all()
+    assert (np.diff(history["dual_bound"]) >= 0).all()
+    certified = history["objective_average"] - history["gap"] - history["rounding"]
+    assert (certified <= best).all()
+    assert result.gap == history["gap"][-1]
+
+
+def test_last_look_can_be_cut_short():
+    """It is asked for before each block, and what is known stands if it says no."""
+    problem = make_problem(SIGNS, 1e-4)
+    rows = make_rows(X32, "rbf", gamma=0.02)
+    coef = np.ones(Y.size)
+    state = pegasos(problem, rows, epochs=2, average=None, random_state=0).state
+    (evaluated,) = rows.evaluate([state.iterate(None)], state.loop, problem.examples)
+    assert rows.settle(evaluated, problem.examples, lambda: False) is evaluated
+    assert rows.exact.products(coef, coef > 0, 1.0, lambda: False) is None
+
+
+def test_usual_float64_fits_need_no_second_look():
+    moons, labels = make_moons(200, noise=0.2, random_state=0)
+    clf = PegasosSVC(gamma=2.0, C=10.0, random_state=0).fit(moons, labels)
+    assert clf.history_["kernel_evaluations"][-1] == 200**2
+    assert (clf.history_["rounding"] < 1e-7 * clf.objective_).all()
