@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.state import Examples, LoopParameters, LoopState
+from kpegasos.core.state import INHERITED, Examples, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView, KernelView
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import require_indices, require_range, require_shape
@@ -128,7 +128,7 @@ def check_state(state: LoopState, view: Any, examples: Examples) -> None:
     require_shape("alpha", state.alpha, shape)
     require_shape("stamps", state.stamps, shape)
     require_shape("scalars", state.scalars, (3,))
-    require_shape("counters", state.counters, (4,))
+    require_shape("counters", state.counters, (INHERITED + 1,))
     if state.stamped_image.size:
         require_shape("stamped_image", state.stamped_image, state.image.shape)
     check_view(view, state.image, shape)

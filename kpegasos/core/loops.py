@@ -56,6 +56,10 @@ TIE = 1e-10
 #: Moves of a dual variable up to this size do not keep a working set in work.
 SMALLEST_MOVE = 1e-6
 
+#: A step that may shrink the iterate by more begins with clock 0: beside what a clock shows already,
+#: a tick that is so much smaller would lose its digits.
+_MOST_SHRINKAGE = 16.0
+
 _MARGINS_TILE = tuning.MARGINS_TILE
 
 
@@ -110,6 +114,15 @@ def primal_steps(  # long: written out for the reason above
                 state.violating[b] = t == 1 or margin < threshold
             state.counters[BATCH_OFFSET] = 0
         increment = 1.0 / scale
+        if parameters.projection and clock > 0.0 and state.counters[BATCH_OFFSET] == 0:
+            added = 0.0
+            for b in range(k):
+                if state.violating[b]:
+                    i = draws[position + b]
+                    added += abs(examples.signed[i]) * np.sqrt(view.squared_norms[i])
+            if added > _MOST_SHRINKAGE * np.sqrt(parameters.lam) * k * t:
+                status = RESCALE
+                break
         for b in range(state.counters[BATCH_OFFSET], k):
             if not state.violating[b]:
                 continue

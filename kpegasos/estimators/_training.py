@@ -222,7 +222,10 @@ def report_early_end(
         )
     for status, reason in _STOPPED.items():
         cut = [result for result in results if result.status == status]
-        if cut and not (status == "completed" and tol is None):
+        if status == "completed":
+            # The last look, without rounding, may have found more than was known before.
+            cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
+        if cut:
             warnings.warn(
                 f"{name} {reason} {_where(cut, len(results))}; "
                 f"the model reached so far is returned.",

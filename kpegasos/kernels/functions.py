@@ -325,7 +325,7 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
         variance = _sparse_variance(X) if sparse.issparse(X) else _variance(X)
         if variance == 0.0 and X.max() > X.min():
             raise ValueError(
-                f"X must be large enough for gamma='scale' that its variance is no denormal number, "
+                f"X must be large enough that its variance is not zero for gamma='scale', "
                 f"got values that differ by {X.max() - X.min():.3g}; scale the features"
             )
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0

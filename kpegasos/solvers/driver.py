@@ -213,8 +213,7 @@ class SolverRun(ABC):
 
     def record(self) -> None:
         """Add a record of the run as it stands to the history."""
-        last, returned = self.evaluate()
-        state = self.state
+        (last, returned), state = self.evaluate(), self.state
         draws = self.draws_before + state.steps * state.options.batch_size
         self.history.append(
             Record(
@@ -250,14 +249,13 @@ class SolverRun(ABC):
         if self.finished:
             self._close_history(final)
         certificate = self._certifier.as_proven(final)
-        evaluated = final.evaluated
-        w, intercept = self.rows.primal(evaluated, self.examples)
+        w, intercept = self.rows.primal(final.evaluated, self.examples)
         return Result(
             alpha=self.alpha,
-            coef=evaluated.coef * self.examples.signed,
+            coef=final.coef * self.examples.signed,
             w=w,
             intercept=intercept,
-            margins=evaluated.margins,
+            margins=final.margins,
             objective=final.objective,
             dual_bound=certificate.dual_bound,
             gap=certificate.gap,
