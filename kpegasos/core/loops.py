@@ -56,8 +56,8 @@ TIE = 1e-10
 #: Moves of a dual variable up to this size do not keep a working set in work.
 SMALLEST_MOVE = 1e-6
 
-#: A step that may shrink the iterate by more begins with clock 0: beside what a clock shows already,
-#: a tick that is so much smaller would lose its digits.
+#: A step that may shrink the iterate by more begins with clock 0: a tick so much smaller than those
+#: before it would lose its digits beside them.
 _MOST_SHRINKAGE = 16.0
 
 _MARGINS_TILE = tuning.MARGINS_TILE

@@ -119,15 +119,19 @@ class FeatureRows(RowSource):
         *,
         losses: bool = True,
     ) -> Evaluated:
-        """Compute once more the vector that belongs to the coefficients, and its norm."""
+        """Compute once more the vector of the coefficients, and bound its rounding closely."""
         signed = evaluated.coef * examples.signed
         features, sizes = np.zeros((2, self.image_size - 1))
-        for part in self._parts():
+        vector = np.abs(self.image_of(evaluated))
+        margin_sizes = np.full(self.n_samples, self.intercept_scaling * vector[-1])
+        for part in self._parts(copies=6):  # of which some in float64
             if not go_on():
                 return evaluated
             rows = self._gather(part).T
             features += rows @ signed[part]
-            sizes += abs(rows) @ np.abs(signed[part])
+            rows = abs(rows)
+            sizes += rows @ np.abs(signed[part])
+            margin_sizes[part] += rows.T @ vector[:-1]
         last = self.intercept_scaling * float(signed.sum())
         length = float(features @ features + last**2) ** 0.5
         n_terms, total = np.count_nonzero(signed), float(np.abs(signed).sum())
@@ -135,8 +139,14 @@ class FeatureRows(RowSource):
         error = (n_terms + 2.0) * _EPS * size
         error += 0.5 * (self.image_size + 2) * _EPS * length
         larger = max(0.0, (length + error) ** 2 - evaluated.squared_norm)
-        in_sum = 0.5 * (self.image_size + 2) * _EPS * evaluated.squared_norm
-        return evaluated._replace(norm_rounding=min(evaluated.norm_rounding, larger + in_sum))
+        in_sum = 0.5 * (self.image_size + 4) * _EPS
+        margin_errors = in_sum * margin_sizes
+        loses = examples.label * evaluated.margins < 1.0 + margin_errors
+        loss_errors = (np.abs(examples.signed) * margin_errors)[loses]
+        return evaluated._replace(
+            loss_rounding=min(evaluated.loss_rounding, loss_errors.sum() / self.n_samples),
+            norm_rounding=min(evaluated.norm_rounding, larger + in_sum * evaluated.squared_norm),
+        )
 
     @cached_property
     def _longest(self) -> float:
@@ -160,14 +170,14 @@ class FeatureRows(RowSource):
             raise ValueError("evaluated must come from feature rows, got kernel rows instead")
         return evaluated.vector
 
-    def _parts(self) -> Iterator[slice]:
-        """Ranges of examples whose rows are gathered together."""
+    def _parts(self, copies: int = 1) -> Iterator[slice]:
+        """Ranges of examples whose rows are gathered together, and copied so many times."""
         if sparse.issparse(self.X):
             # With squares in float64 and a copy or two of either.
             row_bytes = 32 * self.X.nnz // max(1, self.X.shape[0])
         else:
             row_bytes = self.X.shape[1] * self.X.dtype.itemsize
-        height = max(1, tuning.GATHER_BYTES // max(1, row_bytes))
+        height = max(1, tuning.GATHER_BYTES // max(1, copies * row_bytes))
         for top in range(0, self.n_samples, height):
             yield slice(top, min(self.n_samples, top + height))
 
@@ -192,7 +202,7 @@ class FeatureRows(RowSource):
                 list(pairwise(ends)),
             )
             return result
-        for part in self._parts():
+        for part in self._parts(copies=3):  # float32 and float64
             result[part] = self._gather(part) @ vectors[:-1]
         result += self.intercept_scaling * vectors[-1]
         return result

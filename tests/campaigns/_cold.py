@@ -44,8 +44,12 @@ def interrupt_compilation(rng: np.random.Generator) -> str:
                 time.sleep(float(rng.uniform(0.1, 5.0)))
                 child.send_signal(signal.SIGINT)
             out, err = child.communicate(timeout=300)
-    assert child.returncode == 0, err
     lines = out.split()
+    if child.returncode != 0:  # the second press came after the fits, or in the last of them
+        assert child.returncode in (1, -signal.SIGINT), (child.returncode, out, err)
+        assert lines[0] == "interrupted"
+        assert len(lines) == 2 or err.rstrip().splitlines()[-1].startswith("KeyboardInterrupt"), err
+        return "first compilation: stopped twice"
     assert lines[0] == "interrupted"
     X = np.random.default_rng(0).normal(size=(60, 3))
     fresh = PegasosSVC(gamma=0.5, random_state=0, epochs=1).fit(X, X[:, 0] > 0)

@@ -94,5 +94,6 @@ def check_certificate(estimator: Any, X: Any, y: np.ndarray, gram: np.ndarray) -
             claimed = np.ravel(estimator.objective_)[number]
             np.testing.assert_allclose(claimed, lam / 2 * norm + hinge, rtol=1e-7)
             gap = np.ravel(estimator.duality_gap_)[number]
-            assert 0 <= gap <= claimed * (1 + 1e-12)
+            # No optimum is negative, but rounding of the objective is part of a gap.
+            assert 0 <= gap <= claimed * (1 + 1e-6), (gap, claimed)
             number += 1

@@ -355,7 +355,7 @@ def _max_time(rng: np.random.Generator) -> tuple[str, float]:
     assert min(late, computing / 2) < (2.0 if large else 1.0), f"{kind}: {late:.2f} s too long"
     assert np.all(estimator.n_steps_ >= 1)
     assert np.isfinite(estimator.decision_function(X[:50])).all()
-    assert np.all(estimator.duality_gap_ <= estimator.objective_)
+    assert np.all(estimator.duality_gap_ <= 1.001 * estimator.objective_)  # large C, rounding
     return f"max_time, {n_classes} classes: {kind}", max(0.0, late)
 
 
