@@ -21,12 +21,14 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from kpegasos.datasets._files import UTF_8_MARK, checked_dtype, checked_path, is_compressed, opened
-from kpegasos.utils.validation import as_integer
+from kpegasos.utils.validation import as_integer, as_number
 
 #: Bytes of a line, beyond which it is no row: two million entries have room.
 _LONGEST_LINE = 2**26
 #: Columns are C integers to the parser.
 _MOST_COLUMNS = 2**31 - 1
+#: MiB of a chunk at the most.
+_MOST_CHUNK_MB = 2.0**20
 
 
 def load_svmlight(
@@ -131,7 +133,7 @@ class SvmlightChunks(Sequence[Any]):
     Raises
     ------
     ValueError
-        If the file is compressed, or ``chunk_mb`` not positive.
+        If the file is compressed, or ``chunk_mb`` not positive or more than 2**20.
     """
 
     def __init__(
@@ -146,13 +148,11 @@ class SvmlightChunks(Sequence[Any]):
             raise ValueError(
                 f"path must be of a plain file (iter_svmlight reads compressed ones), got {path}"
             )
-        is_number = isinstance(chunk_mb, int | float | np.floating | np.integer)
-        if isinstance(chunk_mb, np.timedelta64) or not is_number or not 0 < chunk_mb < math.inf:
-            raise ValueError(f"chunk_mb must be positive, got {chunk_mb!r}")
+        chunk_mb = as_number("chunk_mb", chunk_mb, positive=True, most=_MOST_CHUNK_MB)
         self.path = Path(path)
         self.n_features = as_integer("n_features", n_features, least=1)
         _, self.dtype = _checked_shape(self.n_features, dtype)
-        self._length = max(1, round(float(chunk_mb) * 2**20))
+        self._length = max(1, round(chunk_mb * 2**20))
         self._begins = range(0, self.path.stat().st_size, self._length)
 
     def __len__(self) -> int:

@@ -293,7 +293,7 @@ def _check_shapes(run: TrainingAnimation) -> None:
     if run.values.shape != expected or not n_frames:
         raise ValueError(
             f"values must have shape (n_frames, n_y, n_x) = (n_frames, {run.yy.size}, "
-            f"{run.xx.size}), got {run.values.shape}"
+            f"{run.xx.size}), as yy and xx have it, got {run.values.shape}"
         )
     if run.alpha.shape != (n_frames, len(run.X)):
         raise ValueError(

@@ -60,11 +60,11 @@ def assert_clear(error: Exception, blamed: dict[str, Any]) -> None:
     """Assert that an error is one clear sentence about one of some parameters."""
     # Exactly these: JSONDecodeError, UnicodeError and LinAlgError are ValueErrors, too.
     clear = (ValueError, TypeError, InvalidParameterError, NotFittedError, FileNotFoundError)
+    if isinstance(error, OSError) and error.filename is not None:
+        return  # Python's sentence names the file
     clear += (IndexError, KeyError)  # where they say so: of frames, of columns
     assert type(error) in clear, f"{type(error).__name__}: {error}"
     message = str(error)
-    if isinstance(error, FileNotFoundError) and error.filename is not None:
-        return  # Python's sentence names the file
     for value in blamed.values():
         for text in {_text(repr, value), _text(str, value)}:
             if len(text) > 2:

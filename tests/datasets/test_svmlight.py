@@ -125,7 +125,7 @@ def test_svmlight_labels_that_are_not_whole_stay(tmp_path):
 def test_svmlight_refuses_what_does_not_fit(svmlight, tmp_path):
     with pytest.raises(ValueError, match="path must be of a plain file"):
         SvmlightChunks(svmlight(".gz"), n_features=300)
-    with pytest.raises(ValueError, match="chunk_mb must be positive, got 0"):
+    with pytest.raises(ValueError, match="chunk_mb must be a positive finite number, got 0"):
         SvmlightChunks(svmlight(), n_features=300, chunk_mb=0)
     with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
         next(iter_svmlight(svmlight(), n_features=300, chunk_size=0))
@@ -298,5 +298,5 @@ def test_svmlight_arguments_are_checked_at_once(svmlight, arguments, match):
             read(path, **arguments)
     assert len(SvmlightChunks(path, n_features=300, chunk_mb=np.int8(1))) == 1
     for chunk_mb in (np.inf, np.nan, "1", 1j, np.timedelta64(1)):
-        with pytest.raises(ValueError, match="chunk_mb must be positive"):
+        with pytest.raises(ValueError, match="chunk_mb must be a positive finite number"):
             SvmlightChunks(path, n_features=300, chunk_mb=chunk_mb)
