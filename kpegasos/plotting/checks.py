@@ -61,8 +61,8 @@ def indices(name: str, values: Any, size: int) -> NDArray[np.intp]:
     ValueError
         If one is that of no row.
     """
-    array = finite(name, values, ndim=1) if np.size(values) else np.empty(0)
-    rows = array.clip(-1, size).astype(np.intp)
+    array = numbers(name, values, ndim=1)
+    rows = np.nan_to_num(array, nan=-1.0).clip(-1, size).astype(np.intp)
     if (rows != array).any() or (rows < 0).any() or (rows >= size).any():
         raise ValueError(f"{name} must be rows from 0 to {size - 1}, got {shown(values)} instead")
     return rows

@@ -20,6 +20,8 @@ from kpegasos.plotting.rings import draw_rings, ring_entries
 from kpegasos.plotting.style import AxesDisplay, class_name, color_of, marker_of
 from kpegasos.utils.validation import as_number, optional
 
+#: Square points; more than any figure has.
+_LARGEST_POINT = 1e6
 _LINES: dict[str, Any] = {
     "levels": [-1.0, 0.0, 1.0],
     "colors": "black",
@@ -285,7 +287,7 @@ class DecisionRegionDisplay(AxesDisplay):
         DecisionRegionDisplay
             This display.
         """
-        point_size = as_number("point_size", point_size, least=0.0)
+        point_size = as_number("point_size", point_size, least=0.0, most=_LARGEST_POINT)
         max_count = optional(as_number, "max_count", max_count, least=0.0)
         ax = self._take_axes(ax)
         self._draw_regions()
