@@ -58,15 +58,6 @@ def finite_if_definite(function: _Map) -> _Map:
     return function
 
 
-def roundings(n_terms: int) -> float:
-    """By how many units in the last place a sum is wrong, relative to the sum of magnitudes.
-
-    All terms may round to one side while they are few; of many, errors of both signs make the sum
-    wrong by the square root of their number (Higham and Mary 2019).
-    """
-    return float(min(n_terms, max(32.0, n_terms**0.5)))
-
-
 class InnerProductKernel:
     """A kernel that is a function of ``<a, b>``, ``‖a‖²`` and ``‖b‖²``.
 
@@ -177,7 +168,7 @@ class InnerProductKernel:
             self.from_inner_products(products, np.zeros((1, 1)), np.zeros(2))
         return float(abs(products[0, 0] - products[0, 1]))
 
-    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
 
         Where `rounding` judges a dtype by what usually happens, certificates are lowered by this.
@@ -191,7 +182,8 @@ class InnerProductKernel:
             Spacing at 1 of the numbers that the arithmetic uses.
         squared_norms : ndarray of shape (n_rows,)
             ``‖a‖²``, of centred rows where they are.
-        n_features : int
+        n_roundings : int
+            How often the sum of an inner product is rounded, one of the norms beside it.
 
         Returns
         -------
@@ -199,15 +191,14 @@ class InnerProductKernel:
         """
         norms = squared_norms.astype(np.float64)
         largest = float(norms.max(initial=0.0))
-        terms = roundings(n_features)
         if self.translation_invariant:
             # Two norms, twice a product, and rows that were rounded when they were centred.
-            errors = np.concatenate(([0.0], (terms + 3.0) * eps * norms))
+            errors = np.concatenate(([0.0], (0.5 * n_roundings + 3.0) * eps * norms))
             products = -0.5 * errors[None]
             self.from_inner_products(products, np.zeros((1, 1)), np.zeros(errors.size))
             bound = np.abs(products[0, 1:] - products[0, 0]) + 2.0 * eps * abs(products[0, 0])
         else:
-            error = 0.5 * (terms + 2.0) * eps * largest
+            error = 0.5 * (n_roundings + 2.0) * eps * largest
             at = np.linspace(-largest, largest, 65)
             products = np.stack((at, at - error, at + error))
             self.from_inner_products(products, np.full((3, 1), largest), np.full(65, largest))

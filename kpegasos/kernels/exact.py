@@ -160,7 +160,10 @@ class ExactValues:
                     for first, last in self._starts(rows.size)
                 ]
             )
-        bounds = self.kernel.value_rounding(_EPS, norms, n_features)  # type: ignore[attr-defined]
+        # Both norms and products are sums in float64.
+        bounds = self.kernel.value_rounding(  # type: ignore[attr-defined]
+            _EPS, norms, 2 * n_features
+        )
         if self._shift is not None and bounds.max(initial=0.0) > _MOST_ROUNDING:
             # A kernel that falls with the distance, ever more slowly, changes by no more than its
             # value at zero times the relative change of the squared distance.

@@ -21,7 +21,6 @@ from kpegasos.kernels.base import (
     Kernel,
     check_values,
     finite_if_definite,
-    roundings,
 )
 from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
@@ -66,9 +65,9 @@ class Linear(InnerProductKernel):
     ) -> None:
         """``<a, b>`` is the kernel value."""
 
-    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
-        return (0.25 * roundings(n_features) + 1.0) * eps * squared_norms.astype(np.float64)
+        return (0.25 * n_roundings + 1.0) * eps * squared_norms.astype(np.float64)
 
     def diag(self, A: Any) -> np.ndarray:
         """``‖a‖²`` of each row, float64 of shape (n_a,)."""
@@ -107,13 +106,13 @@ class Polynomial(_Numbers, InnerProductKernel):
         else:
             np.power(products, self.degree, out=products)
 
-    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
         if not self.positive_definite:
-            return super().value_rounding(eps, squared_norms, n_features)
+            return super().value_rounding(eps, squared_norms, n_roundings)
         # Relative to ``(gamma ‖a‖ ‖b‖ + coef0)^degree``, which is no more than the mean of the
         # values of a and of b with themselves.
-        terms = 0.25 * (self.degree + 1) * (roundings(n_features) + 4.0)
+        terms = 0.25 * (self.degree + 1) * (n_roundings + 4.0)
         with np.errstate(over="ignore"):
             own = (self.gamma * squared_norms.astype(np.float64) + self.coef0) ** self.degree
         return np.asarray(terms * eps * own)
@@ -195,12 +194,12 @@ class Laplacian(_Numbers):
         with np.errstate(over="ignore"):
             return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
 
-    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_features: int) -> np.ndarray:
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
 
         scikit-learn sums in float64 the differences that it takes in the dtype of the rows.
         """
-        in_sums = n_features * float(np.finfo(np.float64).eps)
+        in_sums = n_roundings * float(np.finfo(np.float64).eps)
         return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
 
     def diag(self, A: Any) -> np.ndarray:

@@ -57,12 +57,12 @@ IMPLEMENTATION = _implementation(
 #
 # In words, with one vector for all lanes of a row's part:
 #
-#     sums[r][v] = out[r][v]                         for all rows r and vectors v of the tile
+#     sums[r][v] = 0                                 for all rows r and vectors v of the tile
 #     for feature in range(depth):
 #         examples[v] = right[feature][v]            one load each
 #         factor = left[feature][r] in every lane
 #         sums[r][v] += factor * examples[v]         fused where the processor can
-#     out[r][v] = sums[r][v]
+#     out[r][v] += sums[r][v]                        a sum of few long sums rounds less than one
 #
 # Numba's own loops do not keep the sums in registers; hence the intermediate language of LLVM.
 
@@ -151,9 +151,10 @@ def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, out: Any) -> 
             context.make_array(signature.args[k])(context, builder, args[k]).data for k in (0, 1, 3)
         )
         offsets = [kind.number(number * lanes) for number in range(_ROWS * _VECTORS)]
-        starts = [_load(builder, kind, out, offset) for offset in offsets]
-        sums = _add_all_features(builder, kind, left, right, args[2], starts)
-        for total, offset in zip(sums, offsets, strict=True):
+        zero = ir.Constant(kind.vector, [0.0] * lanes)
+        sums = _add_all_features(builder, kind, left, right, args[2], [zero] * len(offsets))
+        for added, offset in zip(sums, offsets, strict=True):
+            total = builder.fadd(_load(builder, kind, out, offset), added)
             builder.store(total, _vector_pointer(builder, kind, out, offset), align=size)
         return context.get_dummy_value()
 
@@ -236,6 +237,12 @@ def multiply(
     require_shape("out", out, (n_rows, last - first))
     chosen = _multiply_numpy if IMPLEMENTATION == "numpy" else _multiply_compiled
     chosen(left, panels, n_rows, first, last, out)
+
+
+def roundings(n_features: int) -> int:
+    """How often the sum of an inner product is rounded."""
+    depth = n_features if IMPLEMENTATION == "numpy" else _DEPTH
+    return min(n_features, depth) + -(-n_features // max(1, depth))
 
 
 # --- packing --------------------------------------------------------------------------------------

@@ -18,12 +18,18 @@ from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels.base import InnerProductKernel, Kernel, check_values, inner_products
 from kpegasos.kernels.exact import ExactValues
+from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import largest_value, too_large
 
 #: Largest rounding error of a kernel value that is accepted.
 MOST_ROUNDING = 1e-4
+
+
+def _squared_norms(rows: Any) -> np.ndarray:
+    """``‖x‖²`` of each row, summed in float64."""
+    return np.asarray(row_norms(rows.astype(np.float64, copy=False), squared=True))
 
 
 class KernelPoints:
@@ -113,8 +119,17 @@ class KernelPoints:
         if not hasattr(self.kernel, "value_rounding"):
             return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
         norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
-        bound = self.kernel.value_rounding(self._spacing(), norms, self.X.shape[1])
+        bound = self.kernel.value_rounding(self._spacing(), norms, self._roundings())
         return np.asarray(bound + handed_out)
+
+    def _roundings(self) -> int:
+        """How often sums are rounded: of products, and of norms unless they are of a wider type."""
+        if self.is_sparse:
+            terms = products = int(np.diff(self.X.indptr).max(initial=0))
+        else:
+            terms = self.X.shape[1]
+            products = gemm_roundings(terms) if self.can_pack else terms
+        return products if self.work_dtype == np.float32 else products + terms
 
     @cached_property
     def exact(self) -> ExactValues:
@@ -136,7 +151,7 @@ class KernelPoints:
                 if diagonal:
                     diagonals.append(self.kernel.diag(rows))
                 if isinstance(self.kernel, InnerProductKernel):
-                    norms.append(row_norms(rows, squared=True))
+                    norms.append(_squared_norms(rows))
         self.diagonal = np.concatenate(diagonals)
         self.squared_norms = np.concatenate(norms).astype(work_dtype)
         self._check_size(self.X, self.squared_norms)
@@ -193,7 +208,7 @@ class KernelPoints:
             rows = self._ready(rows)
             norms = np.empty(0, self.work_dtype)
             if isinstance(self.kernel, InnerProductKernel):
-                norms = row_norms(rows, squared=True).astype(self.work_dtype, copy=False)
+                norms = _squared_norms(rows).astype(self.work_dtype, copy=False)
                 self._check_size(X, norms)
         return rows, norms
 

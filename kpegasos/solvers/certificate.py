@@ -29,7 +29,7 @@ from kpegasos.solvers.account import OnAccount
 from kpegasos.solvers.stopping import Stopper
 
 #: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
-_SHARE_WITH_TOL, _SHARE = 0.1, 1.0
+_SHARE_WITH_TOL, _SHARE = 0.1, 0.25
 #: Kernel values, and share of those computed so far, that may be spent on a smaller part.
 _FEW_VALUES, _FEW_SHARE = 1 << 16, 0.1
 #: How often an iterate is evaluated again to see whether rounding still keeps it from ``tol``.

@@ -24,8 +24,9 @@ FIRST_SLICE, FEWEST_DRAWS, MOST_DRAWS = 1024, 32, 1 << 20
 
 # --- kernel values ---
 
-#: Features of a panel that are gone through at a time, so that they stay in a processor's cache.
-PANEL_DEPTH = 1024
+#: Features of a panel that are gone through at a time, so that they stay in a processor's cache and
+#: a sum is a short one of short ones: an eighth of this was as fast, and rounds an eighth as much.
+PANEL_DEPTH = 128
 #: Bytes of kernel values that are finished while they are in a processor's cache.
 HOT_BYTES = 1 << 18
 #: Bytes of a tile that is mapped at a time where a map makes several passes.

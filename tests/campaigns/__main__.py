@@ -40,8 +40,10 @@ def main() -> int:
             first=arguments.only or 0,
         )
         print(report, flush=True)
-        failed += len(report.failures)
-        if arguments.save:
+        failed += len(report.failures) + report.broken_off
+        if report.broken_off:
+            print("broken off by KeyboardInterrupt")
+        elif arguments.save:
             harness.save(report, origin)
     return int(failed > 0)
 

@@ -39,6 +39,7 @@ class Report:
     seconds: float = 0.0
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: list[dict[str, object]] = field(default_factory=list)
+    broken_off: bool = False
 
     def __str__(self) -> str:
         lines = [f"{self.campaign}: {self.promise}"]
@@ -90,7 +91,8 @@ def run(
             break
         try:
             outcome = module.trial(np.random.default_rng([seed, number]))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # of whoever runs the campaign, or one that a trial let out
+            report.broken_off = True
             break
         except BaseException:  # whatever comes out is a failure, SystemExit too
             report.failures.append({"trial": number, "error": traceback.format_exc()})

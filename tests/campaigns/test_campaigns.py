@@ -9,4 +9,5 @@ from tests.campaigns import harness
 def test_campaign_finds_no_failure(name):
     report = harness.run(name, trials=harness.load(name).CI_TRIALS)
     assert not report.failures, str(report)
-    assert report.tried > 0
+    assert not report.broken_off
+    assert report.tried == harness.load(name).CI_TRIALS

@@ -201,3 +201,23 @@ def test_parameters_beyond_float32(kernel):
     KernelMatrix(kernel, X).write_rows(np.arange(20), values)
     exact = X.astype(np.float64)
     assert_allclose(values, kernel.block(exact, exact), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(0.01, 3, 1.0), RBF(0.05)], ids=repr)
+@pytest.mark.parametrize("n_features", [5, 784, 3000])
+@pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
+def test_rounding_of_values_is_bounded_for_features_that_all_round_to_one_side(
+    kernel, n_features, as_sparse
+):
+    """Sums of equal terms round by their number, not by its square root."""
+    rng = np.random.default_rng(0)
+    X = np.full((24, n_features), 1 / 3) * rng.integers(1, 3, size=(24, 1))
+    X = X.astype(np.float32)
+    points = KernelPoints(kernel, sparse.csr_matrix(X) if as_sparse else X)
+    values = np.empty((24, 24), dtype=np.float32)
+    points.write(points.own(slice(0, 24)), values)
+    exact = kernel.block(X.astype(np.float64), X.astype(np.float64))
+    bound = points.rounding[:, None] + points.rounding
+    assert (np.abs(values - exact) <= bound).all()
+    # No bound is worth having that is much larger than what it bounds may be.
+    assert bound.max() <= 2 * (n_features + 8) * np.finfo(np.float32).eps * 3 * np.abs(exact).max()
