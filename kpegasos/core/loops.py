@@ -96,7 +96,8 @@ def primal_steps(  # long: written out for the reason above
     -------
     status : int
         `DONE`; `NEED_ROW`: the row of ``draws[next + counters[BATCH_OFFSET]]`` is missing, nothing
-        is lost; `RESCALE`: the scale has become small, fold it in and call again.
+        is lost; `RESCALE`: the scale is small, or the next batch may shrink the iterate much; fold
+        it in and call again.
     next : int
         Index of the draw at which the next (or the unfinished) batch begins.
     """

@@ -202,7 +202,8 @@ def dual_bounds(
 
 
 def _best_value(linear: float, quadratic: float, most: float) -> float:
-    """Maximum of ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``."""
+    """Maximum of ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
+    quadratic = max(0.0, quadratic)
     theta = min(most, linear / quadratic) if quadratic > 0.0 else most
     return theta * linear - 0.5 * theta * theta * quadratic
 
@@ -212,9 +213,7 @@ def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tupl
     return problem.lam * float(coef @ problem.weight), problem.lam * squared_norm
 
 
-def is_impossible(
-    objective: float, bound: float, squared_norm: float, norm_rounding: float
-) -> bool:
+def is_impossible(objective: float, bound: float, norm_term: float, norm_rounding: float) -> bool:
     """Whether values contradict a positive semi-definite kernel, beyond what rounding explains.
 
     A squared norm is not negative, and no dual value exceeds a primal one.
@@ -225,8 +224,8 @@ def is_impossible(
         From `primal_bound`.
     bound : float
         From `dual_bounds`, in the worst case.
-    squared_norm, norm_rounding : float
-        ``‖w‖²`` as computed, and its largest error.
+    norm_term, norm_rounding : float
+        ``lam/2 ‖w‖²`` as computed, and its largest error.
     """
     doubt = _DOUBT * abs(objective)
-    return squared_norm + norm_rounding < -doubt or bound > objective + doubt
+    return norm_term + norm_rounding < -doubt or bound > objective + doubt

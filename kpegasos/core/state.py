@@ -241,9 +241,9 @@ class Iterate(NamedTuple):
     def additions(self, state: LoopState, weight: np.ndarray) -> float:
         """How much its image may be off by, in units of a kernel value's spacing.
 
-        That is the number of additions times the most that sums have come to: no count has been
-        larger than it is now, and no dual variable larger than one. An addition is rounded by half
-        a spacing, folding may double that.
+        That is the number of additions times the most that sums have come to: in units of the scale
+        no count has been larger than it is now, and no dual variable larger than one. An addition
+        is rounded by half a spacing, folding may double that.
         """
         number = (state.counters[STEPS] + 4.0) * state.violating.size + state.counters[INHERITED]
         unit = abs(self.combination.plain) + 2.0 * self.combination.stamped * self.largest_clock

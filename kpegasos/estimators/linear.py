@@ -22,7 +22,7 @@ from kpegasos.estimators._sklearn_compat import (
 )
 from kpegasos.estimators._training import FitPlan
 from kpegasos.rows.base import RowSource
-from kpegasos.rows.features import FeatureRows
+from kpegasos.rows.features import FeatureRows, longest_row
 from kpegasos.solvers.result import Result
 from kpegasos.utils.validation import as_number, check_magnitude, finite_decisions
 
@@ -235,6 +235,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         self, X: Any, pairs: list[Pair], settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         check_magnitude(X)
+        longest = longest_row(X)
 
         def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
             whole = pair.members.size == X.shape[0]
@@ -242,6 +243,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
                 X,
                 members=None if whole else pair.members,
                 intercept_scaling=settings.intercept_scaling,
+                longest=longest,
             )
 
         return make_rows, {"_online": None}

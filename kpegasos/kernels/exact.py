@@ -64,11 +64,12 @@ class ExactValues:
             return None
         return np.asarray(self._X.mean(axis=0, dtype=np.float64))
 
-    def _features(self, which: np.ndarray) -> Any:
+    def _features(self, which: np.ndarray, centred: bool = True) -> Any:
+        """Rows ready for products, or as they are for differences, which a centre would round."""
         rows = self._X[self._members[which]]
         if self._own_dtype:
             return rows
-        if self._shift is None:
+        if self._shift is None or not centred:
             return rows.astype(np.float64)
         # float64, as the shift is.
         return rows - self._shift
@@ -119,8 +120,8 @@ class ExactValues:
             if not go_on():
                 return None
             if left.start != top:
-                top, features = left.start, self._features(rows[left])
-            opposite = features if left == right else self._features(rows[right])
+                top, features = left.start, self._features(rows[left], not direct)
+            opposite = features if left == right else self._features(rows[right], not direct)
             values = self._block((features, norms[left]), (opposite, norms[right]), direct)
             evaluations += values.size
             sums[left] += values @ weights[right]
@@ -156,8 +157,11 @@ class ExactValues:
         if isinstance(self.kernel, InnerProductKernel):
             norms = np.concatenate(
                 [
-                    row_norms(self._features(rows[first:last]), squared=True)
-                    for first, last in self._starts(rows.size)
+                    nothing[:0],
+                    *(
+                        row_norms(self._features(rows[first:last]), squared=True)
+                        for first, last in self._starts(rows.size)
+                    ),
                 ]
             )
         # Both norms and products are sums in float64.

@@ -125,11 +125,12 @@ class KernelPoints:
     def _roundings(self) -> int:
         """How often sums are rounded: of products, and of norms unless they are of a wider type."""
         if self.is_sparse:
-            terms = products = int(np.diff(self.X.indptr).max(initial=0))
+            terms = int(np.diff(self.X.indptr).max(initial=0))
         else:
-            terms = self.X.shape[1]
-            products = gemm_roundings(terms) if self.can_pack else terms
-        return products if self.work_dtype == np.float32 else products + terms
+            terms = int(self.X.shape[1])
+        if self.work_dtype == np.float64:
+            return 2 * terms
+        return terms if self.is_sparse else gemm_roundings(terms)
 
     @cached_property
     def exact(self) -> ExactValues:

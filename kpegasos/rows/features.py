@@ -6,6 +6,7 @@ computed when they are asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -28,6 +29,16 @@ from kpegasos.utils.validation import canonical_rows, check_magnitude, check_sca
 _EPS = float(np.finfo(np.float64).eps)
 
 
+def longest_row(X: Any) -> float:
+    """No row of X is longer: a bound from the largest number in it."""
+    if sparse.issparse(X):
+        n_values, values = int(np.diff(X.indptr).max(initial=0)), X.data
+    else:
+        n_values, values = X.shape[1], X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    return math.sqrt(n_values) * largest
+
+
 class FeatureRows(RowSource):
     """Rows of a dense or CSR matrix.
 
@@ -39,13 +50,20 @@ class FeatureRows(RowSource):
         Rows of X that are the examples of this problem; all if None.
     intercept_scaling : float, default=0.0
         Size B of the constant feature.
+    longest : float, default=None
+        `longest_row` of X, where it is known.
     """
 
     image_kind = "vector"
     cheap_evaluation = False
 
     def __init__(
-        self, X: Any, *, members: np.ndarray | None = None, intercept_scaling: float = 0.0
+        self,
+        X: Any,
+        *,
+        members: np.ndarray | None = None,
+        intercept_scaling: float = 0.0,
+        longest: float | None = None,
     ) -> None:
         is_csr = sparse.issparse(X) and X.format == "csr"
         if not (is_csr or isinstance(X, np.ndarray)) or X.ndim != 2 or X.dtype.kind != "f":
@@ -60,6 +78,7 @@ class FeatureRows(RowSource):
         self.intercept_scaling = check_scaling(intercept_scaling)
         self._view = self._make_view(np.zeros(0))
         check_feature_view(self._view)
+        self._longest_row = longest
 
     def _make_view(self, squared_norms: np.ndarray) -> DenseView | CsrView:
         X, members, scaling = self.X, self.members, self.intercept_scaling
@@ -151,13 +170,8 @@ class FeatureRows(RowSource):
     @cached_property
     def _longest(self) -> float:
         """No ``‖(x, B)‖`` is larger."""
-        X = self.X
-        if sparse.issparse(X):
-            n_values, values = int(np.diff(X.indptr).max(initial=0)), X.data
-        else:
-            n_values, values = X.shape[1], X
-        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        return (n_values * largest**2 + self.intercept_scaling**2) ** 0.5
+        length = longest_row(self.X) if self._longest_row is None else self._longest_row
+        return math.hypot(length, self.intercept_scaling)
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Weights of the features, and the intercept."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kpegasos.core.state import RESCALE, Examples, LoopParameters, LoopState, fold_scale
+from kpegasos.core.state import RESCALE, SCALE, Examples, LoopParameters, LoopState, fold_scale
 from kpegasos.core.views import KernelView
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelValues, check_kernel_values
@@ -142,13 +142,17 @@ class DrawScorer:
             stamped_image=np.empty(0),
         )
         local_examples = Examples(examples.label[members], examples.signed[members])
-        status, done = algorithm.loop(
-            local, view, local_draws.astype(np.int64), 0, draws.size, local_examples, parameters
-        )
-        state.alpha[members] = local.alpha
-        state.stamps[members] = local.stamps
-        if status == RESCALE:
-            fold_scale(state)
+        turns = local_draws.astype(np.int64)
+        status, done = RESCALE, 0
+        while status == RESCALE:
+            status, done = algorithm.loop(
+                local, view, turns, done, draws.size, local_examples, parameters
+            )
+            state.alpha[members], state.stamps[members] = local.alpha, local.stamps
+            if status == RESCALE:
+                local.image[:] *= state.scalars[SCALE]
+                fold_scale(state)
+                local.alpha[:], local.stamps[:] = state.alpha[members], state.stamps[members]
         return done, members.size * (n_support + members.size)
 
     def _score(

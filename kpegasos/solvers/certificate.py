@@ -30,7 +30,7 @@ from kpegasos.solvers.stopping import Stopper
 
 #: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
 _SHARE_WITH_TOL, _SHARE = 0.1, 0.25
-#: Kernel values, and share of those computed so far, that may be spent on a smaller part.
+#: Settling is cheap enough up to so many kernel values, or this share of those computed so far.
 _FEW_VALUES, _FEW_SHARE = 1 << 16, 0.1
 #: How often an iterate is evaluated again to see whether rounding still keeps it from ``tol``.
 _MOST_CHECKS = 3
@@ -50,7 +50,7 @@ class Evaluation(NamedTuple):
     evaluated : Evaluated
     objective : float
         ``P(w)``, as computed.
-    highest : float
+    upper_bound : float
         What ``P(w)`` is at most, whatever rounding did.
     dual : float
         The dual value that belongs to it, as computed; NaN without a certificate.
@@ -60,7 +60,7 @@ class Evaluation(NamedTuple):
 
     evaluated: Evaluated
     objective: float
-    highest: float
+    upper_bound: float
     dual: float
     settled: bool = False
 
@@ -122,7 +122,8 @@ class Certifier:
         self._rows = rows
         self._state = state
         self._refuse = refuse
-        self._highest: Evaluation | None = None
+        self._best_dual: Evaluation | None = None
+        # What was asked for, and what was found.
         self._settled: tuple[Evaluation, Evaluation] | None = None
         self._checks, self._excess = _MOST_CHECKS, 0.0
         self.stopper: Stopper | None = None
@@ -134,29 +135,29 @@ class Certifier:
         coef, squared_norm = evaluated.coef, evaluated.squared_norm
         objective = primal(evaluated.margins, squared_norm, problem)
         error = evaluated.norm_rounding
-        highest = primal_bound(objective, evaluated.loss_rounding, error, problem)
+        upper_bound = primal_bound(objective, evaluated.loss_rounding, error, problem)
         dual = math.nan
         if state.certified:
             dual, proven = dual_bounds(coef, squared_norm, error, problem)
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
-        found = Evaluation(evaluated, objective, highest, dual, settled)
-        if not settled and (self._highest is None or not dual <= self._highest.dual):
-            self._highest = found
+        found = Evaluation(evaluated, objective, upper_bound, dual, settled)
+        if not settled and (self._best_dual is None or not dual <= self._best_dual.dual):
+            self._best_dual = found
         if self._is_impossible(found):
             self._refuse()
         return found
 
     def _is_impossible(self, evaluation: Evaluation) -> bool:
         """Whether the kernel cannot be positive semi-definite."""
-        state, evaluated = self._state, evaluation.evaluated
+        state, evaluated, half = self._state, evaluation.evaluated, 0.5 * self._problem.lam
 
         def judge(more: float, more_norm: float) -> bool:
             return is_impossible(
-                evaluation.highest + more,
+                evaluation.upper_bound + more,
                 state.proven_bound,
-                evaluated.squared_norm,
-                evaluated.norm_rounding + more_norm,
+                half * evaluated.squared_norm,
+                half * (evaluated.norm_rounding + more_norm),
             )
 
         if not (state.certified and judge(0.0, 0.0)):
@@ -175,7 +176,7 @@ class Certifier:
         return Certificate(bound, gap, gap / evaluation.objective, rounding)
 
     def as_told(self, evaluation: Evaluation) -> Certificate:
-        """The gap with its rounding where that is too small to be seen, else the two apart."""
+        """The gap with its rounding where nobody would see that, else the two apart."""
         computed, proven = self.as_computed(evaluation), self.as_proven(evaluation)
         apart = computed.rounding > _INVISIBLE * evaluation.objective
         return computed._replace(dual_bound=proven.dual_bound) if apart else proven
@@ -189,17 +190,18 @@ class Certifier:
 
     def _proven_gap(self, evaluation: Evaluation) -> float:
         # Values that contradict each other are wrong by as much at least.
-        gap = abs(evaluation.highest - self._state.proven_bound)
+        gap = abs(evaluation.upper_bound - self._state.proven_bound)
         return gap if evaluation.settled else max(gap, self._state.best_dual - evaluation.objective)
 
     # --- with as little rounding as the rows can ---
 
-    def reaches(self, evaluation: Evaluation, tol: float) -> bool:
+    def reaches(self, evaluation: Evaluation, tol: float, stopper: Stopper) -> bool:
         """Whether the relative gap is at most this, with its rounding.
 
         Where rounding alone stands against it, the iterate is evaluated again; what that adds to
         the gap is from then on taken off ``tol``.
         """
+        self.tol, self.stopper = tol, stopper
         if self.as_proven(self._best_known(evaluation)).relative_gap <= tol:
             return True
         computed = self.as_computed(evaluation).relative_gap
@@ -220,7 +222,7 @@ class Certifier:
         return self._settle(evaluation) if is_over and self._needs_settling(known) else known
 
     def _needs_settling(self, evaluation: Evaluation) -> bool:
-        """Whether rounding is too large a part of a gap to be told, or can be had for little."""
+        """Whether rounding is too large a part of a gap, or can be reduced at little cost."""
         computed, tol = self.as_computed(evaluation), self.tol
         if evaluation.settled or not computed.rounding > 0.0:
             return False
@@ -246,12 +248,12 @@ class Certifier:
         """
         if self._best_known(evaluation) is not evaluation:
             return self._best_known(evaluation)
-        examples, highest, go_on = self._problem.examples, self._highest, self._patience()
+        examples, best_dual, go_on = self._problem.examples, self._best_dual, self._patience()
         gap = max(0.0, evaluation.objective - self._state.best_dual)
         with OnAccount(self._rows, self._state):
-            more = highest is not None and highest.dual > evaluation.dual + 0.1 * gap
-            if more and self.tol is not None and highest is not None:
-                other = self._rows.settle(highest.evaluated, examples, go_on, losses=False)
+            more = best_dual is not None and best_dual.dual > evaluation.dual + 0.1 * gap
+            if more and self.tol is not None and best_dual is not None:
+                other = self._rows.settle(best_dual.evaluated, examples, go_on, losses=False)
                 self.evaluate(other, settled=True)
             evaluated = self._rows.settle(evaluation.evaluated, examples, go_on)
         found = evaluation

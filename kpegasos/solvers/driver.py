@@ -140,7 +140,7 @@ class SolverRun(ABC):
         reason = self.advance_to_checkpoint(stopper)
         ends = self.at_end() or reason is not None
         self.record()
-        if tol is not None and self.reaches(tol):
+        if tol is not None and self.reaches(tol, stopper):
             self.status = "tolerance"
         elif reason is not None:
             self.status = reason
@@ -207,9 +207,9 @@ class SolverRun(ABC):
             self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]
 
-    def reaches(self, tol: float) -> bool:
+    def reaches(self, tol: float, stopper: Stopper) -> bool:
         """Whether the relative gap of the returned iterate is at most this, with its rounding."""
-        return self._certifier.reaches(self.evaluate()[1], tol)
+        return self._certifier.reaches(self.evaluate()[1], tol, stopper)
 
     def record(self) -> None:
         """Add a record of the run as it stands to the history."""

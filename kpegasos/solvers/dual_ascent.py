@@ -151,14 +151,14 @@ def polish(
     ValueError
         If the kernel is not positive semi-definite.
     """
-    if run.status in ("interrupted", "max_time") or run.reaches(tol):
+    stopper = stopper or Stopper()
+    if run.status in ("interrupted", "max_time") or run.reaches(tol, stopper):
         return run.result()
     if not run.state.certified:
         raise ValueError(_INDEFINITE)
     # Where kernel rows are held, working sets of them are worth more than single ones.
     kind = WorkingSetAscent if run.rows.row_capacity >= 4 else DualAscent
     ascent = kind.after(run, max_epochs=max_epochs)
-    stopper = stopper or Stopper()
     while not ascent.finished:
         ascent.advance(stopper, tol)
     return replace(

@@ -17,7 +17,7 @@ from kpegasos.utils.validation import shown
 
 
 class _Entry:
-    """A compiled function behind a check of its arguments; otherwise like that function."""
+    """A compiled function behind a check of its arguments, which are positional."""
 
     def __init__(self, function: Any, check: Callable[..., None]) -> None:
         self._function = function

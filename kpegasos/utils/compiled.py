@@ -153,7 +153,11 @@ class _Files:
         part = path.with_suffix(f".{uuid.uuid4().hex}.part")
         try:
             part.write_bytes(hashlib.sha256(body).digest() + body)
-            os.replace(part, path)
+            try:
+                os.replace(part, path)
+            except PermissionError:  # on Windows, while another process reads the same
+                if not path.exists():
+                    raise
         finally:
             part.unlink(missing_ok=True)
         self.flush(self._prefix)

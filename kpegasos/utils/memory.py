@@ -37,7 +37,7 @@ def _left_in_machine(root: Path) -> Iterator[int]:
 
 def _left_in_cgroups(root: Path) -> Iterator[int]:
     """What is left in each cgroup of this process, version 1 or 2, and in those around it."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
             _, kinds, path = line.split(":", 2)
             base = root / "sys/fs/cgroup" / ("memory" if kinds else "")
@@ -66,7 +66,7 @@ def _left_in_cgroup(group: Path) -> Iterator[int]:
 
 def _left_of_addresses(root: Path) -> Iterator[int]:
     """What ``ulimit -v`` leaves."""
-    if resource is not None:
+    if hasattr(resource, "RLIMIT_AS"):
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:
             with suppress(OSError, ValueError):
