@@ -44,7 +44,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from kpegasos.kernels.functions import Kernel, make_kernel
 from kpegasos.utils.arguments import (
-    LARGEST,
     Values,
     broadcasting,
     positive,
@@ -52,7 +51,7 @@ from kpegasos.utils.arguments import (
     require,
     steps,
 )
-from kpegasos.utils.validation import canonical_rows, check_magnitude, check_scaling
+from kpegasos.utils.validation import LARGEST, canonical_rows, check_magnitude, check_scaling
 
 __all__ = [
     "average_iterate_bound",

@@ -18,15 +18,12 @@ make a value that P(w) does not exceed, and one that the optimum is not below.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from kpegasos.core.state import Examples
-from kpegasos.utils.validation import as_number, refuse_masked, shown
-
-#: Weights, C and lam lie between these, far from where squares and reciprocals overflow.
-SMALLEST, LARGEST = 1e-100, 1e100
+from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Relative contradiction up to which no kernel is blamed: values of which nobody has said how they
@@ -67,7 +64,7 @@ def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = N
     ValueError
         If a label is not ±1, a weight is not positive and finite, or ``lam`` is not.
     """
-    y = _numbers("y", y)
+    y = np.ascontiguousarray(as_array("y", y))
     if y.ndim != 1 or y.size == 0 or not np.all(np.abs(y) == 1.0):
         found = np.unique(y)[:5].tolist() if y.size else "no labels"
         raise ValueError(
@@ -78,7 +75,7 @@ def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = N
     lam = as_number("lam", lam, positive=True, least=SMALLEST / (4 * y.size), most=4 * LARGEST)
     if sample_weight is None:
         return Problem(y, np.ones_like(y), lam)
-    weight = _numbers("sample_weight", sample_weight)
+    weight = np.ascontiguousarray(as_array("sample_weight", sample_weight))
     least, most = weight.min(initial=np.inf), weight.max(initial=-np.inf)
     if weight.shape != y.shape or not SMALLEST <= least <= most <= LARGEST:
         raise ValueError(
@@ -103,24 +100,6 @@ def check_weights(name: str, weight: np.ndarray) -> None:
             f"{name} must be zero or between {SMALLEST:g} and {LARGEST:g}, "
             f"got {least if least < SMALLEST else most:g} instead"
         )
-
-
-def _numbers(name: str, values: Any) -> np.ndarray:
-    """An array of float64.
-
-    Raises
-    ------
-    ValueError
-        If the values are no real numbers.
-    """
-    refuse_masked(name, values)
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind in "biufO":
-            return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ValueError(f"{name} must hold real numbers, got {shown(values)} instead")
 
 
 def hinge_loss(margins: np.ndarray, problem: Problem) -> float:

@@ -106,6 +106,14 @@ def checked_dtype(dtype: Any) -> Any:
     return np.dtype(dtype).type
 
 
+def number_of(text: bytes) -> float | None:
+    """The number that a text is to Python, None if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def checked_path(path: Any) -> Path:
     """Return what names a file as a path."""
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):

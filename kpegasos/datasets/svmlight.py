@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from kpegasos.datasets._files import UTF_8_MARK, checked_dtype, checked_path, is_compressed, opened
+from kpegasos.datasets._files import (
+    UTF_8_MARK,
+    checked_dtype,
+    checked_path,
+    is_compressed,
+    number_of,
+    opened,
+)
 from kpegasos.utils.validation import as_integer, as_number
 
 #: Bytes of a line, beyond which it is no row: two million entries have room.
@@ -313,8 +320,9 @@ def _fault(row: bytes) -> str | None:
     label, *entries = row.split()
     if not _is_number(label):
         return f"the label must be a finite number, got {_shown(label)}"
+    query = b"0"
     if entries and entries[0].startswith(b"qid:"):
-        del entries[0]
+        query = entries.pop(0)[4:]
     last = 0
     for entry in entries:
         column, colon, value = entry.partition(b":")
@@ -327,14 +335,14 @@ def _fault(row: bytes) -> str | None:
                 f"got {_shown(column)} after {last}"
             )
         last = number
+    if not query.lstrip(b"-").isdigit():
+        return f"qid must be a whole number, got {_shown(query)}"
     return None
 
 
 def _is_number(text: bytes) -> bool:
-    try:
-        return math.isfinite(float(text)) and b"_" not in text
-    except ValueError:
-        return False
+    number = number_of(text)
+    return number is not None and math.isfinite(number) and b"_" not in text
 
 
 def _shown(text: bytes) -> str:

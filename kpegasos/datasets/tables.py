@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from kpegasos.datasets._files import Dataset, opened, require
+from kpegasos.datasets._files import Dataset, number_of, opened, require
 from kpegasos.datasets.svmlight import load_svmlight
+from kpegasos.utils.validation import as_flag, as_generator, as_integer
 
 _COVERS = (
     "spruce/fir",
@@ -52,7 +52,8 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     FileNotFoundError
         If there is no such file.
     ValueError
-        If ``positive`` is no class from 1 to 7; naming the file, if it is no such table.
+        If ``positive`` is no class from 1 to 7, or a parameter is nothing of its kind; naming the
+        file, if it is no such table.
 
     Notes
     -----
@@ -62,14 +63,15 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     columns, gives 26.9%; after the columns it changes little (22.5%). The papers' density of 22%
     (12 entries of 54) rules out columns made to have mean zero.
     """
-    if positive not in range(1, 8):
-        raise ValueError(f"positive must be a class from 1 to 7, got {positive!r}")
+    positive = as_integer("positive", positive, least=1, most=len(_COVERS))
+    scale = as_flag("scale", scale)
+    rng = as_generator(random_state)
     table = _read_table(require("covtype", "covtype.csv.gz"))
     X, y = table[:, :-1], np.where(table[:, -1] == positive, 1, -1)
     if scale:
         low, high = X.min(axis=0), X.max(axis=0)
         X = (X - low) / np.where(high > low, high - low, 1)
-    order = check_random_state(random_state).permutation(len(y))
+    order = rng.permutation(len(y))
     n_test = round(len(y) / 10)
     train, test = order[n_test:], order[:n_test]
     return Dataset(X[train], y[train], X[test], y[test], ("rest", _COVERS[positive - 1]))
@@ -79,7 +81,7 @@ def _read_table(path: Path) -> NDArray[np.float32]:
     """Numbers separated by commas, with or without a line of names, the class last."""
     with opened(path) as file:
         text = file.read()
-    has_header = not _is_number(text[:100].partition(b",")[0])
+    has_header = number_of(text[:100].partition(b",")[0]) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of a file without rows
         try:
@@ -99,14 +101,6 @@ def _read_table(path: Path) -> NDArray[np.float32]:
             f"{path} must have finite numbers, and classes from 1 to 7 in its last column"
         )
     return table
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def load_adult() -> Dataset:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kpegasos.datasets._files import Dataset, checked_dtype, require
 from kpegasos.datasets.svmlight import Lines, parse_svmlight
-from kpegasos.utils.validation import as_integer, draw_seed
+from kpegasos.utils.validation import as_integer, as_number, draw_seed
 
 #: Rows drawn from one seed. A data set is the beginning of an endless sequence of such blocks.
 _BLOCK = 4096
@@ -88,16 +88,16 @@ class _TextModel:
         return _TextBlock(values, column.astype(np.int32), sizes, label)
 
 
-def _check(n_features: int, density: float, noise: float) -> None:
-    for name, value in {"density": density, "noise": noise}.items():
-        if not isinstance(value, int | float | np.floating):
-            raise ValueError(f"{name} must be a number, got {value!r}")
+def _checked(n_features: int, density: Any, noise: Any) -> tuple[float, float]:
+    """Density and noise, or a ValueError."""
+    density, noise = as_number("density", density), as_number("noise", noise)
     if not 1 / n_features <= density <= 0.5:
         raise ValueError(
             f"density must be between 1 / n_features = {1 / n_features:g} and 0.5, got {density!r}"
         )
     if not 0 <= noise <= 1:
         raise ValueError(f"noise must be a fraction between 0 and 1, got {noise!r}")
+    return density, noise
 
 
 def make_text_like(
@@ -150,7 +150,7 @@ def make_text_like(
     """
     n_samples = as_integer("n_samples", n_samples, least=1)
     n_features = as_integer("n_features", n_features, least=2)
-    _check(n_features, density, noise)
+    density, noise = _checked(n_features, density, noise)
     dtype = checked_dtype(dtype)
     model = _TextModel(n_features, density, noise, dtype, draw_seed(random_state))
     parts = [model.block(number) for number in range(-(-n_samples // _BLOCK))]

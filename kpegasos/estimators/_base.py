@@ -24,7 +24,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from kpegasos.core.draws import MOST_DRAWS
-from kpegasos.core.problem import LARGEST, SMALLEST
 from kpegasos.core.state import State
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings, settings_of
@@ -44,9 +43,12 @@ from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.validation import (
+    LARGEST,
     LARGEST_SCALING,
+    SMALLEST,
     canonical_rows,
     draw_seed,
+    plain_labels,
     refuse_masked,
     refuse_times,
     sorted_labels,
@@ -298,10 +300,13 @@ def validated_rows(
     except (TypeError, ValueError) as error:
         raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
-    if y is not None and y.dtype.kind == "O":
-        sorted_labels("y", y)
     X = canonical_rows(X)
-    return X if y is None else (X, y)
+    if y is None:
+        return X
+    y = plain_labels(y)
+    if y.dtype.kind == "O":
+        sorted_labels("y", y)
+    return X, y
 
 
 def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import _one_vs_one as one_vs_one
@@ -16,6 +15,7 @@ from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
 from kpegasos.utils import tuning
+from kpegasos.utils.validation import check_labels
 
 #: Decisions that are voted on together: with what the vote makes of each, 64 MiB.
 _VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
@@ -56,7 +56,7 @@ class OneVsOneMixin(ClassifierMixin):
     # --- fit ---
 
     def _check_targets(self, y: np.ndarray) -> None:
-        check_classification_targets(y)
+        check_labels(y)
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Targets:
         """Class numbers, and weights with the class weights; classes of weight zero are absent."""

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.problem import LARGEST, SMALLEST, Problem, check_weights, make_problem
+from kpegasos.core.problem import Problem, check_weights, make_problem
 from kpegasos.estimators._sklearn_compat import one_vs_rest_values, weights_by_class
+from kpegasos.utils.validation import LARGEST, SMALLEST
 
 
 class Pair(NamedTuple):

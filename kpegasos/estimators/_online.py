@@ -27,7 +27,7 @@ from kpegasos.solvers.online import (
     state_after,
 )
 from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import check_magnitude, draw_seed
+from kpegasos.utils.validation import check_magnitude, draw_seed, plain_labels
 
 
 class Chunk(NamedTuple):
@@ -254,7 +254,7 @@ class OnlineClassifier:
 def unique_classes(classes: Any) -> np.ndarray:
     """Classes in order, each once."""
     try:
-        return np.unique(classes)
+        return np.unique(plain_labels(np.asarray(classes)))
     except (TypeError, ValueError):  # what is ragged, or has no order
         raise ValueError(
             f"classes must be numbers, or strings, got a {type(classes).__name__} of others"

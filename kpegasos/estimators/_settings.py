@@ -11,10 +11,11 @@ from typing import Any
 
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
-from kpegasos.core.problem import LARGEST, SMALLEST
 from kpegasos.core.state import PegasosOptions
 from kpegasos.utils.validation import (
+    LARGEST,
     LARGEST_SCALING,
+    SMALLEST,
     as_choice,
     as_flag,
     as_integer,
@@ -93,5 +94,12 @@ def settings_of(estimator: Any) -> Settings:
         polish=polish,
         tol=1e-2 if polish and tol is None else tol,
         max_time=of_optional(as_number, "max_time", positive=True),
-        n_jobs=of_optional(as_integer, "n_jobs"),
+        n_jobs=of_optional(_as_n_jobs, "n_jobs"),
     )
+
+
+def _as_n_jobs(name: str, value: Any) -> int:
+    """Number of jobs in joblib's sense, where zero means nothing."""
+    if number := as_integer(name, value):
+        return number
+    raise ValueError(f"{name} must be None or an integer other than 0, got 0 instead")

@@ -20,8 +20,10 @@ from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
 
-from kpegasos.core.problem import LARGEST, SMALLEST, check_weights
+from kpegasos.core.problem import check_weights
 from kpegasos.utils.validation import (
+    LARGEST,
+    SMALLEST,
     as_number,
     is_number,
     refuse_masked,

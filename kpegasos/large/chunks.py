@@ -164,7 +164,8 @@ def fit_chunks(
     classes : array-like of shape (n_classes,), default=None
         All classes; if these or ``lam`` are not given, the chunks are read once beforehand, to find
         classes and weights (of `ArrayChunks`, the labels only). If both are given they are not, and
-        weights are taken as they are, not scaled to mean one.
+        weights are taken as they are, not scaled to mean one. Without ``lam`` they must be the
+        classes that are found: a class without examples is refused.
 
     Returns
     -------

@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from kpegasos.estimators import LinearPegasosSVC
@@ -18,6 +17,7 @@ from kpegasos.estimators._one_vs_one import check_weight_range, class_weights
 from kpegasos.estimators._online import are_numbers
 from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import checked_weight
+from kpegasos.utils.validation import check_labels, plain_labels
 
 
 class Totals(NamedTuple):
@@ -45,11 +45,11 @@ def totals_of(y: Any, sample_weight: Any = None) -> Totals:
     ValueError
         If its labels are no classes, or its weights none.
     """
-    y = column_or_1d(y)
+    y = plain_labels(column_or_1d(y))
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y must have finite labels or strings, got NaN or infinity")
     if y.size and y.dtype.kind not in "biuSU":
-        check_classification_targets(y)
+        check_labels(y)
     weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
     check_weight_range(weight)
     classes, labels = np.unique(y, return_inverse=True)

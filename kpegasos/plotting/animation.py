@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +169,7 @@ class TrainingAnimation:
         Raises
         ------
         ValueError
-            If there are not two axes.
-        IndexError
-            If there is no such frame.
+            If there are not two axes, or there is no such frame.
         """
         frame = _frame(frame, len(self.values))
         self.axes_ = panels_or_new(ax, 2, (9, 4.2))
@@ -183,12 +183,14 @@ class TrainingAnimation:
         self._draw(frame)
         return self
 
-    def save(self, path: str | Path, *, fps: int = 8, dpi: float = 89.0, hold: float = 2.0) -> None:
+    def save(
+        self, path: str | PathLike[str], *, fps: int = 8, dpi: float = 89.0, hold: float = 2.0
+    ) -> None:
         """Write all frames to a file.
 
         Parameters
         ----------
-        path : str or Path
+        path : path-like
             Name of the file; ends in ``.gif``, or in ``.html`` for a page with a player.
         fps : int, default=8
             Number of frames per second.
@@ -202,10 +204,7 @@ class TrainingAnimation:
         ValueError
             If the name of the file ends in anything else.
         """
-        if not isinstance(path, str | Path) or Path(path).suffix not in _WRITERS:
-            name = path.name if isinstance(path, Path) else path
-            raise ValueError(f"path must end in .gif or .html, got {shown(name)}")
-        path = Path(path)
+        path = _file(path)
         fps = as_integer("fps", fps, least=1, most=1000)
         dpi = as_number("dpi", dpi, least=1.0, most=10_000.0)
         hold = as_number("hold", hold, least=0.0, most=60.0)
@@ -232,6 +231,22 @@ class TrainingAnimation:
             line.set_data(self.history["iteration"][:stop], np.where(shown > 0, shown, np.nan))
 
 
+def _file(path: Any) -> Path:
+    """Return the path of a file that can be written.
+
+    Raises
+    ------
+    ValueError
+        If its name ends in anything else, or it is no path.
+    """
+    # The path of a directory entry, say, is text; that of others may be bytes.
+    name = os.fspath(path) if isinstance(path, PathLike) else path
+    if not isinstance(name, str) or Path(name).suffix not in _WRITERS:
+        name = Path(name).name if isinstance(name, str) and name is not path else name
+        raise ValueError(f"path must end in .gif or .html, got {shown(name)}")
+    return Path(name)
+
+
 def _columns(history: Any) -> dict[str, np.ndarray]:
     """Return the columns that are drawn.
 
@@ -255,13 +270,11 @@ def _frame(frame: Any, n_frames: int) -> int:
     Raises
     ------
     ValueError
-        If it is no whole number.
-    IndexError
         If there is no such frame.
     """
     number = as_integer("frame", frame)
     if not -n_frames <= number < n_frames:
-        raise IndexError(f"frame must be from {-n_frames} to {n_frames - 1}, got {number} instead")
+        raise ValueError(f"frame must be from {-n_frames} to {n_frames - 1}, got {number} instead")
     return number
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from kpegasos.utils.validation import as_integer, shown
+from kpegasos.utils.validation import as_array, as_integer, shown
 
 
 def numbers(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.float64]:
@@ -20,15 +20,7 @@ def numbers(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.fl
     ValueError
         If they are no real numbers, or have another number of dimensions.
     """
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biufO":
-            raise TypeError
-        array = np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"{name} must be an array of real numbers, got {shown(values)} instead"
-        ) from None
+    array = as_array(name, values, expected="be an array of real numbers")
     if ndim is not None and array.ndim != ndim:
         raise ValueError(
             f"{name} must be an array of {ndim} dimension{'s' if ndim > 1 else ''}, "
@@ -96,6 +88,8 @@ def names(name: str, values: Any) -> list[str]:
     """
     if isinstance(values, str):
         return [values]
+    # NumPy makes an array of what is one, such as an index of pandas.
+    values = np.asarray(values) if hasattr(values, "__array__") else values
     found = list(values) if _is_finite_iterable(values) else [None]
     if not all(isinstance(value, str) for value in found):
         raise ValueError(f"{name} must be a string or several, got {shown(values)} instead")

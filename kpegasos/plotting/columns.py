@@ -112,7 +112,7 @@ def column(runs: Columns | Sequence[Columns], name: str) -> np.ndarray:
 def _column(run: Columns, name: str) -> np.ndarray:
     known = run.columns if isinstance(run, History) else run
     if name not in known:
-        raise KeyError(f"runs must have the column {name!r} for x or y, got {shown(list(known))}")
+        raise ValueError(f"runs must have the column {name!r} for x or y, got {shown(list(known))}")
     return checks.numbers(f"runs[{name!r}]", run[name])
 
 

@@ -154,9 +154,7 @@ class ConvergenceDisplay(AxesDisplay):
         ------
         ValueError
             If the optimum is needed, columns are of several kinds, or the runs have different
-            checkpoints.
-        KeyError
-            If there is no such column.
+            checkpoints, or there is no such column.
         """
         names = checks.names("y", y)
         columns.kind_of(names)

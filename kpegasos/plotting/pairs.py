@@ -155,8 +155,9 @@ class OneVsOneDisplay:
         ----------
         ax : Axes or sequence of Axes, default=None
             Axes of the panels, one for each quantity; those of a new figure if None.
-        cmap : str or Colormap, default="cividis"
-            Colour map; cells of values that are not finite are left blank.
+        cmap : str, Colormap or None, default="cividis"
+            Colour map, matplotlib's default if None; cells of values that are not finite are left
+            blank.
         annotate : bool, default=None
             Whether to write the values into the cells; if None, up to six classes.
         values_format : str, default=None
@@ -225,14 +226,15 @@ def _check_format(values_format: Any) -> None:
 
 
 def _colors(cmap: Any) -> Any:
-    """Return a colour map, or its name.
+    """Return a colour map, its name, or None for matplotlib's default.
 
     Raises
     ------
     ValueError
-        If it is neither.
+        If it is none of these.
     """
-    if isinstance(cmap, Colormap) or (isinstance(cmap, str) and cmap in colormaps):
+    named = isinstance(cmap, str) and cmap in colormaps
+    if cmap is None or named or isinstance(cmap, Colormap):
         return cmap
     raise ValueError(f"cmap must be a colour map of matplotlib's, got {shown(cmap)} instead")
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kpegasos.utils.validation import as_flag, refuse_masked, shown
+from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_flag
 
 Values = NDArray[np.float64] | np.float64
 Bound = TypeVar("Bound", bound=Callable[..., Any])
-
-#: Constants of a problem lie between these, so that no bound overflows.
-SMALLEST, LARGEST = 1e-100, 1e100
 
 
 def numbers(name: str, values: Any) -> Values:
@@ -28,12 +24,7 @@ def numbers(name: str, values: Any) -> Values:
     ValueError
         If they are no real numbers.
     """
-    refuse_masked(name, values)
-    with suppress(TypeError, ValueError, OverflowError):
-        array = np.asarray(values)
-        if array.dtype.kind in "iufO":
-            return np.asarray(array, dtype=np.float64)
-    raise ValueError(f"{name} must be a number or an array of them, got {shown(values)} instead")
+    return as_array(name, values, expected="be a number or an array of them", kinds="iufO")
 
 
 def require(name: str, values: Values, holds: Any, expected: str) -> Values:

@@ -11,9 +11,14 @@ from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 
+#: Weights, C, lam and the constants of bounds lie between these, far from where squares and
+#: reciprocals overflow.
+SMALLEST, LARGEST = 1e-100, 1e100
 #: Kernel values beyond this leave no room for the squares and sums that objectives are made of.
 LARGEST_VALUE = 1e100
 #: Sizes of the constant feature up to this leave room for their squares.
@@ -115,10 +120,13 @@ def refuse_times(name: str, array: Any) -> None:
     Raises
     ------
     ValueError
-        If the array holds them.
+        If the array, or a column of the frame, holds them.
     """
-    if getattr(getattr(array, "dtype", None), "kind", "f") in "mM":
-        raise ValueError(f"{name} must hold real numbers, got {array.dtype} instead")
+    of_columns = getattr(array, "dtypes", ())  # of a series, its only one
+    columns = of_columns if hasattr(of_columns, "__iter__") else ()
+    for dtype in (getattr(array, "dtype", None), *columns):
+        if getattr(dtype, "kind", "f") in ("m", "M"):
+            raise ValueError(f"{name} must hold real numbers, got {dtype} instead")
 
 
 def refuse_masked(name: str, array: Any) -> None:
@@ -133,6 +141,24 @@ def refuse_masked(name: str, array: Any) -> None:
         raise ValueError(
             f"{name} must have no masked entries, got {np.ma.count_masked(array)} of {array.size}"
         )
+
+
+def as_array(
+    name: str, values: Any, *, expected: str = "hold real numbers", kinds: str = "biufO"
+) -> NDArray[np.float64]:
+    """Return real numbers of some of NumPy's kinds as an array of float64.
+
+    Raises
+    ------
+    ValueError
+        If they are something else, or an entry is masked.
+    """
+    refuse_masked(name, values)
+    with suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(values)
+        if array.dtype.kind in kinds:
+            return np.asarray(array, dtype=np.float64)
+    raise ValueError(f"{name} must {expected}, got {shown(values)} instead")
 
 
 def check_magnitude(X: Any) -> None:
@@ -329,6 +355,30 @@ def sorted_labels(name: str, labels: Any) -> np.ndarray:
             f"{name} must hold labels of one kind, such as integers or strings, "
             f"got {shown(labels)} instead"
         ) from None
+
+
+def plain_labels(labels: np.ndarray) -> np.ndarray:
+    """Labels that are numbers one by one, as in mixed columns of a frame, as an array of them."""
+    if labels.dtype.kind == "O":
+        with suppress(TypeError, ValueError, OverflowError):
+            plain = np.array(labels.tolist())
+            if plain.dtype.kind in "biuf" and plain.shape == labels.shape:
+                return plain
+    return labels
+
+
+def check_labels(y: np.ndarray) -> None:
+    """Check that targets are those of a classification.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise told_of(error, "y must be class labels") from None
 
 
 def told_of(error: Exception, what: str) -> Exception:

@@ -62,7 +62,6 @@ def assert_clear(error: Exception, blamed: dict[str, Any]) -> None:
     clear = (ValueError, TypeError, InvalidParameterError, NotFittedError, FileNotFoundError)
     if isinstance(error, OSError) and error.filename is not None:
         return  # Python's sentence names the file
-    clear += (IndexError, KeyError)  # where they say so: of frames, of columns
     assert type(error) in clear, f"{type(error).__name__}: {error}"
     message = str(error)
     for value in blamed.values():

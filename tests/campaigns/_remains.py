@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.estimators._one_vs_one import pair_coefficients
+from tests.campaigns._reference import bracket, make_problem
 
 #: Times differ from fit to fit, and functions are what they are.
 _NOT_COMPARED = {"seconds", "_kernel", "kernel", "history_", "history"}
@@ -96,4 +97,9 @@ def check_certificate(estimator: Any, X: Any, y: np.ndarray, gram: np.ndarray) -
             gap = np.ravel(estimator.duality_gap_)[number]
             # No optimum is negative, but rounding of the objective is part of a gap.
             assert 0 <= gap <= claimed * (1 + 1e-6), (gap, claimed)
+            kernel = gram[np.ix_(members, members)] + 1.0  # of the constant feature
+            task = make_problem(kernel, np.zeros_like(kernel), sign, np.ones(members.size), lam)
+            low, high = bracket(task, [coef[members]])
+            assert claimed - gap <= high * (1 + 1e-9), (claimed - gap, high)
+            assert claimed >= low * (1 - 1e-9), (claimed, low)
             number += 1

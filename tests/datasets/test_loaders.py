@@ -63,8 +63,22 @@ def test_covtype_positive_class_is_chosen(data_folder):
     data = load_covtype(positive=1, scale=False)
     assert_array_equal(data.y_train == 1, data.X_train[:, 0] % 7 == 0)
     assert data.target_names == ("rest", "spruce/fir")
-    with pytest.raises(ValueError, match="positive must be a class from 1 to 7, got 0"):
-        load_covtype(positive=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"positive": 0}, "^positive must be a positive integer, got 0"),
+        ({"positive": 8}, "^positive must be at most 7, got 8"),
+        ({"positive": True}, "^positive must be a positive integer, got True"),
+        ({"positive": np.array([1, 2])}, "^positive must be a positive integer, got array"),
+        ({"scale": "no"}, "^scale must be True or False, got 'no'"),
+        ({"random_state": "seed"}, "^random_state must be an integer, .* got 'seed'"),
+    ],
+)
+def test_covtype_arguments_are_checked_before_its_file(data_folder, arguments, match):
+    with pytest.raises(ValueError, match=match):
+        load_covtype(**arguments)
 
 
 def test_covtype_split_is_determined_by_random_state(data_folder):

@@ -228,6 +228,14 @@ def test_svmlight_qid_is_passed_over(tmp_path):
     assert_array_equal(load_svmlight(tmp_path / "file")[0].toarray(), [[0, 3]])
 
 
+@pytest.mark.parametrize("query", ["nan", "1_0", "n", "-n"])
+def test_svmlight_qid_that_is_no_number_is_named(tmp_path, query):
+    (tmp_path / "file").write_text(f"1 1:1\n1 qid:{query} 1:2\n")
+    expected = f"line 2: qid must be a whole number, got '{query}'"
+    with pytest.raises(ValueError, match=expected):
+        load_svmlight(tmp_path / "file")
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-9], lambda b: b"1 1:2\n", lambda b: b[:40] + b[41:]]

@@ -87,7 +87,8 @@ def test_batch_size_beyond_the_examples(Estimator, n_classes):
 @BOTH
 def test_n_jobs_zero(Estimator):
     X, y = data(3)
-    assert_rejected(Estimator(n_jobs=0), X, y, "n_jobs")
+    message = "^n_jobs must be None or an integer other than 0, got 0 instead"
+    assert_rejected(Estimator(n_jobs=0), X, y, message)
 
 
 @BOTH
@@ -151,7 +152,8 @@ def test_y_of_wrong_shape(Estimator):
 @BOTH
 def test_y_that_is_no_class(Estimator):
     X, y = data()
-    assert_rejected(Estimator(), X, y + 0.5 * X[:, 0], "label type: continuous")
+    expected = "^y must be class labels: Unknown label type: continuous"
+    assert_rejected(Estimator(), X, y + 0.5 * X[:, 0], expected)
     assert_rejected(Estimator(), X, np.where(y == 1, np.nan, 0.0), "y contains NaN")
 
 

@@ -9,8 +9,9 @@ import sklearn
 from models import BOTH
 from rejections import assert_rejected, data, message_of
 from scipy import sparse
+from sklearn.base import clone
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_rows
+from kpegasos import LinearPegasosSVC, PegasosSVC, fit_chunks, linear_rows, make_rows
 
 INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Fraction)
@@ -185,6 +186,39 @@ def test_x_of_no_numbers(Estimator, kind, match):
     assert re.search(match, message)
     assert "\n" not in message
     assert len(message) < 400
+
+
+@BOTH
+@pytest.mark.parametrize("unit", ["datetime64[ns]", "timedelta64[ns]"])
+def test_x_with_a_column_of_times(Estimator, unit):
+    pandas = pytest.importorskip("pandas")
+    X, y = data()
+    frame = pandas.DataFrame({"a": X[:, 0], "b": np.arange(y.size).astype(unit)})
+    assert_rejected(Estimator(), frame, y, f"^X must hold real numbers, got {re.escape(unit)}")
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [np.int64, np.float64, np.bool_])
+def test_y_of_numbers_one_by_one(Estimator, kind):
+    X, y = data()
+    expected = Estimator(epochs=1, random_state=0).fit(X, y.astype(kind))
+    model = Estimator(epochs=1, random_state=0).fit(X, y.astype(kind).astype(object))
+    assert model.classes_.dtype == kind
+    assert_same([model.decision_function(X)], [expected.decision_function(X)])
+
+
+def test_labels_of_numbers_one_by_one_in_a_stream():
+    X, y = data()
+    objects = y.astype(object)
+    model = LinearPegasosSVC(epochs=1, random_state=0)
+    expected = clone(model).partial_fit(X, y, classes=[0, 1])
+    for classes in ([0, 1], np.array([0, 1], dtype=object)):
+        given = clone(model).partial_fit(X, objects, classes=classes)
+        assert_same(given.coef_, expected.coef_)
+    given = fit_chunks(clone(model), [(X, objects)])
+    assert_same(given.coef_, fit_chunks(clone(model), [(X, y)]).coef_)
+    with pytest.raises(ValueError, match=r"^y must be class labels: Unknown label type"):
+        fit_chunks(model, [(X, y + 0.5 * X[:, 0])])
 
 
 @BOTH

@@ -222,5 +222,22 @@ def test_animation_files_and_axes(animation, tmp_path):
         animation.save(tmp_path / "run.mp4")
     with pytest.raises(ValueError, match=says("ax must hold 2 axes, got 3")):
         animation.plot(plt.subplots(1, 3)[1])
-    with pytest.raises(IndexError):
+    with pytest.raises(ValueError, match="frame must be from -4 to 3, got 4"):
         animation.plot(frame=4)
+    with pytest.raises(ValueError, match=r"path must end in .gif or .html, got b'run.gif'"):
+        animation.save(b"run.gif")
+
+
+class _Place:
+    """A path that is neither a string nor pathlib's."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return str(self.path)
+
+
+def test_animation_file_may_be_any_path(animation, tmp_path):
+    animation.save(_Place(tmp_path / "run.gif"), hold=0)
+    assert (tmp_path / "run.gif").read_bytes().startswith(b"GIF89a")

@@ -196,3 +196,8 @@ def test_convergence_estimators_without_a_history_are_refused(moons, iris):
     for pair in (None, (0, 0), (0, 7), (0, 1, 2)):
         with pytest.raises(ValueError, match=says("pair must name two of the", "got")):
             ConvergenceDisplay.from_estimator(iris[2], pair=pair)
+
+
+def test_convergence_column_that_is_not_there_is_named(ax):
+    with pytest.raises(ValueError, match=r"^runs must have the column 'seconds' for x or y"):
+        show(ax, x="seconds")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib import rcParams
 from pictures import says
 
 from kpegasos.plotting import OneVsOneDisplay
@@ -62,3 +63,16 @@ def test_pairs_shapes_are_checked(ax, iris):
         OneVsOneDisplay(values={"gap": [1, 2]}, classes="abc")
     with pytest.raises(ValueError, match=says("ax must hold 3 axes", "got 1")):
         OneVsOneDisplay.from_estimator(iris[2], ax=ax)
+
+
+def test_pairs_colour_map_of_none_is_the_default(iris):
+    display = OneVsOneDisplay.from_estimator(iris[2], metrics=["gap"], cmap=None)
+    assert display.images_["gap"].get_cmap().name == rcParams["image.cmap"]
+    with pytest.raises(ValueError, match="cmap must be a colour map of matplotlib's, got 3"):
+        display.plot(cmap=3)
+
+
+def test_pairs_metrics_may_be_an_index_of_pandas(iris):
+    pandas = pytest.importorskip("pandas")
+    display = OneVsOneDisplay.from_estimator(iris[2], metrics=pandas.Index(["gap", "seconds"]))
+    assert list(display.images_) == ["gap", "seconds"]
