@@ -28,8 +28,10 @@ MOST_ROUNDING = 1e-4
 
 
 def _squared_norms(rows: Any) -> np.ndarray:
-    """``‖x‖²`` of each row, summed in float64."""
-    return np.asarray(row_norms(rows.astype(np.float64, copy=False), squared=True))
+    """``‖x‖²`` of each row, summed in float64, without a copy of dense rows."""
+    if sparse.issparse(rows):
+        return np.asarray(row_norms(rows.astype(np.float64), squared=True))
+    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
 class KernelPoints:

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -104,7 +105,7 @@ class Certifier:
     rows : RowSource
     state : State
         Holds the largest dual values so far.
-    refuse : callable
+    refuse : bound method
         Called when values contradict a positive semi-definite kernel.
 
     Attributes
@@ -121,7 +122,8 @@ class Certifier:
         self._problem = problem
         self._rows = rows
         self._state = state
-        self._refuse = refuse
+        # Weak: in a cycle with its certifier a run would keep its rows until they are collected.
+        self._refuse = WeakMethod(refuse)
         self._best_dual: Evaluation | None = None
         # What was asked for, and what was found.
         self._settled: tuple[Evaluation, Evaluation] | None = None
@@ -145,7 +147,9 @@ class Certifier:
         if not settled and (self._best_dual is None or not dual <= self._best_dual.dual):
             self._best_dual = found
         if self._is_impossible(found):
-            self._refuse()
+            refuse = self._refuse()
+            if refuse is not None:
+                refuse()
         return found
 
     def _is_impossible(self, evaluation: Evaluation) -> bool:

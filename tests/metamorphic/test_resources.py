@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from functools import cache
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from metamorphic_cases import grid_blobs
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_limits
 
 from kpegasos import PegasosSVC, make_problem, make_rows, pegasos
@@ -149,3 +152,18 @@ def test_counts_do_not_depend_on_where_a_run_was_interrupted(name):
     part = pegasos(problem, rows[1], n_steps=700, **options)
     part = pegasos(problem, rows[1], n_steps=2 * N - 700, state=part.state, **options)
     assert_array_equal(part.alpha, whole.alpha)
+
+
+def test_rows_of_a_run_end_with_it():
+    """Rows in a cycle would wait for the collector, those of all pairs together."""
+    X, y = make_blobs(60, centers=2, n_features=3, random_state=0)
+    rows = make_rows(X, "rbf")
+    alive = weakref.ref(rows)
+    gc.collect()
+    gc.disable()
+    try:
+        pegasos(make_problem(2.0 * y - 1.0, 0.01), rows, epochs=1, random_state=0)
+        del rows
+        assert alive() is None
+    finally:
+        gc.enable()
