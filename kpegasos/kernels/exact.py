@@ -22,7 +22,7 @@ from kpegasos.utils import tuning
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Bytes of a block's features on either side, and most rows of one.
-_BLOCK_BYTES, _BLOCK_ROWS = 4 * tuning.MEBIBYTE, 1024
+_BLOCK_BYTES, _BLOCK_ROWS = 4 * tuning.MEBIBYTE, 512
 #: Where inner products round kernel values more than this, differences are taken instead.
 _MOST_ROUNDING = 1e-11
 
