@@ -14,13 +14,14 @@ RESULTS = CAMPAIGNS / "results"
 #: Heads of the columns, and their widths.
 COLUMNS = {
     "campaign": 9,
-    "promise": 26,
+    "promise": 22,
     "date": 9,
+    "commit": 8,
     "vectors": 9,
     "seconds": 7,
     "tried": 7,
     "failed": 6,
-    "outcomes": 27,
+    "outcomes": 23,
 }
 #: Kinds of outcomes that are named; of the others, the number.
 NAMED = 5
@@ -40,6 +41,7 @@ def _cells(result: dict[str, Any]) -> list[str]:
         result["campaign"],
         result["promise"],
         result["date"],
+        result["commit"] or "",
         ", ".join(result["machine"]["vectors"]),
         f"{result['seconds']:,}",
         f"{result['tried']:,}",
