@@ -149,7 +149,7 @@ def make_text_like(
         If a size, the density or the noise is out of range.
     """
     n_samples = as_integer("n_samples", n_samples, least=1)
-    n_features = as_integer("n_features", n_features, least=2)
+    n_features = as_integer("n_features", n_features, least=2, most=2**31 - 1)
     density, noise = _checked(n_features, density, noise)
     dtype = checked_dtype(dtype)
     model = _TextModel(n_features, density, noise, dtype, draw_seed(random_state))

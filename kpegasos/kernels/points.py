@@ -286,7 +286,11 @@ class KernelPoints:
 
 
 def _fit(kernel: InnerProductKernel, dtype: np.dtype) -> bool:
-    """Whether a dtype has the parameters of a kernel: infinity times zero is no kernel value."""
-    largest = float(np.finfo(dtype).max)
+    """Whether a dtype has the parameters of a kernel with all their digits.
+
+    Infinity times zero is no kernel value, and denormal numbers have few digits.
+    """
+    limits = np.finfo(dtype)
     parameters = (getattr(kernel, name, None) for name in ("gamma", "coef0"))
-    return all(abs(value) <= largest for value in parameters if isinstance(value, float))
+    sizes = (abs(value) for value in parameters if isinstance(value, float) and value != 0.0)
+    return all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)

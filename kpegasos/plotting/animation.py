@@ -326,6 +326,8 @@ def _recorded(
 ) -> dict[str, Any]:
     """Train a clone and return the arguments of a `TrainingAnimation`."""
     points = checks.points("X", X)
+    if not points.size:
+        raise ValueError(f"X must have examples, got {shown(X)} instead")
     two_classes(y)
     if isinstance(estimator, type) or not hasattr(estimator, "set_callbacks"):
         raise ValueError(

@@ -52,6 +52,8 @@ def _of_fitting(case: Case, data: float) -> float:
     total = 150 * n * (k - 1) + 16384 * pairs
     if case["linear"]:
         total += data if parameters.get("early_stopping") else 0
+        if case["task"] == "chunks" and case["nnz"]:
+            total += int(2 * data * min(1.0, case["chunk"] / n))
         arrays = 6 * pairs if case["task"] == "chunks" or parameters["warm_start"] else 3 * pairs
         return total + features + 8 * (d + 1) * (arrays + 6 * jobs)
     total += 16 * MEBIBYTE * jobs if case["dtype"] == "float32" else 0

@@ -222,3 +222,9 @@ def test_rounding_of_values_is_bounded_for_features_that_all_round_to_one_side(
     # No bound is worth having that is much larger than what it bounds may be.
     largest = max(np.abs(exact).max(), 0.05 * float(np.square(X).sum(axis=1).max()))
     assert bound.max() <= 8 * (n_features + 8) * np.finfo(np.float32).eps * largest
+
+
+def test_gamma_that_float32_holds_with_few_digits_is_used_in_float64():
+    X = (4e18 * RNG.uniform(-1, 1, size=(20, 2))).astype(np.float32)
+    assert KernelMatrix(RBF(1e-36), X).points.work_dtype == np.float32
+    assert KernelMatrix(RBF(5.2e-42), X).points.work_dtype == np.float64
