@@ -179,7 +179,8 @@ def _judge_claim(case: Case, claim: Claim, spec: KernelSpec) -> None:
 def _judge_width(claim: Claim, problem: judge.Problem, own: Any, slack: Any) -> None:
     """A gap is no wider than the model's own dual point and rounding explain."""
     beta = claim.coef * claim.y * claim.lam * claim.y.size / problem.weight
-    worst = _DOUBLE * claim.y.size * np.abs(problem.kernel).max() * np.abs(claim.coef).sum()
+    additions = claim.y.size + claim.n_steps
+    worst = _DOUBLE * additions * np.abs(problem.kernel).max() * np.abs(claim.coef).sum()
     if not beta.max() > 0 or worst > _WIDER * own:  # bounds of sums may show then
         return
     beta = beta / beta.max()

@@ -54,9 +54,9 @@ def _of_fitting(case: Case, data: float) -> float:
         total += data if parameters.get("early_stopping") else 0
         if case["task"] == "chunks" and case["nnz"]:
             total += int(2 * data * min(1.0, case["chunk"] / n))
-        arrays = 6 * pairs if case["task"] == "chunks" or parameters["warm_start"] else 3 * pairs
-        return total + features + 8 * (d + 1) * (arrays + 6 * jobs)
-    total += 16 * MEBIBYTE * jobs if case["dtype"] == "float32" else 0
+        arrays = 8 * pairs if case["task"] == "chunks" or parameters["warm_start"] else 4 * pairs
+        return total + features + 8 * (d + 1) * (arrays + 12 * jobs)
+    total += (32 if case["nnz"] else 16) * MEBIBYTE * jobs
     # Coefficients of the model, and its vectors: they are gathered when training is over.
     total += max(features, data) + 24 * (k - 1) * n
     packed = not case["nnz"] and parameters["kernel"] != "laplacian"
