@@ -28,9 +28,13 @@ MOST_ROUNDING = 1e-4
 
 
 def _squared_norms(rows: Any) -> np.ndarray:
-    """``‖x‖²`` of each row, summed in float64, without a copy of dense rows."""
+    """``‖x‖²`` of each row, summed in float64, without a copy of the rows."""
+    if sparse.issparse(rows) and rows.dtype == np.float32:
+        squares = np.square(rows.data, dtype=np.float64)
+        parts = squares, rows.indices, rows.indptr
+        return np.asarray(sparse.csr_array(parts, shape=rows.shape, copy=False).sum(axis=1))
     if sparse.issparse(rows):
-        return np.asarray(row_norms(rows.astype(np.float64), squared=True))
+        return np.asarray(row_norms(rows, squared=True))
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
