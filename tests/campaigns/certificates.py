@@ -189,7 +189,7 @@ def _judge_width(claim: Claim, problem: judge.Problem, own: Any, slack: Any) -> 
     quadratic = problem.lam * (coef @ problem.kernel @ coef)
     theta = min(LONG(1), linear / quadratic) if quadratic > 0 else LONG(1)
     dual = theta * linear - 0.5 * theta**2 * quadratic
-    widest = own - max(dual, 0) + 100 * slack + _WIDER * own
+    widest = own - max(dual, 0) + 100 * slack + 100 * _WIDER * own
     check(claim.gap <= widest, "the gap is no wider than it must be", gap=claim.gap, widest=widest)
 
 
