@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
+from tests.campaigns._reference import interior_point
 
 KERNELS: dict[str, dict[str, float]] = {
     "rbf": {"gamma": 0.5},
@@ -171,20 +172,7 @@ def reference_coef(problem: PairProblem) -> np.ndarray:
     """Coefficients of (nearly) the optimum, by a primal-dual interior point method on the dual."""
     signed, scale = problem.weight * problem.y, 1.0 / (problem.lam * problem.y.size)
     hessian = scale * signed[:, None] * problem.kernel * signed
-    x = np.full(signed.size, 0.5)
-    low, high = np.ones_like(x), np.ones_like(x)
-    for _ in range(60):
-        mu = 0.1 * (x @ low + (1 - x) @ high) / (2 * x.size)
-        descent = problem.weight - hessian @ x + mu / x - mu / (1 - x)
-        step = np.linalg.solve(hessian + np.diag(low / x + high / (1 - x)), descent)
-        low_step = mu / x - low - low * step / x
-        high_step = mu / (1 - x) - high + high * step / (1 - x)
-        values = np.concatenate((x, 1 - x, low, high))
-        steps = np.concatenate((step, -step, low_step, high_step))
-        length = min(1.0, 0.99 / max(1e-300, float((-steps / values).max())))
-        x, low, high = x + length * step, low + length * low_step, high + length * high_step
-        if mu < 1e-14:
-            break
+    x = interior_point(hessian, problem.weight)
     return scale * signed * np.clip(x, 0.0, 1.0)
 
 

@@ -234,8 +234,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     def _prepare(
         self, X: Any, pairs: list[Pair], settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
-        check_magnitude(X)
-        longest = longest_row(X)
+        longest = longest_row(X, check_magnitude(X))
 
         def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
             whole = pair.members.size == X.shape[0]

@@ -70,6 +70,11 @@ def pairs_of_class(number: int, n_classes: int) -> np.ndarray:
     return pairs
 
 
+def _n_outputs(coefs: np.ndarray, n_support: np.ndarray | None) -> int:
+    """Rows of coefficients, or pairs of classes where they are in SVC's layout."""
+    return coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
+
+
 def _groups(coefs: np.ndarray, n_support: np.ndarray | None) -> Iterator[tuple[int, int, Any]]:
     """Ranges of support vectors, each with its outputs: those of all, or those of a class."""
     if n_support is None:
@@ -176,8 +181,7 @@ def kernel_decision(
             f"support_vectors_ must have the shape {expected}, as dual_coef_ and X have it, got "
             f"{support_vectors.shape} instead"
         )
-    n_outputs = coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
-    result = np.zeros((X.shape[0], n_outputs))
+    result = np.zeros((X.shape[0], _n_outputs(coefs, n_support)))
     n_vectors = support_vectors.shape[0]
     if n_vectors == 0 or X.shape[0] == 0:
         return result
@@ -219,8 +223,7 @@ def gram_decision(
     -------
     ndarray of shape (n_samples, n_outputs), float64
     """
-    n_outputs = coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
-    result = np.zeros((X.shape[0], n_outputs))
+    result = np.zeros((X.shape[0], _n_outputs(coefs, n_support)))
     height = max(1, _GATHERED // max(1, support.size * X.itemsize))
     for top in range(0, X.shape[0], height):
         values = X[top : top + height][:, support]

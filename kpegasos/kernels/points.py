@@ -21,7 +21,7 @@ from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import largest_value, too_large
+from kpegasos.utils.validation import largest_magnitude, largest_value, too_large
 
 #: Largest rounding error of a kernel value that is accepted.
 MOST_ROUNDING = 1e-4
@@ -168,7 +168,7 @@ class KernelPoints:
         # A comparison that is false for NaN.
         if not np.abs(values).max(initial=0.0) <= largest:
             what = f"{type(self.kernel).__name__} values"
-            raise ValueError(too_large(what, self.dtype, max(float(X.max()), -float(X.min()))))
+            raise ValueError(too_large(what, self.dtype, largest_magnitude(X)))
 
     @property
     def n_points(self) -> int:

@@ -24,18 +24,19 @@ from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.threads import parallel_for, threads_for
-from kpegasos.utils.validation import canonical_rows, check_magnitude, check_scaling
+from kpegasos.utils.validation import (
+    canonical_rows,
+    check_magnitude,
+    check_scaling,
+    largest_magnitude,
+)
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def longest_row(X: Any) -> float:
-    """No row of X is longer: a bound from the largest number in it."""
-    if sparse.issparse(X):
-        n_values, values = int(np.diff(X.indptr).max(initial=0)), X.data
-    else:
-        n_values, values = X.shape[1], X
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+def longest_row(X: Any, largest: float) -> float:
+    """No row of X is longer: a bound from the `largest_magnitude` of X."""
+    n_values = int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else X.shape[1]
     return math.sqrt(n_values) * largest
 
 
@@ -170,7 +171,9 @@ class FeatureRows(RowSource):
     @cached_property
     def _longest(self) -> float:
         """No ``‖(x, B)‖`` is larger."""
-        length = longest_row(self.X) if self._longest_row is None else self._longest_row
+        length = self._longest_row
+        if length is None:
+            length = longest_row(self.X, largest_magnitude(self.X))
         return math.hypot(length, self.intercept_scaling)
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:

@@ -161,8 +161,19 @@ def as_array(
     raise ValueError(f"{name} must {expected}, got {shown(values)} instead")
 
 
-def check_magnitude(X: Any) -> None:
+def largest_magnitude(X: Any) -> float:
+    """Largest absolute value of an array or CSR matrix, 0 of an empty one, without a copy."""
+    values = X.data if sparse.issparse(X) else X
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def check_magnitude(X: Any) -> float:
     """Check that inner products of the rows stay far from overflow.
+
+    Returns
+    -------
+    float
+        `largest_magnitude` of X.
 
     Raises
     ------
@@ -170,12 +181,13 @@ def check_magnitude(X: Any) -> None:
         If they may not, or are not finite.
     """
     if X.shape[0] == 0 or X.shape[1] == 0:
-        return
-    largest = max(float(X.max()), -float(X.min()))
+        return 0.0
+    largest = largest_magnitude(X)
     if not np.isfinite(largest):
         raise ValueError("X must be finite, got NaN or infinity")
     if largest > (largest_value(X.dtype) / X.shape[1]) ** 0.5:
         raise ValueError(too_large("inner products", X.dtype, largest))
+    return largest
 
 
 def largest_value(dtype: np.dtype) -> float:
@@ -206,7 +218,7 @@ def check_gram(gram: Any) -> np.ndarray:
         raise ValueError(
             f"kernel='precomputed' expects X to be a square kernel matrix, got shape {gram.shape}"
         )
-    scale = max(float(gram.max(initial=0.0)), -float(gram.min(initial=0.0)))
+    scale = largest_magnitude(gram)
     if not math.isfinite(scale):
         raise ValueError(
             "kernel='precomputed' expects X to be a finite kernel matrix, got NaN or infinity"

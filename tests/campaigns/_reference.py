@@ -165,7 +165,7 @@ def _ascend(hessian, linear, beta, order, passes):  # type: ignore[no-untyped-de
             break
 
 
-def _interior_point(hessian: np.ndarray, linear: np.ndarray) -> np.ndarray:
+def interior_point(hessian: np.ndarray, linear: np.ndarray) -> np.ndarray:
     """The same maximum by a primal-dual interior point method, which large C does not slow down."""
     x = np.full(linear.size, 0.5)
     low, high = np.ones_like(x), np.ones_like(x)
@@ -225,7 +225,7 @@ def bracket(problem: Problem, coefs: Iterable[np.ndarray] = ()) -> tuple[Any, An
     consider(beta)
     if high - low > _NARROW * high and linear.size <= _MOST_INTERIOR:
         with np.errstate(all="ignore"):
-            beta = np.clip(_interior_point(hessian, linear), 0.0, 1.0)
+            beta = np.clip(interior_point(hessian, linear), 0.0, 1.0)
         consider(beta)
     if high - low > _NARROW * high:
         _ascend(hessian, linear, beta, order, 100)
