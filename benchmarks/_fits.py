@@ -94,6 +94,10 @@ FITS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
         lambda: _classification(50_000, 100),
         lambda X, y: _linear(X, y, C=1.0, epochs=5),
     ),
+    "linear_polished": (
+        lambda: _classification(20_000, 50),
+        lambda X, y: _linear(10.0 * X, y, C=1.0, epochs=1, polish=True),
+    ),
     "linear_sparse": (
         lambda: _text(50_000),
         lambda X, y: _linear(X, y, C=1.0, epochs=5),

@@ -38,6 +38,8 @@ FIT_OF = {
     "GATHER_BYTES": "linear_dense",
     "PREFETCH_DRAWS": "linear_sparse",
     "PREFETCH_ENTRIES": "linear_dense",
+    "MOST_COLUMNS": "linear_polished",
+    "SMALL_SYSTEM": "linear_polished",
     "MARGINS_TILE": "polished",
     "WORKING_SET": "polished",
     "WORKING_SETS_OF_A_ROUND": "polished",

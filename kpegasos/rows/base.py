@@ -8,6 +8,7 @@ kernel rows have in common. `kpegasos.rows.choose` picks one.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -27,6 +28,7 @@ from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.exact import ExactValues, always
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.budget import Grant
+from kpegasos.rows.factor import Factor
 from kpegasos.utils.validation import check_scaling
 
 
@@ -176,6 +178,18 @@ class RowSource(ABC):
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """A view that holds the kernel rows of some examples, at most `row_capacity` of them."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+
+    def factor(self) -> Factor | None:
+        """Z with ``K = Z Zᵀ``, if its columns are so few that systems of that size can be solved."""
+        return None
+
+    def factor_passes(self) -> float:
+        """How many passes of single steps cost as much as one system of `factor`."""
+        return math.inf
+
+    def sums(self, columns: np.ndarray) -> np.ndarray:
+        """Primal vector ``Σ columns[j] φ(x_j)``, of shape (image_size,); from features only."""
+        raise NotImplementedError(f"{type(self).__name__} has no primal vector")
 
     def images(self, columns: np.ndarray) -> list[np.ndarray]:
         """Images of sums ``Σ columns[j] φ(x_j)``, for a state that comes from other rows."""

@@ -21,6 +21,7 @@ from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
 from kpegasos.kernels.exact import always
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
+from kpegasos.rows.factor import Factor, HeldFactor, StreamedFactor
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.threads import parallel_for, threads_for
@@ -223,6 +224,47 @@ class FeatureRows(RowSource):
             result[part] = self._gather(part) @ vectors[:-1]
         result += self.intercept_scaling * vectors[-1]
         return result
+
+    def sums(self, columns: np.ndarray) -> np.ndarray:
+        """``Σ columns[j] (x_j, B)``, of shape (n_features + 1,).
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_samples,)
+        """
+        result = np.zeros(self.image_size)
+        for part in self._parts(copies=3):
+            result[:-1] += self._gather(part).T @ columns[part]
+        result[-1] = self.intercept_scaling * columns.sum()
+        return result
+
+    def factor(self) -> Factor | None:
+        """The rows with their constant feature, held if they are few."""
+        width = self.image_size
+        if min(self.n_samples, width) > tuning.MOST_COLUMNS:
+            return None
+        if 8 * self.n_samples * width <= tuning.GATHER_BYTES:
+            rows = np.empty((self.n_samples, width))
+            part = self._gather(slice(0, self.n_samples))
+            rows[:, :-1] = part.toarray() if sparse.issparse(part) else part
+            rows[:, -1] = self.intercept_scaling
+            return HeldFactor(rows)
+        if width > tuning.MOST_COLUMNS:
+            return None
+        return StreamedFactor(
+            self._parts,
+            self._gather,
+            lambda vector: self.margins(vector[:, None])[:, 0],
+            self.sums,
+            width,
+            self.intercept_scaling,
+        )
+
+    def factor_passes(self) -> float:
+        """How many passes of single steps cost as much as one system of `factor`."""
+        size, height = min(self.n_samples, self.image_size), self.X.shape[0]
+        entries = self.X.nnz / max(1, height) if sparse.issparse(self.X) else self.X.shape[1]
+        return (0.03 * size**2 + 5.0 * size + 40.0) / (100.0 + 1.5 * entries)
 
     def squared_norms(self) -> np.ndarray:
         """``‖(x, B)‖²`` of each example."""

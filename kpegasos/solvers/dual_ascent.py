@@ -156,8 +156,10 @@ def polish(
         return run.result()
     if not run.state.certified:
         raise ValueError(_INDEFINITE)
+    from kpegasos.solvers.interior_point import InteriorPointAscent  # which is a DualAscent
+
     # Where kernel rows are held, working sets of them are worth more than single ones.
-    kind = WorkingSetAscent if run.rows.row_capacity >= 4 else DualAscent
+    kind = WorkingSetAscent if run.rows.row_capacity >= 4 else InteriorPointAscent
     ascent = kind.after(run, max_epochs=max_epochs)
     while not ascent.finished:
         ascent.advance(stopper, tol)

@@ -56,6 +56,11 @@ PREFETCH_DRAWS, PREFETCH_ENTRIES = 8, 512
 
 # --- dual ascent ---
 
+#: Columns of a factor of the kernel matrix at the most, for systems of that size to be solved.
+MOST_COLUMNS = 1024
+#: Work of a system that is not worth trying single steps first: passes times examples.
+SMALL_SYSTEM = 3e4
+
 #: Margins that stay in a processor's first cache while many rows are added to them.
 MARGINS_TILE = 2048
 #: Examples of a working set, and working sets between two evaluations of the gap.

@@ -1,0 +1,138 @@
+"""Rows whose kernel matrix is ``Z Zᵀ`` with few columns: what systems of that size are made from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kpegasos.kernels.exact import always
+
+
+class Factor(ABC):
+    """A matrix Z of as many rows as there are examples, in float64.
+
+    Attributes
+    ----------
+    size : int
+        Its columns.
+    """
+
+    size: int
+
+    @abstractmethod
+    def gram(
+        self, weights: np.ndarray, go_on: Callable[[], bool] = always
+    ) -> np.ndarray | None:
+        """``Zᵀ diag(weights) Z`` of shape (size, size); None if ``go_on`` says no on the way.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            Non-negative.
+        go_on : callable
+            Asked now and then.
+        """
+
+    @abstractmethod
+    def margins(self, vector: np.ndarray) -> np.ndarray:
+        """``Z @ vector``."""
+
+    @abstractmethod
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ coef``."""
+
+
+class HeldFactor(Factor):
+    """Z as an array, without what is zero; of no more columns than rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns), float64
+    """
+
+    def __init__(self, Z: np.ndarray) -> None:
+        self._Z = Z = Z[:, Z.any(axis=0)]
+        if Z.shape[1] > Z.shape[0]:
+            # Z = Rᵀ Qᵀ: products of its rows are those of the rows of Rᵀ.
+            self._Z = np.ascontiguousarray(np.linalg.qr(Z.T, mode="r").T)
+        self.size = self._Z.shape[1]
+
+    def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray:
+        """``Zᵀ diag(weights) Z``."""
+        used = np.flatnonzero(weights)
+        if 2 * used.size < weights.size:
+            return _gram(self._Z[used], weights[used])
+        return _gram(self._Z, weights)
+
+    def margins(self, vector: np.ndarray) -> np.ndarray:
+        """``Z @ vector``."""
+        return np.asarray(self._Z @ vector)
+
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ coef``."""
+        return np.asarray(coef @ self._Z)
+
+
+def _gram(rows: Any, weights: np.ndarray) -> np.ndarray:
+    """``rowsᵀ diag(weights) rows``, by half the multiplications of a product of two matrices."""
+    scaled = rows * np.sqrt(weights)[:, None]
+    return np.asarray(scaled.T @ scaled)
+
+
+class StreamedFactor(Factor):
+    """Z a part at a time.
+
+    Parameters
+    ----------
+    parts : callable
+        ``parts(copies)`` yields ranges of examples; so many copies in float64 are made of each.
+    gather : callable
+        ``gather(part)`` returns its rows, an array or a CSR matrix of any real dtype.
+    margins, sums : callable
+        Products as in `Factor`.
+    size : int
+    constant : float
+        Last column of Z.
+    """
+
+    def __init__(
+        self,
+        parts: Callable[[int], Any],
+        gather: Callable[[slice], Any],
+        margins: Callable[[np.ndarray], np.ndarray],
+        sums: Callable[[np.ndarray], np.ndarray],
+        size: int,
+        constant: float,
+    ) -> None:
+        self._parts, self._gather = parts, gather
+        self._margins, self._sums = margins, sums
+        self.size, self._constant = size, constant
+
+    def gram(
+        self, weights: np.ndarray, go_on: Callable[[], bool] = always
+    ) -> np.ndarray | None:
+        """``Zᵀ diag(weights) Z``."""
+        total = np.zeros((self.size, self.size))
+        for part in self._parts(3):
+            if not go_on():
+                return None
+            used = np.flatnonzero(weights[part])
+            rows, weight = self._gather(part)[used], weights[part][used]
+            scaled = np.empty((used.size, self.size))
+            if not isinstance(rows, np.ndarray):
+                rows = rows.toarray()
+            np.multiply(rows, np.sqrt(weight)[:, None], out=scaled[:, :-1])
+            scaled[:, -1] = self._constant * np.sqrt(weight)
+            total += scaled.T @ scaled
+        return total
+
+    def margins(self, vector: np.ndarray) -> np.ndarray:
+        """``Z @ vector``."""
+        return self._margins(vector)
+
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ coef``."""
+        return self._sums(coef)
