@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.utils.boundary import checked, require_shape
+from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
 #: Share of the way to the nearest bound that a step goes at the most.
@@ -72,9 +72,10 @@ def _check(point: InteriorPoint, *vectors: np.ndarray | float) -> None:
     ValueError
         If one is not.
     """
+    shape = point.beta.shape
     for vector in (*point, *vectors):
-        if isinstance(vector, np.ndarray):
-            require_shape("vectors of a point", vector, point.beta.shape)
+        if isinstance(vector, np.ndarray) and vector.shape != shape:
+            raise ValueError(f"vectors of a point must have shape {shape}, got {vector.shape}")
 
 
 @checked(_check)

@@ -180,7 +180,7 @@ class RowSource(ABC):
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
     def factor(self) -> Factor | None:
-        """Z with ``K = Z Zᵀ``, if its columns are so few that systems of that size can be solved."""
+        """Z with ``K = Z Zᵀ``, if it has so few columns that systems of them can be solved."""
         return None
 
     def factor_passes(self) -> float:

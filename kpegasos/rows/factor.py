@@ -1,4 +1,4 @@
-"""Rows whose kernel matrix is ``Z Zᵀ`` with few columns: what systems of that size are made from."""
+"""Factors of kernel matrices, ``K = Z Zᵀ`` with few columns, that systems are made from."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ class Factor(ABC):
     size: int
 
     @abstractmethod
-    def gram(
-        self, weights: np.ndarray, go_on: Callable[[], bool] = always
-    ) -> np.ndarray | None:
+    def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray | None:
         """``Zᵀ diag(weights) Z`` of shape (size, size); None if ``go_on`` says no on the way.
 
         Parameters
@@ -57,15 +55,15 @@ class HeldFactor(Factor):
         self._Z = Z = Z[:, Z.any(axis=0)]
         if Z.shape[1] > Z.shape[0]:
             # Z = Rᵀ Qᵀ: products of its rows are those of the rows of Rᵀ.
-            self._Z = np.ascontiguousarray(np.linalg.qr(Z.T, mode="r").T)
+            self._Z = np.ascontiguousarray(np.asarray(np.linalg.qr(Z.T, mode="r")).T)
         self.size = self._Z.shape[1]
 
     def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray:
         """``Zᵀ diag(weights) Z``."""
+        if weights.all():
+            return _gram(self._Z, weights)
         used = np.flatnonzero(weights)
-        if 2 * used.size < weights.size:
-            return _gram(self._Z[used], weights[used])
-        return _gram(self._Z, weights)
+        return _gram(self._Z[used], weights[used])
 
     def margins(self, vector: np.ndarray) -> np.ndarray:
         """``Z @ vector``."""
@@ -111,9 +109,7 @@ class StreamedFactor(Factor):
         self._margins, self._sums = margins, sums
         self.size, self._constant = size, constant
 
-    def gram(
-        self, weights: np.ndarray, go_on: Callable[[], bool] = always
-    ) -> np.ndarray | None:
+    def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray | None:
         """``Zᵀ diag(weights) Z``."""
         total = np.zeros((self.size, self.size))
         for part in self._parts(3):

@@ -24,11 +24,13 @@ from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
 #: β of the point to begin at, and how much larger its multipliers are than they need to be.
-_SHARE, _SPREAD = 0.1, 0.3
+_SHARE, _SPREAD = 0.1, 0.5
 #: Newton steps between two evaluations, those that a whole solution takes, and those without a
 #: better gap after which rounding allows no more.
 _STEPS_OF_A_ROUND, _STEPS_OF_A_SOLUTION, _IDLE_STEPS = 16, 12, 10
-#: How often a point near the optimum is moved onto a face of the box before it is taken as it is.
+#: Times the gap wanted at which a point is first moved onto a face of the box.
+_NEAR = 10.0
+#: How often a point of the gap wanted is moved onto a face before it is taken as it is.
 _MOST_FACES = 4
 
 
@@ -163,18 +165,16 @@ class NewtonSteps:
         ----------
         goal : float
         """
-        if not self._gap <= 2.0 * goal:
+        if not self._gap <= _NEAR * goal:
             return False
-        gap, gradient = self._gap_at(self._own_vector, self._point.beta)
-        if gap <= goal:
-            beta = self._on_face()
-            face_gap, _ = self._gap_at(self._vector_of(beta), beta)
-            self._faces += 1
-            if face_gap <= goal or self._faces >= _MOST_FACES:
-                self.beta = beta if face_gap <= goal else np.minimum(1.0, self._point.beta)
-                return True
-            return False
+        self.beta = self._on_face()
+        if self._gap_at(self.beta)[0] <= goal:
+            return True
+        gap, gradient = self._gap_at(self._point.beta, self._own_vector)
         self.beta = np.minimum(1.0, self._point.beta)
+        if gap <= goal:
+            self._faces += 1
+            return self._faces >= _MOST_FACES
         mismatch = float(np.abs(gradient - self._point.gradient).max())
         if mismatch > 0.5 * self._mismatch:
             # Rounding keeps w from becoming that of β: let it be so by definition.
@@ -195,8 +195,11 @@ class NewtonSteps:
         self._best_gap = min(self._best_gap, self._gap)
         self.failed = self._idle >= _IDLE_STEPS or not math.isfinite(self._gap)
 
-    def _gap_at(self, vector: np.ndarray, beta: np.ndarray) -> tuple[float, np.ndarray]:
+    def _gap_at(
+        self, beta: np.ndarray, vector: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
         """Relative gap of some β with its own w, and the gradient there."""
+        vector = self._vector_of(beta) if vector is None else vector
         gradient = self._products(vector) - self._weight
         norm = 0.5 / self._curvature * float(vector @ vector)
         loss = -float(gradient[gradient < 0.0].sum())
