@@ -111,18 +111,22 @@ class StreamedFactor(Factor):
 
     def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray | None:
         """``Zᵀ diag(weights) Z``."""
-        total = np.zeros((self.size, self.size))
+        total, scaled = np.zeros((self.size, self.size)), np.empty((0, self.size))
         for part in self._parts(3):
             if not go_on():
                 return None
-            used = np.flatnonzero(weights[part])
-            rows, weight = self._gather(part)[used], weights[part][used]
-            scaled = np.empty((used.size, self.size))
+            roots, rows = np.sqrt(weights[part]), self._gather(part)
+            if np.count_nonzero(roots) < 0.5 * roots.size:
+                used = np.flatnonzero(roots)
+                roots, rows = roots[used], rows[used]
             if not isinstance(rows, np.ndarray):
                 rows = rows.toarray()
-            np.multiply(rows, np.sqrt(weight)[:, None], out=scaled[:, :-1])
-            scaled[:, -1] = self._constant * np.sqrt(weight)
-            total += scaled.T @ scaled
+            if scaled.shape[0] < roots.size:
+                scaled = np.empty((roots.size, self.size))
+            filled = scaled[: roots.size]
+            np.multiply(rows, roots[:, None], out=filled[:, :-1])
+            filled[:, -1] = self._constant * roots
+            total += filled.T @ filled
         return total
 
     def margins(self, vector: np.ndarray) -> np.ndarray:

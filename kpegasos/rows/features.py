@@ -264,7 +264,7 @@ class FeatureRows(RowSource):
         """How many passes of single steps cost as much as one system of `factor`."""
         size, height = min(self.n_samples, self.image_size), self.X.shape[0]
         entries = self.X.nnz / max(1, height) if sparse.issparse(self.X) else self.X.shape[1]
-        return (0.03 * size**2 + 5.0 * size + 40.0) / (100.0 + 1.5 * entries)
+        return (0.06 * size**2 + 5.0 * size + 40.0) / (100.0 + 1.1 * entries)
 
     def squared_norms(self) -> np.ndarray:
         """``‖(x, B)‖²`` of each example."""

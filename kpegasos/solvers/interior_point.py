@@ -188,7 +188,7 @@ class NewtonSteps:
         own = self._own_vector
         gradient = self._point.gradient
         half = 0.5 / self._curvature
-        primal = half * float(self._vector @ self._vector) - float(gradient[gradient < 0.0].sum())
+        primal = half * float(self._vector @ self._vector) - float(np.minimum(gradient, 0.0).sum())
         dual = float(self._weight @ self._point.beta) - half * float(own @ own)
         self._gap = (primal - dual) / primal
         self._idle = 0 if self._gap < 0.9 * self._best_gap else self._idle + 1
@@ -202,7 +202,7 @@ class NewtonSteps:
         vector = self._vector_of(beta) if vector is None else vector
         gradient = self._products(vector) - self._weight
         norm = 0.5 / self._curvature * float(vector @ vector)
-        loss = -float(gradient[gradient < 0.0].sum())
+        loss = -float(np.minimum(gradient, 0.0).sum())
         return (2.0 * norm + loss - float(self._weight @ beta)) / (norm + loss), gradient
 
     def _on_face(self) -> np.ndarray:
