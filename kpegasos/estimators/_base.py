@@ -136,6 +136,9 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         """Decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
 
+    def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
+        """Say so if a model that is done is nowhere near its optimum for a cause that is known."""
+
     def _set_aside(
         self, X: Any, y: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, list[CheckpointObserver]]:
@@ -190,6 +193,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         report_early_end(
             type(self).__name__, results, stopper, plan.settings.tol, stacklevel=3
         )  # the caller of fit, beyond its decorator
+        self._report_distance(X, results, plan.settings)
         return self
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:

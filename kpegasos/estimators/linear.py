@@ -13,6 +13,7 @@ from kpegasos.estimators._classifier import OneVsOneMixin, Targets
 from kpegasos.estimators._early_stopping import EarlyStopping, draw_aside
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._online import OnlineClassifier
+from kpegasos.estimators._scale import warn_of_large_features
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import (
     CheckpointObserver,
@@ -254,6 +255,12 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     def _decide(self, X: Any) -> np.ndarray:
         vectors = np.vstack([self.coef_.T, np.zeros(len(self.coef_))])
         return finite_decisions(FeatureRows(X).margins(vectors) + self.intercept_)
+
+    def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
+        if settings.tol is None:  # or it has been said already
+            warn_of_large_features(
+                type(self).__name__, X, results, settings.options.batch_size, stacklevel=5
+            )
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
