@@ -103,7 +103,7 @@ def check_members(state: LoopState, view: Any, members: np.ndarray, examples: Ex
 def check_margins(
     view: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:
-    """Check the arguments of `kpegasos.core.loops.sparse_margins`.
+    """Check the arguments of `kpegasos.core.margins.sparse_margins`.
 
     Raises
     ------
@@ -113,6 +113,21 @@ def check_margins(
     require_range("first and last", first, last, view.members.size)
     require_shape("vectors", vectors, (view.n_features + 1, vectors.shape[-1]))
     require_shape("out", out, (view.members.size, vectors.shape[1]))
+
+
+def check_dense_margins(
+    view: DenseView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """Check the arguments of `kpegasos.core.margins.dense_margins`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    require_range("first and last", first, last, view.members.size)
+    require_shape("vectors", vectors, (vectors.shape[0], view.X.shape[1] + 1))
+    require_shape("out", out, (view.members.size, vectors.shape[0]))
 
 
 def check_state(state: LoopState, view: Any, examples: Examples) -> None:

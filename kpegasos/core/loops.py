@@ -24,7 +24,6 @@ import numpy as np
 
 from kpegasos.core.boundary import (
     check_dual_steps,
-    check_margins,
     check_members,
     check_steps,
     check_working_set,
@@ -45,7 +44,7 @@ from kpegasos.core.state import (
     LoopParameters,
     LoopState,
 )
-from kpegasos.core.views import CsrView, KernelView, View, add_row, inner, prefetch_draw, touch
+from kpegasos.core.views import KernelView, View, add_row, inner, prefetch_draw, touch
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
@@ -308,29 +307,3 @@ def add_rows(state: LoopState, view: View, members: np.ndarray, examples: Exampl
         signed = examples.signed[i]
         increment, stamp = state.alpha[i] * signed, state.stamps[i] * signed
         add_row(view, state.image, state.stamped_image, i, increment, stamp)
-
-
-@checked(check_margins)
-@compiled()
-def sparse_margins(
-    view: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
-) -> None:
-    """``<v, (x_i, B)>`` of the examples ``first`` to ``last`` for each column of ``vectors``.
-
-    Parameters
-    ----------
-    view : CsrView
-    vectors : ndarray of shape (n_features + 1, n_vectors), float64
-    first, last : int
-    out : ndarray of shape (n_samples, n_vectors), float64
-    """
-    last_feature = vectors.shape[0] - 1
-    for i in range(first, last):
-        row = view.members[i]
-        for k in range(vectors.shape[1]):
-            out[i, k] = view.intercept_scaling * vectors[last_feature, k]
-        for p in range(view.indptr[row], view.indptr[row + 1]):
-            value = view.data[p]
-            feature = view.indices[p]
-            for k in range(vectors.shape[1]):
-                out[i, k] += value * vectors[feature, k]

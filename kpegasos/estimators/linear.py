@@ -244,6 +244,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
                 members=None if whole else pair.members,
                 intercept_scaling=settings.intercept_scaling,
                 longest=longest,
+                canonical=True,
             )
 
         return make_rows, {"_online": None}

@@ -21,7 +21,8 @@ from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import largest_magnitude, largest_value, too_large
+from kpegasos.utils.scan import largest_magnitude
+from kpegasos.utils.validation import largest_value, too_large
 
 #: Largest rounding error of a kernel value that is accepted.
 MOST_ROUNDING = 1e-4

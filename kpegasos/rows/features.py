@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.core.boundary import check_feature_view
-from kpegasos.core.loops import sparse_margins
+from kpegasos.core.margins import dense_margins, sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
 from kpegasos.kernels.exact import always
@@ -24,12 +24,12 @@ from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.rows.factor import Factor, HeldFactor, StreamedFactor
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
+from kpegasos.utils.scan import largest_magnitude
 from kpegasos.utils.threads import parallel_for, threads_for
 from kpegasos.utils.validation import (
     canonical_rows,
     check_magnitude,
     check_scaling,
-    largest_magnitude,
 )
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -54,6 +54,8 @@ class FeatureRows(RowSource):
         Size B of the constant feature.
     longest : float, default=None
         `longest_row` of X, where it is known.
+    canonical : bool, default=False
+        Whether X is known to come from `canonical_rows`, so that its indices need no check.
     """
 
     image_kind = "vector"
@@ -66,10 +68,11 @@ class FeatureRows(RowSource):
         members: np.ndarray | None = None,
         intercept_scaling: float = 0.0,
         longest: float | None = None,
+        canonical: bool = False,
     ) -> None:
         is_csr = sparse.issparse(X) and X.format == "csr"
         if not (is_csr or isinstance(X, np.ndarray)) or X.ndim != 2 or X.dtype.kind != "f":
-            X = canonical_rows(X)
+            X, canonical = canonical_rows(X), True
         self._whole, height = members is None, int(X.shape[0])
         self.members = np.arange(height)
         if members is not None:
@@ -79,7 +82,8 @@ class FeatureRows(RowSource):
         self.image_size = X.shape[1] + 1
         self.intercept_scaling = check_scaling(intercept_scaling)
         self._view = self._make_view(np.zeros(0))
-        check_feature_view(self._view)
+        if not (canonical and sparse.issparse(X)):  # members have been checked
+            check_feature_view(self._view)
         self._longest_row = longest
 
     def _make_view(self, squared_norms: np.ndarray) -> DenseView | CsrView:
@@ -213,17 +217,28 @@ class FeatureRows(RowSource):
         if sparse.issparse(self.X):
             # Neither copied nor converted, as scipy's product would.
             vectors = np.ascontiguousarray(vectors, dtype=np.float64)
-            threads = threads_for(self.X.nnz * vectors.shape[1])
-            ends = [self.n_samples * k // threads for k in range(threads + 1)]
-            parallel_for(
-                lambda begin, end: sparse_margins(self._view, vectors, begin, end, result),
-                list(pairwise(ends)),
-            )
+            self._on_threads(sparse_margins, vectors, result, self.X.nnz)
+            return result
+        if vectors.shape[1] <= 2 or (self.X.dtype != np.float64 and vectors.shape[1] <= 4):
+            # A product by BLAS would convert or gather the rows first.
+            vectors = np.ascontiguousarray(vectors.T, dtype=np.float64)
+            self._on_threads(dense_margins, vectors, result, self.n_samples * self.X.shape[1])
             return result
         for part in self._parts(copies=3):  # float32 and float64
             result[part] = self._gather(part) @ vectors[:-1]
         result += self.intercept_scaling * vectors[-1]
         return result
+
+    def _on_threads(
+        self, function: Any, vectors: np.ndarray, result: np.ndarray, entries: int
+    ) -> None:
+        """Have a function fill the rows of ``result``, on as many threads as it is worth."""
+        threads = threads_for(entries * result.shape[1])
+        ends = [self.n_samples * k // threads for k in range(threads + 1)]
+        parallel_for(
+            lambda begin, end: function(self._view, vectors, begin, end, result),
+            list(pairwise(ends)),
+        )
 
     def sums(self, columns: np.ndarray) -> np.ndarray:
         """``Σ columns[j] (x_j, B)``, of shape (n_features + 1,).
@@ -300,4 +315,4 @@ def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> FeatureRows:
     """
     X = canonical_rows(X)
     check_magnitude(X)
-    return FeatureRows(X, intercept_scaling=intercept_scaling)
+    return FeatureRows(X, intercept_scaling=intercept_scaling, canonical=True)

@@ -16,6 +16,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from kpegasos.utils.scan import index_faults, largest_magnitude
+
 #: Weights, C, lam and the constants of bounds lie between these, far from where squares and
 #: reciprocals overflow.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -93,13 +95,15 @@ def _canonical_csr(X: Any) -> sparse.csr_matrix:
         If an index is that of no feature.
     """
     X = sparse.csr_matrix(X)
-    if X.indices.size and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+    outside, unsorted = index_faults(X)
+    if outside:
         raise ValueError(
             f"X must have column indices from 0 to {X.shape[1] - 1}, "
             f"got {X.indices.min()} to {X.indices.max()} instead"
         )
-    if not X.has_canonical_format:
+    if unsorted:
         X = X.copy()
+        X.has_canonical_format = X.has_sorted_indices = False
         X.sum_duplicates()
     return X
 
@@ -159,12 +163,6 @@ def as_array(
         if array.dtype.kind in kinds:
             return np.asarray(array, dtype=np.float64)
     raise ValueError(f"{name} must {expected}, got {shown(values)} instead")
-
-
-def largest_magnitude(X: Any) -> float:
-    """Largest absolute value of an array or CSR matrix, 0 of an empty one, without a copy."""
-    values = X.data if sparse.issparse(X) else X
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def check_magnitude(X: Any) -> float:

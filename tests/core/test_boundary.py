@@ -14,8 +14,8 @@ from kpegasos.core.loops import (
     dual_steps,
     dual_working_set,
     primal_steps,
-    sparse_margins,
 )
+from kpegasos.core.margins import sparse_margins
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import CsrView, DenseView, KernelView
 
