@@ -1,0 +1,169 @@
+"""The finisher on features knows no scale, keeps its certificate, and leaves a usable model."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs
+from solver_cases import finished_run
+
+from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
+from kpegasos.rows.factor import HeldFactor, StreamedFactor
+from kpegasos.solvers.dual_ascent import polish
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+
+
+def shifted_blobs():
+    X, y = make_blobs(300, centers=3, random_state=0)
+    return X + 100, y
+
+
+RAW = {
+    "wine": lambda: load_wine(return_X_y=True),
+    "breast cancer": lambda: load_breast_cancer(return_X_y=True),
+    "digits": lambda: tuple(part[:400] for part in load_digits(return_X_y=True)),
+    "shifted blobs": shifted_blobs,
+}
+
+
+class Countdown(Stopper):
+    """A deadline that comes when it is asked about for the n-th time."""
+
+    def __init__(self, questions):
+        super().__init__()
+        self.questions = questions
+
+    def reason(self):
+        self.questions -= 1
+        return "max_time" if self.questions < 0 else None
+
+
+def binary(n_samples=120, n_features=7, *, scale=100.0, seed=0, C=1.0, weighted=False):
+    """A problem, and features of which one is large and all share a mean."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features)) + 3.0
+    y = np.where(X @ rng.normal(size=n_features) + rng.normal(size=n_samples) > 0, 1, -1)
+    X[:, 0] *= scale
+    weight = rng.uniform(0.1, 3.0, n_samples) if weighted else None
+    return make_problem(y, 1.0 / (C * n_samples), weight), X
+
+
+def run_on(task, X, *, intercept_scaling=1.0, epochs=1):
+    return finished_run(task, linear_rows(X, intercept_scaling=intercept_scaling), epochs=epochs)
+
+
+@pytest.mark.parametrize("intercept_scaling", [1.0, 1e3])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("name", RAW)
+def test_raw_features_are_polished_to_a_certified_gap(name, C, intercept_scaling):
+    """Single coordinates did not get there in 1,000 epochs."""
+    X, y = RAW[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf = LinearPegasosSVC(
+            C=C, polish=True, epochs=1, intercept_scaling=intercept_scaling, random_state=0
+        ).fit(X, y)
+    assert np.max(clf.relative_gap_) <= 1e-2
+    histories = clf.history_ if isinstance(clf.history_, list) else [clf.history_]
+    assert max(history["epoch"][-1] for history in histories) < 60
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("shape", [(120, 7), (30, 60), (5, 3)])
+def test_optimum_is_that_of_single_coordinates(shape, make, weighted):
+    task, X = binary(*shape, scale=1.0, weighted=weighted)
+    X = make(X)
+    result = polish(run_on(task, X), tol=1e-5)
+    slow = sdca(task, linear_rows(X, intercept_scaling=1.0), tol=1e-5, max_epochs=20_000)
+    assert result.status == slow.status == "tolerance"
+    assert max(result.dual_bound, slow.dual_bound) <= min(result.objective, slow.objective)
+    assert result.objective == pytest.approx(slow.objective, rel=2e-5)
+
+
+def test_few_examples_have_a_coefficient():
+    """Points within the box are moved onto one of its faces."""
+    task, X = binary(400)
+    result = polish(run_on(task, X), tol=1e-3)
+    outside = task.y * result.margins > 1.1
+    assert outside.sum() > 100
+    assert not result.coef[outside].any()
+
+
+def test_large_data_are_streamed_to_the_same_model(monkeypatch):
+    task, X = binary(500)
+    held = polish(run_on(task, X), tol=1e-6)
+    monkeypatch.setattr(tuning, "GATHER_BYTES", 4096)
+    assert isinstance(linear_rows(X).factor(), StreamedFactor)
+    streamed = polish(run_on(task, X), tol=1e-6)
+    assert streamed.status == "tolerance"
+    assert streamed.objective == pytest.approx(held.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_factors_make_the_same_products(form, monkeypatch):
+    _, X = binary(50)
+    rng = np.random.default_rng(0)
+    weights, coef, vector = rng.uniform(size=50), rng.normal(size=50), rng.normal(size=8)
+    weights[10:] = 0.0
+    rows = linear_rows(form(X), intercept_scaling=2.0)
+    held = rows.factor()
+    monkeypatch.setattr(tuning, "GATHER_BYTES", 1000)
+    streamed = rows.factor()
+    assert isinstance(held, HeldFactor)
+    assert isinstance(streamed, StreamedFactor)
+    Z = np.column_stack((X, np.full(50, 2.0)))
+    for factor in (held, streamed):
+        assert_allclose(factor.gram(weights), Z.T @ (weights[:, None] * Z))
+        assert_allclose(factor.sums(coef), Z.T @ coef, atol=1e-10)
+        assert_allclose(factor.margins(vector), Z @ vector)
+    assert streamed.gram(weights, lambda: False) is None
+
+
+def test_wide_rows_have_a_factor_of_few_columns():
+    _, X = binary(10, 40)
+    factor = linear_rows(X).factor()
+    assert factor.size == 10
+    assert_allclose(
+        [factor.margins(factor.sums(unit)) for unit in np.eye(10)], X @ X.T, atol=1e-7, rtol=1e-9
+    )
+
+
+def test_neither_dimension_small_has_no_factor(monkeypatch):
+    monkeypatch.setattr(tuning, "MOST_COLUMNS", 5)
+    task, X = binary(50)
+    assert linear_rows(X).factor() is None
+    assert polish(run_on(task, X[:, 1:]), tol=1e-2).status == "tolerance"
+
+
+def test_single_coordinates_go_first_where_systems_are_large(monkeypatch):
+    monkeypatch.setattr(tuning, "SMALL_SYSTEM", 0.0)
+    task, X = binary(300, 5, scale=1.0, C=0.01)
+    easy = polish(run_on(task, X, epochs=3), tol=0.05)
+    assert easy.status == "tolerance"
+    task, X = binary(300, 5, scale=1000.0)
+    hard = polish(run_on(task, X, epochs=3), tol=1e-3)
+    assert hard.status == "tolerance"
+    assert hard.history["epoch"][-1] < 100
+
+
+@pytest.mark.parametrize("questions", [0, 1, 3, 8, 14])
+def test_polish_cut_short_is_never_worse_than_the_run(questions):
+    task, X = binary(500)
+    run = run_on(task, X)
+    before = run.result().objective
+    result = polish(run, tol=1e-9, stopper=Countdown(questions))
+    assert result.status == "max_time"
+    assert result.objective <= before
+    assert 0.0 <= result.dual_bound <= result.objective
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_polish_ends_below_rounding(C):
+    task, X = binary(80, C=C)
+    result = polish(run_on(task, X), tol=1e-17)
+    assert result.status in ("completed", "tolerance")
+    assert result.relative_gap < 1e-4
