@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import numpy as np
 
 from kpegasos.kernels.exact import always
+from kpegasos.utils import tuning
 
 
 class Factor(ABC):
@@ -41,6 +42,19 @@ class Factor(ABC):
     @abstractmethod
     def sums(self, coef: np.ndarray) -> np.ndarray:
         """``Zᵀ @ coef``."""
+
+
+class Features(Protocol):
+    """Rows of features, with a constant one at their end."""
+
+    n_samples: int
+    image_size: int
+
+    def margins(self, vectors: np.ndarray) -> np.ndarray:
+        """``Z @ vectors``."""
+
+    def sums(self, columns: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ columns``."""
 
 
 class HeldFactor(Factor):
@@ -85,29 +99,24 @@ class StreamedFactor(Factor):
 
     Parameters
     ----------
+    rows : Features
     parts : callable
-        ``parts(copies)`` yields ranges of examples; so many copies in float64 are made of each.
+        ``parts(copies)`` yields ranges of examples of which so many copies may be made.
     gather : callable
-        ``gather(part)`` returns its rows, an array or a CSR matrix of any real dtype.
-    margins, sums : callable
-        Products as in `Factor`.
-    size : int
+        ``gather(part)`` returns its features, an array or a CSR matrix of any real dtype.
     constant : float
         Last column of Z.
     """
 
     def __init__(
         self,
-        parts: Callable[[int], Any],
+        rows: Features,
+        parts: Callable[[int], Iterable[slice]],
         gather: Callable[[slice], Any],
-        margins: Callable[[np.ndarray], np.ndarray],
-        sums: Callable[[np.ndarray], np.ndarray],
-        size: int,
         constant: float,
     ) -> None:
-        self._parts, self._gather = parts, gather
-        self._margins, self._sums = margins, sums
-        self.size, self._constant = size, constant
+        self._rows, self._parts, self._gather = rows, parts, gather
+        self.size, self._constant = rows.image_size, constant
 
     def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray | None:
         """``Zᵀ diag(weights) Z``."""
@@ -131,8 +140,30 @@ class StreamedFactor(Factor):
 
     def margins(self, vector: np.ndarray) -> np.ndarray:
         """``Z @ vector``."""
-        return self._margins(vector)
+        return self._rows.margins(vector[:, None])[:, 0]
 
     def sums(self, coef: np.ndarray) -> np.ndarray:
         """``Zᵀ @ coef``."""
-        return self._sums(coef)
+        return self._rows.sums(coef)
+
+
+def factor_of(
+    rows: Features,
+    parts: Callable[[int], Iterable[slice]],
+    gather: Callable[[slice], Any],
+    constant: float,
+) -> Factor | None:
+    """Make the factor of rows of features, held if they are few; None if it has many columns.
+
+    Parameters are those of `StreamedFactor`.
+    """
+    height, width = rows.n_samples, rows.image_size
+    if min(height, width) > tuning.MOST_COLUMNS:
+        return None
+    if 8 * height * width <= tuning.GATHER_BYTES:
+        Z = np.empty((height, width))
+        features = gather(slice(0, height))
+        Z[:, :-1] = features if isinstance(features, np.ndarray) else features.toarray()
+        Z[:, -1] = constant
+        return HeldFactor(Z)
+    return StreamedFactor(rows, parts, gather, constant) if width <= tuning.MOST_COLUMNS else None

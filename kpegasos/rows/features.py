@@ -21,7 +21,7 @@ from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
 from kpegasos.kernels.exact import always
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
-from kpegasos.rows.factor import Factor, HeldFactor, StreamedFactor
+from kpegasos.rows.factor import Factor, factor_of
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.scan import largest_magnitude
@@ -217,28 +217,17 @@ class FeatureRows(RowSource):
         if sparse.issparse(self.X):
             # Neither copied nor converted, as scipy's product would.
             vectors = np.ascontiguousarray(vectors, dtype=np.float64)
-            self._on_threads(sparse_margins, vectors, result, self.X.nnz)
+            _on_threads(sparse_margins, self._view, vectors, result, self.X.nnz)
             return result
         if vectors.shape[1] <= 2 or (self.X.dtype != np.float64 and vectors.shape[1] <= 4):
             # A product by BLAS would convert or gather the rows first.
             vectors = np.ascontiguousarray(vectors.T, dtype=np.float64)
-            self._on_threads(dense_margins, vectors, result, self.n_samples * self.X.shape[1])
+            _on_threads(dense_margins, self._view, vectors, result, self.X.size)
             return result
         for part in self._parts(copies=3):  # float32 and float64
             result[part] = self._gather(part) @ vectors[:-1]
         result += self.intercept_scaling * vectors[-1]
         return result
-
-    def _on_threads(
-        self, function: Any, vectors: np.ndarray, result: np.ndarray, entries: int
-    ) -> None:
-        """Have a function fill the rows of ``result``, on as many threads as it is worth."""
-        threads = threads_for(entries * result.shape[1])
-        ends = [self.n_samples * k // threads for k in range(threads + 1)]
-        parallel_for(
-            lambda begin, end: function(self._view, vectors, begin, end, result),
-            list(pairwise(ends)),
-        )
 
     def sums(self, columns: np.ndarray) -> np.ndarray:
         """``Σ columns[j] (x_j, B)``, of shape (n_features + 1,).
@@ -255,25 +244,7 @@ class FeatureRows(RowSource):
 
     def factor(self) -> Factor | None:
         """The rows with their constant feature, held if they are few."""
-        width = self.image_size
-        if min(self.n_samples, width) > tuning.MOST_COLUMNS:
-            return None
-        if 8 * self.n_samples * width <= tuning.GATHER_BYTES:
-            rows = np.empty((self.n_samples, width))
-            part = self._gather(slice(0, self.n_samples))
-            rows[:, :-1] = part.toarray() if sparse.issparse(part) else part
-            rows[:, -1] = self.intercept_scaling
-            return HeldFactor(rows)
-        if width > tuning.MOST_COLUMNS:
-            return None
-        return StreamedFactor(
-            self._parts,
-            self._gather,
-            lambda vector: self.margins(vector[:, None])[:, 0],
-            self.sums,
-            width,
-            self.intercept_scaling,
-        )
+        return factor_of(self, self._parts, self._gather, self.intercept_scaling)
 
     def factor_passes(self) -> float:
         """How many passes of single steps cost as much as one system of `factor`."""
@@ -292,6 +263,18 @@ class FeatureRows(RowSource):
             else:
                 result[part] = np.einsum("ij,ij->i", rows, rows, dtype=np.float64, casting="safe")
         return result + self.intercept_scaling**2
+
+
+def _on_threads(
+    function: Any, view: Any, vectors: np.ndarray, result: np.ndarray, entries: int
+) -> None:
+    """Have a function fill the rows of ``result``, on as many threads as its entries are worth."""
+    height, width = result.shape
+    threads = threads_for(entries * width)
+    ends = [height * k // threads for k in range(threads + 1)]
+    parallel_for(
+        lambda begin, end: function(view, vectors, begin, end, result), list(pairwise(ends))
+    )
 
 
 def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> FeatureRows:

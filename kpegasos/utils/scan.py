@@ -50,6 +50,28 @@ def _largest_bits(bits: np.ndarray, first: int, last: int) -> Any:
     return largest
 
 
+def canonical_csr(X: Any) -> sparse.csr_matrix:
+    """CSR rows whose indices are sorted, unique and those of features: compiled loops trust them.
+
+    Raises
+    ------
+    ValueError
+        If an index is that of no feature.
+    """
+    X = sparse.csr_matrix(X)
+    outside, unsorted = index_faults(X)
+    if outside:
+        raise ValueError(
+            f"X must have column indices from 0 to {X.shape[1] - 1}, "
+            f"got {X.indices.min()} to {X.indices.max()} instead"
+        )
+    if unsorted:
+        X = X.copy()
+        X.has_canonical_format = X.has_sorted_indices = False
+        X.sum_duplicates()
+    return X
+
+
 def index_faults(X: sparse.csr_matrix) -> tuple[bool, bool]:
     """Whether a CSR matrix has indices of no entry or feature, and whether rows are unsorted.
 

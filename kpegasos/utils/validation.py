@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
-from kpegasos.utils.scan import index_faults, largest_magnitude
+from kpegasos.utils.scan import canonical_csr, largest_magnitude
 
 #: Weights, C, lam and the constants of bounds lie between these, far from where squares and
 #: reciprocals overflow.
@@ -83,29 +83,7 @@ def canonical_rows(X: Any) -> Any:
             raise ValueError(f"X must have rows of one length, got {shown(X)} instead") from None
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and features, got shape {X.shape}")
-    return _canonical_csr(_real(X)) if sparse.issparse(X) else _real(X)
-
-
-def _canonical_csr(X: Any) -> sparse.csr_matrix:
-    """CSR rows whose indices are sorted, unique and those of features: compiled loops trust them.
-
-    Raises
-    ------
-    ValueError
-        If an index is that of no feature.
-    """
-    X = sparse.csr_matrix(X)
-    outside, unsorted = index_faults(X)
-    if outside:
-        raise ValueError(
-            f"X must have column indices from 0 to {X.shape[1] - 1}, "
-            f"got {X.indices.min()} to {X.indices.max()} instead"
-        )
-    if unsorted:
-        X = X.copy()
-        X.has_canonical_format = X.has_sorted_indices = False
-        X.sum_duplicates()
-    return X
+    return canonical_csr(_real(X)) if sparse.issparse(X) else _real(X)
 
 
 def _real(X: Any) -> Any:
