@@ -15,7 +15,7 @@ from kpegasos.utils.compiled import compiled
 
 #: Rounds of coordinate steps and conjugate gradients, at the most.
 _MOST_ROUNDS = 20
-#: Steps of conjugate gradients within a round, and the share of the squared residual that ends them.
+#: Steps of conjugate gradients within a round, and the share of the squared residual that is left.
 _MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-4
 #: Moves of a variable up to this size do not keep the problem in work.
 SMALLEST_MOVE = 1e-9
@@ -56,7 +56,7 @@ def maximise_in_box(
 def solve_box(
     hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray, reduction: float
 ) -> None:
-    """`maximise_in_box` for callers that are compiled themselves."""
+    """`maximise_in_box` for compiled callers; the Hessian may have more rows and columns behind."""
     moves = np.empty(values.size)
     first = 0.0
     for _ in range(_MOST_ROUNDS):
