@@ -43,8 +43,8 @@ FIT_OF = {
     "MARGINS_TILE": "polished",
     "WORKING_SET": "polished",
     "WORKING_SETS_OF_A_ROUND": "polished",
-    "FEWEST_PASSES": "polished",
-    "MOST_PASSES": "polished",
+    "ROWS_AT_ONCE": "polished",
+    "MEMORY_WORK": "polished",
 }
 #: Constants that are definitions, not choices.
 FIXED = {"MEBIBYTE"}

@@ -68,22 +68,59 @@ def check_dual_steps(
     check_steps(state, view, draws, start, stop, examples, parameters)
 
 
-def check_working_set(
+def check_ascent(
     state: LoopState,
     view: KernelView,
-    members: np.ndarray,
+    sets: Any,
     examples: Examples,
     parameters: LoopParameters,
-    passes: int,
 ) -> None:
-    """Check the arguments of `kpegasos.core.loops.dual_working_set`.
+    """Check the arguments of `kpegasos.core.working_sets.ascend`.
 
     Raises
     ------
     ValueError
         If it would read or write beyond one of its arrays.
     """
-    check_members(state, view, members, examples)
+    check_state(state, view, examples)
+    size = sets.members.size
+    require_range("size", 0, size, examples.label.size)
+    require_shape("counts", sets.counts, (5,))
+    require_shape("hessian", sets.hessian, (size, size))
+    if sets.wanted.size < size:
+        raise ValueError(
+            f"wanted must have room for {size} members, got {sets.wanted.size} instead"
+        )
+    _check_sets(view, sets, rows_needed=bool(sets.counts[-1]))
+
+
+def check_moves(state: LoopState, view: KernelView, sets: Any, first: int, last: int) -> None:
+    """Check the arguments of `kpegasos.core.working_sets.add_moves`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    check_view(view, state.image, state.alpha.shape)
+    require_range("first and last", first, last, state.image.size)
+    _check_sets(view, sets, rows_needed=True)
+
+
+def _check_sets(view: KernelView, sets: Any, rows_needed: bool) -> None:
+    """Check that members exist, and hold rows where these are about to be read."""
+    n_members = int(sets.counts[1])
+    require_range("n_members", 0, n_members, sets.members.size)
+    require_shape("moved", sets.moved, sets.members.shape)
+    members = sets.members[:n_members]
+    require_indices("members", members, view.slots.size)
+    if rows_needed:
+        _require_rows(view, members)
+
+
+def _require_rows(view: KernelView, members: np.ndarray) -> None:
+    if members.size and view.slots[members].min() < 0:
+        raise ValueError("members must have rows that are held, got one without a row instead")
 
 
 def check_members(state: LoopState, view: Any, members: np.ndarray, examples: Examples) -> None:
@@ -96,8 +133,8 @@ def check_members(state: LoopState, view: Any, members: np.ndarray, examples: Ex
     """
     check_state(state, view, examples)
     require_indices("members", members, examples.label.size)
-    if isinstance(view, KernelView) and members.size and view.slots[members].min() < 0:
-        raise ValueError("members must have rows that are held, got one without a row instead")
+    if isinstance(view, KernelView):
+        _require_rows(view, members)
 
 
 def check_margins(

@@ -26,8 +26,8 @@ from kpegasos.core.boundary import (
     check_dual_steps,
     check_members,
     check_steps,
-    check_working_set,
 )
+from kpegasos.core.box import best_in_box
 from kpegasos.core.state import (
     BATCH_OFFSET,
     CLOCK,
@@ -44,22 +44,17 @@ from kpegasos.core.state import (
     LoopParameters,
     LoopState,
 )
-from kpegasos.core.views import KernelView, View, add_row, inner, prefetch_draw, touch
-from kpegasos.utils import tuning
+from kpegasos.core.views import View, add_row, inner, prefetch_draw, touch
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
 #: A margin this close to the threshold, relative to it, is a tie and no violation: sums of the same
 #: numbers in another order differ by less, and must decide alike.
 TIE = 1e-10
-#: Moves of a dual variable up to this size do not keep a working set in work.
-SMALLEST_MOVE = 1e-6
 
 #: A step that may shrink the iterate by more begins with clock 0: a tick so much smaller than those
 #: before it would lose its digits beside them.
 _MOST_SHRINKAGE = 16.0
-
-_MARGINS_TILE = tuning.MARGINS_TILE
 
 
 @checked(check_steps)
@@ -190,7 +185,7 @@ def dual_steps(
         beta = state.alpha[i]
         slack = 1.0 - examples.label[i] * inner(view, state.image, i) * to_margin
         curvature = abs(examples.signed[i]) * view.squared_norms[i] * to_margin
-        target = _best_in_box(beta, slack, curvature)
+        target = best_in_box(beta, slack, curvature)
         if target != beta:
             used = touch(view, i, state.counters[STEPS])
             if used < 0:
@@ -204,99 +199,6 @@ def dual_steps(
         state.counters[STEPS] += 1
         position += 1
     return status, position
-
-
-@compiled()
-def _best_in_box(beta: float, slack: float, curvature: float) -> float:
-    """The β in [0, 1] that maximises the dual of the hinge loss in one coordinate."""
-    if curvature > 0.0:
-        return min(1.0, max(0.0, beta + slack / curvature))
-    return 1.0 if slack > 0.0 else beta
-
-
-@checked(check_working_set)
-@compiled()
-def dual_working_set(
-    state: LoopState,
-    view: KernelView,
-    members: np.ndarray,
-    examples: Examples,
-    parameters: LoopParameters,
-    passes: int,
-) -> None:
-    """Maximise the dual over a few examples whose rows are held, the other β held fixed.
-
-    The margins of the working set alone follow its passes of coordinate steps; those of all
-    examples do so once, at the end. State and view are those of `dual_steps`.
-
-    Parameters
-    ----------
-    state : LoopState
-        Modified in place.
-    view : KernelView
-    members : ndarray of shape (n_members,), int64
-        Different from each other.
-    examples : Examples
-    parameters : LoopParameters
-    passes : int
-        At the most; they end when no β moves by more than `SMALLEST_MOVE`.
-    """
-    to_margin = 1.0 / (parameters.lam * parameters.n_samples)
-    size = members.size
-    values, margins, moved = np.empty((size, size)), np.empty(size), np.empty(size)
-    for a in range(size):
-        i = members[a]
-        row = view.values[view.slots[i]]
-        margins[a] = state.image[i] * to_margin
-        moved[a] = state.alpha[i]
-        for b in range(size):
-            values[a, b] = (row[members[b]] + view.kernel_offset) * examples.signed[i] * to_margin
-    for _ in range(passes):
-        if _dual_pass(state, members, examples, values, margins) <= SMALLEST_MOVE:
-            break
-    for a in range(size):
-        i = members[a]
-        moved[a] = (state.alpha[i] - moved[a]) * examples.signed[i]
-        if moved[a] != 0.0:
-            state.counters[STEPS] += 1
-            state.counters[ROW_HITS] += touch(view, i, state.counters[STEPS])
-    _add_moves(state, view, members, moved)
-
-
-@compiled()
-def _dual_pass(
-    state: LoopState,
-    members: np.ndarray,
-    examples: Examples,
-    values: np.ndarray,
-    margins: np.ndarray,
-) -> float:
-    """One coordinate step for each member of a working set; returns the largest move."""
-    largest = 0.0
-    for a in range(members.size):
-        i = members[a]
-        beta = state.alpha[i]
-        slack = 1.0 - examples.label[i] * margins[a]
-        target = _best_in_box(beta, slack, abs(values[a, a]))
-        move = target - beta
-        if move != 0.0:
-            state.alpha[i] = target
-            largest = max(largest, abs(move))
-            for b in range(members.size):
-                margins[b] += move * values[a, b]
-    return largest
-
-
-@compiled()
-def _add_moves(state: LoopState, view: KernelView, members: np.ndarray, moved: np.ndarray) -> None:
-    """Add the moves of a working set to the margins of all examples, a tile at a time."""
-    for begin in range(0, state.image.size, _MARGINS_TILE):
-        image = state.image[begin : begin + _MARGINS_TILE]
-        for a in range(members.size):
-            if moved[a] != 0.0:
-                row = view.values[view.slots[members[a]], begin : begin + _MARGINS_TILE]
-                for j in range(image.size):
-                    image[j] += moved[a] * (row[j] + view.kernel_offset)
 
 
 @checked(check_members)

@@ -23,8 +23,8 @@ from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import CheckpointObserver
 from kpegasos.rows.base import RowSource
-from kpegasos.solvers.dual_ascent import polish
 from kpegasos.solvers.pegasos import PegasosRun, make_run
+from kpegasos.solvers.polish import polish
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 

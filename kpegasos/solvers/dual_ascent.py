@@ -1,4 +1,4 @@
-"""Dual coordinate ascent: the reference optimum, and the finisher of a Pegasos run.
+"""Dual coordinate ascent, one example at a time: the reference optimum.
 
 Not Pegasos: it maximises the dual exactly in one coordinate at a time (Hsieh et al. 2008; MPB 2011
 calls it SDCA) and converges linearly, on the same rows and judged by the same certificate.
@@ -7,18 +7,16 @@ calls it SDCA) and converges linearly, on the same rows and judged by the same c
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.loops import dual_steps, dual_working_set
+from kpegasos.core.loops import dual_steps
 from kpegasos.core.problem import Problem, best_multiple
 from kpegasos.core.state import (
     INHERITED,
-    STEPS,
     Examples,
     Iterate,
     LoopParameters,
@@ -33,14 +31,9 @@ from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
-from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional
 
-#: Rounds of working sets in which neither bound nor objective improves, after which there is
-#: nothing left to gain but rounding errors.
-_IDLE_ROUNDS = 20
-
-_INDEFINITE = (
+INDEFINITE = (
     "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
 )
 
@@ -117,58 +110,6 @@ def sdca(
     if stopper.interrupted:  # maybe too late to cut the run short
         raise Interrupted(result)
     return result
-
-
-def polish(
-    run: PegasosRun, *, tol: float = 1e-2, max_epochs: int = 1000, stopper: Stopper | None = None
-) -> Result:
-    """Refine the model of a Pegasos run by dual ascent, until it is certified to be near-optimal.
-
-    The ascent begins at the returned iterate of the run, scaled to the best feasible dual point,
-    and uses the same rows; no kernel value is computed twice while they are kept. The model is no
-    longer an average of Pegasos iterates. It is never worse than the run's own: of all iterates
-    that were evaluated the best is returned.
-
-    Parameters
-    ----------
-    run : PegasosRun
-        At its end.
-    tol : float, default=1e-2
-        Certified relative gap at which to stop.
-    max_epochs : int, default=1000
-        Passes over the data at the most.
-    stopper : Stopper, default=None
-        Deadline and Ctrl-C.
-
-    Returns
-    -------
-    Result
-        Counts and state are those of the run, its history goes on; coefficients, margins and
-        certificate are the ascent's.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite.
-    """
-    stopper = stopper or Stopper()
-    if run.status in ("interrupted", "max_time") or run.reaches(tol, stopper):
-        return run.result()
-    if not run.state.certified:
-        raise ValueError(_INDEFINITE)
-    from kpegasos.solvers.interior_point import InteriorPointAscent  # which is a DualAscent
-
-    # Where kernel rows are held, working sets of them are worth more than single ones.
-    kind = WorkingSetAscent if run.rows.row_capacity >= 4 else InteriorPointAscent
-    ascent = kind.after(run, max_epochs=max_epochs)
-    while not ascent.finished:
-        ascent.advance(stopper, tol)
-    return replace(
-        ascent.result(),
-        alpha=run.alpha,
-        n_steps=run.state.steps,
-        state=run.state,
-    )
 
 
 class DualAscent(SolverRun):
@@ -275,83 +216,4 @@ class DualAscent(SolverRun):
 
     def refuse_indefinite(self) -> None:
         """Raise a ValueError: without a certificate there is no end to an ascent."""
-        raise ValueError(_INDEFINITE)
-
-
-class WorkingSetAscent(DualAscent):
-    """Dual ascent over working sets of the worst violators, on kernel rows that are held.
-
-    Half of a working set are the examples that a better model would most like to draw to the
-    positive side, half those to the negative side, as in SVMs with an unpenalised intercept
-    (Joachims 1998). Half of the working set before stays for one more turn. One-sided working sets
-    stall: kernel values have a common part, and a set that may only push one way overshoots.
-    """
-
-    _idle_rounds = 0
-    _last_bound = -np.inf
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._working_set = np.empty(0, dtype=np.int64)
-        self._passes = tuning.FEWEST_PASSES
-
-    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
-        """Go on until the next evaluation: a few working sets."""
-        if self.state.best_dual - self._last_bound < 0.01 * self._gap:
-            self._passes = min(2 * self._passes, tuning.MOST_PASSES)
-        self._last_bound = self.state.best_dual
-        loop = self.state.loop
-        for number in range(tuning.WORKING_SETS_OF_A_ROUND):
-            reason = stopper.reason() if number > 0 else None
-            if reason is not None:
-                return reason
-            with self.on_account():
-                size = min(tuning.WORKING_SET, self.rows.row_capacity)
-                self._working_set = self._next_working_set(size)
-                dual_working_set(
-                    loop,
-                    self.rows.ensure_rows(self._working_set, int(loop.counters[STEPS])),
-                    self._working_set,
-                    self.examples,
-                    self.parameters,
-                    self._passes,
-                )
-        return stopper.reason()
-
-    def record(self) -> None:
-        """Add a record, and note whether the round has gained anything."""
-        before = self._gap
-        super().record()
-        self._idle_rounds = 0 if self._gap < before else self._idle_rounds + 1
-
-    def at_end(self) -> bool:
-        """Whether there is an end, or nothing has been gained for some rounds."""
-        return super().at_end() or self._idle_rounds >= _IDLE_ROUNDS
-
-    def _next_working_set(self, size: int) -> np.ndarray:
-        """Half of the last one, and the examples that violate optimality most on either side."""
-        label, beta = self.examples.label, self.state.loop.alpha
-        pull = label - self.state.loop.image / (self.problem.lam * self.problem.y.size)
-        kept = self._working_set[-(size // 2) :]
-        can_rise = np.where(label > 0, beta < 1, beta > 0)
-        can_fall = np.where(label > 0, beta > 0, beta < 1)
-        can_rise[kept] = can_fall[kept] = False
-        rising = _largest(np.where(can_rise, pull, -np.inf), size // 4)
-        can_fall[rising] = False
-        falling = _largest(np.where(can_fall, -pull, -np.inf), size // 4)
-        return np.concatenate((kept, _alternating(rising, falling)))
-
-
-def _largest(values: np.ndarray, number: int) -> np.ndarray:
-    """Indices of the largest finite values."""
-    if number < values.size:
-        chosen = np.argpartition(-values, number)[:number]
-    else:
-        chosen = np.arange(values.size)
-    return chosen[np.isfinite(values[chosen])]
-
-
-def _alternating(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Elements of both in turns, then what the longer has left: each makes room for the other."""
-    turns = np.argsort(np.concatenate((np.arange(one.size), np.arange(other.size))))
-    return np.concatenate((one, other))[turns]
+        raise ValueError(INDEFINITE)

@@ -65,6 +65,7 @@ SMALL_SYSTEM = 3e4
 MARGINS_TILE = 2048
 #: Examples of a working set, and working sets between two evaluations of the gap.
 WORKING_SET, WORKING_SETS_OF_A_ROUND = 256, 8
-#: Passes over a working set: the first limit, and what it may be doubled to where the dual hardly
-#: rises, since large C and smooth kernels make the working set's own problem the hard one.
-FEWEST_PASSES, MOST_PASSES = 50, 5000
+#: Rows that working sets ask for at a time: a product with fewer reads all examples for little.
+ROWS_AT_ONCE = 128
+#: Multiplications by a row that is read from memory cost as much as this many in a product.
+MEMORY_WORK = 8.0

@@ -14,7 +14,8 @@ from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
 from kpegasos.kernels import packed as packed_module
 from kpegasos.rows.choose import choose_source
-from kpegasos.solvers.dual_ascent import WorkingSetAscent, polish, sdca
+from kpegasos.solvers.dual_ascent import sdca
+from kpegasos.solvers.polish import WorkingSetAscent, polish
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 

@@ -33,7 +33,7 @@ from kpegasos import (
     make_rows,
     sdca,
 )
-from kpegasos.solvers.dual_ascent import polish
+from kpegasos.solvers.polish import polish
 
 
 @pytest.mark.pure_python

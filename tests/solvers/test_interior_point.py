@@ -11,7 +11,7 @@ from solver_cases import finished_run
 
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
 from kpegasos.rows.factor import HeldFactor, StreamedFactor
-from kpegasos.solvers.dual_ascent import polish
+from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 

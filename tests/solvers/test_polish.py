@@ -9,7 +9,7 @@ from sklearn.datasets import make_moons
 from solver_cases import finished_run
 
 from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, UncachedRows, make_problem
-from kpegasos.solvers.dual_ascent import polish
+from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 
 ROWS = {

@@ -34,7 +34,8 @@ from kpegasos.core.state import STEPS, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.rows.base import Evaluated, RowSource, run_loop
 from kpegasos.solvers.driver import SolverRun
-from kpegasos.solvers.dual_ascent import DualAscent, polish
+from kpegasos.solvers.dual_ascent import DualAscent
+from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 
 

@@ -9,8 +9,8 @@ from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.features import linear_rows
 from kpegasos.solvers.checkpoints import growing_steps
-from kpegasos.solvers.dual_ascent import polish
 from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 
 X, Y = make_moons(120, noise=0.2, random_state=0)

@@ -1,0 +1,145 @@
+"""The finisher of a Pegasos run: dual ascent from its model to a certified gap.
+
+Where kernel rows can be held, sets of examples move together (`kpegasos.core.working_sets`). On
+features single ones do, or an interior point method (`kpegasos.solvers.interior_point`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from kpegasos.core.working_sets import (
+    ADD_MOVES,
+    DONE,
+    LEFT,
+    NEED_ROWS,
+    WANTED,
+    add_moves,
+    ascend,
+    new_working_sets,
+)
+from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
+from kpegasos.solvers.interior_point import InteriorPointAscent
+from kpegasos.solvers.pegasos import PegasosRun
+from kpegasos.solvers.result import Result
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+from kpegasos.utils.threads import parallel_for, threads_for
+
+#: Rounds in which neither bound nor objective improves, after which there is nothing left to gain
+#: but rounding errors.
+_IDLE_ROUNDS = 20
+#: Working sets of a round that hold all examples: one that is warm, and one more.
+_WHOLE_SETS = 2
+
+
+def polish(
+    run: PegasosRun, *, tol: float = 1e-2, max_epochs: int = 1000, stopper: Stopper | None = None
+) -> Result:
+    """Refine the model of a Pegasos run by dual ascent, until it is certified to be near-optimal.
+
+    The ascent begins at the returned iterate of the run, scaled to the best feasible dual point,
+    and uses the same rows; no kernel value is computed twice while they are kept. The model is no
+    longer an average of Pegasos iterates. It is never worse than the run's own: of all iterates
+    that were evaluated the best is returned.
+
+    Parameters
+    ----------
+    run : PegasosRun
+        At its end.
+    tol : float, default=1e-2
+        Certified relative gap at which to stop.
+    max_epochs : int, default=1000
+        Passes over the data at the most.
+    stopper : Stopper, default=None
+        Deadline and Ctrl-C.
+
+    Returns
+    -------
+    Result
+        Counts and state are those of the run, its history goes on; coefficients, margins and
+        certificate are the ascent's.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite.
+    """
+    stopper = stopper or Stopper()
+    if run.status in ("interrupted", "max_time") or run.reaches(tol, stopper):
+        return run.result()
+    if not run.state.certified:
+        raise ValueError(INDEFINITE)
+    # Where kernel rows are held, working sets of them are worth more than single ones.
+    kind = WorkingSetAscent if run.rows.row_capacity >= 4 else InteriorPointAscent
+    ascent = kind.after(run, max_epochs=max_epochs)
+    while not ascent.finished:
+        ascent.advance(stopper, tol)
+    return replace(
+        ascent.result(),
+        alpha=run.alpha,
+        n_steps=run.state.steps,
+        state=run.state,
+    )
+
+
+class WorkingSetAscent(DualAscent):
+    """Dual ascent over working sets, on kernel rows that are held."""
+
+    _idle_rounds = 0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        n_samples, capacity = self.rows.n_samples, self.rows.row_capacity
+        size = min(tuning.WORKING_SET, capacity, n_samples)
+        # Beside a short budget rows that are fetched ahead would push out others.
+        ahead = tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else 0
+        self._n_threads = threads_for(tuning.MEMORY_WORK * size * n_samples)
+        self._n_sets = _WHOLE_SETS if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
+        self._sets = new_working_sets(
+            size, min(capacity, size + ahead), ahead, self._n_threads == 1
+        )
+        self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
+
+    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
+        """Go on until the next evaluation: a few working sets."""
+        loop, sets = self.state.loop, self._sets
+        sets.counts[LEFT] = self._n_sets
+        while True:
+            with self.on_account():
+                status = ascend(loop, self._view, sets, self.examples, self.parameters)
+                if status == NEED_ROWS:
+                    wanted = sets.wanted[: sets.counts[WANTED]]
+                    self._view = self.rows.ensure_rows(wanted, self.state.steps)
+                elif status == ADD_MOVES:
+                    self._add_moves()
+            reason = stopper.reason() if sets.counts[LEFT] < self._n_sets else None
+            if status == DONE or reason is not None:
+                return reason
+
+    def _add_moves(self) -> None:
+        """Add the moves of a set to the margins of all examples, on several threads."""
+        # Whole tiles, so that sums do not depend on the number of threads.
+        n_samples, tile = self.rows.n_samples, tuning.MARGINS_TILE
+        n_tiles = -(-n_samples // tile)
+        ends = [
+            min(n_samples, n_tiles * part // self._n_threads * tile)
+            for part in range(self._n_threads + 1)
+        ]
+        loop, view, sets = self.state.loop, self._view, self._sets
+        parallel_for(
+            lambda first, last: add_moves(loop, view, sets, first, last),
+            [part for part in pairwise(ends) if part[0] < part[1]],
+        )
+
+    def record(self) -> None:
+        """Add a record, and note whether the round has gained anything."""
+        before = self._gap
+        super().record()
+        self._idle_rounds = 0 if self._gap < before else self._idle_rounds + 1
+
+    def at_end(self) -> bool:
+        """Whether there is an end, or nothing has been gained for some rounds."""
+        return super().at_end() or self._idle_rounds >= _IDLE_ROUNDS
