@@ -61,9 +61,11 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
-        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
-        certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
-        average of Pegasos iterates.
+        Whether the dual is ascended from the model of the Pegasos steps on, until the certified
+        relative gap is at most ``tol`` (0.01 if None): by single coordinates, or, where these
+        would take longer, by an interior point method whose steps do not depend on the scale of
+        the features. That needs no more than 1,024 features or examples. The model is then no
+        longer an average of Pegasos iterates.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
@@ -137,9 +139,15 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     its attributes, and ``KeyboardInterrupt`` is raised. With ``warm_start``, the next ``fit`` goes
     on from there. A second Ctrl-C raises at once and leaves the earlier model.
 
+    Features of the size of hundreds, or with a large mean, keep Pegasos far from its optimum. If
+    the certified relative gap is above 0.9 after an epoch or more and the entries of X that are not
+    zero are above 7 in root mean square, a `ConvergenceWarning` says so.
+
     References
     ----------
     Shalev-Shwartz, Singer, Srebro: Pegasos (ICML 2007), Fig. 1.
+    Mehrotra: On the implementation of a primal-dual interior point method (SIAM J. Optim. 1992),
+    for ``polish``.
 
     Examples
     --------
