@@ -36,7 +36,7 @@ DONE, NEED_ROWS, ADD_MOVES = 0, 1, 2
 #: have been in the set before, rows wanted, and whether the next set has been chosen already.
 LEFT, MEMBERS, KEPT, WANTED, CHOSEN = 0, 1, 2, 3, 4
 #: Share of the largest first move up to which a set is solved.
-_REDUCTION = 0.01
+_REDUCTION = 0.1
 #: Examples whose rows are held serve while they violate optimality by this share of the worst.
 _GOOD_ENOUGH = 0.6
 
@@ -145,15 +145,10 @@ def _choose(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> bool:
     """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
-    n, size, counts = state.image.size, sets.members.size, sets.counts
-    if size == n:
-        counts[KEPT] = counts[MEMBERS]
-        for i in range(n):
-            sets.members[i] = i
-        counts[MEMBERS] = n
-        return _held(view, sets, n)
-    kept = counts[KEPT] = _keep_half(sets)
-    rising, falling = np.empty(n), np.empty(n)
+    n, size, counts, slots = state.image.size, sets.members.size, sets.counts, view.slots
+    rising, falling, held_rising, held_falling = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    others = np.empty(size, dtype=np.int64)
+    kept = n if size == n else _keep_half(sets.members, counts[MEMBERS], sets.hessian)
     for i in range(n):
         label, beta = examples.label[i], state.alpha[i]
         pull = label - state.image[i] * to_margin
@@ -161,67 +156,54 @@ def _choose(
         rising[i] = pull if (can_grow if label > 0 else can_shrink) else -np.inf
         falling[i] = -pull if (can_shrink if label > 0 else can_grow) else -np.inf
     for a in range(kept):
-        rising[sets.members[a]] = falling[sets.members[a]] = -np.inf
+        others[a] = sets.members[a] = a if size == n else sets.members[a]
+        rising[others[a]] = falling[others[a]] = -np.inf
+    counts[KEPT] = min(kept, counts[MEMBERS])
     counts[MEMBERS], violation = _worst(rising, falling, sets.members, kept, size)
-    if _held(view, sets, counts[MEMBERS]):
+    missing = _missing(slots, sets.members, counts[MEMBERS])
+    if missing == 0:
         return True
-    others = sets.members.copy()
-    held_rising, held_falling = rising.copy(), falling.copy()
     for i in range(n):
-        if view.slots[i] < 0:
-            held_rising[i] = held_falling[i] = -np.inf
+        is_held = slots[i] >= 0
+        held_rising[i] = rising[i] if is_held else -np.inf
+        held_falling[i] = falling[i] if is_held else -np.inf
     n_others, held_violation = _worst(held_rising, held_falling, others, kept, size)
-    if held_violation >= _GOOD_ENOUGH * violation and _all_held(view, others, n_others):
-        sets.members[:n_others] = others[:n_others]
+    if held_violation >= _GOOD_ENOUGH * violation and _missing(slots, others, n_others) == 0:
+        for a in range(kept, n_others):
+            sets.members[a] = others[a]
         counts[MEMBERS] = n_others
         return True
-    _want(view, sets, rising, falling)
+    # What violates most will soon be a member.
+    for i in range(n):
+        if slots[i] >= 0:
+            rising[i] = falling[i] = -np.inf
+    for a in range(counts[MEMBERS]):
+        sets.wanted[a] = sets.members[a]
+        rising[sets.members[a]] = falling[sets.members[a]] = -np.inf
+    end = min(sets.wanted.size, counts[MEMBERS] + max(0, sets.rows_at_once - missing))
+    counts[WANTED], _ = _worst(rising, falling, sets.wanted, counts[MEMBERS], end)
     return False
 
 
 @compiled()
-def _keep_half(sets: WorkingSets) -> int:
-    """Put the newer half of the last set first, with its part of the Hessian."""
-    n_members = sets.counts[MEMBERS]
+def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
+    """Put the newer half of a set first, with its part of the Hessian."""
     kept = n_members // 2
     first = n_members - kept
     for a in range(kept):
-        sets.members[a] = sets.members[first + a]
+        members[a] = members[first + a]
         for b in range(kept):
-            sets.hessian[a, b] = sets.hessian[first + a, first + b]
+            hessian[a, b] = hessian[first + a, first + b]
     return kept
 
 
 @compiled()
-def _all_held(view: KernelView, members: np.ndarray, n_members: int) -> bool:
+def _missing(slots: np.ndarray, members: np.ndarray, n_members: int) -> int:
+    """How many members have no row."""
     missing = 0
     for a in range(n_members):
-        missing += view.slots[members[a]] < 0
-    return missing == 0
-
-
-@compiled()
-def _held(view: KernelView, sets: WorkingSets, n_members: int) -> bool:
-    """Whether the rows of all members are held; if not, these are wanted."""
-    sets.counts[WANTED] = n_members
-    sets.wanted[:n_members] = sets.members[:n_members]
-    return _all_held(view, sets.members, n_members)
-
-
-@compiled()
-def _want(view: KernelView, sets: WorkingSets, rising: np.ndarray, falling: np.ndarray) -> None:
-    """Ask for more rows than those of the members: what violates most will be a member soon."""
-    n_members = sets.counts[MEMBERS]
-    missing = 0
-    for a in range(n_members):
-        missing += view.slots[sets.members[a]] < 0
-    for i in range(rising.size):
-        if view.slots[i] >= 0:
-            rising[i] = falling[i] = -np.inf
-    for a in range(n_members):
-        rising[sets.members[a]] = falling[sets.members[a]] = -np.inf
-    end = min(sets.wanted.size, n_members + max(0, sets.rows_at_once - missing))
-    sets.counts[WANTED], _ = _worst(rising, falling, sets.wanted, n_members, end)
+        missing += slots[members[a]] < 0
+    return missing
 
 
 @compiled()
@@ -233,13 +215,14 @@ def _worst(
     Keys of minus infinity are no candidates. Returns where they end, and the sum of the keys that
     are positive.
     """
-    middle = begin + (end - begin) // 2
-    middle, one = _largest(rising, chosen, begin, middle)
-    # Nothing is chosen twice; what was chosen is put back, as callers go on with the keys.
-    saved = falling[chosen[begin:middle]]
-    falling[chosen[begin:middle]] = -np.inf
+    middle, one = _largest(rising, chosen, begin, begin + (end - begin) // 2)
+    saved = np.empty(middle - begin)
+    for a in range(begin, middle):  # nothing is chosen twice
+        saved[a - begin] = falling[chosen[a]]
+        falling[chosen[a]] = -np.inf
     last, other = _largest(falling, chosen, middle, end)
-    falling[chosen[begin:middle]] = saved
+    for a in range(begin, middle):
+        falling[chosen[a]] = saved[a - begin]
     return last, one + other
 
 
@@ -249,12 +232,35 @@ def _largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tupl
     number = min(end - begin, keys.size)
     if number <= 0:
         return begin, 0.0
-    threshold = np.partition(keys, keys.size - number)[keys.size - number]
+    # The key that is so many in decreasing order, by Hoare's quickselect.
+    left, right, wanted = 0, keys.size - 1, number - 1
+    order = np.empty(keys.size)
+    for i in range(keys.size):
+        order[i] = keys[i]
+    while left < right:
+        pivot = order[(left + right) // 2]
+        i, j = left, right
+        while i <= j:
+            while order[i] > pivot:
+                i += 1
+            while order[j] < pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if wanted <= j:
+            right = j
+        elif wanted >= i:
+            left = i
+        else:
+            break
+    threshold = order[wanted]
     position, total = begin, 0.0
     for above in (True, False):
         for i in range(keys.size):
-            wanted = keys[i] > threshold if above else keys[i] == threshold
-            if wanted and keys[i] > -np.inf and position < begin + number:
+            chooses = keys[i] > threshold if above else keys[i] == threshold
+            if chooses and keys[i] > -np.inf and position < begin + number:
                 chosen[position] = i
                 position += 1
                 total += max(0.0, keys[i])
