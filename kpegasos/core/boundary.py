@@ -85,13 +85,14 @@ def check_ascent(
     check_state(state, view, examples)
     size = sets.members.size
     require_range("size", 0, size, examples.label.size)
-    require_shape("counts", sets.counts, (5,))
+    require_shape("counts", sets.counts, (6,))
     require_shape("hessian", sets.hessian, (size, size))
+    require_shape("scalars", sets.scalars, (1,))
     if sets.wanted.size < size:
         raise ValueError(
             f"wanted must have room for {size} members, got {sets.wanted.size} instead"
         )
-    _check_sets(view, sets, rows_needed=bool(sets.counts[-1]))
+    _check_sets(view, sets, rows_needed=bool(sets.counts[4]))
 
 
 def check_moves(state: LoopState, view: KernelView, sets: Any, first: int, last: int) -> None:

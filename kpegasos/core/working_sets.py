@@ -8,7 +8,7 @@ and a set that may only push one way overshoots.
 Rows cost more than sets. So a set is taken from the examples whose rows are held as long as these
 violate optimality about as much as the worst of all, and rows are asked for many at a time:
 
-    sets.counts[LEFT] = 8
+    sets.counts[LEFT], sets.counts[SETS_DONE] = 8, 0
     while (status := ascend(state, view, sets, examples, parameters)) != DONE:
         # NEED_ROWS: have the rows of sets.wanted[: sets.counts[WANTED]] in the view
         # ADD_MOVES: add_moves(state, view, sets, 0, n_samples), or in parts
@@ -33,8 +33,11 @@ from kpegasos.utils.compiled import compiled
 #: Status codes of `ascend`.
 DONE, NEED_ROWS, ADD_MOVES = 0, 1, 2
 #: Positions in `WorkingSets.counts`: sets still to do, members of the last one, how many of them
-#: have been in the set before, rows wanted, and whether the next set has been chosen already.
-LEFT, MEMBERS, KEPT, WANTED, CHOSEN = 0, 1, 2, 3, 4
+#: have been in the set before, rows wanted, whether the next set has been chosen already, and sets
+#: that are done.
+LEFT, MEMBERS, KEPT, WANTED, CHOSEN, SETS_DONE = 0, 1, 2, 3, 4, 5
+#: Position in `WorkingSets.scalars`: the relative gap at which no set is needed any more.
+ENOUGH = 0
 #: Share of the largest first move up to which a set is solved.
 _REDUCTION = 0.1
 #: Examples whose rows are held serve while they violate optimality by this share of the worst.
@@ -54,10 +57,13 @@ class WorkingSets(NamedTuple):
         What each member adds to the margins, in units of its kernel row.
     wanted : ndarray of shape (n_wanted,), int64
         Examples whose rows are asked for: the members, and others that will soon be.
-    counts : ndarray of shape (5,), int64
-        Sets left, members, members kept, rows wanted, whether the next set has been chosen already.
+    counts : ndarray of shape (6,), int64
+        Sets left, members, members kept, rows wanted, whether the next set has been chosen already,
+        and sets that are done.
     hessian : ndarray of shape (size, size), float64
         That of the set, in its first rows and columns.
+    scalars : ndarray of shape (1,), float64
+        Relative gap at which `ascend` leaves the sets that are left.
     rows_at_once : int
         Rows that are missing are asked for this many at a time, where there is room for them.
     adds : bool
@@ -69,6 +75,7 @@ class WorkingSets(NamedTuple):
     wanted: np.ndarray
     counts: np.ndarray
     hessian: np.ndarray
+    scalars: np.ndarray
     rows_at_once: int
     adds: bool
 
@@ -90,8 +97,9 @@ def new_working_sets(size: int, n_wanted: int, rows_at_once: int, adds: bool) ->
         np.zeros(size, dtype=np.int64),
         np.zeros(size),
         np.zeros(max(size, n_wanted), dtype=np.int64),
-        np.zeros(5, dtype=np.int64),
+        np.zeros(6, dtype=np.int64),
         np.empty((size, size)),
+        np.zeros(1),
         rows_at_once,
         adds,
     )
@@ -108,7 +116,8 @@ def ascend(
 ) -> int:
     """Choose and solve ``sets.counts[LEFT]`` working sets, one after the other.
 
-    ``state.alpha`` holds the dual variables β in [0, 1], and ``w = q / (lam · n_samples)``.
+    ``state.alpha`` holds the dual variables β in [0, 1], and ``w = q / (lam · n_samples)``. After
+    the first set fewer do, where the relative gap is as small as ``sets.scalars[ENOUGH]``.
 
     Parameters
     ----------
@@ -127,6 +136,8 @@ def ascend(
     counts = sets.counts
     while counts[LEFT] > 0:
         if counts[CHOSEN] == 0:
+            if counts[SETS_DONE] > 0 and _gap(state, examples, parameters) <= sets.scalars[ENOUGH]:
+                break
             held = _choose(state, view, sets, examples, to_margin)
             counts[CHOSEN] = 1
             if not held:
@@ -134,10 +145,25 @@ def ascend(
         _solve(state, view, sets, examples, to_margin)
         counts[CHOSEN] = 0
         counts[LEFT] -= 1
+        counts[SETS_DONE] += 1
         if not sets.adds:
             return ADD_MOVES
         _add(state.image, view, sets, 0, state.image.size)
     return DONE
+
+
+@compiled()
+def _gap(state: LoopState, examples: Examples, parameters: LoopParameters) -> float:
+    """Relative duality gap of the iterate, as its margins say."""
+    to_margin = 1.0 / (parameters.lam * parameters.n_samples)
+    loss = gain = squared_norm = 0.0
+    for i in range(state.image.size):
+        weight, margin = abs(examples.signed[i]), state.image[i] * to_margin
+        loss += weight * max(0.0, 1.0 - examples.label[i] * margin)
+        gain += weight * state.alpha[i]
+        squared_norm += state.alpha[i] * examples.signed[i] * margin
+    # All times the number of examples.
+    return (loss + squared_norm - gain) / (loss + 0.5 * squared_norm)
 
 
 @compiled()

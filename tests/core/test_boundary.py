@@ -169,14 +169,14 @@ def test_rows_are_not_added_unless_they_are_held():
         ({"moved": np.zeros(3)}, "moved must have shape"),
         ({"wanted": np.zeros(3, dtype=np.int64)}, "wanted must have room for 4"),
         ({"counts": np.zeros(4, dtype=np.int64)}, "counts must have shape"),
-        ({"counts": np.array([1, 5, 0, 0, 0])}, "n_members must be"),
+        ({"counts": np.array([1, 5, 0, 0, 0, 0])}, "n_members must be"),
         ({"hessian": np.zeros((4, 3))}, "hessian must have shape"),
     ],
 )
 def test_ascent_refuses_working_sets_that_do_not_fit(changes, match):
     view = kernel_view()
     sets = new_working_sets(4, 4, 0, True)
-    sets.counts[:] = [1, 4, 0, 0, 0]
+    sets.counts[:] = [1, 4, 0, 0, 0, 0]
     sets = sets._replace(**changes)
     assert_refused(ascend, state_for(view), view, sets, EXAMPLES, PARAMETERS, match=match)
 
@@ -187,7 +187,7 @@ def test_ascent_refuses_members_without_a_row():
     sets = new_working_sets(4, 4, 0, True)
     sets.members[:] = np.arange(4)
     match = "members must have rows that are held"
-    sets.counts[:] = [1, 4, 0, 0, 1]
+    sets.counts[:] = [1, 4, 0, 0, 1, 0]
     assert_refused(ascend, state_for(view), view, sets, EXAMPLES, PARAMETERS, match=match)
     assert_refused(add_moves, state_for(view), view, sets, 0, N, match=match)
 

@@ -45,7 +45,7 @@ def test_polish_ends_below_rounding(C, tol, dtype, source):
     """A tolerance that rounding does not allow used to be asked for forever."""
     run = moons(80, C, noise=0.3, seed=1, source=source, dtype=dtype, epochs=20)
     result = polish(run, tol=tol)
-    assert len(result.history) < 300
+    assert len(result.history) < 1000
     assert result.status in ("completed", "tolerance")
     assert result.relative_gap < (1e-10 if dtype == np.float64 else 1e-5)
     if C == 0.01 and dtype == np.float64:
