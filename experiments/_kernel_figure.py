@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from experiments._tables import select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLORS = {"polished": VERMILION, "plain": PURPLE, "intelex": GREEN, "SVC": BLUE}
@@ -37,6 +39,16 @@ Panel = Callable[["Axes"], None]
 def _style(series: str, dtype: str = "float32") -> dict[str, Any]:
     hollow = {"markerfacecolor": "white", "linestyle": "--"} if dtype == "float64" else {}
     return {"color": COLORS[series], "marker": MARKERS[series], "markersize": 5, **hollow}
+
+
+def _ticks(axis: Axis) -> None:
+    """Label 1, 2 and 5 of each decade, as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_locator(NullLocator())
+    axis.set_tick_params(labelsize=8)
 
 
 def _title(ax: Axes, subject: str, finding: str) -> None:
@@ -55,9 +67,9 @@ def _finding(levels: list[Row]) -> str:
         for row in select([row for row in at if "ours_times_faster" in row], series=peer)[:1]:
             words.append(f"{_ratio(row['ours_times_faster'])} as fast as {peer}")
     if words:
-        return ", ".join(words) + f" at {_LEVEL:g}"
-    reached = {row["series"] for row in at}
-    return f"{_LEVEL:g} is reached by {', '.join(sorted(reached))}" if reached else "no comparison"
+        return ", ".join(words) + f" at {_LEVEL:.1%}"
+    reached = ", ".join(sorted({row["series"] for row in at}))
+    return f"{_LEVEL:.1%} reached by {reached or 'none'}"
 
 
 def _curve(levels: list[Row], problem: str, of_problem: dict[str, dict[str, list[Row]]]) -> Panel:
@@ -74,7 +86,8 @@ def _curve(levels: list[Row], problem: str, of_problem: dict[str, dict[str, list
         for level in LEVELS:
             ax.axhline(level, color=GREY, linewidth=0.8, linestyle=":")
         log_log(ax, xlabel="seconds to fit", ylabel="relative suboptimality")
-        ax.set_ylim(bottom=_SMALLEST / 2)
+        ax.set_ylim(bottom=min(LEVELS) / 3 if ax.get_ylim()[0] > min(LEVELS) / 3 else None)
+        _ticks(ax.xaxis)
         _title(ax, problem, _finding(select(levels, problem=problem, dtype="float32")))
 
     return draw
@@ -82,16 +95,16 @@ def _curve(levels: list[Row], problem: str, of_problem: dict[str, dict[str, list
 
 def _dots(ax: Axes, values: dict[str, dict[str, float]], dtype: str) -> None:
     """A line for each problem, a dot on it for each series."""
-    for number, (problem, of_series) in enumerate(values.items()):
+    for number, of_series in enumerate(values.values()):
         if len(of_series) > 1:
             ends = (min(of_series.values()), max(of_series.values()))
             ax.plot(ends, [number] * 2, color=GREY, linewidth=0.8)
         for series, value in of_series.items():
             ax.plot([value], [number], **{**_style(series, dtype), "linestyle": "none"})
-        del problem
     ax.set_yticks(range(len(values)), list(values), fontsize=9)
     ax.invert_yaxis()
     ax.set_xscale("log")
+    _ticks(ax.xaxis)
     ax.grid(alpha=0.25, axis="x")
 
 
@@ -103,7 +116,7 @@ def _small(levels: list[Row], ax: Axes) -> None:
     _dots(ax, values, "float64")
     compared = [of for of in values.values() if {"polished", "SVC"} <= set(of)]
     ahead = sum(of["polished"] <= of["SVC"] for of in compared)
-    ax.set_xlabel(f"ms to {_LEVEL:g}")
+    ax.set_xlabel(f"milliseconds to a suboptimality of {_LEVEL:.1%}")
     _title(ax, "Small problems, float64", f"ahead of SVC on {ahead} of {len(compared)}")
 
 
@@ -138,19 +151,22 @@ def _memory(rows: list[Row], ax: Axes) -> None:
 
 
 def _cache(rows: list[Row], ax: Axes) -> None:
+    from matplotlib.ticker import NullLocator
+
     words = []
     for series in ("polished", "plain"):
         runs = sorted(select(rows, series=series), key=lambda row: float(row["cache_mb"]))
         seconds = [row["fit_seconds"] for row in runs]
         ax.plot([row["cache_mb"] for row in runs], seconds, **_style(series))
         if len(seconds) > 1:
-            steps = [a / b for a, b in zip(seconds, seconds[1:], strict=False)]
+            steps = [a / b for a, b in pairwise(seconds)]
             words.append(f"{_ratio(max(steps))} ({series})")
     log_log(ax, xlabel="budget for kernel rows, MiB", ylabel="seconds to fit")
+    _ticks(ax.yaxis)
     ax.set_xticks([row["cache_mb"] for row in runs], [f"{row['cache_mb']}" for row in runs])
     ax.tick_params(axis="x", labelsize=8)
-    ax.minorticks_off()
-    _title(ax, rows[0]["problem"], "most for half the budget: " + ", ".join(words))
+    ax.xaxis.set_minor_locator(NullLocator())
+    _title(ax, rows[0]["problem"], "half the budget: at most " + ", ".join(words))
 
 
 def _start(rows: list[Row], ax: Axes) -> None:
@@ -162,7 +178,7 @@ def _start(rows: list[Row], ax: Axes) -> None:
     ax.set_yticks(range(len(rows)), [row["setting"] for row in rows], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1.3 * max(times))
-    ax.set_xlabel("kernel values / those that the support needs")
+    ax.set_xlabel("kernel values / those that are needed")
     best = min(rows, key=lambda row: float(row["fit_seconds"]))
     _title(ax, f"Start of a polished run, {rows[0]['problem']}", f"{best['setting']} is fastest")
 
@@ -191,9 +207,7 @@ def draw(results: dict[str, Any]) -> Figure:
     results = modern(results)
     panels = _panels(results)
     n_rows = -(-len(panels) // _COLUMNS)
-    figure, grid = plt.subplots(
-        n_rows, _COLUMNS, figsize=(12, 3.2 * n_rows + 0.5), squeeze=False
-    )
+    figure, grid = plt.subplots(n_rows, _COLUMNS, figsize=(12, 3.2 * n_rows + 0.5), squeeze=False)
     for ax, panel in zip(grid.flat, panels, strict=False):
         panel(ax)
     for ax in grid.flat[len(panels) :]:

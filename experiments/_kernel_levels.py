@@ -17,8 +17,8 @@ LEVELS = (1e-2, 1e-3, 1e-4)
 SERIES = {
     "polished": "PegasosSVC(polish=True)",
     "plain": "PegasosSVC()",
-    "intelex": "scikit-learn-intelex",
-    "SVC": "scikit-learn",
+    "intelex": "intelex SVC",
+    "SVC": "scikit-learn SVC",
 }
 PEERS = ("intelex", "SVC")
 #: Below this, rounding decides.

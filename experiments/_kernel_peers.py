@@ -44,7 +44,7 @@ AVX2: dict[str, str] = {
 #: Repetitions end after as many, or after these seconds.
 _FITS, _FIT_SECONDS = 3, 8.0
 _PREDICTIONS, _PREDICT_SECONDS = 5, 2.0
-_TURNS, _TURN_SECONDS = 25, 2.5
+_TURNS, _TURN_SECONDS = 25, 0.8
 
 
 def installed() -> list[str]:
@@ -104,7 +104,7 @@ def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def _repeated(work: Callable[[], Any], times: int, budget: float) -> tuple[list[float], Any]:
-    """Seconds of up to ``times`` calls, no new one after ``budget`` seconds, and the last result."""
+    """Seconds of some calls, no new one after ``budget`` seconds, and the last result."""
     spent: list[float] = []
     result = None
     while len(spent) < times and sum(spent) < budget:

@@ -131,7 +131,8 @@ def vectors() -> list[str]:
     from llvmlite import binding
 
     with suppress(RuntimeError):  # LLVM does not know the features of every processor
-        name, features = numba.config.CPU_NAME, numba.config.CPU_FEATURES
+        config: Any = numba.config
+        name, features = config.CPU_NAME, config.CPU_FEATURES
         machine = binding.Target.from_default_triple().create_target_machine(
             cpu=binding.get_host_cpu_name() if name is None else name,
             features=binding.get_host_cpu_features().flatten() if features is None else features,

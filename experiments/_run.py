@@ -151,6 +151,8 @@ def run(
     meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
     if "seeds" in results:
         meta["seeds"] = results["seeds"]
+    if results.get("vectors"):  # of the processes that measured, which may be told to use fewer
+        origin["machine"]["vectors"] = results["vectors"]
     write(document, to_json({"experiment": name, "results": results, "meta": meta | origin}))
     if "table" in results:
         write_table(output.results / f"{name}.csv", results["table"])
