@@ -65,9 +65,9 @@ def _finding(levels: list[Row]) -> str:
     words = []
     for peer in PEERS:
         for row in select([row for row in at if "ours_times_faster" in row], series=peer)[:1]:
-            words.append(f"{_ratio(row['ours_times_faster'])} as fast as {peer}")
+            words.append(f"{_ratio(row['ours_times_faster'])} {peer}'s")
     if words:
-        return ", ".join(words) + f" at {_LEVEL:.1%}"
+        return f"speed at {_LEVEL:.1%}: " + ", ".join(words)
     reached = ", ".join(sorted({row["series"] for row in at}))
     return f"{_LEVEL:.1%} reached by {reached or 'none'}"
 
@@ -178,9 +178,9 @@ def _start(rows: list[Row], ax: Axes) -> None:
     ax.set_yticks(range(len(rows)), [row["setting"] for row in rows], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1.3 * max(times))
-    ax.set_xlabel("kernel values / those that are needed")
+    ax.set_xlabel("kernel values / those needed")
     best = min(rows, key=lambda row: float(row["fit_seconds"]))
-    _title(ax, f"Start of a polished run, {rows[0]['problem']}", f"{best['setting']} is fastest")
+    _title(ax, f"Start of polishing, {rows[0]['problem']}", f"{best['setting']} is fastest")
 
 
 def _panels(results: dict[str, Any]) -> list[Panel]:

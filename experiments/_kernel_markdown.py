@@ -26,6 +26,12 @@ def duration(seconds: float | None) -> str:
     return f"{value:.{digits}f} {unit}"
 
 
+def _ratio(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
 def _bold(text: str, *, when: bool) -> str:
     return f"**{text}**" if when else text
 
@@ -59,21 +65,33 @@ def fit_table(results: dict[str, Any], levels: Sequence[float] = LEVELS) -> str:
         for level in levels:
             at = select(results["levels"], problem=problem, dtype=dtype, level=level)
             seconds = {row["series"]: row["seconds"] for row in at}
-            ratios = (
-                {p: seconds[p] / seconds["polished"] for p in PEERS if p in seconds}
-                if ("polished" in seconds)
-                else {}
-            )
+            ours = seconds.get("polished")
+            ratios = {peer: seconds[peer] / ours for peer in PEERS if ours and peer in seconds}
             ahead = bool(ratios) and min(ratios.values()) > 1
             cells = [duration(seconds.get(name)) for name in SERIES]
             cells[0] = _bold(cells[0], when=ahead)
             for peer in PEERS:
                 ratio = ratios.get(peer)
-                text = "–" if ratio is None else f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}"
-                cells.append(_bold(text, when=ratio is not None and ratio > 1))
+                cells.append(_bold(_ratio(ratio), when=ratio is not None and ratio > 1))
             rows.append([problem, dtype, f"{level:g}", *cells])
     faster = [f"times faster than {SERIES[peer]}" for peer in PEERS]
     return _table(["problem", "dtype", "suboptimality", *SERIES.values(), *faster], rows)
+
+
+def dtype_table(results: dict[str, Any], level: float = 1e-3) -> str:
+    """Return the time that float64 takes at a level, in that of float32, for each series."""
+    at = {
+        (row["problem"], row["dtype"], row["series"]): row["seconds"]
+        for row in results["levels"]
+        if row["level"] == level
+    }
+    rows = []
+    for problem in dict.fromkeys(problem for problem, _, _ in at):
+        pairs = [[at.get((problem, f"float{bits}", name)) for bits in (64, 32)] for name in SERIES]
+        ratios = [a / b if a and b else None for a, b in pairs]
+        if any(ratios):
+            rows.append([problem, *map(_ratio, ratios)])
+    return _table(["problem: time in float64 / float32", *SERIES.values()], rows)
 
 
 def run_table(results: dict[str, Any], level: float = 1e-3) -> str:
@@ -94,7 +112,7 @@ def run_table(results: dict[str, Any], level: float = 1e-3) -> str:
                     duration(row["fit_seconds"]),
                     _suboptimality(row),
                     _bold(duration(row["predict_seconds"]), when=ahead),
-                    f"{row['test_accuracy']:.4f}",
+                    "–" if row.get("test_accuracy") is None else f"{row['test_accuracy']:.4f}",
                     f"{row['support_vectors']:,}",
                     "–" if row.get("extra_mb") is None else f"{row['extra_mb']:,.0f}",
                 ]
@@ -130,7 +148,8 @@ def document(results: dict[str, Any], level: float | None = None) -> str:
     """Return all tables, the first at one level or at all."""
     results = modern(results)
     levels = LEVELS if level is None else (level,)
-    parts = [fit_table(results, levels), run_table(results, level or 1e-3)]
+    common = (results, level or 1e-3)
+    parts = [fit_table(results, levels), dtype_table(*common), run_table(*common)]
     present = {row.get("ablation") for row in results["table"]}
     parts += [ablation_table(results, name) for name in ("start", "cache") if name in present]
     return "\n\n".join(parts)

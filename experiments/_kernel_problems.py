@@ -22,7 +22,7 @@ from kpegasos.datasets import (
     load_usps,
 )
 
-#: Examples, labels, test examples, test labels.
+#: Examples, labels, test examples, test labels (None if there are none).
 Split = tuple[Any, Any, Any, Any]
 
 
@@ -32,7 +32,7 @@ class Task(NamedTuple):
     X: np.ndarray
     y: np.ndarray
     X_test: np.ndarray
-    y_test: np.ndarray
+    y_test: np.ndarray | None
     gamma: float
     C: float
 
@@ -83,9 +83,9 @@ def _four_classes(n_samples: int) -> Split:
 
 
 def _digits() -> Split:
-    """Take all digits for both, as there are few: its test accuracy is one of training."""
+    """Fit and predict all digits, as there are few; so there is no test accuracy."""
     X, y = load_digits(return_X_y=True)
-    return X, y, X, y
+    return X, y, X, None
 
 
 SMALL: dict[str, Problem] = {
@@ -142,4 +142,5 @@ def load(name: str, n_samples: int | None = None, dtype: str = "float32") -> Tas
     X, y = _dense(X[:n_samples], dtype), np.asarray(y[:n_samples])
     if isinstance(gamma, str):
         gamma = 1.0 / (X.shape[1] * X.var(dtype=np.float64))
-    return Task(X, y, _dense(X_test, dtype), np.asarray(y_test), float(gamma), C)
+    labels = None if y_test is None else np.asarray(y_test)
+    return Task(X, y, _dense(X_test, dtype), labels, float(gamma), C)

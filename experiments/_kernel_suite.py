@@ -27,15 +27,16 @@ _PEERS = {"cache_size": CACHE_MB}
 _MAX_TIME, _TIMEOUT = 30.0, 150.0
 _SHORT = (1e-1, 1e-2, 1e-3)
 _LADDER = (*_SHORT, 1e-4)
-#: Problem: dtype: tolerances of intelex and of SVC; ours are those of `_LADDER`.
+#: Problem: dtype: tolerances of intelex and of SVC; ours are those of `_LADDER`. Theirs bound the
+#: violation at each example, ours the relative gap, so that large C needs smaller ones of theirs.
 _PEER_LADDERS: dict[str, dict[str, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "Fashion-MNIST": {"float32": ((1e-1, 1e-3, 1e-4), ())},
     "T-shirt or shirt": {"float32": (_LADDER, (1e-2,)), "float64": (_SHORT, ())},
     "MNIST 8": {"float32": (_LADDER, ())},
     "Adult": {"float32": (_LADDER, (1e-3,)), "float64": (_SHORT, ())},
     "Covertype 20,000": {"float32": (_LADDER, (1e-1, 1e-3)), "float64": (_SHORT, ())},
-    "Covertype, C = 10": {"float32": (_SHORT, (1e-1, 1e-3))},
-    "Covertype, C = 100": {"float32": (_SHORT, (1e-1, 1e-3))},
+    "Covertype, C = 10": {"float32": (_LADDER[1:], (1e-2, 1e-4))},
+    "Covertype, C = 100": {"float32": ((*_LADDER[1:], 1e-5), (1e-3, 1e-5))},
 }
 _BUDGETS = (64, 128, 256, 512, 1024, 2048, 4096)
 #: Starts of a polished run.

@@ -201,14 +201,14 @@ def test_figure_has_a_panel_for_each_finding():
     results = json.loads(json.dumps({"table": table, "levels": seconds_at_levels(table)}))
     titles = [ax.get_title() for ax in draw(results).axes]
     assert titles == [
-        "Adult\n3.0 × as fast as intelex at 0.1%",
+        "Adult\nspeed at 0.1%: 3.0 × intelex's",
         "Small problems, float64\nahead of SVC on 1 of 1",
         "Predict\nahead of intelex on 0 of 1",
         "Memory\npolished takes 1 MiB at most",
         "Adult\nhalf the budget: at most 2.0 × (polished), 2.0 × (plain)",
-        "Start of a polished run, Adult\na is fastest",
+        "Start of polishing, Adult\na is fastest",
     ]
-    assert document(results).count("\n| --- |") == 4
+    assert document(results).count("\n| --- |") == 5
 
 
 def test_committed_results_can_be_drawn_and_tabled():
