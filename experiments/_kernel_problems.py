@@ -32,7 +32,7 @@ class Task(NamedTuple):
     X: np.ndarray
     y: np.ndarray
     X_test: np.ndarray
-    y_test: np.ndarray | None
+    y_test: Any  # None without labels
     gamma: float
     C: float
 
