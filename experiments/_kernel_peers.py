@@ -44,7 +44,7 @@ AVX2: dict[str, str] = {
 #: Repetitions end after as many, or after these seconds.
 _FITS, _FIT_SECONDS = 3, 8.0
 _PREDICTIONS, _PREDICT_SECONDS = 5, 2.0
-_TURNS, _TURN_SECONDS = 25, 0.5
+_TURNS, _TURN_SECONDS = 25, 0.4
 
 
 def installed() -> list[str]:
@@ -156,7 +156,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     task = _prepare(job)
     solver, parameters = job["solver"], job["parameters"]
     warnings.simplefilter("ignore")
-    few = np.arange(min(1000, len(task.y)))
+    few = np.arange(min(500, len(task.y)))
     make_model(solver, task, parameters).fit(task.X[few], task.y[few]).predict(task.X[:100])
 
     def fit() -> Any:

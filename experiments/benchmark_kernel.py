@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "25 min"
+FULL_TIME = "28 min"
 QUICK_TIME = "30 s"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "30 min"
+FULL_TIME = "35 min"
 QUICK_TIME = "30 s"
 
 
