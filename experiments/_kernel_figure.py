@@ -192,7 +192,8 @@ def _panels(results: dict[str, Any]) -> list[Panel]:
     panels: list[Panel] = [_curve(levels, *item) for item in problems.items()]
     if any(row["problem"] in SMALL for row in levels):
         panels.append(partial(_small, levels))
-    panels += [partial(_predict, rows), partial(_memory, rows)]
+    if problems:
+        panels += [partial(_predict, rows), partial(_memory, rows)]
     for name, draw_ablation in (("cache", _cache), ("start", _start)):
         if of_ablation := [row for row in rows if row.get("ablation") == name]:
             panels.append(partial(draw_ablation, of_ablation))

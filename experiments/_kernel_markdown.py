@@ -38,6 +38,8 @@ def _bold(text: str, *, when: bool) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
+    if len(lines) == 2:
+        return ""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
@@ -152,7 +154,7 @@ def document(results: dict[str, Any], level: float | None = None) -> str:
     parts = [fit_table(results, levels), dtype_table(*common), run_table(*common)]
     present = {row.get("ablation") for row in results["table"]}
     parts += [ablation_table(results, name) for name in ("start", "cache") if name in present]
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
