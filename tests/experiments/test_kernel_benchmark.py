@@ -208,7 +208,7 @@ def test_figure_has_a_panel_for_each_finding():
         "Adult\nhalf the budget: at most 2.0 × (polished), 2.0 × (plain)",
         "Start of polishing, Adult\na is fastest",
     ]
-    assert document(results).count("\n| --- |") == 5
+    assert document(results).count("\n| --- |") == 4
 
 
 def test_committed_results_can_be_drawn_and_tabled():
