@@ -59,10 +59,10 @@ def test_polish_cut_short_returns_its_best_iterate(questions):
     before = run.result().objective
     result = polish(run, tol=1e-9, stopper=Countdown(questions))
     assert result.status == "max_time"
-    best = min(before, *result.history["objective_last"][1:])
-    assert result.objective == pytest.approx(best, rel=1e-11)
-    if questions >= 20:
-        assert result.history["objective_last"][-1] > 1.2 * result.objective
+    objectives = np.array([before, *result.history["objective_last"][1:]])
+    assert result.objective == pytest.approx(objectives.min(), rel=1e-11)
+    if questions >= 20:  # so that the last is not the best by itself
+        assert (objectives > 1.2 * np.minimum.accumulate(objectives)).any()
 
 
 @pytest.mark.parametrize("max_time", [1e-9, 0.05, 0.2])
