@@ -115,6 +115,42 @@ def check_margins(
     require_shape("out", out, (view.members.size, vectors.shape[1]))
 
 
+def check_evaluation(
+    combinations: np.ndarray,
+    alpha: np.ndarray,
+    stamps: np.ndarray,
+    image: np.ndarray,
+    stamped_image: np.ndarray,
+    label: np.ndarray,
+    signed: np.ndarray,
+    rounding: np.ndarray,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    """Check the arguments of `kpegasos.core.evaluation.combine_into`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    number, shape = combinations.shape[0], label.shape
+    require_shape("combinations", combinations, (number, 2))
+    require_shape("alpha", alpha, shape)
+    require_shape("stamps", stamps, shape)
+    require_shape("image", image, shape)
+    if combinations[:, 1].any():
+        require_shape("stamped_image", stamped_image, shape)
+    require_shape("signed", signed, shape)
+    require_shape("rounding", rounding, shape)
+    require_shape("coefs", coefs, (number, *shape))
+    require_shape("margins", margins, (number, *shape))
+    require_shape("sums", sums, (number, 7))
+    if label.size == 0:
+        raise ValueError("label must not be empty")
+
+
 def check_state(state: LoopState, view: Any, examples: Examples) -> None:
     """Check that state, view and examples belong to each other.
 

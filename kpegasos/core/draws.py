@@ -66,7 +66,8 @@ class IndexStream:
     sampling : {"permutation", "uniform", "contiguous"} or callable
         A fresh permutation for each epoch, independent uniform draws (MPB 2011, §7.5), or runs of
         `RUN_LENGTH` consecutive examples in the order of a fresh permutation of the runs. A
-        callable ``f(rng, n_samples)`` returns the ``n_samples`` draws of one epoch.
+        callable ``f(rng, n_samples)`` returns the ``n_samples`` draws of one epoch; the generator
+        goes on from short epoch to short epoch.
     seed : int
         Non-negative.
     spawn_key : sequence of int, default=()
@@ -80,8 +81,7 @@ class IndexStream:
         self.sampling = check_sampling(sampling)
         self.seed = seed
         self.spawn_key = tuple(spawn_key)
-        together = 1 if callable(self.sampling) else DRAWS_OF_A_GENERATOR // max(1, n_samples)
-        self._epochs_together = max(1, together)
+        self._epochs_together = max(1, DRAWS_OF_A_GENERATOR // max(1, n_samples))
         self._parts: OrderedDict[int, _Part] = OrderedDict()
 
     def epoch(self, number: int) -> np.ndarray:
@@ -111,11 +111,12 @@ class IndexStream:
                 self._parts.popitem(last=False)
         missing = -(-(n_draws - part.draws.size) // self.n_samples)
         if missing > 0:
-            # At least as many again, or a run that asks epoch by epoch copies all before each time.
             made = part.draws.size // self.n_samples
-            missing = min(max(missing, made), self._epochs_together - made)
+            if not callable(self.sampling):
+                # At least as many again, or asking epoch by epoch would copy all before each time.
+                missing = min(max(missing, made), self._epochs_together - made)
             drawn = self._draw(part.rng, missing)
-            part.draws = drawn if part.draws.size == 0 else np.concatenate((part.draws, drawn))
+            part.draws = np.concatenate((part.draws, drawn)) if made else drawn
         return part.draws
 
     def _draw(self, rng: np.random.Generator, n_epochs: int) -> np.ndarray:
@@ -126,18 +127,14 @@ class IndexStream:
             return np.concatenate(epochs).astype(np.int64)
         if sampling == "uniform":
             return rng.integers(n_samples, size=n_epochs * n_samples)
-        if sampling == "permutation":
-            return self._permutations(rng, n_samples, n_epochs)
-        runs = self._permutations(rng, -(-n_samples // RUN_LENGTH), n_epochs)
-        draws = (runs[:, None] * RUN_LENGTH + np.arange(RUN_LENGTH)).ravel()
-        return np.asarray(draws[draws < n_samples])
-
-    def _permutations(self, rng: np.random.Generator, size: int, number: int) -> np.ndarray:
-        """So many permutations, one behind the other."""
-        if self._epochs_together == 1:
-            return rng.permutation(size)
-        numbers = np.broadcast_to(np.arange(size, dtype=np.int64), (number, size))
-        return rng.permuted(numbers, axis=1).ravel()
+        size = n_samples if sampling == "permutation" else -(-n_samples // RUN_LENGTH)
+        numbers = [rng.permutation(size) for _ in range(n_epochs)]
+        drawn = numbers[0] if n_epochs == 1 else np.concatenate(numbers)
+        drawn = drawn.astype(np.int64, copy=False)
+        if sampling == "contiguous":
+            drawn = (drawn[:, None] * RUN_LENGTH + np.arange(RUN_LENGTH)).ravel()
+            drawn = drawn[drawn < n_samples]
+        return drawn
 
 
 @dataclass

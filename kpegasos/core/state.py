@@ -238,16 +238,21 @@ class Iterate(NamedTuple):
         prefix = self.prefix and self.prefix[0]
         return self.combination.apply(state.alpha, state.stamps, prefix)
 
-    def additions(self, state: LoopState, weight: np.ndarray) -> float:
+    def additions(
+        self, state: LoopState, weight: np.ndarray, counts: float | None = None
+    ) -> float:
         """How much its image may be off by, in units of a kernel value's spacing.
 
         That is the number of additions times the most that sums have come to: in units of the scale
         no count has been larger than it is now, and no dual variable larger than one. An addition
-        is rounded by half a spacing, folding may double that.
+        is rounded by half a spacing, folding may double that. ``counts`` is ``alpha @ weight`` for
+        those that have it.
         """
+        if counts is None:
+            counts = float(state.alpha @ weight)
         number = (state.counters[STEPS] + 4.0) * state.violating.size + state.counters[INHERITED]
         unit = abs(self.combination.plain) + 2.0 * self.combination.stamped * self.largest_clock
-        return float(number * unit * (state.alpha @ weight + weight.size))
+        return float(number * unit * (counts + weight.size))
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""

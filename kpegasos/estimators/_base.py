@@ -73,7 +73,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         "lam": [MODERATE, None],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, LARGEST_SCALING, closed="right")],
-        "epochs": [Interval(Real, 0, MOST_DRAWS, closed="right")],
+        "epochs": [StrOptions({"auto"}), Interval(Real, 0, MOST_DRAWS, closed="right")],
         "n_steps": [Interval(Integral, 1, MOST_DRAWS, closed="both"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "sampling": [StrOptions({"permutation", "uniform"})],
@@ -82,7 +82,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         "polish": ["boolean"],
         "tol": [POSITIVE, None],
         "max_time": [POSITIVE, None],
-        "checkpoints": [StrOptions({"epoch", "log"}), "array-like", None],
+        "checkpoints": [StrOptions({"auto", "epoch", "log"}), "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
@@ -211,7 +211,16 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             known["_states_digest"] = digest
         seed = draw_seed(self.random_state)
         return FitPlan(
-            X, pairs, make_rows, settings, seed, states, known, in_step, bool(self.warm_start)
+            X,
+            pairs,
+            make_rows,
+            settings,
+            seed,
+            states,
+            known,
+            in_step,
+            keeps_states=bool(self.warm_start),
+            verbose=bool(self.verbose),
         )
 
     def _train(

@@ -24,6 +24,13 @@ from kpegasos.utils.validation import (
 )
 
 
+#: Epochs of a plain fit with ``epochs="auto"``.
+AUTO_EPOCHS = 20.0
+#: Epochs, and the most draws, that make the model from which ``polish`` goes on: it mends all that a
+#: longer run would have found, and sooner.
+POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
+
+
 @dataclass(frozen=True)
 class Settings:
     """Parameters that the kernel and the linear estimator share.
@@ -37,6 +44,8 @@ class Settings:
         ``tol`` is the certified relative gap at which to stop.
     n_steps : int or None
     epochs : float
+        Of a fit without ``polish``, if they are left to us; see `epochs_of`.
+    auto_epochs : bool
     checkpoints : str, sequence of int or None
     polish : bool
     n_jobs : int or None
@@ -48,11 +57,18 @@ class Settings:
     intercept_scaling: float
     n_steps: int | None
     epochs: float
+    auto_epochs: bool
     checkpoints: Any
     polish: bool
     tol: float | None
     max_time: float | None
     n_jobs: int | None
+
+    def epochs_of(self, n_samples: int) -> float:
+        """Epochs of a Pegasos run over so many examples."""
+        if self.polish and self.auto_epochs:
+            return min(POLISH_EPOCHS, POLISH_DRAWS / n_samples)
+        return self.epochs
 
 
 def settings_of(estimator: Any) -> Settings:
@@ -82,6 +98,7 @@ def settings_of(estimator: Any) -> Settings:
     )
     scaling = of(as_number, "intercept_scaling", positive=True, most=LARGEST_SCALING)
     polish = of(as_flag, "polish")
+    auto_epochs = isinstance(given["epochs"], str) and given["epochs"] == "auto"
     tol = of_optional(as_number, "tol", positive=True)
     return Settings(
         options=options,
@@ -89,7 +106,10 @@ def settings_of(estimator: Any) -> Settings:
         lam=of_optional(as_number, "lam", least=SMALLEST, most=LARGEST),
         intercept_scaling=scaling if of(as_flag, "fit_intercept") else 0.0,
         n_steps=of_optional(as_integer, "n_steps", least=1, most=MOST_DRAWS),
-        epochs=of(as_number, "epochs", positive=True, most=MOST_DRAWS),
+        epochs=(
+            AUTO_EPOCHS if auto_epochs else of(as_number, "epochs", positive=True, most=MOST_DRAWS)
+        ),
+        auto_epochs=auto_epochs,
         checkpoints=given["checkpoints"],
         polish=polish,
         tol=1e-2 if polish and tol is None else tol,

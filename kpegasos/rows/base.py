@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kpegasos.core.evaluation import Sums, combine_margins
 from kpegasos.core.state import (
     RESCALE,
     Examples,
@@ -67,6 +68,8 @@ class Evaluated(NamedTuple):
         Largest error that rounding may make of the mean loss and of ``‖w‖²``.
     additions : float
         What `Iterate.additions` says of its image.
+    sums : Sums or None
+        Sums over the examples, where they were at hand.
     """
 
     coef: np.ndarray
@@ -76,6 +79,7 @@ class Evaluated(NamedTuple):
     loss_rounding: float = 0.0
     norm_rounding: float = 0.0
     additions: float = 0.0
+    sums: Sums | None = None
 
 
 class RowSource(ABC):
@@ -286,6 +290,8 @@ class KernelSource(RowSource):
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
     ) -> list[Evaluated]:
         """Coefficients, margins and norm of some iterates of a state."""
+        if self.image_size and all(iterate.prefix is None for iterate in iterates):
+            return self._evaluate_at_once(iterates, state, examples)
         coefs = [iterate.coefficients(state) for iterate in iterates]
         signed = [coef * examples.signed for coef in coefs]
         if self.image_size:
@@ -303,6 +309,37 @@ class KernelSource(RowSource):
                 iterates, coefs, signed, margins, strict=True
             )
         ]
+
+    def _evaluate_at_once(
+        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
+    ) -> list[Evaluated]:
+        """The same in one compiled pass."""
+        combinations = [iterate.combination for iterate in iterates]
+        n_samples, label = self.n_samples, examples.label
+        coefs, margins, sums = combine_margins(combinations, state, examples, self._rounding_of_each)
+        found = []
+        for number, (iterate, of) in enumerate(zip(iterates, sums, strict=True)):
+            additions = iterate.additions(state, label, of.counts)
+            of_sums = additions * _EPS * self._largest
+            of_norm = 0.5 * n_samples * _EPS * of.size * of.size * self._largest
+            found.append(
+                Evaluated(
+                    coefs[number],
+                    margins[number],
+                    of.squared_norm,
+                    None,
+                    of_sums + of.of_values + of.size * of.rounding / n_samples,
+                    of.size * (of_sums + 2.0 * of.of_values) + of_norm,
+                    additions,
+                    of,
+                )
+            )
+        return found
+
+    @cached_property
+    def _rounding_of_each(self) -> np.ndarray:
+        """`rounding` as a vector."""
+        return np.ascontiguousarray(np.broadcast_to(self.rounding, (self.n_samples,)), dtype=float)
 
     def _with_rounding(
         self, evaluated: Evaluated, weight: np.ndarray, additions: float | None
@@ -361,6 +398,7 @@ class KernelSource(RowSource):
         loses = examples.label * margins < 1.0 + rounding
         return evaluated._replace(
             margins=margins,
+            sums=None,
             squared_norm=float(signed @ margins),
             loss_rounding=float((weight * rounding)[loses].sum()) / signed.size,
             norm_rounding=float((size * rounding)[signed != 0.0].sum())

@@ -19,9 +19,11 @@ import numpy as np
 from kpegasos.core.problem import (
     Problem,
     dual_bounds,
+    dual_bounds_of,
     is_impossible,
     primal,
     primal_bound,
+    primal_of,
 )
 from kpegasos.core.state import State
 from kpegasos.kernels.exact import always
@@ -133,14 +135,21 @@ class Certifier:
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
         """Objective and dual value of an iterate; raises the dual bounds of the state."""
-        problem, state = self._problem, self._state
-        coef, squared_norm = evaluated.coef, evaluated.squared_norm
-        objective = primal(evaluated.margins, squared_norm, problem)
-        error = evaluated.norm_rounding
+        problem, state, sums = self._problem, self._state, evaluated.sums
+        squared_norm, error = evaluated.squared_norm, evaluated.norm_rounding
+        if sums is None:
+            objective = primal(evaluated.margins, squared_norm, problem)
+        else:
+            objective = primal_of(sums.loss, squared_norm, problem)
         upper_bound = primal_bound(objective, evaluated.loss_rounding, error, problem)
         dual = math.nan
         if state.certified:
-            dual, proven = dual_bounds(coef, squared_norm, error, problem)
+            if sums is None:
+                dual, proven = dual_bounds(evaluated.coef, squared_norm, error, problem)
+            else:
+                dual, proven = dual_bounds_of(
+                    sums.largest, sums.size, squared_norm, error, problem
+                )
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
         found = Evaluation(evaluated, objective, upper_bound, dual, settled)
