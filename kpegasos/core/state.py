@@ -238,9 +238,7 @@ class Iterate(NamedTuple):
         prefix = self.prefix and self.prefix[0]
         return self.combination.apply(state.alpha, state.stamps, prefix)
 
-    def additions(
-        self, state: LoopState, weight: np.ndarray, counts: float | None = None
-    ) -> float:
+    def additions(self, state: LoopState, weight: np.ndarray, counts: float | None = None) -> float:
         """How much its image may be off by, in units of a kernel value's spacing.
 
         That is the number of additions times the most that sums have come to: in units of the scale

@@ -16,6 +16,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -95,6 +96,12 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             None,
         ],
     }
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters; scikit-learn reads the constructor's signature each time."""
+        return list(super()._get_param_names())
 
     warm_start: bool
     verbose: bool

@@ -62,7 +62,7 @@ class OneVsOneMixin(ClassifierMixin):
         """Class numbers, and weights with the class weights; classes of weight zero are absent."""
         classes, labels = np.unique(y, return_inverse=True)
         kept = weight > 0
-        present = np.unique(labels[kept])
+        present = np.flatnonzero(np.bincount(labels[kept], minlength=classes.size))
         if present.size < 2:
             raise ValueError(
                 f"y must have at least two classes (with positive weight), got "

@@ -18,6 +18,7 @@ from kpegasos.kernels.functions import Kernel
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.kernels.shared import ClassSortedMatrix
 from kpegasos.rows.base import RowSource
+from kpegasos.rows.budget import gram_mb_needed
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
@@ -113,6 +114,7 @@ def rows_of_kernel(
     batch_size: int,
     intercept_scaling: float,
     n_jobs: int | None,
+    polish: bool = False,
 ) -> Callable[[Pair, int, bool], RowSource]:
     """Make the rows of any pair from a kernel.
 
@@ -128,6 +130,8 @@ def rows_of_kernel(
     intercept_scaling : float
     n_jobs : int or None
         Threads that pairs are trained on.
+    polish : bool, default=False
+        Whether dual ascent will take over soon.
 
     Returns
     -------
@@ -163,6 +167,8 @@ def rows_of_kernel(
         values = KernelMatrix(kernel, X) if shared is None else shared.pair(*pair.classes)
         # A run of a few draws asks for fewer rows than would be computed ahead for a whole one.
         wanted = "streamed" if brief and cache in ("auto", "precomputed") else cache
+        if polish and wanted == "auto" and _keeps_fewer(values, cache_mb / n_at_once):
+            wanted = "cached"
         return choose_source(
             values,
             cache=wanted,
@@ -174,6 +180,12 @@ def rows_of_kernel(
         )
 
     return make_rows
+
+
+def _keeps_fewer(values: KernelValues, share_mb: float) -> bool:
+    """Whether a matrix would be computed as a whole of which dual ascent needs some rows."""
+    few = tuning.POLISHED_GRAM_SAMPLES < values.n_samples <= tuning.GRAM_SAMPLES
+    return few and gram_mb_needed(values) <= share_mb
 
 
 def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:

@@ -23,11 +23,10 @@ from kpegasos.utils.validation import (
     optional,
 )
 
-
 #: Epochs of a plain fit with ``epochs="auto"``.
 AUTO_EPOCHS = 20.0
-#: Epochs, and the most draws, that make the model from which ``polish`` goes on: it mends all that a
-#: longer run would have found, and sooner.
+#: Epochs, and the most draws, of the run from which `polish` goes on: it mends all that a longer one
+#: would have found, and sooner.
 POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
 
 
@@ -81,13 +80,12 @@ def settings_of(estimator: Any) -> Settings:
     ValueError
         Naming the parameter, what was expected and what came.
     """
-    given = estimator.get_params(deep=False)
 
     def of(check: Any, name: str, **limits: Any) -> Any:
-        return check(name, given[name], **limits)
+        return check(name, getattr(estimator, name), **limits)
 
     def of_optional(check: Any, name: str, **limits: Any) -> Any:
-        return optional(check, name, given[name], **limits)
+        return optional(check, name, getattr(estimator, name), **limits)
 
     sampling = of(as_choice, "sampling", choices=(*SAMPLINGS, "block"))
     options = PegasosOptions(
@@ -98,7 +96,7 @@ def settings_of(estimator: Any) -> Settings:
     )
     scaling = of(as_number, "intercept_scaling", positive=True, most=LARGEST_SCALING)
     polish = of(as_flag, "polish")
-    auto_epochs = isinstance(given["epochs"], str) and given["epochs"] == "auto"
+    auto_epochs = isinstance(estimator.epochs, str) and estimator.epochs == "auto"
     tol = of_optional(as_number, "tol", positive=True)
     return Settings(
         options=options,
@@ -110,7 +108,7 @@ def settings_of(estimator: Any) -> Settings:
             AUTO_EPOCHS if auto_epochs else of(as_number, "epochs", positive=True, most=MOST_DRAWS)
         ),
         auto_epochs=auto_epochs,
-        checkpoints=given["checkpoints"],
+        checkpoints=estimator.checkpoints,
         polish=polish,
         tol=1e-2 if polish and tol is None else tol,
         max_time=of_optional(as_number, "max_time", positive=True),

@@ -93,8 +93,8 @@ object, default="rbf"
         rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
         by the evaluation of the model.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
-        Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 3, 5, 7,
-        10, 20, 30, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
+        Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
+        20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
         evaluates the end only. "auto" is all epochs where somebody waits for them: callbacks,
         ``verbose``, or ``tol`` without ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
@@ -272,6 +272,7 @@ object, default="rbf"
             batch_size=settings.options.batch_size,
             intercept_scaling=settings.intercept_scaling,
             n_jobs=settings.n_jobs,
+            polish=settings.polish,
         )
         return make_rows, {"_kernel": kernel}
 

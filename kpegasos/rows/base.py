@@ -314,22 +314,24 @@ class KernelSource(RowSource):
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
     ) -> list[Evaluated]:
         """The same in one compiled pass."""
-        combinations = [iterate.combination for iterate in iterates]
-        n_samples, label = self.n_samples, examples.label
-        coefs, margins, sums = combine_margins(combinations, state, examples, self._rounding_of_each)
+        n_samples, unit = self.n_samples, _EPS * self._largest
+        coefs, margins, sums = combine_margins(
+            [iterate.combination for iterate in iterates], state, examples, self._rounding_of_each
+        )
         found = []
-        for number, (iterate, of) in enumerate(zip(iterates, sums, strict=True)):
-            additions = iterate.additions(state, label, of.counts)
-            of_sums = additions * _EPS * self._largest
-            of_norm = 0.5 * n_samples * _EPS * of.size * of.size * self._largest
+        for iterate, coef, margin, of in zip(iterates, coefs, margins, sums, strict=True):
+            size, additions = of.size, iterate.additions(state, examples.label, of.counts)
+            of_sums, of_norm = additions * unit, 0.5 * n_samples * unit * size * size
+            loss_rounding = of_sums + of.of_values + size * of.rounding / n_samples
+            norm_rounding = size * (of_sums + 2.0 * of.of_values) + of_norm
             found.append(
                 Evaluated(
-                    coefs[number],
-                    margins[number],
+                    coef,
+                    margin,
                     of.squared_norm,
                     None,
-                    of_sums + of.of_values + of.size * of.rounding / n_samples,
-                    of.size * (of_sums + 2.0 * of.of_values) + of_norm,
+                    loss_rounding,
+                    norm_rounding,
                     additions,
                     of,
                 )

@@ -147,9 +147,7 @@ class Certifier:
             if sums is None:
                 dual, proven = dual_bounds(evaluated.coef, squared_norm, error, problem)
             else:
-                dual, proven = dual_bounds_of(
-                    sums.largest, sums.size, squared_norm, error, problem
-                )
+                dual, proven = dual_bounds_of(sums.largest, sums.size, squared_norm, error, problem)
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
         found = Evaluation(evaluated, objective, upper_bound, dual, settled)

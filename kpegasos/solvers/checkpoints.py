@@ -10,8 +10,8 @@ from kpegasos.utils.validation import as_integer, shown
 
 #: ``"auto"``, ``"epoch"``, ``"log"``, steps, or None.
 CheckpointSpec = str | Sequence[int] | None
-#: Epochs of a decade that ``"auto"`` looks at: about as far apart as an error falls by a third.
-_OF_A_DECADE = (1, 2, 3, 5, 7)
+#: Epochs of a decade that ``"auto"`` looks at: enough for a curve over a logarithmic axis.
+_OF_A_DECADE = (1, 2, 5)
 
 
 class Checkpoints:
@@ -23,7 +23,7 @@ class Checkpoints:
     Parameters
     ----------
     checkpoints : {"auto", "epoch", "log"}, sequence of int, or None
-        Ends of the epochs 1, 2, 3, 5, 7, 10, 20, 30, 50 and so on, ends of all epochs, ten steps a
+        Ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a
         decade, these steps, or the end only.
     first, last : int
         Steps at which the run begins and ends.
