@@ -25,8 +25,8 @@ from kpegasos.utils.validation import (
 
 #: Epochs of a plain fit with ``epochs="auto"``.
 AUTO_EPOCHS = 20.0
-#: Epochs, and the most draws, of the run from which `polish` goes on: it mends all that a longer one
-#: would have found, and sooner.
+#: Epochs, and the most draws, of the run that `polish` goes on from: a longer one would find what it
+#: finds sooner.
 POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
 
 
