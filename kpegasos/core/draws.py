@@ -109,9 +109,10 @@ class IndexStream:
             part = self._parts[number] = _Part(rng, np.empty(0, dtype=np.int64))
             if len(self._parts) > _KEPT:
                 self._parts.popitem(last=False)
-        missing = -(-(n_draws - part.draws.size) // self.n_samples)
+        n_samples = max(1, self.n_samples)
+        missing = -(-(n_draws - part.draws.size) // n_samples)
         if missing > 0:
-            made = part.draws.size // self.n_samples
+            made = part.draws.size // n_samples
             if not callable(self.sampling):
                 # At least as many again, or asking epoch by epoch would copy all before each time.
                 missing = min(max(missing, made), self._epochs_together - made)

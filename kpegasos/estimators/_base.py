@@ -43,16 +43,15 @@ from kpegasos.estimators.progress import progress_bar
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.labels import plain_labels, sorted_labels
 from kpegasos.utils.validation import (
     LARGEST,
     LARGEST_SCALING,
     SMALLEST,
     canonical_rows,
     draw_seed,
-    plain_labels,
     refuse_masked,
     refuse_times,
-    sorted_labels,
     told_of,
 )
 

@@ -15,7 +15,7 @@ from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import check_labels
+from kpegasos.utils.labels import check_labels
 
 #: Decisions that are voted on together: with what the vote makes of each, 64 MiB.
 _VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32

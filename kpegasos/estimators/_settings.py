@@ -25,8 +25,8 @@ from kpegasos.utils.validation import (
 
 #: Epochs of a plain fit with ``epochs="auto"``.
 AUTO_EPOCHS = 20.0
-#: Epochs, and the most draws, of the run that `polish` goes on from: a longer one would find what it
-#: finds sooner.
+#: Epochs, and the most draws, of the run that `polish` goes on from: it finds sooner what a longer
+#: run would find.
 POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
 
 

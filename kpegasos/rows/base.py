@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.evaluation import Sums, combine_margins
 from kpegasos.core.state import (
     RESCALE,
     Examples,
@@ -28,6 +27,7 @@ from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.exact import ExactValues, always
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.budget import Grant
+from kpegasos.rows.evaluated import Evaluated, evaluated_at_once
 from kpegasos.utils.validation import check_scaling
 
 
@@ -49,37 +49,6 @@ class Algorithm(NamedTuple):
     loop: Callable[..., tuple[int, int]]
     priority: Callable[[LoopState, np.ndarray, Examples, LoopParameters], np.ndarray]
     from_zero: bool
-
-
-class Evaluated(NamedTuple):
-    """An iterate as its rows see it.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_samples,)
-        ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, non-negative.
-    margins : ndarray of shape (n_samples,)
-        ``f(x_i)``.
-    squared_norm : float
-        ``‖w‖²``.
-    vector : ndarray of shape (n_features + 1,) or None
-        Primal vector, the coordinate of the constant feature last; from features only.
-    loss_rounding, norm_rounding : float
-        Largest error that rounding may make of the mean loss and of ``‖w‖²``.
-    additions : float
-        What `Iterate.additions` says of its image.
-    sums : Sums or None
-        Sums over the examples, where they were at hand.
-    """
-
-    coef: np.ndarray
-    margins: np.ndarray
-    squared_norm: float
-    vector: np.ndarray | None = None
-    loss_rounding: float = 0.0
-    norm_rounding: float = 0.0
-    additions: float = 0.0
-    sums: Sums | None = None
 
 
 class RowSource(ABC):
@@ -291,7 +260,9 @@ class KernelSource(RowSource):
     ) -> list[Evaluated]:
         """Coefficients, margins and norm of some iterates of a state."""
         if self.image_size and all(iterate.prefix is None for iterate in iterates):
-            return self._evaluate_at_once(iterates, state, examples)
+            return evaluated_at_once(
+                iterates, state, examples, self._rounding_of_each, self._largest
+            )
         coefs = [iterate.coefficients(state) for iterate in iterates]
         signed = [coef * examples.signed for coef in coefs]
         if self.image_size:
@@ -309,34 +280,6 @@ class KernelSource(RowSource):
                 iterates, coefs, signed, margins, strict=True
             )
         ]
-
-    def _evaluate_at_once(
-        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
-    ) -> list[Evaluated]:
-        """The same in one compiled pass."""
-        n_samples, unit = self.n_samples, _EPS * self._largest
-        coefs, margins, sums = combine_margins(
-            [iterate.combination for iterate in iterates], state, examples, self._rounding_of_each
-        )
-        found = []
-        for iterate, coef, margin, of in zip(iterates, coefs, margins, sums, strict=True):
-            size, additions = of.size, iterate.additions(state, examples.label, of.counts)
-            of_sums, of_norm = additions * unit, 0.5 * n_samples * unit * size * size
-            loss_rounding = of_sums + of.of_values + size * of.rounding / n_samples
-            norm_rounding = size * (of_sums + 2.0 * of.of_values) + of_norm
-            found.append(
-                Evaluated(
-                    coef,
-                    margin,
-                    of.squared_norm,
-                    None,
-                    loss_rounding,
-                    norm_rounding,
-                    additions,
-                    of,
-                )
-            )
-        return found
 
     @cached_property
     def _rounding_of_each(self) -> np.ndarray:

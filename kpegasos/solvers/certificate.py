@@ -27,7 +27,8 @@ from kpegasos.core.problem import (
 )
 from kpegasos.core.state import State
 from kpegasos.kernels.exact import always
-from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.evaluated import Evaluated
 from kpegasos.solvers.account import OnAccount
 from kpegasos.solvers.stopping import Stopper
 

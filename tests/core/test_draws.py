@@ -121,7 +121,7 @@ def test_contiguous_visits_consecutive_examples_together():
 
 @each_sampling
 def test_long_epochs_have_a_generator_each(sampling):
-    """Seed, key and number of the epoch make the draws: what is kept of old runs goes on as it did."""
+    """Seed, key and number of the epoch make the draws: old streams go on as they did."""
     n_samples = DRAWS_OF_A_GENERATOR // 2 + 1
     epoch = IndexStream(n_samples, sampling, 3, (1,)).epoch(2)
     rng = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(1, 2)))

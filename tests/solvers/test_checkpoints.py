@@ -50,7 +50,9 @@ def expected_checkpoints(checkpoints, first, last, n_samples, batch_size):
 
 
 @given(
-    st.none() | st.sampled_from(["auto", "epoch", "log"]) | st.lists(st.integers(1, 120), max_size=5),
+    st.none()
+    | st.sampled_from(["auto", "epoch", "log"])
+    | st.lists(st.integers(1, 120), max_size=5),
     st.integers(0, 80),
     st.integers(1, 80),
     st.integers(1, 12),
