@@ -6,11 +6,13 @@ by `check_feature_view` where such a view is made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.state import INHERITED, Examples, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView, KernelView
 from kpegasos.utils import tuning
@@ -116,39 +118,26 @@ def check_margins(
 
 
 def check_evaluation(
-    combinations: np.ndarray,
-    alpha: np.ndarray,
-    stamps: np.ndarray,
-    image: np.ndarray,
-    stamped_image: np.ndarray,
-    label: np.ndarray,
-    signed: np.ndarray,
+    combinations: Sequence[LinearCombination],
+    state: LoopState,
+    examples: Examples,
     rounding: np.ndarray,
-    coefs: np.ndarray,
-    margins: np.ndarray,
-    sums: np.ndarray,
 ) -> None:
-    """Check the arguments of `kpegasos.core.evaluation.combine_into`.
+    """Check the arguments of `kpegasos.core.evaluation.combine_margins`.
 
     Raises
     ------
     ValueError
-        If it would read or write beyond one of its arrays.
+        If it would read beyond one of its arrays.
     """
-    number, shape = combinations.shape[0], label.shape
-    require_shape("combinations", combinations, (number, 2))
-    require_shape("alpha", alpha, shape)
-    require_shape("stamps", stamps, shape)
-    require_shape("image", image, shape)
-    if combinations[:, 1].any():
-        require_shape("stamped_image", stamped_image, shape)
-    require_shape("signed", signed, shape)
+    shape = examples.label.shape
+    require_shape("signed", examples.signed, shape)
+    require_shape("alpha", state.alpha, shape)
+    require_shape("stamps", state.stamps, shape)
+    require_shape("image", state.image, shape)
     require_shape("rounding", rounding, shape)
-    require_shape("coefs", coefs, (number, *shape))
-    require_shape("margins", margins, (number, *shape))
-    require_shape("sums", sums, (number, 7))
-    if label.size == 0:
-        raise ValueError("label must not be empty")
+    if any(combination.stamped for combination in combinations):
+        require_shape("stamped_image", state.stamped_image, shape)
 
 
 def check_state(state: LoopState, view: Any, examples: Examples) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.boundary import check_evaluation
 from kpegasos.core.state import Examples, LoopState
-from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
 
@@ -29,7 +28,7 @@ class Sums(NamedTuple):
     size : float
         ``Σ c_i ω_i``.
     largest : float
-        The largest ``c_i``.
+        The largest ``c_i``, or 0 if none is positive.
     of_values : float
         ``Σ c_i ω_i ρ_i`` with the rounding ρ of each example's kernel values.
     rounding : float
@@ -45,6 +44,41 @@ class Sums(NamedTuple):
     of_values: float
     rounding: float
     counts: float
+
+
+# Not contracted: coefficients are those that numpy would find, to the last bit.
+@compiled(fastmath={"reassoc"})
+def _combine_into(
+    plain: float,
+    stamped: float,
+    alpha: np.ndarray,
+    stamps: np.ndarray,
+    image: np.ndarray,
+    stamped_image: np.ndarray,
+    label: np.ndarray,
+    signed: np.ndarray,
+    rounding: np.ndarray,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+) -> tuple[float, float, float, float, float, float, float]:
+    """Write coefficients and margins of an iterate; returns its `Sums`."""
+    loss = squared_norm = size = largest = of_values = all_rounding = counts = 0.0
+    for i in range(alpha.size):
+        coef, margin = plain * alpha[i], plain * image[i]
+        if stamped != 0.0:
+            coef -= stamped * stamps[i]
+            margin -= stamped * stamped_image[i]
+        coefs[i], margins[i] = coef, margin
+        weight = abs(signed[i])
+        weighted = weight * coef
+        loss += weight * max(0.0, 1.0 - label[i] * margin)
+        squared_norm += coef * signed[i] * margin
+        size += weighted
+        largest = max(largest, coef)
+        of_values += weighted * rounding[i]
+        all_rounding += weight * rounding[i]
+        counts += weight * alpha[i]
+    return loss, squared_norm, size, largest, of_values, all_rounding, counts
 
 
 def combine_margins(
@@ -68,63 +102,26 @@ def combine_margins(
     coefs, margins : ndarray of shape (n_iterates, n_samples), float64
     sums : list of Sums
     """
-    number, n_samples = len(combinations), examples.label.size
-    coefs, margins = np.empty((number, n_samples)), np.empty((number, n_samples))
-    sums = np.empty((number, len(Sums._fields)))
-    combine_into(
-        np.array(combinations),
-        state.alpha,
-        state.stamps,
-        state.image,
-        state.stamped_image,
-        examples.label,
-        examples.signed,
-        rounding,
-        coefs,
-        margins,
-        sums,
-    )
-    return coefs, margins, [Sums(*values) for values in sums.tolist()]
-
-
-# Not contracted: coefficients are those that numpy would find, to the last bit.
-@checked(check_evaluation)
-@compiled(fastmath={"reassoc"})
-def combine_into(
-    combinations: np.ndarray,
-    alpha: np.ndarray,
-    stamps: np.ndarray,
-    image: np.ndarray,
-    stamped_image: np.ndarray,
-    label: np.ndarray,
-    signed: np.ndarray,
-    rounding: np.ndarray,
-    coefs: np.ndarray,
-    margins: np.ndarray,
-    sums: np.ndarray,
-) -> None:
-    """Write iterates and their `Sums`; ``combinations`` has a row (plain, stamped) for each."""
-    for k in range(combinations.shape[0]):
-        plain, stamped = combinations[k, 0], combinations[k, 1]
-        coef, margin = coefs[k], margins[k]
-        if stamped == 0.0:
-            for i in range(alpha.size):
-                coef[i] = plain * alpha[i]
-                margin[i] = plain * image[i]
-        else:
-            for i in range(alpha.size):
-                coef[i] = plain * alpha[i] - stamped * stamps[i]
-                margin[i] = plain * image[i] - stamped * stamped_image[i]
-        loss = squared_norm = size = of_values = all_rounding = counts = 0.0
-        largest = coef[0]
-        for i in range(alpha.size):
-            weight, weighted = abs(signed[i]), coef[i] * abs(signed[i])
-            loss += weight * max(0.0, 1.0 - label[i] * margin[i])
-            squared_norm += coef[i] * signed[i] * margin[i]
-            size += weighted
-            largest = max(largest, coef[i])
-            of_values += weighted * rounding[i]
-            all_rounding += weight * rounding[i]
-            counts += weight * alpha[i]
-        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = loss, squared_norm, size, largest
-        sums[k, 4], sums[k, 5], sums[k, 6] = of_values, all_rounding, counts
+    label, signed = examples
+    n_samples = label.size
+    check_evaluation(combinations, state, examples, rounding)
+    coefs, margins = np.empty((2, len(combinations), n_samples))
+    sums = [
+        Sums(
+            *_combine_into(
+                combination.plain,
+                combination.stamped,
+                state.alpha,
+                state.stamps,
+                state.image,
+                state.stamped_image,
+                label,
+                signed,
+                rounding,
+                coef,
+                margin,
+            )
+        )
+        for combination, coef, margin in zip(combinations, coefs, margins, strict=True)
+    ]
+    return coefs, margins, sums

@@ -284,7 +284,8 @@ class KernelSource(RowSource):
     @cached_property
     def _rounding_of_each(self) -> np.ndarray:
         """`rounding` as a vector."""
-        return np.ascontiguousarray(np.broadcast_to(self.rounding, (self.n_samples,)), dtype=float)
+        # A copy: what may not be written to would be another type, and compiled for by itself.
+        return np.array(np.broadcast_to(self.rounding, (self.n_samples,)), dtype=np.float64)
 
     def _with_rounding(
         self, evaluated: Evaluated, weight: np.ndarray, additions: float | None
