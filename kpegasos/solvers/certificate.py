@@ -162,21 +162,21 @@ class Certifier:
 
     def _is_impossible(self, evaluation: Evaluation) -> bool:
         """Whether the kernel cannot be positive semi-definite."""
-        state, evaluated, half = self._state, evaluation.evaluated, 0.5 * self._problem.lam
-
-        def judge(more: float, more_norm: float) -> bool:
-            return is_impossible(
-                evaluation.upper_bound + more,
-                state.proven_bound,
-                half * evaluated.squared_norm,
-                half * (evaluated.norm_rounding + more_norm),
-            )
-
-        if not (state.certified and judge(0.0, 0.0)):
+        state, evaluated, lam = self._state, evaluation.evaluated, self._problem.lam
+        if not state.certified:
             return False
-        lam, size = self._problem.lam, float(evaluated.coef @ self._problem.weight)
-        error = self._rows.blameless
-        return judge(error * (0.5 / lam + size + 0.5 * lam * size**2), error * size**2)
+        bound, norm, upper_bound = (
+            state.proven_bound,
+            evaluated.norm_rounding,
+            evaluation.upper_bound,
+        )
+        term = 0.5 * lam * evaluated.squared_norm
+        if not is_impossible(upper_bound, bound, term, 0.5 * lam * norm):
+            return False
+        error, size = self._rows.blameless, float(evaluated.coef @ self._problem.weight)
+        more = error * (0.5 / lam + size + 0.5 * lam * size**2)
+        norm += error * size**2
+        return is_impossible(upper_bound + more, bound, term, 0.5 * lam * norm)
 
     def as_computed(self, evaluation: Evaluation) -> Certificate:
         """The gap as the values say, and what rounding may add to it."""
@@ -187,11 +187,16 @@ class Certifier:
         rounding = max(0.0, self._proven_gap(evaluation) - gap)
         return Certificate(bound, gap, gap / evaluation.objective, rounding)
 
-    def as_told(self, evaluation: Evaluation) -> Certificate:
-        """The gap with its rounding where nobody would see that, else the two apart."""
-        computed, proven = self.as_computed(evaluation), self.as_proven(evaluation)
-        apart = computed.rounding > _INVISIBLE * evaluation.objective
-        return computed._replace(dual_bound=proven.dual_bound) if apart else proven
+    def as_told(self, evaluation: Evaluation) -> tuple[Certificate, float]:
+        """The gap with its rounding where nobody would see that, else the two apart; and without."""
+        state, objective = self._state, evaluation.objective
+        if not state.certified:
+            return _NONE, math.nan
+        gap = max(0.0, objective - state.best_dual)
+        proven = self._proven_gap(evaluation)
+        rounding = max(0.0, proven - gap)
+        told, apart = (gap, rounding) if rounding > _INVISIBLE * objective else (proven, 0.0)
+        return Certificate(state.proven_bound, told, told / objective, apart), gap
 
     def as_proven(self, evaluation: Evaluation) -> Certificate:
         """The gap with its rounding."""

@@ -214,22 +214,26 @@ class SolverRun(ABC):
     def record(self) -> None:
         """Add a record of the run as it stands to the history."""
         (last, returned), state = self.evaluate(), self.state
-        draws = self.draws_before + state.steps * state.options.batch_size
+        steps, loop = state.steps, state.loop
+        draws = self.draws_before + steps * state.options.batch_size
+        told, self._gap = self._certifier.as_told(returned)
         self.history.append(
             Record(
-                iteration=self.steps_before + state.steps,
+                iteration=self.steps_before + steps,
                 epoch=draws / self.problem.y.size,
                 seconds=state.seconds,
                 objective_last=last.objective,
                 objective_average=returned.objective,
-                **self._certifier.as_told(returned)._asdict(),
-                support_size=int(np.count_nonzero(state.loop.alpha)),
+                dual_bound=told.dual_bound,
+                gap=told.gap,
+                relative_gap=told.relative_gap,
+                rounding=told.rounding,
+                support_size=int(np.count_nonzero(loop.alpha)),
                 kernel_evaluations=state.evaluations,
-                cache_hits=int(state.loop.counters[ROW_HITS]),
+                cache_hits=loop.counters.item(ROW_HITS),
             )
         )
         self._own_record = len(self.history) - 1
-        self._gap = self._certifier.as_computed(returned).gap
 
     def _close_history(self, final: Evaluation) -> None:
         """Put the rounding of the last record into its gap."""
