@@ -165,11 +165,8 @@ class Certifier:
         state, evaluated, lam = self._state, evaluation.evaluated, self._problem.lam
         if not state.certified:
             return False
-        bound, norm, upper_bound = (
-            state.proven_bound,
-            evaluated.norm_rounding,
-            evaluation.upper_bound,
-        )
+        upper_bound, bound = evaluation.upper_bound, state.proven_bound
+        norm = evaluated.norm_rounding
         term = 0.5 * lam * evaluated.squared_norm
         if not is_impossible(upper_bound, bound, term, 0.5 * lam * norm):
             return False
@@ -188,7 +185,10 @@ class Certifier:
         return Certificate(bound, gap, gap / evaluation.objective, rounding)
 
     def as_told(self, evaluation: Evaluation) -> tuple[Certificate, float]:
-        """The gap with its rounding where nobody would see that, else the two apart; and without."""
+        """What a record says, and the gap as computed.
+
+        The gap has its rounding in it where nobody would see that, else the two are apart.
+        """
         state, objective = self._state, evaluation.objective
         if not state.certified:
             return _NONE, math.nan
