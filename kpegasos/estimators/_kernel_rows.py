@@ -148,8 +148,8 @@ def rows_of_kernel(
         X, pairs = X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
         # A few thousand values a pair are copied sooner than they are computed.
-        X, pairs = _sorted_by_class(X, pairs)
-        source = GramRows.from_values(KernelMatrix(kernel, X))
+        order, pairs = _sorted_by_class(pairs)
+        source = GramRows.from_values(KernelMatrix(kernel, X, order))
         parts = rows_of_gram(
             source.gram,
             intercept_scaling,
@@ -196,12 +196,12 @@ def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
     return small and values * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
 
 
-def _sorted_by_class(X: Any, pairs: list[Pair]) -> tuple[Any, list[Pair]]:
+def _sorted_by_class(pairs: list[Pair]) -> tuple[np.ndarray, list[Pair]]:
     """The examples in the order of their classes, and the pairs with their new places."""
     order = np.concatenate(_members_by_class(pairs))
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    return X[order], [pair._replace(members=place[pair.members]) for pair in pairs]
+    return order, [pair._replace(members=place[pair.members]) for pair in pairs]
 
 
 def _members_by_class(pairs: list[Pair]) -> list[np.ndarray]:
