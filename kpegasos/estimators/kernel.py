@@ -64,8 +64,10 @@ object, default="rbf"
         Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
-    epochs : float, default=20
-        Draws per example. With ``warm_start`` each fit adds as many.
+    epochs : "auto" or float, default="auto"
+        Draws per example; with ``warm_start`` each fit adds as many. "auto" is 20 without
+        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
+        or 512 draws, whichever is less.
     n_steps : int, default=None
         Steps T of each pair; used in place of ``epochs`` if given.
     batch_size : int, default=1
@@ -79,7 +81,9 @@ object, default="rbf"
     polish : bool, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
-        average of Pegasos iterates.
+        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
+        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
+        iterates wants the plain fit.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
@@ -88,9 +92,11 @@ object, default="rbf"
         `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
         rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
         by the evaluation of the model.
-    checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Steps at which the model is evaluated for ``history_``: ends of epochs, ten steps a decade,
-        or these steps. None evaluates the end only.
+    checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
+        Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
+        20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
+        evaluates the end only. "auto" is all epochs where somebody waits for them: callbacks,
+        ``verbose``, or ``tol`` without ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
         ("cached") or not kept ("streamed"). The model is the same.
@@ -193,7 +199,7 @@ object, default="rbf"
         coef0: float = 0.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        epochs: float = 20,
+        epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
         sampling: str = "permutation",
@@ -202,7 +208,7 @@ object, default="rbf"
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
-        checkpoints: Any = "epoch",
+        checkpoints: Any = "auto",
         cache: str = "auto",
         cache_mb: float = 1024.0,
         class_weight: Any = None,
@@ -266,6 +272,7 @@ object, default="rbf"
             batch_size=settings.options.batch_size,
             intercept_scaling=settings.intercept_scaling,
             n_jobs=settings.n_jobs,
+            polish=settings.polish,
         )
         return make_rows, {"_kernel": kernel}
 
