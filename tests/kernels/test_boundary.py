@@ -5,7 +5,7 @@ import pytest
 
 from kpegasos import RBF, KernelMatrix
 from kpegasos.kernels import decision, gemm
-from kpegasos.kernels.gaussian import gaussian
+from kpegasos.kernels.maps import gaussian
 from kpegasos.kernels.gemm import PackedMatrix, panel_width
 from kpegasos.kernels.packed import PackedKernel
 
