@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils.extmath import row_norms
 
+from kpegasos.kernels import maps
 from kpegasos.kernels.base import (
     CallableKernel,
     InnerProductKernel,
@@ -22,7 +23,6 @@ from kpegasos.kernels.base import (
     check_values,
     finite_if_definite,
 )
-from kpegasos.kernels import maps
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
 
