@@ -321,7 +321,7 @@ object, default="rbf"
             decisions = gram_decision(X, self.support_, coefs, n_support)
         else:
             decisions = kernel_decision(
-                self._kernel, X, self.support_vectors_, coefs, n_support=n_support
+                self._kernel, X, self.support_vectors_, coefs, n_support=n_support, owner=self
             )
         decisions += self.intercept_
         return finite_decisions(decisions)

@@ -233,7 +233,7 @@ class KernelPoints:
         """
         last = self.n_points if last is None else last
         if self.can_pack:
-            self._pack().write(*left, out, first, last)
+            self.packed().write(*left, out, first, last)
             return
         for begin, end in self._parts(first, last):
             part = None if (begin, end) != (first, last) else out
@@ -278,8 +278,8 @@ class KernelPoints:
             self.kernel, self.X.shape[1], self.work_dtype, capacity=capacity, threads=self._threads
         )
 
-    def _pack(self) -> PackedKernel:
-        """All points, packed when first asked for."""
+    def packed(self) -> PackedKernel:
+        """All points, packed when first asked for; only where `can_pack`."""
         with self._lock:
             if self._packed is None:
                 packed = self.packed_kernel(self.n_points)
