@@ -23,6 +23,9 @@ from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import available_threads
 
+#: Smallest ``tol`` that kernel rows of float32 are kept for.
+_SMALLEST_TOL = 1e-5
+
 
 def rows_of_gram(
     gram: np.ndarray,
@@ -72,6 +75,8 @@ def rows_of_kernel(
     batch_size: int,
     intercept_scaling: float,
     n_jobs: int | None,
+    row_dtype: str = "auto",
+    tol: float | None = None,
 ) -> Callable[[Pair, int, bool], RowSource]:
     """Make the rows of any pair from a kernel.
 
@@ -87,6 +92,9 @@ def rows_of_kernel(
     intercept_scaling : float
     n_jobs : int or None
         Threads that pairs are trained on.
+    row_dtype : {"auto", "float32", "float64"}, default="auto"
+        See `dtype_of_rows`.
+    tol : float, default=None
 
     Returns
     -------
@@ -101,9 +109,10 @@ def rows_of_kernel(
     if not used.all():
         place = np.cumsum(used) - 1
         X, pairs = X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
+    dtype = dtype_of_rows(row_dtype, kernel, X, tol)
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
         # A few thousand values a pair are copied sooner than they are computed.
-        source = GramRows.from_values(KernelMatrix(kernel, X))
+        source = GramRows.from_values(KernelMatrix(kernel, X, row_dtype=dtype))
         parts = rows_of_gram(
             source.gram,
             intercept_scaling,
@@ -114,11 +123,14 @@ def rows_of_kernel(
         )
         return lambda pair, n_at_once, brief: parts(pairs[pair.number], n_at_once, brief)
     pool = BufferPool()
-    shared = share_classes(kernel, X, pairs, n_jobs) if len(pairs) > 1 else None
+    shared = share_classes(kernel, X, pairs, n_jobs, dtype) if len(pairs) > 1 else None
 
     def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         values: KernelValues
-        values = KernelMatrix(kernel, X) if shared is None else shared.pair(*pair.classes)
+        if shared is None:
+            values = KernelMatrix(kernel, X, row_dtype=dtype)
+        else:
+            values = shared.pair(*pair.classes)
         # A run of a few draws asks for fewer rows than would be computed ahead for a whole one.
         wanted = "streamed" if brief and cache in ("auto", "precomputed") else cache
         return choose_source(
@@ -134,6 +146,24 @@ def rows_of_kernel(
     return make_rows
 
 
+def dtype_of_rows(row_dtype: str, kernel: Kernel, X: Any, tol: float | None = None) -> str | None:
+    """Precision of kernel rows, by the data and the parameters alone.
+
+    ``"auto"`` is float32 for more than ``GRAM_SAMPLES`` examples, as LIBSVM keeps them, if the
+    kernel says what rounding does to its values and ``tol`` does not ask for more digits.
+
+    Returns
+    -------
+    "float32", "float64" or None, for the dtype of X
+    """
+    if row_dtype != "auto":
+        return row_dtype
+    many = X.shape[0] > tuning.GRAM_SAMPLES
+    accurate = tol is not None and tol < _SMALLEST_TOL
+    narrow = many and not accurate and hasattr(kernel, "value_rounding")
+    return "float32" if narrow else None
+
+
 def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
     """Whether the kernel matrix of all examples is small, and fits beside those of all pairs."""
     n_samples = X.shape[0]
@@ -143,7 +173,11 @@ def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
 
 
 def share_classes(
-    kernel: Kernel, X: Any, pairs: list[Pair], n_jobs: int | None = None
+    kernel: Kernel,
+    X: Any,
+    pairs: list[Pair],
+    n_jobs: int | None = None,
+    row_dtype: str | None = None,
 ) -> ClassSortedMatrix:
     """One kernel matrix over all classes, whose packed examples the pairs share."""
     # Pairs (0, j) hold class 0 and class j, each grouped.
@@ -151,4 +185,4 @@ def share_classes(
     first = int((by_class[0].problem.y > 0).sum())
     members = [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
     threads = max(1, available_threads() // n_threads(n_jobs, len(pairs)))
-    return ClassSortedMatrix(kernel, X, members, threads=threads)
+    return ClassSortedMatrix(kernel, X, members, threads=threads, row_dtype=row_dtype)
