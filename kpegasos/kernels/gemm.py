@@ -169,9 +169,12 @@ def _add_all_features(
     return added
 
 
-def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, out: Any) -> Any:
-    """``out += leftᵀ @ right`` of shapes (depth, _ROWS), (depth, width), (_ROWS, width)."""
-    signature = types.void(left, right, depth, out)
+def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, begins: Any, out: Any) -> Any:
+    """``out += leftᵀ @ right`` of shapes (depth, _ROWS), (depth, width), (_ROWS, width).
+
+    ``out =`` where a sum begins. Rows of ``out`` may lie apart.
+    """
+    signature = types.void(left, right, depth, begins, out)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = context.get_data_type(signature.args[0].dtype)
@@ -179,14 +182,19 @@ def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, out: Any) -> 
         lanes = _BYTES // size
         kind = _Types(ir.VectorType(value, lanes), args[2].type, lanes, size)
         left, right, out = (
-            context.make_array(signature.args[k])(context, builder, args[k]).data for k in (0, 1, 3)
+            context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 1, 4)
         )
-        offsets = [kind.number(number * lanes) for number in range(_ROWS * _VECTORS)]
         zero = ir.Constant(kind.vector, [0.0] * lanes)
-        sums = _add_all_features(builder, kind, left, right, args[2], [zero] * len(offsets))
-        for added, offset in zip(sums, offsets, strict=True):
-            total = builder.fadd(_load(builder, kind, out, offset), added)
-            builder.store(total, _vector_pointer(builder, kind, out, offset), align=size)
+        starts = [zero] * (_ROWS * _VECTORS)
+        sums = _add_all_features(builder, kind, left.data, right.data, args[2], starts)
+        stride = builder.sdiv(builder.extract_value(out.strides, 0), kind.number(size))
+        for number, added in enumerate(sums):
+            r, v = divmod(number, _VECTORS)
+            row = builder.mul(stride, kind.number(r))
+            offset = builder.add(row, kind.number(v * lanes))
+            before = builder.select(args[3], zero, _load(builder, kind, out.data, offset))
+            total = builder.fadd(before, added)
+            builder.store(total, _vector_pointer(builder, kind, out.data, offset), align=size)
         return context.get_dummy_value()
 
     return signature, codegen
@@ -202,16 +210,21 @@ def _multiply_compiled(
     """``out[:, :] = rows @ examples[first:last].T`` of packed rows and examples."""
     strips, n_features, height = left.shape
     width = panels.shape[2]
+    # Rows or examples of padding have no place in out.
     total = np.empty((strips, height, width), left.dtype)
     for panel in range(first // width, -(-last // width)):
-        total[:] = 0
-        for begin in range(0, n_features, _DEPTH):
-            end = min(n_features, begin + _DEPTH)
-            for strip in range(strips):
-                _tile(left[strip, begin:end], panels[panel, begin:end], end - begin, total[strip])
         start = max(first, panel * width)
         stop = min(last, (panel + 1) * width)
-        for i in range(n_rows):
+        whole = n_rows // height if stop - start == width else 0
+        for begin in range(0, n_features, _DEPTH):
+            end = min(n_features, begin + _DEPTH)
+            part = panels[panel, begin:end]
+            for strip in range(strips):
+                here = total[strip]
+                if strip < whole:
+                    here = out[strip * height : (strip + 1) * height, start - first : stop - first]
+                _tile(left[strip, begin:end], part, end - begin, begin == 0, here)
+        for i in range(whole * height, n_rows):
             source = total[i // height, i % height]
             for j in range(start, stop):
                 out[i, j - first] = source[j - panel * width]
@@ -266,8 +279,14 @@ def multiply(
     require_range("n_rows", 0, n_rows, strips * height)
     require_range("first and last", first, last, panels.shape[0] * panels.shape[2])
     require_shape("out", out, (n_rows, last - first))
-    chosen = _multiply_numpy if IMPLEMENTATION == "numpy" else _multiply_compiled
-    chosen(left, panels, n_rows, first, last, out)
+    if IMPLEMENTATION == "numpy":
+        _multiply_numpy(left, panels, n_rows, first, last, out)
+    elif out.dtype == left.dtype and out.strides[1] == out.itemsize:
+        _multiply_compiled(left, panels, n_rows, first, last, out)
+    else:  # the tile stores whole vectors
+        products = np.empty(out.shape, left.dtype)
+        _multiply_compiled(left, panels, n_rows, first, last, products)
+        out[...] = products
 
 
 def roundings(n_features: int) -> int:

@@ -271,20 +271,12 @@ class KernelPoints:
         if self.can_pack:
             self.packed().write(*left, out, first, last)
             return
-        for begin, end in self._parts(first, last):
+        copied = self.is_sparse or self.members is not None
+        for begin, end in _parts(first, last, self.row_bytes if copied else 0):
             part = None if (begin, end) != (first, last) else out
             values = self.block(left, self.own(slice(begin, end)), part)
             if part is None:
                 out[:, begin - first : end - first] = values
-
-    def _parts(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Cut a range where the features of its points would be copied in one go."""
-        copied = self.is_sparse or self.members is not None
-        height = last - first
-        if copied:
-            height = max(1, tuning.GATHER_BYTES // max(1, self.row_bytes))
-        for begin in range(first, last, max(1, height)):
-            yield begin, min(last, begin + height)
 
     def block(
         self,
@@ -334,3 +326,10 @@ def _fit(kernel: InnerProductKernel, dtype: np.dtype) -> bool:
     parameters = (getattr(kernel, name, None) for name in ("gamma", "coef0"))
     sizes = (abs(value) for value in parameters if isinstance(value, float) and value != 0.0)
     return all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)
+
+
+def _parts(first: int, last: int, row_bytes: int) -> Iterator[tuple[int, int]]:
+    """Cut a range where the features of its points, so many bytes each, are copied in one go."""
+    height = max(1, tuning.GATHER_BYTES // max(1, row_bytes) if row_bytes else last - first)
+    for begin in range(first, last, height):
+        yield begin, min(last, begin + height)
