@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
+from kpegasos.kernels import maps
 from kpegasos.kernels.base import InnerProductKernel, Kernel
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
@@ -31,7 +32,7 @@ class Parts(NamedTuple):
     def can_be_kept(self) -> bool:
         """Whether the support vectors are packed, and are few."""
         dense = not sparse.issparse(self.support_vectors)
-        if not (dense and isinstance(self.kernel, InnerProductKernel)):
+        if not (maps.COMPILED and dense and isinstance(self.kernel, InnerProductKernel)):
             return False
         return bool(
             self.support_vectors.flags.c_contiguous and self.support_vectors.nbytes <= _MOST_BYTES
