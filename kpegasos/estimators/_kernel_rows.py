@@ -25,6 +25,9 @@ from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import available_threads
 
+#: Smallest ``tol`` that kernel rows of float32 are kept for.
+_SMALLEST_TOL = 1e-5
+
 
 def rows_of_gram(
     gram: np.ndarray,
@@ -115,6 +118,8 @@ def rows_of_kernel(
     intercept_scaling: float,
     n_jobs: int | None,
     polish: bool = False,
+    row_dtype: str = "auto",
+    tol: float | None = None,
 ) -> Callable[[Pair, int, bool], RowSource]:
     """Make the rows of any pair from a kernel.
 
@@ -132,6 +137,9 @@ def rows_of_kernel(
         Threads that pairs are trained on.
     polish : bool, default=False
         Whether dual ascent will take over soon.
+    row_dtype : {"auto", "float32", "float64"}, default="auto"
+        See `dtype_of_rows`.
+    tol : float, default=None
 
     Returns
     -------
@@ -146,10 +154,11 @@ def rows_of_kernel(
     if not used.all():
         place = np.cumsum(used) - 1
         X, pairs = X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
+    dtype = dtype_of_rows(row_dtype, kernel, X, tol)
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
         # A few thousand values a pair are copied sooner than they are computed.
         order, pairs = _sorted_by_class(pairs)
-        source = GramRows.from_values(KernelMatrix(kernel, X, order))
+        source = GramRows.from_values(KernelMatrix(kernel, X, order, row_dtype=dtype))
         parts = rows_of_gram(
             source.gram,
             intercept_scaling,
@@ -160,11 +169,14 @@ def rows_of_kernel(
         )
         return lambda pair, n_at_once, brief: parts(pairs[pair.number], n_at_once, brief)
     pool = BufferPool()
-    shared = share_classes(kernel, X, pairs, n_jobs) if len(pairs) > 1 else None
+    shared = share_classes(kernel, X, pairs, n_jobs, dtype) if len(pairs) > 1 else None
 
     def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         values: KernelValues
-        values = KernelMatrix(kernel, X) if shared is None else shared.pair(*pair.classes)
+        if shared is None:
+            values = KernelMatrix(kernel, X, row_dtype=dtype)
+        else:
+            values = shared.pair(*pair.classes)
         # A run of a few draws asks for fewer rows than would be computed ahead for a whole one.
         wanted = "streamed" if brief and cache in ("auto", "precomputed") else cache
         if polish and wanted == "auto" and _keeps_fewer(values, cache_mb / n_at_once):
@@ -186,6 +198,24 @@ def _keeps_fewer(values: KernelValues, share_mb: float) -> bool:
     """Whether a matrix would be computed as a whole of which dual ascent needs some rows."""
     few = tuning.POLISHED_GRAM_SAMPLES < values.n_samples <= tuning.GRAM_SAMPLES
     return few and gram_mb_needed(values) <= share_mb
+
+
+def dtype_of_rows(row_dtype: str, kernel: Kernel, X: Any, tol: float | None = None) -> str | None:
+    """Precision of kernel rows, by the data and the parameters alone.
+
+    ``"auto"`` is float32 for more than ``GRAM_SAMPLES`` examples, as LIBSVM keeps them, if the
+    kernel says what rounding does to its values and ``tol`` does not ask for more digits.
+
+    Returns
+    -------
+    "float32", "float64" or None, for the dtype of X
+    """
+    if row_dtype != "auto":
+        return row_dtype
+    many = X.shape[0] > tuning.GRAM_SAMPLES
+    accurate = tol is not None and tol < _SMALLEST_TOL
+    narrow = many and not accurate and hasattr(kernel, "value_rounding")
+    return "float32" if narrow else None
 
 
 def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
@@ -212,8 +242,13 @@ def _members_by_class(pairs: list[Pair]) -> list[np.ndarray]:
 
 
 def share_classes(
-    kernel: Kernel, X: Any, pairs: list[Pair], n_jobs: int | None = None
+    kernel: Kernel,
+    X: Any,
+    pairs: list[Pair],
+    n_jobs: int | None = None,
+    row_dtype: str | None = None,
 ) -> ClassSortedMatrix:
     """One kernel matrix over all classes, whose packed examples the pairs share."""
     threads = max(1, available_threads() // n_threads(n_jobs, len(pairs)))
-    return ClassSortedMatrix(kernel, X, _members_by_class(pairs), threads=threads)
+    members = _members_by_class(pairs)
+    return ClassSortedMatrix(kernel, X, members, threads=threads, row_dtype=row_dtype)
