@@ -33,6 +33,7 @@ FIT_OF = {
     "FEWEST_ROWS": "crowded",
     "SMALL_TILE_ROWS": "cached",
     "GRAM_SAMPLES": "moons_2000",
+    "POLISHED_GRAM_SAMPLES": "polished",
     "WARMUP_DRAWS": "cached",
     "UNCACHED_ABOVE_FILL": "crowded",
     "GATHER_BYTES": "linear_dense",

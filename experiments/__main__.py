@@ -31,6 +31,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fresh", action="store_true", help="do not resume an interrupted attempt")
     parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="run a group of an experiment that has groups, and keep its other results; repeatable",
+    )
+    parser.add_argument(
         "--output", type=Path, metavar="DIR", help="write to DIR/results and DIR/figures instead"
     )
     return parser
@@ -76,6 +83,7 @@ def _error(sentence: str) -> int:
 def _resume_command(args: argparse.Namespace, names: Sequence[str]) -> str:
     options = ["--quick"] if args.quick else []
     options += ["--figures-only"] if args.figures_only else []
+    options += [word for group in args.only for word in ("--only", group)]
     options += ["--output", str(args.output)] if args.output else []
     return shlex.join(["python", "-m", "experiments", *names, *options])
 
@@ -108,7 +116,7 @@ def _work(experiment: Experiment, output: Output, args: argparse.Namespace) -> b
 
         expected = experiment.quick_time if args.quick else experiment.full_time
         print(f"{name}: {experiment.summary} ({expected})", flush=True)
-        run(experiment, output, quick=args.quick, fresh=args.fresh)
+        run(experiment, output, quick=args.quick, fresh=args.fresh, only=tuple(args.only))
     elif not output.document(name).exists():
         print(f"{name}: no results in {output.results}, run it first", file=sys.stderr)
         return False

@@ -13,7 +13,7 @@ An experiment is a module of this folder (its name without a leading underscore)
   the figure.
 
 A list of flat dictionaries under the key ``"table"`` is written as a CSV file too; a value under
-``"seeds"`` is noted in the metadata.
+``"seeds"`` is noted in the metadata, and one under ``"vectors"`` in place of this process's.
 
 How an experiment is run is left to `experiments._run`, how it is drawn to `experiments._draw`.
 """
@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 #: Helpers that take part in no result.
-_DRAWING = ("_plots",)
+_DRAWING = ("_plots", "_kernel_figure", "_kernel_markdown")
 
 
 @dataclass(frozen=True)

@@ -1,79 +1,50 @@
-"""Kernel SVMs side by side: one fit after another in a process of its own, judged alike.
+"""Kernel SVMs side by side: one solver in a process of its own, timed, weighed and judged alike.
 
 ``python -m experiments._kernel_peers '{"problem": ..., "solver": ..., ...}'`` prints one line of
-JSON. A process of its own gives each solver the same start and shows its peak memory. Every model
-is judged by the objective of kpegasos, with the intercept as the weight of a constant feature, over
-the training examples.
+JSON. A process of its own gives each solver the same start and shows its peak memory. Small
+problems have one process for all solvers, which take turns. How a model is judged is told in
+`experiments._kernel_judge`.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.utils import gen_batches
 
-from experiments._settings import hinge_objective
-from kpegasos import RBF, PegasosSVC
-from kpegasos.datasets import load_adult, load_fashion_mnist, load_mnist, load_usps
+from experiments._kernel_judge import expansion, judge, own_judgement
+from experiments._kernel_problems import Task, load
+from experiments._meta import vectors
+from kpegasos import PegasosSVC
+
+__all__ = ["expansion", "in_a_process", "installed", "load", "make_model", "measure"]
 
 MEBIBYTE = 1 << 20
-
-
-class Task(NamedTuple):
-    """A classification problem, with the parameters of its SVM."""
-
-    X: np.ndarray
-    y: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-    gamma: float
-    C: float
-
-
-def _dense(X: Any) -> np.ndarray:
-    return np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float32)
-
-
-def _two_classes(data: Any, classes: tuple[int, int]) -> tuple[np.ndarray, ...]:
-    train, test = np.isin(data.y_train, classes), np.isin(data.y_test, classes)
-    return data.X_train[train], data.y_train[train], data.X_test[test], data.y_test[test]
-
-
-def _against_the_rest(data: Any, number: int) -> tuple[np.ndarray, ...]:
-    signs = [np.where(y == number, 1, -1) for y in (data.y_train, data.y_test)]
-    return data.X_train, signs[0], data.X_test, signs[1]
-
-
-def _all(data: Any) -> tuple[np.ndarray, ...]:
-    return data.X_train, data.y_train, data.X_test, data.y_test
-
-
-#: Name: loader, part of the data, gamma, C.
-PROBLEMS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], float, float]] = {
-    "Fashion-MNIST": (load_fashion_mnist, _all, 0.0102, 10.0),
-    "T-shirt or shirt": (load_fashion_mnist, lambda d: _two_classes(d, (0, 6)), 0.0102, 10.0),
-    "MNIST 8": (load_mnist, lambda d: _against_the_rest(d, 8), 0.02, 1.0),
-    "Adult": (load_adult, _all, 0.05, 1.0),
-    "USPS 8": (load_usps, lambda d: _against_the_rest(d, 8), 2.0, 1.0),
+#: What holds every solver to AVX2 on a processor with more. oneDAL has no switch of its own: the
+#: matrix products, which are Intel's MKL, obey, the code around them goes on with AVX-512, to
+#: the peer's advantage.
+AVX2: dict[str, str] = {
+    "NUMBA_CPU_NAME": "haswell",
+    # Without its features numba takes those of the processor at hand, AVX-512 among them.
+    "NUMBA_CPU_FEATURES": "+64bit,+aes,+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,"
+    "+fsgsbase,+fxsr,+invpcid,+lzcnt,+mmx,+movbe,+pclmul,+popcnt,+rdrnd,+sahf,+sse,+sse2,+sse3,"
+    "+sse4.1,+sse4.2,+ssse3,+xsave,+xsaveopt",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
 }
-
-
-def load(name: str, n_samples: int | None = None) -> Task:
-    """Load a problem, dense and float32, or its first training examples."""
-    loader, part, gamma, C = PROBLEMS[name]
-    X, y, X_test, y_test = part(loader())
-    X, y = X[:n_samples], y[:n_samples]
-    return Task(_dense(X), np.asarray(y), _dense(X_test), np.asarray(y_test), gamma, C)
+#: Repetitions end after as many, or after these seconds.
+_FITS, _FIT_SECONDS = 3, 8.0
+_PREDICTIONS, _PREDICT_SECONDS = 5, 2.0
+_TURNS, _TURN_SECONDS = 25, 0.4
 
 
 def installed() -> list[str]:
@@ -83,69 +54,14 @@ def installed() -> list[str]:
 
 
 def make_model(solver: str, task: Task, parameters: dict[str, Any]) -> Any:
-    """Estimator of a solver."""
+    """Make the estimator of a solver."""
     if solver == "kpegasos":
-        return PegasosSVC(task.C, gamma=task.gamma, checkpoints=None, random_state=0, **parameters)
+        return PegasosSVC(task.C, gamma=task.gamma, random_state=0, **parameters)
     if solver == "scikit-learn-intelex":
         from sklearnex.svm import SVC
     else:
         from sklearn.svm import SVC
     return SVC(C=task.C, gamma=task.gamma, **parameters)
-
-
-def expansion(gamma: float, X: np.ndarray, vectors: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-    """Compute Σ_j coefs_j k(x, vectors_j) for every row of X, in blocks of bounded memory.
-
-    Parameters
-    ----------
-    gamma : float
-        Parameter of the Gaussian kernel.
-    X : ndarray of shape (n_samples, n_features)
-        Points.
-    vectors : ndarray of shape (n_vectors, n_features)
-        Support vectors.
-    coefs : ndarray of shape (n_vectors,) or (n_vectors, n_outputs)
-        Coefficients.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,) or (n_samples, n_outputs), float64
-    """
-    kernel = RBF(gamma)
-    blocks = gen_batches(X.shape[0], 512)
-    return np.concatenate([kernel.block(X[block], vectors) @ coefs for block in blocks])
-
-
-def _pair_coefficients(model: Any, n_classes: int) -> np.ndarray:
-    """Coefficients of each pair of classes over all support vectors, a column each."""
-    if n_classes == 2:
-        return np.reshape(model.dual_coef_, (-1, 1))
-    ends = np.concatenate(([0], np.cumsum(model.n_support_)))
-    columns = []
-    for i, j in combinations(range(n_classes), 2):
-        column = np.zeros(ends[-1])
-        for own, row in ((i, j - 1), (j, i)):
-            members = slice(ends[own], ends[own + 1])
-            column[members] = model.dual_coef_[row, members]
-        columns.append(column)
-    return np.stack(columns, axis=1)
-
-
-def _judge(model: Any, task: Task) -> float:
-    """Primal objective of a model, the mean over its pairs of classes."""
-    n_classes = model.classes_.size
-    labels = np.searchsorted(model.classes_, task.y)
-    coefs = _pair_coefficients(model, n_classes)
-    decisions = expansion(task.gamma, task.X, task.X[model.support_], coefs)
-    objectives = []
-    for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        intercept = float(np.ravel(model.intercept_)[number])
-        squared_norm = coefs[:, number] @ decisions[model.support_, number] + intercept**2
-        members = np.isin(labels, (i, j))
-        y = np.where(labels[members] == (j if n_classes == 2 else i), 1.0, -1.0)
-        f = decisions[members, number] + intercept
-        objectives.append(hinge_objective(y, f, squared_norm, 1 / (task.C * y.size)))
-    return float(np.mean(objectives))
 
 
 class _Memory:
@@ -181,16 +97,37 @@ class _Memory:
         return self._peak / MEBIBYTE
 
 
-def measure(job: dict[str, Any]) -> dict[str, Any]:
-    """Fit and predict ``repeats`` times after a warm-up on a few examples.
+def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    begin = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begin, result
 
-    Parameters
-    ----------
-    job : dict
-        ``problem``, ``solver``, ``parameters``, ``repeats``, optionally ``n_samples``, ``C``,
-        ``scale`` (features to [0, 1], default False) and ``judge`` (default True).
-    """
-    task = load(job["problem"], job.get("n_samples"))
+
+def _repeated(work: Callable[[], Any], times: int, budget: float) -> tuple[list[float], Any]:
+    """Seconds of some calls, no new one after ``budget`` seconds, and the last result."""
+    spent: list[float] = []
+    result = None
+    while len(spent) < times and sum(spent) < budget:
+        seconds, result = _seconds(work)
+        spent.append(seconds)
+    return spent, result
+
+
+def _times(name: str, seconds: list[float]) -> dict[str, float]:
+    return {
+        f"{name}_seconds": float(np.median(seconds)),
+        f"{name}_seconds_min": min(seconds),
+        f"{name}_seconds_max": max(seconds),
+        f"{name}s": len(seconds),
+    }
+
+
+def _accuracy(predicted: np.ndarray, task: Task) -> float | None:
+    return None if task.y_test is None else float(np.mean(predicted == task.y_test))
+
+
+def _prepare(job: dict[str, Any]) -> Task:
+    task = load(job["problem"], job.get("n_samples"), job.get("dtype", "float32"))
     if "C" in job:
         task = task._replace(C=job["C"])
     if job.get("scale"):
@@ -198,58 +135,67 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         task = task._replace(
             X=(task.X - low) / (high - low), X_test=(task.X_test - low) / (high - low)
         )
-    parameters = job["parameters"]
-    few = np.arange(min(3000, len(task.y)))
+    return task
+
+
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    """Fit and predict, after a warm-up on a few examples, and judge the model.
+
+    Parameters
+    ----------
+    job : dict
+        ``problem``, ``solver``, ``parameters``, optionally ``n_samples``, ``dtype`` (default
+        float32), ``C``, ``scale`` (features to [0, 1], default False), ``repeats`` (at most, 3 by
+        default) and ``judge`` (default True).
+
+    Returns
+    -------
+    dict
+        Seconds (median, least, most), memory in MiB, accuracy, support, and the judgement.
+    """
+    task = _prepare(job)
+    solver, parameters = job["solver"], job["parameters"]
     warnings.simplefilter("ignore")
-    make_model(job["solver"], task, parameters).fit(task.X[few], task.y[few]).predict(task.X[:100])
-    fits, predictions = [], []
-    for number in range(job["repeats"]):
-        model = make_model(job["solver"], task, parameters)
-        # Watched in the first fit alone, as watching takes time.
-        with _Memory() if number == 0 else _Nothing() as memory:
-            begin = time.perf_counter()
-            model.fit(task.X, task.y)
-            fits.append(time.perf_counter() - begin)
-        if number == 0:
-            extra_mb, peak_mb = memory.extra, memory.peak
-        begin = time.perf_counter()
-        predicted = model.predict(task.X_test)
-        predictions.append(time.perf_counter() - begin)
+    few = np.arange(min(500, len(task.y)))
+    make_model(solver, task, parameters).fit(task.X[few], task.y[few]).predict(task.X[:100])
+
+    def fit() -> Any:
+        return make_model(solver, task, parameters).fit(task.X, task.y)
+
+    # Watched in the first fit alone, as watching takes time.
+    with _Memory() as memory:
+        first, model = _seconds(fit)
+    more, again = _repeated(fit, job.get("repeats", _FITS) - 1, _FIT_SECONDS - first)
+    model = model if again is None else again
+    predictions, predicted = _repeated(
+        lambda: model.predict(task.X_test), _PREDICTIONS, _PREDICT_SECONDS
+    )
     result = {
-        "fit_seconds": float(np.median(fits)),
-        "fit_seconds_all": fits,
-        "predict_seconds": float(np.median(predictions)),
-        "test_accuracy": float(np.mean(predicted == task.y_test)),
-        "support_vectors": int(model.support_.size),
-        "extra_mb": extra_mb,
-        "peak_mb": peak_mb,
+        **_times("fit", [first, *more]),
+        **_times("predict", predictions),
+        "test_accuracy": _accuracy(predicted, task),
+        "extra_mb": memory.extra,
+        "peak_mb": memory.peak,
     }
-    if job.get("judge", True):
-        result["objective"] = _judge(model, task)
-    if job["solver"] == "kpegasos":
-        result |= _own(model, task)
+    return result | _describe(model, task, solver, judged=job.get("judge", True))
+
+
+def _describe(model: Any, task: Task, solver: str, *, judged: bool = True) -> dict[str, Any]:
+    result: dict[str, Any] = {"support_vectors": int(model.support_.size), "vectors": vectors()}
+    if solver == "kpegasos":
+        result |= own_judgement(model) | _costs(model, task)
+    elif judged:
+        result |= judge(model, task)
     return result
 
 
-class _Nothing:
-    extra = peak = float("nan")
-
-    def __enter__(self) -> _Nothing:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-def _own(model: PegasosSVC, task: Task) -> dict[str, Any]:
-    """What our models know about themselves."""
+def _costs(model: PegasosSVC, task: Task) -> dict[str, Any]:
+    """Return the kernel values that a fit computed, and those that its final support needs."""
     histories = model.history_ if isinstance(model.history_, list) else [model.history_]
     last = [history.records[-1] for history in histories]
     _, counts = np.unique(task.y, return_counts=True)
     sizes = [a + b for k, a in enumerate(counts) for b in counts[k + 1 :]]
     return {
-        "max_relative_gap": float(np.max(model.relative_gap_)),
-        "dual_bound": float(np.mean([record.dual_bound for record in last])),
         "kernel_evaluations": int(sum(record.kernel_evaluations for record in last)),
         "needed_evaluations": int(
             sum(record.support_size * size for record, size in zip(last, sizes, strict=True))
@@ -257,13 +203,81 @@ def _own(model: PegasosSVC, task: Task) -> dict[str, Any]:
     }
 
 
-def in_a_process(job: dict[str, Any]) -> dict[str, Any]:
-    """`measure` in a fresh process."""
+def take_turns(job: dict[str, Any]) -> list[dict[str, Any]]:
+    """Measure several solvers on a small problem in one process, fit by fit in turn.
+
+    Parameters
+    ----------
+    job : dict
+        ``problem``, ``dtype``, ``solvers``: a list of jobs with ``solver`` and ``parameters``;
+        optionally ``n_samples``, ``turns`` and ``seconds``, after which nobody has another turn.
+
+    Returns
+    -------
+    list of dict
+        What `measure` returns, without memory, in the order of the solvers.
+    """
+    task = _prepare(job)
+    warnings.simplefilter("ignore")
+    fits: list[list[float]] = [[] for _ in job["solvers"]]
+    predictions: list[list[float]] = [[] for _ in job["solvers"]]
+    models: list[Any] = [None for _ in job["solvers"]]
+    budget = job.get("seconds", _TURN_SECONDS)
+    for turn in range(1 + job.get("turns", _TURNS)):  # the first is for warming up
+        for number, each in enumerate(job["solvers"]):
+            if sum(fits[number]) > budget:
+                continue
+            model = make_model(each["solver"], task, each["parameters"])
+            seconds, models[number] = _seconds(lambda model=model: model.fit(task.X, task.y))  # type: ignore[misc]
+            took, _ = _seconds(lambda model=model: model.predict(task.X_test))  # type: ignore[misc]
+            if turn > 0 or seconds > budget:
+                fits[number].append(seconds)
+                predictions[number].append(took)
+    return [
+        {
+            **_times("fit", fits[number]),
+            **_times("predict", predictions[number]),
+            "test_accuracy": _accuracy(models[number].predict(task.X_test), task),
+            **_describe(models[number], task, each["solver"]),
+        }
+        for number, each in enumerate(job["solvers"])
+    ]
+
+
+def in_a_process(job: dict[str, Any]) -> Any:
+    """Run `measure`, or `take_turns` for a job with several solvers, in a fresh process.
+
+    Parameters
+    ----------
+    job : dict
+        What they take, and optionally ``environment``: variables of the process, and ``timeout``
+        in seconds.
+
+    Returns
+    -------
+    dict or list of dict
+        What they return; empty after the timeout.
+    """
     command = [sys.executable, "-m", "experiments._kernel_peers", json.dumps(job)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+    environment = os.environ | job.get("environment", {})
+    try:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+            env=environment,
+            timeout=job.get("timeout"),
+        )
+    except subprocess.TimeoutExpired:
+        return {}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def work(job: dict[str, Any]) -> Any:
+    """Do a job here, of either kind."""
+    return take_turns(job) if "solvers" in job else measure(job)
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(json.loads(sys.argv[1]))))
+    print(json.dumps(work(json.loads(sys.argv[1]))))

@@ -22,8 +22,12 @@ from experiments._catalog import ROOT, Experiment
 
 #: Functions of an experiment that its results do not depend on.
 _DRAWING = ("plot", "animate")
-#: Names of LLVM's processor features, and the vectors that they stand for.
-_VECTORS = {"avx2": "AVX2", "avx512f": "AVX-512", "neon": "NEON"}
+#: Registers in a listing, the widest first, and the vectors that they stand for.
+_VECTORS = {"zmm": ["AVX2", "AVX-512"], "ymm": ["AVX2"], ".4s": ["NEON"]}
+_ADDITION = """define <16 x i32> @add(<16 x i32> %a, <16 x i32> %b) {
+  %c = add <16 x i32> %a, %b
+  ret <16 x i32> %c
+}"""
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
@@ -92,14 +96,14 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, its vectors, cores at our disposal, and system."""
+    """Return processor, the vectors that are used, cores at our disposal, and system."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
     return {
         "processor": _processor(),
-        "vectors": _vectors(),
+        "vectors": vectors(),
         "cores": cores,
         "platform": f"{platform.system()} {platform.machine()}",
     }
@@ -117,10 +121,22 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _vectors() -> list[str]:
+def vectors() -> list[str]:
+    """Return the vectors that numba compiles for, as its environment variables have it.
+
+    LLVM is asked to add two vectors of 512 bits for numba's processor and features, and the
+    registers that it takes are looked for: a name like "haswell" does not tell its features.
+    """
+    import numba
     from llvmlite import binding
 
     with suppress(RuntimeError):  # LLVM does not know the features of every processor
-        features = binding.get_host_cpu_features()
-        return [name for feature, name in _VECTORS.items() if features.get(feature)]
+        config: Any = numba.config
+        name, features = config.CPU_NAME, config.CPU_FEATURES
+        machine = binding.Target.from_default_triple().create_target_machine(
+            cpu=binding.get_host_cpu_name() if name is None else name,
+            features=binding.get_host_cpu_features().flatten() if features is None else features,
+        )
+        assembly = machine.emit_assembly(binding.parse_assembly(_ADDITION))
+        return next((names for register, names in _VECTORS.items() if register in assembly), [])
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from experiments._catalog import ROOT, Experiment
 from experiments._meta import fingerprint, provenance
-from experiments._store import Output, Parts, plain, to_json, write, write_table
+from experiments._store import Output, Parts, plain, read, to_json, write, write_table
 
 
 def _bars() -> Progress:
@@ -38,11 +39,21 @@ class ExperimentContext:
         The parts that are finished.
     bars : rich.progress.Progress
         The progress bars on display.
+    only : tuple of str
+        The groups that are asked for; all if empty.
+    previous : dict
+        The results at hand, from which an experiment takes the groups that it does not run.
     """
 
     quick: bool = False
     cache: Parts = field(default_factory=Parts)
     bars: Progress = field(default_factory=_bars)
+    only: tuple[str, ...] = ()
+    previous: dict[str, Any] = field(default_factory=dict)
+
+    def wants(self, group: str) -> bool:
+        """Say whether a group of parts is to be run: its name has one of the words in ``only``."""
+        return not self.only or any(word.lower() in group.lower() for word in self.only)
 
     def part(self, key: str, fn: Callable[[], Any]) -> Any:
         """Return ``fn()``, or what it returned when an earlier attempt was interrupted later on.
@@ -91,7 +102,12 @@ class ExperimentContext:
 
 
 def run(
-    experiment: Experiment, output: Output, *, quick: bool = False, fresh: bool = False
+    experiment: Experiment,
+    output: Output,
+    *,
+    quick: bool = False,
+    fresh: bool = False,
+    only: tuple[str, ...] = (),
 ) -> None:
     """Compute the results and write them.
 
@@ -105,9 +121,13 @@ def run(
         Whether to run the small version.
     fresh : bool, default False
         Whether to start over; by default an earlier attempt is taken up where it stopped.
+    only : tuple of str, default ()
+        The groups to run, of an experiment that has groups; the others stay as they are.
     """
     name = experiment.name
     stem = f"{name}-{'quick' if quick else 'full'}"
+    if only:
+        stem += "+" + re.sub(r"[^a-z0-9+]+", "_", "+".join(only).lower())
     partial = output.partial / f"{stem}-{fingerprint([experiment.path])}.json"
     around = [*(ROOT / "kpegasos").rglob("*.py"), *experiment.path.parent.glob("_*.py")]
     parts = Parts(partial, fingerprint(around), fresh)
@@ -117,13 +137,23 @@ def run(
     origin = provenance(experiment)
     if parts.stale:
         origin["code"]["package"] = "mixed"
+    document = output.document(name)
+    previous = read(document) if document.exists() else {}
+    if only and previous:
+        earlier = previous["meta"].get("code", {}).get("package")
+        if earlier != origin["code"]["package"]:
+            origin["code"]["package"] = "mixed"
     with _bars() as bars:
-        results = plain(experiment.load().compute(ExperimentContext(quick, parts, bars)))
+        context = ExperimentContext(
+            quick, parts, bars, only, {} if quick else previous.get("results", {})
+        )
+        results = plain(experiment.load().compute(context))
     meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
     if "seeds" in results:
         meta["seeds"] = results["seeds"]
-    document = {"experiment": name, "results": results, "meta": meta | origin}
-    write(output.document(name), to_json(document))
+    if results.get("vectors"):  # of the processes that measured, which may be told to use fewer
+        origin["machine"]["vectors"] = results["vectors"]
+    write(document, to_json({"experiment": name, "results": results, "meta": meta | origin}))
     if "table" in results:
         write_table(output.results / f"{name}.csv", results["table"])
     for path in output.partial.glob(f"{stem}-*.json"):

@@ -6,11 +6,13 @@ by `check_feature_view` where such a view is made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.state import INHERITED, Examples, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView, KernelView
 from kpegasos.utils import tuning
@@ -85,13 +87,14 @@ def check_ascent(
     check_state(state, view, examples)
     size = sets.members.size
     require_range("size", 0, size, examples.label.size)
-    require_shape("counts", sets.counts, (5,))
+    require_shape("counts", sets.counts, (6,))
     require_shape("hessian", sets.hessian, (size, size))
+    require_shape("scalars", sets.scalars, (1,))
     if sets.wanted.size < size:
         raise ValueError(
             f"wanted must have room for {size} members, got {sets.wanted.size} instead"
         )
-    _check_sets(view, sets, rows_needed=bool(sets.counts[-1]))
+    _check_sets(view, sets, rows_needed=bool(sets.counts[4]))
 
 
 def check_moves(state: LoopState, view: KernelView, sets: Any, first: int, last: int) -> None:
@@ -150,6 +153,29 @@ def check_margins(
     require_range("first and last", first, last, view.members.size)
     require_shape("vectors", vectors, (view.n_features + 1, vectors.shape[-1]))
     require_shape("out", out, (view.members.size, vectors.shape[1]))
+
+
+def check_evaluation(
+    combinations: Sequence[LinearCombination],
+    state: LoopState,
+    examples: Examples,
+    rounding: np.ndarray,
+) -> None:
+    """Check the arguments of `kpegasos.core.evaluation.combine_margins`.
+
+    Raises
+    ------
+    ValueError
+        If it would read beyond one of its arrays.
+    """
+    shape = examples.label.shape
+    require_shape("signed", examples.signed, shape)
+    require_shape("alpha", state.alpha, shape)
+    require_shape("stamps", state.stamps, shape)
+    require_shape("image", state.image, shape)
+    require_shape("rounding", rounding, shape)
+    if any(combination.stamped for combination in combinations):
+        require_shape("stamped_image", state.stamped_image, shape)
 
 
 def check_dense_margins(

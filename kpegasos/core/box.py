@@ -16,7 +16,7 @@ from kpegasos.utils.compiled import compiled
 #: Rounds of coordinate steps and conjugate gradients, at the most.
 _MOST_ROUNDS = 20
 #: Steps of conjugate gradients within a round, and the share of the squared residual that is left.
-_MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-4
+_MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-2
 #: Moves of a variable up to this size do not keep the problem in work.
 SMALLEST_MOVE = 1e-9
 #: A variable that conjugate gradients leave this close to a bound is put there.
@@ -109,21 +109,22 @@ def _conjugate_gradients(
     """Moves of the variables inside the box towards the maximum over them, up to a bound."""
     n = values.size
     residual, direction, image = np.zeros(n), np.zeros(n), np.empty(n)
-    moves[:] = 0.0
     for a in range(n):
+        moves[a] = 0.0
         if 0.0 < values[a] < 1.0:
             residual[a] = direction[a] = gradient[a]
-    squared = np.dot(residual, residual)
+    squared = _inner(residual, residual)
     enough = _SMALL_RESIDUAL * squared
     for _ in range(_MOST_STEPS):
         if squared <= enough:
             break
-        image[:] = 0.0
+        for b in range(n):
+            image[b] = 0.0
         for a in range(n):
             if direction[a] != 0.0:
                 for b in range(n):
                     image[b] += direction[a] * hessian[a, b]
-        curvature = np.dot(direction, image)
+        curvature = _inner(direction, image)
         if curvature <= 0.0:
             break
         step = squared / curvature
@@ -135,9 +136,17 @@ def _conjugate_gradients(
         for a in range(n):
             if 0.0 < values[a] < 1.0:
                 residual[a] -= step * image[a]
-        before, squared = squared, np.dot(residual, residual)
+        before, squared = squared, _inner(residual, residual)
         for a in range(n):
             direction[a] = residual[a] + squared / before * direction[a]
+
+
+@compiled()
+def _inner(one: np.ndarray, other: np.ndarray) -> float:
+    total = 0.0
+    for a in range(one.size):
+        total += one[a] * other[a]
+    return total
 
 
 @compiled()

@@ -113,6 +113,11 @@ def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     return 0.5 * problem.lam * squared_norm + hinge_loss(margins, problem)
 
 
+def primal_of(loss: float, squared_norm: float, problem: Problem) -> float:
+    """``P(w)`` from the sum of the weighted losses and ``‖w‖²``."""
+    return 0.5 * problem.lam * squared_norm + loss / problem.y.size
+
+
 def primal_bound(
     objective: float, loss_rounding: float, norm_rounding: float, problem: Problem
 ) -> float:
@@ -168,10 +173,19 @@ def dual_bounds(
 
     Parameters are those of `best_multiple`, and the largest error of the squared norm.
     """
-    largest = problem.lam * coef.size * float(coef.max())
+    return dual_bounds_of(
+        float(coef.max()), float(coef @ problem.weight), squared_norm, norm_rounding, problem
+    )
+
+
+def dual_bounds_of(
+    largest: float, size: float, squared_norm: float, norm_rounding: float, problem: Problem
+) -> tuple[float, float]:
+    """`dual_bounds` from the largest ``c`` and ``Σ c_i ω_i``."""
+    largest *= problem.lam * problem.y.size
     if largest <= 0.0:
         return 0.0, 0.0
-    linear, quadratic = _dual_parts(coef, squared_norm, problem)
+    linear, quadratic = problem.lam * size, problem.lam * squared_norm
     least = linear - _sum_rounding(problem) * abs(linear)
     most = quadratic + problem.lam * norm_rounding
     return (

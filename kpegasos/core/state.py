@@ -184,23 +184,23 @@ class State:
     @property
     def steps(self) -> int:
         """Steps done."""
-        return int(self.loop.counters[STEPS])
+        return self.loop.counters.item(STEPS)
 
     def iterate(self, average: str | None) -> Iterate:
         """How the chosen iterate is made from the sums of the state."""
-        scalars = self.loop.scalars
+        scale, clock, _ = self.loop.scalars.tolist()
         coefficients = combination(
             average,
             self.steps,
-            scalars[SCALE],
-            scalars[CLOCK],
+            scale,
+            clock,
             self.lam,
             self.options.batch_size,
         )
         prefix = None
         if average == "suffix":
             prefix = self.suffix_snapshots.get(suffix_start(self.steps))
-        largest_clock = float(scalars[CLOCK])
+        largest_clock = clock
         if self.options.projection:  # folding has set the clock back
             over_t = has_clock_over_t(self.options.average)
             largest_clock = 1.0 + math.log(self.steps) if over_t else float(self.steps)
@@ -238,16 +238,20 @@ class Iterate(NamedTuple):
         prefix = self.prefix and self.prefix[0]
         return self.combination.apply(state.alpha, state.stamps, prefix)
 
-    def additions(self, state: LoopState, weight: np.ndarray) -> float:
+    def additions(self, state: LoopState, weight: np.ndarray, counts: float | None = None) -> float:
         """How much its image may be off by, in units of a kernel value's spacing.
 
         That is the number of additions times the most that sums have come to: in units of the scale
         no count has been larger than it is now, and no dual variable larger than one. An addition
-        is rounded by half a spacing, folding may double that.
+        is rounded by half a spacing, folding may double that. ``counts`` is ``alpha @ weight`` for
+        those that have it.
         """
-        number = (state.counters[STEPS] + 4.0) * state.violating.size + state.counters[INHERITED]
+        if counts is None:
+            counts = float(state.alpha @ weight)
+        steps, inherited = state.counters.item(STEPS), state.counters.item(INHERITED)
+        number = (steps + 4.0) * state.violating.size + inherited
         unit = abs(self.combination.plain) + 2.0 * self.combination.stamped * self.largest_clock
-        return float(number * unit * (state.alpha @ weight + weight.size))
+        return float(number * unit * (counts + weight.size))
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""

@@ -8,7 +8,7 @@ and a set that may only push one way overshoots.
 Rows cost more than sets. So a set is taken from the examples whose rows are held as long as these
 violate optimality about as much as the worst of all, and rows are asked for many at a time:
 
-    sets.counts[LEFT] = 8
+    sets.counts[LEFT], sets.counts[SETS_DONE] = 8, 0
     while (status := ascend(state, view, sets, examples, parameters)) != DONE:
         # NEED_ROWS: have the rows of sets.wanted[: sets.counts[WANTED]] in the view
         # ADD_MOVES: add_moves(state, view, sets, 0, n_samples), or in parts
@@ -33,10 +33,13 @@ from kpegasos.utils.compiled import compiled
 #: Status codes of `ascend`.
 DONE, NEED_ROWS, ADD_MOVES = 0, 1, 2
 #: Positions in `WorkingSets.counts`: sets still to do, members of the last one, how many of them
-#: have been in the set before, rows wanted, and whether the next set has been chosen already.
-LEFT, MEMBERS, KEPT, WANTED, CHOSEN = 0, 1, 2, 3, 4
+#: have been in the set before, rows wanted, whether the next set has been chosen already, and sets
+#: that are done.
+LEFT, MEMBERS, KEPT, WANTED, CHOSEN, SETS_DONE = 0, 1, 2, 3, 4, 5
+#: Position in `WorkingSets.scalars`: the relative gap at which no set is needed any more.
+ENOUGH = 0
 #: Share of the largest first move up to which a set is solved.
-_REDUCTION = 0.01
+_REDUCTION = 0.1
 #: Examples whose rows are held serve while they violate optimality by this share of the worst.
 _GOOD_ENOUGH = 0.6
 
@@ -54,10 +57,13 @@ class WorkingSets(NamedTuple):
         What each member adds to the margins, in units of its kernel row.
     wanted : ndarray of shape (n_wanted,), int64
         Examples whose rows are asked for: the members, and others that will soon be.
-    counts : ndarray of shape (5,), int64
-        Sets left, members, members kept, rows wanted, whether the next set has been chosen already.
+    counts : ndarray of shape (6,), int64
+        Sets left, members, members kept, rows wanted, whether the next set has been chosen already,
+        and sets that are done.
     hessian : ndarray of shape (size, size), float64
         That of the set, in its first rows and columns.
+    scalars : ndarray of shape (1,), float64
+        Relative gap at which `ascend` leaves the sets that are left.
     rows_at_once : int
         Rows that are missing are asked for this many at a time, where there is room for them.
     adds : bool
@@ -69,6 +75,7 @@ class WorkingSets(NamedTuple):
     wanted: np.ndarray
     counts: np.ndarray
     hessian: np.ndarray
+    scalars: np.ndarray
     rows_at_once: int
     adds: bool
 
@@ -90,8 +97,9 @@ def new_working_sets(size: int, n_wanted: int, rows_at_once: int, adds: bool) ->
         np.zeros(size, dtype=np.int64),
         np.zeros(size),
         np.zeros(max(size, n_wanted), dtype=np.int64),
-        np.zeros(5, dtype=np.int64),
+        np.zeros(6, dtype=np.int64),
         np.empty((size, size)),
+        np.zeros(1),
         rows_at_once,
         adds,
     )
@@ -108,7 +116,8 @@ def ascend(
 ) -> int:
     """Choose and solve ``sets.counts[LEFT]`` working sets, one after the other.
 
-    ``state.alpha`` holds the dual variables β in [0, 1], and ``w = q / (lam · n_samples)``.
+    ``state.alpha`` holds the dual variables β in [0, 1], and ``w = q / (lam · n_samples)``. After
+    the first set fewer do, where the relative gap is as small as ``sets.scalars[ENOUGH]``.
 
     Parameters
     ----------
@@ -127,6 +136,8 @@ def ascend(
     counts = sets.counts
     while counts[LEFT] > 0:
         if counts[CHOSEN] == 0:
+            if counts[SETS_DONE] > 0 and _gap(state, examples, parameters) <= sets.scalars[ENOUGH]:
+                break
             held = _choose(state, view, sets, examples, to_margin)
             counts[CHOSEN] = 1
             if not held:
@@ -134,6 +145,7 @@ def ascend(
         _solve(state, view, sets, examples, to_margin)
         counts[CHOSEN] = 0
         counts[LEFT] -= 1
+        counts[SETS_DONE] += 1
         if not sets.adds:
             return ADD_MOVES
         _add(state.image, view, sets, 0, state.image.size)
@@ -141,19 +153,28 @@ def ascend(
 
 
 @compiled()
+def _gap(state: LoopState, examples: Examples, parameters: LoopParameters) -> float:
+    """Relative duality gap of the iterate, as its margins say."""
+    to_margin = 1.0 / (parameters.lam * parameters.n_samples)
+    loss = gain = squared_norm = 0.0
+    for i in range(state.image.size):
+        weight, margin = abs(examples.signed[i]), state.image[i] * to_margin
+        loss += weight * max(0.0, 1.0 - examples.label[i] * margin)
+        gain += weight * state.alpha[i]
+        squared_norm += state.alpha[i] * examples.signed[i] * margin
+    # All times the number of examples.
+    return (loss + squared_norm - gain) / (loss + 0.5 * squared_norm)
+
+
+@compiled()
 def _choose(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> bool:
     """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
-    n, size, counts = state.image.size, sets.members.size, sets.counts
-    if size == n:
-        counts[KEPT] = counts[MEMBERS]
-        for i in range(n):
-            sets.members[i] = i
-        counts[MEMBERS] = n
-        return _held(view, sets, n)
-    kept = counts[KEPT] = _keep_half(sets)
-    rising, falling = np.empty(n), np.empty(n)
+    n, size, counts, slots = state.image.size, sets.members.size, sets.counts, view.slots
+    rising, falling, held_rising, held_falling = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    others = np.empty(size, dtype=np.int64)
+    kept = n if size == n else _keep_half(sets.members, counts[MEMBERS], sets.hessian)
     for i in range(n):
         label, beta = examples.label[i], state.alpha[i]
         pull = label - state.image[i] * to_margin
@@ -161,67 +182,54 @@ def _choose(
         rising[i] = pull if (can_grow if label > 0 else can_shrink) else -np.inf
         falling[i] = -pull if (can_shrink if label > 0 else can_grow) else -np.inf
     for a in range(kept):
-        rising[sets.members[a]] = falling[sets.members[a]] = -np.inf
+        others[a] = sets.members[a] = a if size == n else sets.members[a]
+        rising[others[a]] = falling[others[a]] = -np.inf
+    counts[KEPT] = min(kept, counts[MEMBERS])
     counts[MEMBERS], violation = _worst(rising, falling, sets.members, kept, size)
-    if _held(view, sets, counts[MEMBERS]):
+    missing = _missing(slots, sets.members, counts[MEMBERS])
+    if missing == 0:
         return True
-    others = sets.members.copy()
-    held_rising, held_falling = rising.copy(), falling.copy()
     for i in range(n):
-        if view.slots[i] < 0:
-            held_rising[i] = held_falling[i] = -np.inf
+        is_held = slots[i] >= 0
+        held_rising[i] = rising[i] if is_held else -np.inf
+        held_falling[i] = falling[i] if is_held else -np.inf
     n_others, held_violation = _worst(held_rising, held_falling, others, kept, size)
-    if held_violation >= _GOOD_ENOUGH * violation and _all_held(view, others, n_others):
-        sets.members[:n_others] = others[:n_others]
+    if held_violation >= _GOOD_ENOUGH * violation and _missing(slots, others, n_others) == 0:
+        for a in range(kept, n_others):
+            sets.members[a] = others[a]
         counts[MEMBERS] = n_others
         return True
-    _want(view, sets, rising, falling)
+    # What violates most will soon be a member.
+    for i in range(n):
+        if slots[i] >= 0:
+            rising[i] = falling[i] = -np.inf
+    for a in range(counts[MEMBERS]):
+        sets.wanted[a] = sets.members[a]
+        rising[sets.members[a]] = falling[sets.members[a]] = -np.inf
+    end = min(sets.wanted.size, counts[MEMBERS] + max(0, sets.rows_at_once - missing))
+    counts[WANTED], _ = _worst(rising, falling, sets.wanted, counts[MEMBERS], end)
     return False
 
 
 @compiled()
-def _keep_half(sets: WorkingSets) -> int:
-    """Put the newer half of the last set first, with its part of the Hessian."""
-    n_members = sets.counts[MEMBERS]
+def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
+    """Put the newer half of a set first, with its part of the Hessian."""
     kept = n_members // 2
     first = n_members - kept
     for a in range(kept):
-        sets.members[a] = sets.members[first + a]
+        members[a] = members[first + a]
         for b in range(kept):
-            sets.hessian[a, b] = sets.hessian[first + a, first + b]
+            hessian[a, b] = hessian[first + a, first + b]
     return kept
 
 
 @compiled()
-def _all_held(view: KernelView, members: np.ndarray, n_members: int) -> bool:
+def _missing(slots: np.ndarray, members: np.ndarray, n_members: int) -> int:
+    """How many members have no row."""
     missing = 0
     for a in range(n_members):
-        missing += view.slots[members[a]] < 0
-    return missing == 0
-
-
-@compiled()
-def _held(view: KernelView, sets: WorkingSets, n_members: int) -> bool:
-    """Whether the rows of all members are held; if not, these are wanted."""
-    sets.counts[WANTED] = n_members
-    sets.wanted[:n_members] = sets.members[:n_members]
-    return _all_held(view, sets.members, n_members)
-
-
-@compiled()
-def _want(view: KernelView, sets: WorkingSets, rising: np.ndarray, falling: np.ndarray) -> None:
-    """Ask for more rows than those of the members: what violates most will be a member soon."""
-    n_members = sets.counts[MEMBERS]
-    missing = 0
-    for a in range(n_members):
-        missing += view.slots[sets.members[a]] < 0
-    for i in range(rising.size):
-        if view.slots[i] >= 0:
-            rising[i] = falling[i] = -np.inf
-    for a in range(n_members):
-        rising[sets.members[a]] = falling[sets.members[a]] = -np.inf
-    end = min(sets.wanted.size, n_members + max(0, sets.rows_at_once - missing))
-    sets.counts[WANTED], _ = _worst(rising, falling, sets.wanted, n_members, end)
+        missing += slots[members[a]] < 0
+    return missing
 
 
 @compiled()
@@ -233,13 +241,14 @@ def _worst(
     Keys of minus infinity are no candidates. Returns where they end, and the sum of the keys that
     are positive.
     """
-    middle = begin + (end - begin) // 2
-    middle, one = _largest(rising, chosen, begin, middle)
-    # Nothing is chosen twice; what was chosen is put back, as callers go on with the keys.
-    saved = falling[chosen[begin:middle]]
-    falling[chosen[begin:middle]] = -np.inf
+    middle, one = _largest(rising, chosen, begin, begin + (end - begin) // 2)
+    saved = np.empty(middle - begin)
+    for a in range(begin, middle):  # nothing is chosen twice
+        saved[a - begin] = falling[chosen[a]]
+        falling[chosen[a]] = -np.inf
     last, other = _largest(falling, chosen, middle, end)
-    falling[chosen[begin:middle]] = saved
+    for a in range(begin, middle):
+        falling[chosen[a]] = saved[a - begin]
     return last, one + other
 
 
@@ -249,12 +258,35 @@ def _largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tupl
     number = min(end - begin, keys.size)
     if number <= 0:
         return begin, 0.0
-    threshold = np.partition(keys, keys.size - number)[keys.size - number]
+    # The key that is so many in decreasing order, by Hoare's quickselect.
+    left, right, wanted = 0, keys.size - 1, number - 1
+    order = np.empty(keys.size)
+    for i in range(keys.size):
+        order[i] = keys[i]
+    while left < right:
+        pivot = order[(left + right) // 2]
+        i, j = left, right
+        while i <= j:
+            while order[i] > pivot:
+                i += 1
+            while order[j] < pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if wanted <= j:
+            right = j
+        elif wanted >= i:
+            left = i
+        else:
+            break
+    threshold = order[wanted]
     position, total = begin, 0.0
     for above in (True, False):
         for i in range(keys.size):
-            wanted = keys[i] > threshold if above else keys[i] == threshold
-            if wanted and keys[i] > -np.inf and position < begin + number:
+            chooses = keys[i] > threshold if above else keys[i] == threshold
+            if chooses and keys[i] > -np.inf and position < begin + number:
                 chosen[position] = i
                 position += 1
                 total += max(0.0, keys[i])

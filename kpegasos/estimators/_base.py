@@ -16,6 +16,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -42,16 +43,15 @@ from kpegasos.estimators.progress import progress_bar
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.labels import plain_labels, sorted_labels
 from kpegasos.utils.validation import (
     LARGEST,
     LARGEST_SCALING,
     SMALLEST,
     canonical_rows,
     draw_seed,
-    plain_labels,
     refuse_masked,
     refuse_times,
-    sorted_labels,
     told_of,
 )
 
@@ -73,7 +73,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         "lam": [MODERATE, None],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, LARGEST_SCALING, closed="right")],
-        "epochs": [Interval(Real, 0, MOST_DRAWS, closed="right")],
+        "epochs": [StrOptions({"auto"}), Interval(Real, 0, MOST_DRAWS, closed="right")],
         "n_steps": [Interval(Integral, 1, MOST_DRAWS, closed="both"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "sampling": [StrOptions({"permutation", "uniform"})],
@@ -82,7 +82,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         "polish": ["boolean"],
         "tol": [POSITIVE, None],
         "max_time": [POSITIVE, None],
-        "checkpoints": [StrOptions({"epoch", "log"}), "array-like", None],
+        "checkpoints": [StrOptions({"auto", "epoch", "log"}), "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
@@ -95,6 +95,12 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             None,
         ],
     }
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters; scikit-learn reads the constructor's signature each time."""
+        return list(super()._get_param_names())
 
     warm_start: bool
     verbose: bool
@@ -215,7 +221,16 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             known["_states_digest"] = digest
         seed = draw_seed(self.random_state)
         return FitPlan(
-            X, pairs, make_rows, settings, seed, states, known, in_step, bool(self.warm_start)
+            X,
+            pairs,
+            make_rows,
+            settings,
+            seed,
+            states,
+            known,
+            in_step,
+            keeps_states=bool(self.warm_start),
+            verbose=bool(self.verbose),
         )
 
     def _train(

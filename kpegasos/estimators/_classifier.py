@@ -15,7 +15,7 @@ from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import check_labels
+from kpegasos.utils.labels import check_labels
 
 #: Decisions that are voted on together: with what the vote makes of each, 64 MiB.
 _VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
@@ -62,7 +62,7 @@ class OneVsOneMixin(ClassifierMixin):
         """Class numbers, and weights with the class weights; classes of weight zero are absent."""
         classes, labels = np.unique(y, return_inverse=True)
         kept = weight > 0
-        present = np.unique(labels[kept])
+        present = np.flatnonzero(np.bincount(labels[kept], minlength=classes.size))
         if present.size < 2:
             raise ValueError(
                 f"y must have at least two classes (with positive weight), got "

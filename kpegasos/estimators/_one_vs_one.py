@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.problem import Problem, check_weights, make_problem
+from kpegasos.core.problem import Problem, check_weights
 from kpegasos.estimators._sklearn_compat import one_vs_rest_values, weights_by_class
 from kpegasos.utils.validation import LARGEST, SMALLEST
 
@@ -71,21 +71,33 @@ def make_pairs(
     ValueError
         If ``C`` and the weights make a ``lam`` that leaves no room for its square.
     """
+    kept = np.flatnonzero(weight > 0)
+    by_class = _by_class(labels, kept, n_classes)
+    grouped = grouped and n_classes > 2
     pairs = []
     for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        members = np.flatnonzero(((labels == i) | (labels == j)) & (weight > 0))
-        if n_classes > 2 and grouped:
-            members = members[np.argsort(labels[members], kind="stable")]
+        if n_classes == 2:
+            members = kept
+        else:
+            members = np.concatenate((by_class[i], by_class[j]))
+            if not grouped:
+                members.sort()
         positive = j if n_classes == 2 else i
         y = np.where(labels[members] == positive, 1.0, -1.0)
-        total = float(weight[members].sum())
-        pair_lam = _lam_of_c(C, total, members.size) if lam is None else lam
-        if normalise:
-            problem = make_problem(y, pair_lam, weight[members])
-        else:
-            problem = Problem(y, weight[members], pair_lam)
+        own = weight[members]
+        pair_lam = _lam_of_c(C, float(own.sum()), members.size) if lam is None else lam
+        # Labels and weights need no check of `make_problem`: they have been made and checked here.
+        problem = Problem(y, own / own.mean() if normalise else own, pair_lam)
         pairs.append(Pair(number, (i, j), members, problem))
     return pairs
+
+
+def _by_class(labels: np.ndarray, kept: np.ndarray, n_classes: int) -> list[np.ndarray]:
+    """Those examples that are kept, in order, class by class."""
+    of_kept = labels[kept]
+    order = kept[np.argsort(of_kept, kind="stable")]
+    ends = np.cumsum(np.bincount(of_kept, minlength=n_classes))
+    return np.split(order, ends[:-1])
 
 
 def _lam_of_c(C: float, total: float, n_samples: int) -> float:

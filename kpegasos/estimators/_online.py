@@ -27,7 +27,8 @@ from kpegasos.solvers.online import (
     state_after,
 )
 from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import check_magnitude, draw_seed, plain_labels
+from kpegasos.utils.labels import plain_labels
+from kpegasos.utils.validation import check_magnitude, draw_seed
 
 
 class Chunk(NamedTuple):

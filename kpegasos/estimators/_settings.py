@@ -23,6 +23,12 @@ from kpegasos.utils.validation import (
     optional,
 )
 
+#: Epochs of a plain fit with ``epochs="auto"``.
+AUTO_EPOCHS = 20.0
+#: Epochs, and the most draws, of the run that `polish` goes on from: it finds sooner what a longer
+#: run would find.
+POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -37,6 +43,8 @@ class Settings:
         ``tol`` is the certified relative gap at which to stop.
     n_steps : int or None
     epochs : float
+        Of a fit without ``polish``, if they are left to us; see `epochs_of`.
+    auto_epochs : bool
     checkpoints : str, sequence of int or None
     polish : bool
     n_jobs : int or None
@@ -48,11 +56,18 @@ class Settings:
     intercept_scaling: float
     n_steps: int | None
     epochs: float
+    auto_epochs: bool
     checkpoints: Any
     polish: bool
     tol: float | None
     max_time: float | None
     n_jobs: int | None
+
+    def epochs_of(self, n_samples: int) -> float:
+        """Epochs of a Pegasos run over so many examples."""
+        if self.polish and self.auto_epochs:
+            return min(POLISH_EPOCHS, POLISH_DRAWS / n_samples)
+        return self.epochs
 
 
 def settings_of(estimator: Any) -> Settings:
@@ -65,13 +80,12 @@ def settings_of(estimator: Any) -> Settings:
     ValueError
         Naming the parameter, what was expected and what came.
     """
-    given = estimator.get_params(deep=False)
 
     def of(check: Any, name: str, **limits: Any) -> Any:
-        return check(name, given[name], **limits)
+        return check(name, getattr(estimator, name), **limits)
 
     def of_optional(check: Any, name: str, **limits: Any) -> Any:
-        return optional(check, name, given[name], **limits)
+        return optional(check, name, getattr(estimator, name), **limits)
 
     sampling = of(as_choice, "sampling", choices=(*SAMPLINGS, "block"))
     options = PegasosOptions(
@@ -82,6 +96,7 @@ def settings_of(estimator: Any) -> Settings:
     )
     scaling = of(as_number, "intercept_scaling", positive=True, most=LARGEST_SCALING)
     polish = of(as_flag, "polish")
+    auto_epochs = isinstance(estimator.epochs, str) and estimator.epochs == "auto"
     tol = of_optional(as_number, "tol", positive=True)
     return Settings(
         options=options,
@@ -89,8 +104,11 @@ def settings_of(estimator: Any) -> Settings:
         lam=of_optional(as_number, "lam", least=SMALLEST, most=LARGEST),
         intercept_scaling=scaling if of(as_flag, "fit_intercept") else 0.0,
         n_steps=of_optional(as_integer, "n_steps", least=1, most=MOST_DRAWS),
-        epochs=of(as_number, "epochs", positive=True, most=MOST_DRAWS),
-        checkpoints=given["checkpoints"],
+        epochs=(
+            AUTO_EPOCHS if auto_epochs else of(as_number, "epochs", positive=True, most=MOST_DRAWS)
+        ),
+        auto_epochs=auto_epochs,
+        checkpoints=estimator.checkpoints,
         polish=polish,
         tol=1e-2 if polish and tol is None else tol,
         max_time=of_optional(as_number, "max_time", positive=True),

@@ -78,6 +78,8 @@ Model = Callable[[], dict[str, Any]]
 
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
     refuse_masked("sample_weight", sample_weight)
     refuse_times("sample_weight", sample_weight)
     if isinstance(sample_weight, Number):
@@ -102,6 +104,8 @@ def weights_by_class(
     class_weight: Any, classes: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
 ) -> np.ndarray:
     """Weight of each class; "balanced" takes heed of the examples' weights."""
+    if class_weight is None:
+        return np.ones(classes.size)
     by_class: np.ndarray
     if isinstance(class_weight, dict):
         class_weight = {

@@ -57,6 +57,8 @@ class FitPlan:
         Whether the pairs are to be trained in step.
     keeps_states : bool, default=True
         Whether results are to be gone on from.
+    verbose : bool, default=False
+        Whether progress is shown.
     """
 
     X: Any
@@ -68,18 +70,23 @@ class FitPlan:
     known: dict[str, Any]
     in_step: bool = False
     keeps_states: bool = True
+    verbose: bool = False
 
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
         settings = self.settings
         checkpoints = settings.checkpoints
+        # Whoever looks on, or waits for a gap, wants to do so at each epoch.
+        watched = self.in_step or self.verbose or (settings.tol is not None and not settings.polish)
+        if (checkpoints is None and self.in_step) or (_is_auto(checkpoints) and watched):
+            checkpoints = "epoch"
         return make_run(
             pair.problem,
             self.make_rows(pair, n_at_once, stopper.reason() in ("interrupted", "max_time")),
             settings.options,
             n_steps=settings.n_steps,
-            epochs=settings.epochs,
-            checkpoints="epoch" if self.in_step and checkpoints is None else checkpoints,
+            epochs=settings.epochs_of(pair.problem.y.size),
+            checkpoints=checkpoints,
             tol=settings.tol,
             seed=self.seed,
             spawn_key=(pair.number,),
@@ -92,6 +99,10 @@ class FitPlan:
             return run.result()
         assert self.settings.tol is not None
         return polish(run, tol=self.settings.tol, stopper=stopper)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def n_threads(n_jobs: int | None, n_pairs: int) -> int:

@@ -28,6 +28,7 @@ from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import (
+    as_choice,
     as_integer,
     as_number,
     check_gram,
@@ -64,8 +65,10 @@ object, default="rbf"
         Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
-    epochs : float, default=20
-        Draws per example. With ``warm_start`` each fit adds as many.
+    epochs : "auto" or float, default="auto"
+        Draws per example; with ``warm_start`` each fit adds as many. "auto" is 20 without
+        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
+        or 512 draws, whichever is less.
     n_steps : int, default=None
         Steps T of each pair; used in place of ``epochs`` if given.
     batch_size : int, default=1
@@ -79,7 +82,9 @@ object, default="rbf"
     polish : bool, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
-        average of Pegasos iterates.
+        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
+        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
+        iterates wants the plain fit.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
@@ -88,15 +93,23 @@ object, default="rbf"
         `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
         rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
         by the evaluation of the model.
-    checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Steps at which the model is evaluated for ``history_``: ends of epochs, ten steps a decade,
-        or these steps. None evaluates the end only.
+    checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
+        Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
+        20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
+        evaluates the end only. "auto" is all epochs where somebody waits for them: callbacks,
+        ``verbose``, or ``tol`` without ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
         ("cached") or not kept ("streamed"). The model is the same.
     cache_mb : float, default=1024
         MiB that kernel values may take, all threads together; less is taken where less is free.
         The user guide says what comes on top.
+    row_dtype : {"auto", "float32", "float64"}, default="auto"
+        Precision in which kernel values are computed and kept for training. "auto" is that of X for
+        up to 2,000 examples; beyond that float32, which takes half the time and memory, unless
+        ``tol`` is below 1e-5 (not looked at with ``warm_start``) or the kernel is a function of
+        your own. Where float32 would round too much the arithmetic is float64 all the same. The
+        certificate accounts for the rounding.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
         inversely proportional to the weight of the class.
@@ -180,6 +193,7 @@ object, default="rbf"
         "coef0": [Interval(Real, None, None, closed="neither")],
         "cache": [StrOptions({"auto", "precomputed", "cached", "streamed"})],
         "cache_mb": [POSITIVE],
+        "row_dtype": [StrOptions({"auto", "float32", "float64"})],
     }
 
     def __init__(
@@ -193,7 +207,7 @@ object, default="rbf"
         coef0: float = 0.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        epochs: float = 20,
+        epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
         sampling: str = "permutation",
@@ -202,9 +216,10 @@ object, default="rbf"
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
-        checkpoints: Any = "epoch",
+        checkpoints: Any = "auto",
         cache: str = "auto",
         cache_mb: float = 1024.0,
+        row_dtype: str = "auto",
         class_weight: Any = None,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
@@ -233,6 +248,7 @@ object, default="rbf"
         self.checkpoints = checkpoints
         self.cache = cache
         self.cache_mb = cache_mb
+        self.row_dtype = row_dtype
         self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
@@ -266,6 +282,10 @@ object, default="rbf"
             batch_size=settings.options.batch_size,
             intercept_scaling=settings.intercept_scaling,
             n_jobs=settings.n_jobs,
+            polish=settings.polish,
+            row_dtype=as_choice("row_dtype", self.row_dtype, ("auto", "float32", "float64")),
+            # Another fit may ask for another tol, and goes on from these values.
+            tol=None if self.warm_start else settings.tol,
         )
         return make_rows, {"_kernel": kernel}
 
@@ -321,7 +341,7 @@ object, default="rbf"
             decisions = gram_decision(X, self.support_, coefs, n_support)
         else:
             decisions = kernel_decision(
-                self._kernel, X, self.support_vectors_, coefs, n_support=n_support
+                self._kernel, X, self.support_vectors_, coefs, n_support=n_support, owner=self
             )
         decisions += self.intercept_
         return finite_decisions(decisions)

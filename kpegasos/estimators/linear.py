@@ -45,8 +45,9 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         Add a constant feature; False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
-    epochs : float, default=20
-        Draws per example. With ``warm_start`` each fit adds as many.
+    epochs : "auto" or float, default="auto"
+        Draws per example; with ``warm_start`` each fit adds as many. "auto" is 20 without
+        ``polish``, and with it half an epoch or 512 draws, whichever is less.
     n_steps : int, default=None
         Steps T of each pair; used in place of ``epochs`` if given. May be less than one epoch.
     batch_size : int, default=1
@@ -179,7 +180,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         lam: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        epochs: float = 20,
+        epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
         sampling: str = "permutation",

@@ -10,37 +10,51 @@ import numpy as np
 
 from kpegasos.kernels.base import Kernel, check_finite
 from kpegasos.kernels.gemm import PackedMatrix
+from kpegasos.kernels.kept import Parts, keep, kept
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.kernels.points import KernelPoints
 from kpegasos.utils import tuning
-from kpegasos.utils.boundary import checked, require_shape
+from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
+from kpegasos.utils.threads import parallel_for, threads_for
 
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
-_TILE_VECTORS = 1024
+_TILE_VECTORS = 512
 #: Outputs up to which sums by a plain loop are faster than packed products, which are padded.
-FEW_OUTPUTS = 8
+FEW_OUTPUTS = 16
+#: Rows of one: 64 rows x 1,024 vectors took 10% more time, for other features too.
+_TILE_ROWS = 256
 #: Bytes of given kernel values that are gathered at a time.
 _GATHERED = 64 * tuning.MEBIBYTE
 
 
-def _check_products(values: np.ndarray, coefs: np.ndarray, result: np.ndarray) -> None:
-    if not values.shape[1]:
-        raise ValueError("values must have at least one column, got none")
-    require_shape("coefs", coefs, (coefs.shape[0], values.shape[1]))
-    require_shape("result", result, (values.shape[0], coefs.shape[0]))
+def _check_products(
+    values: np.ndarray, first: int, coefs: np.ndarray, outputs: np.ndarray, result: np.ndarray
+) -> None:
+    if not coefs.shape[1]:
+        raise ValueError("coefs must have at least one column, got none")
+    require_range("first and last", first, first + coefs.shape[1], values.shape[1])
+    require_shape("outputs", outputs, coefs.shape[:1])
+    require_indices("outputs", outputs, result.shape[1])
+    require_shape("result", result, (values.shape[0], result.shape[1]))
 
 
 @checked(_check_products)
 @compiled()
-def _add_products(values: np.ndarray, coefs: np.ndarray, result: np.ndarray) -> None:
-    """``result += values @ coefs.T``: each sum in the same order, however many rows there are."""
+def _add_products(
+    values: np.ndarray, first: int, coefs: np.ndarray, outputs: np.ndarray, result: np.ndarray
+) -> None:
+    """``result[:, outputs] += values[:, first:...] @ coefs.T``.
+
+    Each sum in the same order, however many rows there are.
+    """
     for i in range(values.shape[0]):
+        row = values[i, first : first + coefs.shape[1]]
         for j in range(coefs.shape[0]):
-            total = values[i, 0] * coefs[j, 0]
-            for k in range(1, values.shape[1]):
-                total += values[i, k] * coefs[j, k]
-            result[i, j] += total
+            total = row[0] * coefs[j, 0]
+            for k in range(1, row.size):
+                total += row[k] * coefs[j, k]
+            result[i, outputs[j]] += total
 
 
 class _Segment(NamedTuple):
@@ -50,14 +64,14 @@ class _Segment(NamedTuple):
     ----------
     columns : slice
         Support vectors, from the first of the tile.
-    outputs : slice or ndarray of int
+    outputs : ndarray of int64
     coefs : ndarray of shape (n_outputs, n_columns)
     packed : PackedMatrix or None
         The coefficients, packed where there are many outputs.
     """
 
     columns: slice
-    outputs: Any
+    outputs: np.ndarray
     coefs: np.ndarray
     packed: PackedMatrix | None
 
@@ -75,10 +89,12 @@ def _n_outputs(coefs: np.ndarray, n_support: np.ndarray | None) -> int:
     return coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
 
 
-def _groups(coefs: np.ndarray, n_support: np.ndarray | None) -> Iterator[tuple[int, int, Any]]:
+def _groups(
+    coefs: np.ndarray, n_support: np.ndarray | None
+) -> Iterator[tuple[int, int, np.ndarray]]:
     """Ranges of support vectors, each with its outputs: those of all, or those of a class."""
     if n_support is None:
-        yield 0, coefs.shape[1], slice(None)
+        yield 0, coefs.shape[1], np.arange(coefs.shape[0])
         return
     ends = np.concatenate(([0], np.cumsum(n_support))).tolist()
     for number, (first, last) in enumerate(pairwise(ends)):
@@ -108,12 +124,14 @@ class _OutputSums:
         dtype: np.dtype,
         n_support: np.ndarray | None = None,
     ) -> None:
-        many = coefs.shape[0] > FEW_OUTPUTS or n_support is not None
+        many = coefs.shape[0] > FEW_OUTPUTS
         self._tiles: list[list[_Segment]] = [[] for _ in range(0, coefs.shape[1], width)]
         for first, last, outputs in _groups(coefs, n_support):
             # Cut where tiles begin.
             for begin in range(first - first % width, last, width):
                 left, right = max(first, begin), min(last, begin + width)
+                if left == right:
+                    continue
                 part = (coefs[:, left:right] / scale).astype(dtype, order="C")
                 columns = slice(left - begin, right - begin)
                 packed = self._pack(part) if many else None
@@ -129,12 +147,88 @@ class _OutputSums:
         """Add the sums of one tile of kernel values to the result."""
         for columns, outputs, coefs, packed in self._tiles[number]:
             if packed is None:
-                _add_products(values, coefs, result)
+                _add_products(values, columns.start, coefs, outputs, result)
                 continue
             sums = np.empty((values.shape[0], coefs.shape[0]), values.dtype)
             part = np.ascontiguousarray(values[:, columns])
             packed.products(part).write(0, coefs.shape[0], sums)
             result[:, outputs] += sums
+
+
+class KernelExpansion:
+    """``x -> K(x, support vectors) @ coefs.T``, in the support vectors' dtype.
+
+    Dense support vectors of a kernel of inner products are packed when they are first needed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    support_vectors : ndarray or CSR matrix of shape (n_support_vectors, n_features)
+    coefs : ndarray of shape (n_outputs, n_support_vectors)
+        If ``n_support`` is given, of shape (n_classes - 1, n_support_vectors) in SVC's layout: the
+        outputs are the pairs of classes, whose coefficients are mostly zeros.
+    n_support : ndarray of shape (n_classes,), default=None
+        Support vectors of each class, which come class by class.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        support_vectors: Any,
+        coefs: np.ndarray,
+        n_support: np.ndarray | None = None,
+    ) -> None:
+        self.points = KernelPoints(kernel, support_vectors, diagonal=False)
+        self.n_outputs = _n_outputs(coefs, n_support)
+        self._width = min(self.points.n_points, _TILE_VECTORS)
+        # A power of two: nothing is rounded, and no coefficient leaves the range of float32.
+        self._scale = 2.0 ** np.frexp(max(coefs.max(), -coefs.min()) or 1.0)[1]
+        self._sums = _OutputSums(coefs, self._width, self._scale, self.points.dtype, n_support)
+
+    def decide(self, X: Any, block_mb: float = 64.0) -> np.ndarray:
+        """Values of all outputs for the rows of X; see `kernel_decision`."""
+        points, n_rows = self.points, X.shape[0]
+        result = np.zeros((n_rows, self.n_outputs))
+        bytes_each = self._width * points.work_dtype.itemsize
+        height = max(1, int(block_mb * tuning.MEBIBYTE) // bytes_each)
+        if not points.can_pack:
+            height = min(n_rows, height, tuning.FEATURE_ROWS)
+            self._add_blocks(X, result, 0, n_rows, height)
+        else:
+            points.packed()
+            work = n_rows * points.n_points * X.shape[1]
+            threads = threads_for(work)
+            share = -(-n_rows // threads)
+            n_blocks = -(-share // max(1, min(_TILE_ROWS, height // threads)))
+            height = -(-share // n_blocks)
+            each = height * n_blocks
+            pieces = [(top, min(n_rows, top + each)) for top in range(0, n_rows, each)]
+            parallel_for(
+                lambda top, bottom: self._add_blocks(X, result, top, bottom, height), pieces
+            )
+        result *= self._scale
+        check_finite(result)
+        return result
+
+    def _add_blocks(self, X: Any, result: np.ndarray, top: int, bottom: int, height: int) -> None:
+        """Add the sums of some rows, ``height`` of them at a time, on one thread."""
+        points, width = self.points, self._width
+        n_vectors = points.n_points
+        dtype = points.work_dtype if points.can_pack else points.dtype
+        scratch = np.empty(min(height, bottom - top) * width, dtype)
+        for start in range(top, bottom, height):
+            rows = points.others(X[start : min(bottom, start + height)])
+            n_rows = rows[0].shape[0]
+            products = points.packed().products(rows[0]) if points.can_pack else None
+            for first in range(0, n_vectors, width):
+                last = min(n_vectors, first + width)
+                values = scratch[: n_rows * (last - first)].reshape(n_rows, last - first)
+                if products is None:
+                    points.write(rows, values, first, last)
+                else:
+                    points.packed().write_tile(products, rows[1], first, last, values)
+                    values = values.astype(points.dtype, copy=False)
+                self._sums.add(first // width, values, result[start : start + n_rows])
 
 
 def kernel_decision(
@@ -145,6 +239,7 @@ def kernel_decision(
     *,
     n_support: np.ndarray | None = None,
     block_mb: float = 64.0,
+    owner: Any = None,
 ) -> np.ndarray:
     """``K(X, support vectors) @ coefs.T``, in the support vectors' dtype and bounded memory.
 
@@ -157,14 +252,13 @@ def kernel_decision(
     ----------
     kernel : Kernel
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-    support_vectors : ndarray or CSR matrix of shape (n_support_vectors, n_features)
-    coefs : ndarray of shape (n_outputs, n_support_vectors)
-        If ``n_support`` is given, of shape (n_classes - 1, n_support_vectors) in SVC's layout: the
-        outputs are the pairs of classes, whose coefficients are mostly zeros.
-    n_support : ndarray of shape (n_classes,), default=None
-        Support vectors of each class, which come class by class.
+    support_vectors, coefs, n_support
+        See `KernelExpansion`.
     block_mb : float, default=64
         MiB of kernel values at a time.
+    owner : object, default=None
+        What lives as long as packed support vectors of up to 64 MiB are to be kept for the next
+        call with the same ones. They are compared, so they may be replaced or edited.
 
     Returns
     -------
@@ -181,29 +275,14 @@ def kernel_decision(
             f"support_vectors_ must have the shape {expected}, as dual_coef_ and X have it, got "
             f"{support_vectors.shape} instead"
         )
-    result = np.zeros((X.shape[0], _n_outputs(coefs, n_support)))
-    n_vectors = support_vectors.shape[0]
-    if n_vectors == 0 or X.shape[0] == 0:
-        return result
-    points = KernelPoints(kernel, support_vectors, diagonal=False)
-    width = min(n_vectors, _TILE_VECTORS)
-    # A power of two: nothing is rounded, and no coefficient leaves the range of float32.
-    scale = 2.0 ** np.frexp(max(coefs.max(), -coefs.min()) or 1.0)[1]
-    sums = _OutputSums(coefs, width, scale, points.dtype, n_support)
-    height = int(block_mb * tuning.MEBIBYTE) // (width * points.dtype.itemsize)
-    height = max(1, min(X.shape[0], height, tuning.FEATURE_ROWS))
-    scratch = np.empty(height * width, points.dtype)
-    for top in range(0, X.shape[0], height):
-        rows = points.others(X[top : top + height])
-        for first in range(0, n_vectors, width):
-            last = min(n_vectors, first + width)
-            n_rows = rows[0].shape[0]
-            values = scratch[: n_rows * (last - first)].reshape(n_rows, last - first)
-            points.write(rows, values, first, last)
-            sums.add(first // width, values, result[top : top + height])
-    result *= scale
-    check_finite(result)
-    return result
+    if support_vectors.shape[0] == 0 or X.shape[0] == 0:
+        return np.zeros((X.shape[0], _n_outputs(coefs, n_support)))
+    parts = Parts(kernel, support_vectors, coefs, n_support)
+    expansion = kept(owner, parts)
+    if expansion is None:
+        expansion = KernelExpansion(*parts)
+        keep(owner, parts, expansion)
+    return expansion.decide(X, block_mb)
 
 
 def gram_decision(

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils.extmath import row_norms
 
+from kpegasos.kernels import maps
 from kpegasos.kernels.base import (
     CallableKernel,
     InnerProductKernel,
@@ -22,7 +23,6 @@ from kpegasos.kernels.base import (
     check_values,
     finite_if_definite,
 )
-from kpegasos.kernels.gaussian import gaussian
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
 
@@ -40,6 +40,9 @@ __all__ = [
     "make_kernel",
     "scale_gamma",
 ]
+
+#: Largest degree of a polynomial whose powers are products; beyond it they are numpy's.
+_MULTIPLIED = 64
 
 
 class _Numbers:
@@ -93,18 +96,14 @@ class Polynomial(_Numbers, InnerProductKernel):
         self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray
     ) -> None:
         """``(gamma <a, b> + coef0)^degree``, in place."""
+        whole = float(self.degree).is_integer()
+        if maps.COMPILED and whole and 1 <= self.degree <= _MULTIPLIED:
+            number = products.dtype.type
+            maps.power(products, number(self.gamma), number(self.coef0), int(self.degree))
+            return
         products *= self.gamma
         products += self.coef0
-        if float(self.degree).is_integer() and 0 <= self.degree <= 64:
-            # Powers by multiplication: exact on integers, and far cheaper than pow.
-            base = products.copy()
-            products[...] = 1
-            for bit in bin(int(self.degree))[2:]:
-                products *= products
-                if bit == "1":
-                    products *= base
-        else:
-            np.power(products, self.degree, out=products)
+        np.power(products, self.degree, out=products)
 
     def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``."""
@@ -141,9 +140,9 @@ class RBF(_Numbers, InnerProductKernel):
         self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray
     ) -> None:
         """``exp(-gamma ‖a − b‖²)``, in place."""
-        if products.dtype == np.float32 and self.gamma >= 0:
-            largest = float(np.finfo(np.float32).max)
-            gaussian(products, norms_a[:, 0], norms_b, np.float32(min(self.gamma, largest)))
+        if maps.COMPILED and self.gamma >= 0:
+            number, largest = products.dtype.type, float(np.finfo(products.dtype).max)
+            maps.gaussian(products, norms_a[:, 0], norms_b, number(min(self.gamma, largest)))
             return
         products *= -2.0
         # The norms first: k(a, b) and k(b, a) are the same to the last bit.

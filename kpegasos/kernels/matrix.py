@@ -16,7 +16,7 @@ from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.kernels.points import KernelPoints
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
-from kpegasos.utils.validation import as_integer, canonical_rows, optional, shown
+from kpegasos.utils.validation import as_choice, as_integer, canonical_rows, optional, shown
 
 
 class KernelValues(Protocol):
@@ -34,7 +34,7 @@ class KernelValues(Protocol):
 
     @property
     def dtype(self) -> np.dtype:
-        """Type of the kernel values, which is that of the examples."""
+        """Type of the kernel values."""
         ...
 
     @property
@@ -135,7 +135,7 @@ class PackedSubset:
 
 
 class KernelMatrix:
-    """The kernel matrix of one data set, in the dtype of its rows.
+    """The kernel matrix of one data set.
 
     Whole rows come from examples that are packed when the first is asked for, on several threads.
 
@@ -147,6 +147,9 @@ class KernelMatrix:
         Rows of X that are the examples, in this order; None for all.
     threads : int, default=None
         Threads for whole rows; None for as many as OpenMP would use.
+    row_dtype : {"float32", "float64"}, default=None
+        Precision of the values handed out, and of the arithmetic where float32 does not round too
+        much; None for that of X.
 
     Raises
     ------
@@ -162,6 +165,7 @@ class KernelMatrix:
         members: np.ndarray | None = None,
         *,
         threads: int | None = None,
+        row_dtype: Any = None,
     ) -> None:
         if isinstance(kernel, type) or not isinstance(kernel, Kernel):
             raise ValueError(f"kernel must be a kernel object, got {shown(kernel)} instead")
@@ -170,7 +174,9 @@ class KernelMatrix:
             members = as_indices("members", members, X.shape[0])
         threads = optional(as_integer, "threads", threads, least=1)
         self.kernel = kernel
-        self.points = KernelPoints(kernel, X, members, threads=threads)
+        if row_dtype is not None:
+            row_dtype = as_choice("row_dtype", row_dtype, ("float32", "float64"))
+        self.points = KernelPoints(kernel, X, members, threads=threads, row_dtype=row_dtype)
 
     @property
     def n_samples(self) -> int:
@@ -179,7 +185,7 @@ class KernelMatrix:
 
     @property
     def dtype(self) -> np.dtype:
-        """Type of the kernel values, which is that of X."""
+        """Type of the kernel values."""
         return self.points.dtype
 
     @property

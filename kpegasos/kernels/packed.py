@@ -131,6 +131,32 @@ class PackedKernel:
         for begin, end in aligned_ranges(first, last, width, n_panels):
             # Contiguous, as the compiler makes vector code for that alone.
             tile = scratch[: n_rows * (end - begin)].reshape(n_rows, end - begin)
-            products.write(begin, end, tile)
-            self.kernel.apply(tile, squared_norms, self._norms[begin:end])
+            self.write_tile(products, squared_norms, begin, end, tile)
             out[:, begin - first : end - first] = tile
+
+    def products(self, rows: np.ndarray) -> PackedProducts:
+        """Products of the examples with some rows, for `write_tile`."""
+        return self._matrix.products(rows)
+
+    def write_tile(
+        self,
+        products: PackedProducts,
+        squared_norms: np.ndarray,
+        first: int,
+        last: int,
+        tile: np.ndarray,
+    ) -> None:
+        """Write kernel values against a range of the examples, on the calling thread.
+
+        Parameters
+        ----------
+        products : PackedProducts
+            From `products`.
+        squared_norms : ndarray of shape (n_rows,)
+        first, last : int
+            The range.
+        tile : ndarray of shape (n_rows, last - first)
+            Contiguous, of the dtype of the arithmetic.
+        """
+        products.write(first, last, tile)
+        self.kernel.apply(tile, squared_norms, self._norms[first:last])

@@ -26,6 +26,11 @@ from kpegasos.utils.validation import largest_value, too_large
 
 #: Largest rounding error of a kernel value that is accepted.
 MOST_ROUNDING = 1e-4
+#: What the rounding of features to float32 counts in roundings of sums: ``2 eps ‖a‖ ‖b‖``.
+_ROUNDINGS_OF_FEATURES = 4
+#: Norms and kernel values of float64 rows between which float32 takes their place: its own range,
+#: less room for sums, and for small rows among large ones.
+_NARROWED = 1e-24, 1e30
 
 
 def _squared_norms(rows: Any) -> np.ndarray:
@@ -55,11 +60,14 @@ class KernelPoints:
         Threads for packed points; None for as many as OpenMP would use.
     diagonal : bool, default=True
         Whether `diagonal` is wanted; it is not for prediction.
+    row_dtype : dtype, default=None
+        float32 or float64: of the values handed out and, for kernels of inner products, of the
+        arithmetic; None for that of X. float64 stays where float32 has not the range.
 
     Attributes
     ----------
     dtype : dtype
-        Of the values handed out: that of X.
+        Of the values handed out.
     work_dtype : dtype
         Of the arithmetic: float64 where float32 would round too much.
     can_pack : bool
@@ -81,21 +89,33 @@ class KernelPoints:
         *,
         threads: int | None = None,
         diagonal: bool = True,
+        row_dtype: Any = None,
     ) -> None:
         self.kernel = kernel
         self.X = X
         self.members = members
-        self.dtype = np.dtype(X.dtype)
         self.is_sparse = bool(sparse.issparse(X))
         self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
         self._threads = threads
         self._packed: PackedKernel | None = None
         self._lock = Lock()
-        self._prepare(self.dtype, diagonal)
+        self._choose_dtypes(np.dtype(row_dtype or X.dtype), diagonal)
+
+    def _choose_dtypes(self, dtype: np.dtype, diagonal: bool) -> None:
+        """Find the dtypes of values and arithmetic, and prepare for them."""
+        kernel, given = self.kernel, np.dtype(self.X.dtype)
+        of_products = isinstance(kernel, InnerProductKernel)
+        # Own functions and differences are of the rows as they are given.
+        self._prepare(dtype, dtype if of_products else given, diagonal)
+        if dtype.itemsize < given.itemsize and not self._has_range():
+            dtype = given
+            self._prepare(dtype, given, diagonal)
+        self._check_sizes()
         if isinstance(kernel, InnerProductKernel) and (
-            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self.dtype)
+            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self.work_dtype)
         ):
-            self._prepare(np.dtype(np.float64), diagonal)
+            self._prepare(dtype, np.dtype(np.float64), diagonal)
+            self._check_sizes()
             if self._rounding(kernel) > MOST_ROUNDING:
                 radius = float(self.squared_norms.max()) ** 0.5
                 raise ValueError(
@@ -103,6 +123,13 @@ class KernelPoints:
                     f"{kernel!r} and rows at distances up to {radius:.3g} from their centre; "
                     f"scale the features or lower gamma"
                 )
+
+    def _has_range(self) -> bool:
+        """Whether the largest norm and the largest value leave float32 room on either side."""
+        sizes = [v for v in (self.squared_norms, self.diagonal) if v.size]
+        least, most = _NARROWED
+        # Comparisons that are false for NaN.
+        return all(least <= float(np.abs(size).max()) <= most for size in sizes)
 
     def _rounding(self, kernel: InnerProductKernel) -> float:
         return kernel.rounding(self._spacing(), float(self.squared_norms.max(initial=0.0)))
@@ -137,21 +164,25 @@ class KernelPoints:
             terms = int(self.X.shape[1])
         if self.work_dtype == np.float64:
             return 2 * terms
-        return terms if self.is_sparse else gemm_roundings(terms)
+        # Features of float64 are rounded first, on either side of a product.
+        features = _ROUNDINGS_OF_FEATURES if self.X.dtype == np.float64 else 0
+        return features + (terms if self.is_sparse else gemm_roundings(terms))
 
     @cached_property
     def exact(self) -> ExactValues:
         """The same values in float64."""
         return ExactValues(self.kernel, self.X, self.members)
 
-    def _prepare(self, work_dtype: np.dtype, diagonal: bool) -> None:
-        """Choose the dtype of the arithmetic; find centre, norms and diagonal."""
-        self.work_dtype = work_dtype
+    def _prepare(self, dtype: np.dtype, work_dtype: np.dtype, diagonal: bool) -> None:
+        """Find centre, norms and diagonal for the dtypes of values and arithmetic."""
+        self.dtype, self.work_dtype = dtype, work_dtype
         self._shift = None
         if getattr(self.kernel, "translation_invariant", False) and not self.is_sparse:
             # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
             with np.errstate(over="ignore", invalid="ignore"):
-                self._shift = self.X.mean(axis=0, dtype=np.float64).astype(work_dtype)
+                self._shift = self.X.mean(axis=0, dtype=np.float64).astype(
+                    np.promote_types(work_dtype, self.X.dtype)
+                )
         diagonals, norms = [np.empty(0)], [np.empty(0)]
         with np.errstate(over="ignore", invalid="ignore"):
             for top in range(0, self.n_points, tuning.FEATURE_ROWS):
@@ -161,7 +192,10 @@ class KernelPoints:
                 if isinstance(self.kernel, InnerProductKernel):
                     norms.append(_squared_norms(rows))
         self.diagonal = np.concatenate(diagonals)
-        self.squared_norms = np.concatenate(norms).astype(work_dtype)
+        with np.errstate(over="ignore"):
+            self.squared_norms = np.concatenate(norms).astype(work_dtype)
+
+    def _check_sizes(self) -> None:
         self._check_size(self.X, self.squared_norms)
         self._check_size(self.X, self.diagonal, largest_value(self.dtype))
 
@@ -187,8 +221,10 @@ class KernelPoints:
         return self._ready(self.X[which] if self.members is None else self.X[self.members[which]])
 
     def _ready(self, rows: Any) -> Any:
-        rows = rows.astype(self.work_dtype, copy=False)
-        return rows if self._shift is None else rows - self._shift
+        if self._shift is not None:
+            # In the wider of both dtypes, so that only what is left of a float64 is rounded.
+            rows = rows.astype(self._shift.dtype, copy=False) - self._shift
+        return rows.astype(self.work_dtype, copy=False)
 
     def own(self, which: Any) -> tuple[Any, np.ndarray]:
         """Features and squared norms of some points (a slice or indices)."""
@@ -209,10 +245,10 @@ class KernelPoints:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             if self.is_sparse:
-                rows = sparse.csr_matrix(X, dtype=self.dtype)
+                rows = sparse.csr_matrix(X, dtype=self.X.dtype)
             else:
                 dense = X.toarray() if sparse.issparse(X) else X
-                rows = np.ascontiguousarray(dense, dtype=self.dtype)
+                rows = np.ascontiguousarray(dense, dtype=self.X.dtype)
             rows = self._ready(rows)
             norms = np.empty(0, self.work_dtype)
             if isinstance(self.kernel, InnerProductKernel):
@@ -234,22 +270,14 @@ class KernelPoints:
         """
         last = self.n_points if last is None else last
         if self.can_pack:
-            self._pack().write(*left, out, first, last)
+            self.packed().write(*left, out, first, last)
             return
-        for begin, end in self._parts(first, last):
+        copied = self.is_sparse or self.members is not None
+        for begin, end in _parts(first, last, self.row_bytes if copied else 0):
             part = None if (begin, end) != (first, last) else out
             values = self.block(left, self.own(slice(begin, end)), part)
             if part is None:
                 out[:, begin - first : end - first] = values
-
-    def _parts(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Cut a range where the features of its points would be copied in one go."""
-        copied = self.is_sparse or self.members is not None
-        height = last - first
-        if copied:
-            height = max(1, tuning.GATHER_BYTES // max(1, self.row_bytes))
-        for begin in range(first, last, max(1, height)):
-            yield begin, min(last, begin + height)
 
     def block(
         self,
@@ -279,8 +307,8 @@ class KernelPoints:
             self.kernel, self.X.shape[1], self.work_dtype, capacity=capacity, threads=self._threads
         )
 
-    def _pack(self) -> PackedKernel:
-        """All points, packed when first asked for."""
+    def packed(self) -> PackedKernel:
+        """All points, packed when first asked for; only where `can_pack`."""
         with self._lock:
             if self._packed is None:
                 packed = self.packed_kernel(self.n_points)
@@ -299,3 +327,10 @@ def _fit(kernel: InnerProductKernel, dtype: np.dtype) -> bool:
     parameters = (getattr(kernel, name, None) for name in ("gamma", "coef0"))
     sizes = (abs(value) for value in parameters if isinstance(value, float) and value != 0.0)
     return all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)
+
+
+def _parts(first: int, last: int, row_bytes: int) -> Iterator[tuple[int, int]]:
+    """Cut a range where the features of its points, so many bytes each, are copied in one go."""
+    height = max(1, tuning.GATHER_BYTES // max(1, row_bytes) if row_bytes else last - first)
+    for begin in range(first, last, height):
+        yield begin, min(last, begin + height)

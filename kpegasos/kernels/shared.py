@@ -25,12 +25,22 @@ class ClassSortedMatrix:
         Rows of X that are the examples of each class, in this order.
     threads : int, default=None
         Threads for whole rows of one pair; None for as many as OpenMP would use.
+    row_dtype : {"float32", "float64"}, default=None
+        Precision of the values, as in `KernelMatrix`.
     """
 
     def __init__(
-        self, kernel: Kernel, X: Any, members: list[np.ndarray], *, threads: int | None = None
+        self,
+        kernel: Kernel,
+        X: Any,
+        members: list[np.ndarray],
+        *,
+        threads: int | None = None,
+        row_dtype: Any = None,
     ) -> None:
-        self.matrix = KernelMatrix(kernel, X, np.concatenate(members), threads=threads)
+        self.matrix = KernelMatrix(
+            kernel, X, np.concatenate(members), threads=threads, row_dtype=row_dtype
+        )
         self._ends = np.concatenate(([0], np.cumsum([part.size for part in members]))).tolist()
 
     def pair(self, one: int, other: int) -> PairMatrix:

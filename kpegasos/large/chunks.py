@@ -22,6 +22,7 @@ from scipy import sparse
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._online import OnlineClassifier, unique_classes
+from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import validate_parameters
 from kpegasos.large.totals import Totals, add_totals, pair_lams, totals_of
 from kpegasos.utils.validation import as_integer, as_number, shown
@@ -195,7 +196,7 @@ def fit_chunks(
     True
     """
     check_estimator(estimator)
-    n_epochs = _whole_epochs(estimator.epochs if epochs is None else epochs)
+    n_epochs = _whole_epochs(settings_of(estimator).epochs if epochs is None else epochs)
     once = isinstance(chunks, Iterator)
     if once and n_epochs > 1:
         raise ValueError(f"epochs must be 1 for an iterator, which ends, got {n_epochs} instead")

@@ -17,7 +17,7 @@ from kpegasos.estimators._one_vs_one import check_weight_range, class_weights
 from kpegasos.estimators._online import are_numbers
 from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import checked_weight
-from kpegasos.utils.validation import check_labels, plain_labels
+from kpegasos.utils.labels import check_labels, plain_labels
 
 
 class Totals(NamedTuple):

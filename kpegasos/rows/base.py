@@ -28,6 +28,7 @@ from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.exact import ExactValues, always
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.budget import Grant
+from kpegasos.rows.evaluated import Evaluated, evaluated_at_once
 from kpegasos.rows.factor import Factor
 from kpegasos.utils.validation import check_scaling
 
@@ -50,34 +51,6 @@ class Algorithm(NamedTuple):
     loop: Callable[..., tuple[int, int]]
     priority: Callable[[LoopState, np.ndarray, Examples, LoopParameters], np.ndarray]
     from_zero: bool
-
-
-class Evaluated(NamedTuple):
-    """An iterate as its rows see it.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_samples,)
-        ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, non-negative.
-    margins : ndarray of shape (n_samples,)
-        ``f(x_i)``.
-    squared_norm : float
-        ``‖w‖²``.
-    vector : ndarray of shape (n_features + 1,) or None
-        Primal vector, the coordinate of the constant feature last; from features only.
-    loss_rounding, norm_rounding : float
-        Largest error that rounding may make of the mean loss and of ``‖w‖²``.
-    additions : float
-        What `Iterate.additions` says of its image.
-    """
-
-    coef: np.ndarray
-    margins: np.ndarray
-    squared_norm: float
-    vector: np.ndarray | None = None
-    loss_rounding: float = 0.0
-    norm_rounding: float = 0.0
-    additions: float = 0.0
 
 
 class RowSource(ABC):
@@ -300,6 +273,10 @@ class KernelSource(RowSource):
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
     ) -> list[Evaluated]:
         """Coefficients, margins and norm of some iterates of a state."""
+        if self.image_size and all(iterate.prefix is None for iterate in iterates):
+            return evaluated_at_once(
+                iterates, state, examples, self._rounding_of_each, self._largest
+            )
         coefs = [iterate.coefficients(state) for iterate in iterates]
         signed = [coef * examples.signed for coef in coefs]
         if self.image_size:
@@ -317,6 +294,12 @@ class KernelSource(RowSource):
                 iterates, coefs, signed, margins, strict=True
             )
         ]
+
+    @cached_property
+    def _rounding_of_each(self) -> np.ndarray:
+        """`rounding` as a vector."""
+        # A copy: what may not be written to would be another type, and compiled for by itself.
+        return np.array(np.broadcast_to(self.rounding, (self.n_samples,)), dtype=np.float64)
 
     def _with_rounding(
         self, evaluated: Evaluated, weight: np.ndarray, additions: float | None
@@ -375,6 +358,7 @@ class KernelSource(RowSource):
         loses = examples.label * margins < 1.0 + rounding
         return evaluated._replace(
             margins=margins,
+            sums=None,
             squared_norm=float(signed @ margins),
             loss_rounding=float((weight * rounding)[loses].sum()) / signed.size,
             norm_rounding=float((size * rounding)[signed != 0.0].sum())

@@ -45,6 +45,7 @@ def make_rows(
     cache: str = "auto",
     cache_mb: float = 1024.0,
     intercept_scaling: float = 0.0,
+    row_dtype: Any = None,
     **parameters: Any,
 ) -> KernelSource:
     """Pick and build a source of kernel rows.
@@ -61,6 +62,9 @@ def make_rows(
         MiB that kernel values may take; less is taken where less is free.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
+    row_dtype : {"float32", "float64"}, default=None
+        Precision of kernel values, and of their arithmetic where float32 does not round too much;
+        None for that of X. A given Gram matrix stays as it is.
     **parameters : float
         ``gamma``, ``degree``, ``coef0`` of a named kernel.
 
@@ -84,7 +88,7 @@ def make_rows(
     if isinstance(kernel, str):
         check_magnitude(X)
     return choose_source(
-        KernelMatrix(make_kernel(kernel, **parameters), X),
+        KernelMatrix(make_kernel(kernel, **parameters), X, row_dtype=row_dtype),
         cache=cache,
         cache_mb=cache_mb,
         intercept_scaling=intercept_scaling,

@@ -19,13 +19,16 @@ import numpy as np
 from kpegasos.core.problem import (
     Problem,
     dual_bounds,
+    dual_bounds_of,
     is_impossible,
     primal,
     primal_bound,
+    primal_of,
 )
 from kpegasos.core.state import State
 from kpegasos.kernels.exact import always
-from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.evaluated import Evaluated
 from kpegasos.solvers.account import OnAccount
 from kpegasos.solvers.stopping import Stopper
 
@@ -133,14 +136,19 @@ class Certifier:
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
         """Objective and dual value of an iterate; raises the dual bounds of the state."""
-        problem, state = self._problem, self._state
-        coef, squared_norm = evaluated.coef, evaluated.squared_norm
-        objective = primal(evaluated.margins, squared_norm, problem)
-        error = evaluated.norm_rounding
+        problem, state, sums = self._problem, self._state, evaluated.sums
+        squared_norm, error = evaluated.squared_norm, evaluated.norm_rounding
+        if sums is None:
+            objective = primal(evaluated.margins, squared_norm, problem)
+        else:
+            objective = primal_of(sums.loss, squared_norm, problem)
         upper_bound = primal_bound(objective, evaluated.loss_rounding, error, problem)
         dual = math.nan
         if state.certified:
-            dual, proven = dual_bounds(coef, squared_norm, error, problem)
+            if sums is None:
+                dual, proven = dual_bounds(evaluated.coef, squared_norm, error, problem)
+            else:
+                dual, proven = dual_bounds_of(sums.largest, sums.size, squared_norm, error, problem)
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
         found = Evaluation(evaluated, objective, upper_bound, dual, settled)
@@ -154,21 +162,18 @@ class Certifier:
 
     def _is_impossible(self, evaluation: Evaluation) -> bool:
         """Whether the kernel cannot be positive semi-definite."""
-        state, evaluated, half = self._state, evaluation.evaluated, 0.5 * self._problem.lam
-
-        def judge(more: float, more_norm: float) -> bool:
-            return is_impossible(
-                evaluation.upper_bound + more,
-                state.proven_bound,
-                half * evaluated.squared_norm,
-                half * (evaluated.norm_rounding + more_norm),
-            )
-
-        if not (state.certified and judge(0.0, 0.0)):
+        state, evaluated, lam = self._state, evaluation.evaluated, self._problem.lam
+        if not state.certified:
             return False
-        lam, size = self._problem.lam, float(evaluated.coef @ self._problem.weight)
-        error = self._rows.blameless
-        return judge(error * (0.5 / lam + size + 0.5 * lam * size**2), error * size**2)
+        upper_bound, bound = evaluation.upper_bound, state.proven_bound
+        norm = evaluated.norm_rounding
+        term = 0.5 * lam * evaluated.squared_norm
+        if not is_impossible(upper_bound, bound, term, 0.5 * lam * norm):
+            return False
+        error, size = self._rows.blameless, float(evaluated.coef @ self._problem.weight)
+        more = error * (0.5 / lam + size + 0.5 * lam * size**2)
+        norm += error * size**2
+        return is_impossible(upper_bound + more, bound, term, 0.5 * lam * norm)
 
     def as_computed(self, evaluation: Evaluation) -> Certificate:
         """The gap as the values say, and what rounding may add to it."""
@@ -179,11 +184,19 @@ class Certifier:
         rounding = max(0.0, self._proven_gap(evaluation) - gap)
         return Certificate(bound, gap, gap / evaluation.objective, rounding)
 
-    def as_told(self, evaluation: Evaluation) -> Certificate:
-        """The gap with its rounding where nobody would see that, else the two apart."""
-        computed, proven = self.as_computed(evaluation), self.as_proven(evaluation)
-        apart = computed.rounding > _INVISIBLE * evaluation.objective
-        return computed._replace(dual_bound=proven.dual_bound) if apart else proven
+    def as_told(self, evaluation: Evaluation) -> tuple[Certificate, float]:
+        """What a record says, and the gap as computed.
+
+        The gap has its rounding in it where nobody would see that, else the two are apart.
+        """
+        state, objective = self._state, evaluation.objective
+        if not state.certified:
+            return _NONE, math.nan
+        gap = max(0.0, objective - state.best_dual)
+        proven = self._proven_gap(evaluation)
+        rounding = max(0.0, proven - gap)
+        told, apart = (gap, rounding) if rounding > _INVISIBLE * objective else (proven, 0.0)
+        return Certificate(state.proven_bound, told, told / objective, apart), gap
 
     def as_proven(self, evaluation: Evaluation) -> Certificate:
         """The gap with its rounding."""

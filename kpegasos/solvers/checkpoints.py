@@ -8,8 +8,10 @@ from typing import Any
 
 from kpegasos.utils.validation import as_integer, shown
 
-#: ``"epoch"``, ``"log"``, steps, or None.
+#: ``"auto"``, ``"epoch"``, ``"log"``, steps, or None.
 CheckpointSpec = str | Sequence[int] | None
+#: Epochs of a decade that ``"auto"`` looks at: enough for a curve over a logarithmic axis.
+_OF_A_DECADE = (1, 2, 5)
 
 
 class Checkpoints:
@@ -20,8 +22,9 @@ class Checkpoints:
 
     Parameters
     ----------
-    checkpoints : {"epoch", "log"}, sequence of int, or None
-        Ends of epochs, ten steps a decade, these steps, or the end only.
+    checkpoints : {"auto", "epoch", "log"}, sequence of int, or None
+        Ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a
+        decade, these steps, or the end only.
     first, last : int
         Steps at which the run begins and ends.
     n_samples, batch_size : int
@@ -53,7 +56,10 @@ class Checkpoints:
             if self._checkpoints == "log":
                 return (round(10 ** (number / 10)) for number in count())
             n_samples, k = self._n_samples, self._batch_size
-            return (-(-number * n_samples // k) for number in count(self._first_epoch))
+            epochs: Iterator[int] = count(self._first_epoch)
+            if self._checkpoints == "auto":
+                epochs = (10**decade * digit for decade in count() for digit in _OF_A_DECADE)
+            return (-(-number * n_samples // k) for number in epochs)
         return iter(self._checkpoints)
 
     @property
@@ -82,12 +88,12 @@ def _checked(checkpoints: Any) -> str | list[int]:
     if checkpoints is None:
         return []
     if isinstance(checkpoints, str):
-        if checkpoints in ("epoch", "log"):
+        if checkpoints in ("auto", "epoch", "log"):
             return str(checkpoints)
     elif isinstance(checkpoints, Collection) and getattr(checkpoints, "ndim", 1) == 1:
         return sorted(as_integer("each of checkpoints", step, least=1) for step in checkpoints)
     raise ValueError(
-        f"checkpoints must be 'epoch', 'log', a sequence of steps or None, "
+        f"checkpoints must be 'auto', 'epoch', 'log', a sequence of steps or None, "
         f"got {shown(checkpoints)} instead"
     )
 

@@ -213,23 +213,23 @@ class SolverRun(ABC):
 
     def record(self) -> None:
         """Add a record of the run as it stands to the history."""
-        (last, returned), state = self.evaluate(), self.state
+        (last, returned), state, loop = self.evaluate(), self.state, self.state.loop
         draws = self.draws_before + state.steps * state.options.batch_size
+        told, self._gap = self._certifier.as_told(returned)
         self.history.append(
             Record(
-                iteration=self.steps_before + state.steps,
-                epoch=draws / self.problem.y.size,
-                seconds=state.seconds,
-                objective_last=last.objective,
-                objective_average=returned.objective,
-                **self._certifier.as_told(returned)._asdict(),
-                support_size=int(np.count_nonzero(state.loop.alpha)),
-                kernel_evaluations=state.evaluations,
-                cache_hits=int(state.loop.counters[ROW_HITS]),
+                self.steps_before + state.steps,
+                draws / self.problem.y.size,
+                state.seconds,
+                last.objective,
+                returned.objective,
+                *told,
+                int(np.count_nonzero(loop.alpha)),
+                state.evaluations,
+                loop.counters.item(ROW_HITS),
             )
         )
         self._own_record = len(self.history) - 1
-        self._gap = self._certifier.as_computed(returned).gap
 
     def _close_history(self, final: Evaluation) -> None:
         """Put the rounding of the last record into its gap."""

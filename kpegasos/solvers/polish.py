@@ -13,8 +13,10 @@ from typing import Any
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
+    ENOUGH,
     LEFT,
     NEED_ROWS,
+    SETS_DONE,
     WANTED,
     add_moves,
     ascend,
@@ -31,6 +33,8 @@ from kpegasos.utils.threads import parallel_for, threads_for
 #: Rounds in which neither bound nor objective improves, after which there is nothing left to gain
 #: but rounding errors.
 _IDLE_ROUNDS = 20
+#: Share of ``tol`` at which a round ends early: rounding takes a part of it.
+_SAFE = 0.9
 #: Working sets of a round that hold all examples: one that is warm, and one more.
 _WHOLE_SETS = 2
 
@@ -106,7 +110,8 @@ class WorkingSetAscent(DualAscent):
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a few working sets."""
         loop, sets = self.state.loop, self._sets
-        sets.counts[LEFT] = self._n_sets
+        sets.counts[LEFT], sets.counts[SETS_DONE] = self._n_sets, 0
+        sets.scalars[ENOUGH] = _SAFE * (self._certifier.tol or 0.0)
         while True:
             with self.on_account():
                 status = ascend(loop, self._view, sets, self.examples, self.parameters)

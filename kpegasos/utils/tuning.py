@@ -42,6 +42,8 @@ TILE_ROWS, FEWEST_ROWS = 256, 16
 SMALL_TILE_ROWS = 32
 #: Up to this many examples ``cache="auto"`` computes the whole Gram matrix at once.
 GRAM_SAMPLES = 2000
+#: The same where `polish` follows, for two classes: it needs the rows of the support alone.
+POLISHED_GRAM_SAMPLES = 1000
 #: Draws that the warm-up scores together; data of less than eight such parts have none.
 WARMUP_DRAWS = 128
 #: Rows are no longer kept once the support fills this share of the rows that can be held.

@@ -12,12 +12,12 @@ from kpegasos.core.boundary import check_feature_view
 from kpegasos.core.loops import (
     add_rows,
     dual_steps,
-    dual_working_set,
     primal_steps,
 )
 from kpegasos.core.margins import sparse_margins
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import CsrView, DenseView, KernelView
+from kpegasos.core.working_sets import add_moves, ascend, new_working_sets
 
 N, WIDTH = 20, 3
 RNG = np.random.default_rng(0)
@@ -148,24 +148,54 @@ def test_steps_refuse_missing_norms(loop):
 
 
 @pytest.mark.parametrize("members", [[0, N], [-1, 3], [[0, 1]], [0.5, 1.0]])
-def test_working_set_refuses_members_that_are_none(members):
+def test_rows_are_not_added_of_members_that_are_none(members):
     view = kernel_view()
-    members = np.array(members)
-    assert_refused(
-        dual_working_set, state_for(view), view, members, EXAMPLES, PARAMETERS, 5, match="members"
-    )
-    assert_refused(add_rows, state_for(view), view, members, EXAMPLES, match="members must be")
+    rest = (view, np.array(members), EXAMPLES)
+    assert_refused(add_rows, state_for(view), *rest, match="members must be")
 
 
-def test_working_set_refuses_rows_that_are_not_held():
+def test_rows_are_not_added_unless_they_are_held():
     view = kernel_view()
     view.slots[4] = -1
-    members = np.array([3, 4])
     match = "members must have rows that are held"
-    assert_refused(
-        dual_working_set, state_for(view), view, members, EXAMPLES, PARAMETERS, 5, match=match
-    )
-    assert_refused(add_rows, state_for(view), view, members, EXAMPLES, match=match)
+    assert_refused(add_rows, state_for(view), view, np.array([3, 4]), EXAMPLES, match=match)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"members": np.zeros(N + 1, dtype=np.int64)}, "size must be"),
+        ({"members": np.array([0, N, 1, 2])}, "members must be"),
+        ({"moved": np.zeros(3)}, "moved must have shape"),
+        ({"wanted": np.zeros(3, dtype=np.int64)}, "wanted must have room for 4"),
+        ({"counts": np.zeros(4, dtype=np.int64)}, "counts must have shape"),
+        ({"counts": np.array([1, 5, 0, 0, 0, 0])}, "n_members must be"),
+        ({"hessian": np.zeros((4, 3))}, "hessian must have shape"),
+    ],
+)
+def test_ascent_refuses_working_sets_that_do_not_fit(changes, match):
+    view = kernel_view()
+    sets = new_working_sets(4, 4, 0, True)
+    sets.counts[:] = [1, 4, 0, 0, 0, 0]
+    sets = sets._replace(**changes)
+    assert_refused(ascend, state_for(view), view, sets, EXAMPLES, PARAMETERS, match=match)
+
+
+def test_ascent_refuses_members_without_a_row():
+    view = kernel_view()
+    view.slots[1] = -1
+    sets = new_working_sets(4, 4, 0, True)
+    sets.members[:] = np.arange(4)
+    match = "members must have rows that are held"
+    sets.counts[:] = [1, 4, 0, 0, 1, 0]
+    assert_refused(ascend, state_for(view), view, sets, EXAMPLES, PARAMETERS, match=match)
+    assert_refused(add_moves, state_for(view), view, sets, 0, N, match=match)
+
+
+@pytest.mark.parametrize(("first", "last"), [(-1, 2), (0, N + 1), (3, 2)])
+def test_moves_are_not_added_beyond_the_margins(first, last):
+    view, sets = kernel_view(), new_working_sets(4, 4, 0, True)
+    assert_refused(add_moves, state_for(view), view, sets, first, last, match="first and last")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kpegasos.core.draws import RUN_LENGTH, IndexStream
+from kpegasos.core.draws import DRAWS_OF_A_GENERATOR, RUN_LENGTH, IndexStream
 
 each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "contiguous"])
 SAMPLINGS = st.sampled_from(["permutation", "uniform", "contiguous"])
@@ -117,3 +117,31 @@ def test_contiguous_visits_consecutive_examples_together():
         assert part[0] % RUN_LENGTH == 0
     # The last part is shorter; two that happen to be neighbours look like one.
     assert len(parts) >= 1000 // RUN_LENGTH - 3
+
+
+@each_sampling
+def test_long_epochs_have_a_generator_each(sampling):
+    """Seed, key and number of the epoch make the draws: old streams go on as they did."""
+    n_samples = DRAWS_OF_A_GENERATOR // 2 + 1
+    epoch = IndexStream(n_samples, sampling, 3, (1,)).epoch(2)
+    rng = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(1, 2)))
+    if sampling == "permutation":
+        expected = rng.permutation(n_samples)
+    elif sampling == "uniform":
+        expected = rng.integers(n_samples, size=n_samples)
+    else:
+        runs = rng.permutation(-(-n_samples // RUN_LENGTH))
+        expected = (runs[:, None] * RUN_LENGTH + np.arange(RUN_LENGTH)).ravel()
+        expected = expected[expected < n_samples]
+    assert_array_equal(epoch, expected)
+
+
+def test_few_draws_are_made_where_few_are_asked_for():
+    asked = []
+
+    def sampling(rng, n_samples):
+        asked.append(n_samples)
+        return rng.permutation(n_samples)
+
+    IndexStream(50, sampling, 0).take(0, 75)
+    assert asked == [50, 50]

@@ -23,7 +23,7 @@ from kpegasos import LinearPegasosSVC, PegasosSVC
 @pytest.mark.parametrize("batch_size", [1, 6])
 def test_linear_kernel_equals_linear_estimator(n_classes, average, batch_size):
     X, y = integers(n_classes)
-    common = {"average": average, "batch_size": batch_size, **EXACT}
+    common = {"average": average, "batch_size": batch_size, "checkpoints": "epoch", **EXACT}
     a = PegasosSVC(kernel="linear", **common).fit(X, y)
     b = LinearPegasosSVC(**common).fit(X, y)
     np.testing.assert_array_equal(counts_of(a), counts_of(b))

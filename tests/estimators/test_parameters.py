@@ -105,7 +105,7 @@ def test_checkpoints_change_nothing(Estimator):
 @BOTH
 def test_history_columns(Estimator):
     X, y = two_classes(100)
-    clf = Estimator(epochs=6, random_state=0).fit(X, y)
+    clf = Estimator(epochs=6, checkpoints="epoch", random_state=0).fit(X, y)
     history = clf.history_
     assert len(history) == 6
     assert history["epoch"].tolist() == [1, 2, 3, 4, 5, 6]

@@ -273,3 +273,48 @@ def test_json_is_rounded_compact_and_exact_on_the_way_back():
 def test_json_rejects_what_it_cannot_hold():
     with pytest.raises(TypeError):
         to_json({"a": object()})
+
+
+# Groups
+
+GROUPS = '''"""An experiment with groups."""
+import matplotlib.pyplot as plt
+
+FULL_TIME = QUICK_TIME = "1 s"
+
+
+def compute(context):
+    old = context.previous.get("groups", {})
+    return {"groups": {
+        name: context.part(name, lambda: old.get(name, 0) + 1) if context.wants(name) else old[name]
+        for name in ("early", "late")
+    }}
+
+
+def plot(results):
+    return plt.figure()
+'''
+
+
+def test_only_runs_a_group_and_keeps_the_others(bench):
+    bench.module.write_text(GROUPS)
+
+    def groups():
+        return bench.results()["results"]["groups"]
+
+    bench("line")
+    assert groups() == {"early": 1, "late": 1}
+    bench("line", "--only", "Early")
+    assert groups() == {"early": 2, "late": 1}
+    bench("line", "--only", "late", "--only", "early")
+    assert groups() == {"early": 3, "late": 2}
+    assert not bench.partial()
+    assert bench.results()["meta"]["code"]["package"] != "mixed"
+
+
+def test_only_on_results_of_another_package_makes_them_mixed(bench, monkeypatch):
+    bench.module.write_text(GROUPS)
+    bench("line")
+    monkeypatch.setattr("experiments._meta.package_fingerprint", lambda: "another")
+    bench("line", "--only", "late")
+    assert bench.results()["meta"]["code"]["package"] == "mixed"

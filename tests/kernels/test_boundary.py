@@ -5,8 +5,8 @@ import pytest
 
 from kpegasos import RBF, KernelMatrix
 from kpegasos.kernels import decision, gemm
-from kpegasos.kernels.gaussian import gaussian
 from kpegasos.kernels.gemm import PackedMatrix, panel_width
+from kpegasos.kernels.maps import gaussian
 from kpegasos.kernels.packed import PackedKernel
 
 RNG = np.random.default_rng(0)
@@ -96,16 +96,18 @@ def test_gaussian_refuses_norms_of_other_rows():
 
 
 @pytest.mark.parametrize(
-    ("values", "coefs", "result", "match"),
+    ("values", "first", "coefs", "result", "match"),
     [
-        ((3, 4), (2, 5), (3, 2), "coefs must have shape"),
-        ((3, 4), (2, 4), (2, 2), "result must have shape"),
-        ((3, 4), (2, 4), (3, 3), "result must have shape"),
-        ((3, 0), (2, 0), (3, 2), "values must have at least one column"),
+        ((3, 4), 0, (2, 5), (3, 2), "first and last must be a range within 0 and 4"),
+        ((3, 4), 2, (2, 3), (3, 2), "first and last must be a range within 0 and 4"),
+        ((3, 4), 0, (2, 4), (2, 2), "result must have shape"),
+        ((3, 4), 0, (2, 4), (3, 1), "outputs must be indices from 0 to 0"),
+        ((3, 4), 0, (3, 4), (3, 3), "outputs must have shape"),
+        ((3, 0), 0, (2, 0), (3, 2), "coefs must have at least one column"),
     ],
 )
-def test_sums_of_decisions_refuse_other_shapes(values, coefs, result, match):
+def test_sums_of_decisions_refuse_other_shapes(values, first, coefs, result, match):
     sums = np.zeros(result)
     with pytest.raises(ValueError, match=match):
-        decision._add_products(np.ones(values), np.ones(coefs), sums)
+        decision._add_products(np.ones(values), first, np.ones(coefs), np.arange(2), sums)
     assert not sums.any()

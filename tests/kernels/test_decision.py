@@ -1,5 +1,7 @@
 """Decisions on new rows: by the book, and the same however many are decided together."""
 
+import gc
+import pickle
 from functools import partial
 from itertools import combinations
 
@@ -24,6 +26,7 @@ from kpegasos.estimators import _classifier
 from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.kernels import decision as decision_module
 from kpegasos.kernels import gemm
+from kpegasos.kernels import kept as kept_module
 from kpegasos.kernels.decision import gram_decision, kernel_decision, pairs_of_class
 
 RNG = np.random.default_rng(0)
@@ -190,6 +193,87 @@ def test_decision_is_made_of_the_values_of_training(dtype):
         KernelMatrix(kernel, X).write_rows(np.arange(30), out)
         values = kernel_decision(kernel, X, X, np.eye(30))
         assert_array_equal(values, out)
+
+
+@same_bits
+@pytest.mark.parametrize("n_outputs", [1, 3, 20])
+@each_dtype
+def test_decision_is_the_same_bits_on_any_threads(n_outputs, dtype, monkeypatch):
+    rng = np.random.default_rng(1)
+    X, vectors = rng.normal(size=(700, 9)), rng.normal(size=(1100, 9)).astype(dtype)
+    coefs = rng.normal(size=(n_outputs, 1100))
+    whole = kernel_decision(CASES["rbf"], X, vectors, coefs)
+    for threads in (2, 3, 50):
+        monkeypatch.setattr(decision_module, "threads_for", lambda work, n=threads: n)
+        assert_array_equal(kernel_decision(CASES["rbf"], X, vectors, coefs), whole)
+
+
+# --- what is kept between predictions -------------------------------------------------------------
+
+
+def fitted(dtype=np.float64):
+    X = RNG.normal(size=(60, 3)).astype(dtype)
+    return PegasosSVC(gamma=0.5, epochs=3, random_state=0).fit(X, np.arange(60) % 2), X
+
+
+@each_dtype
+def test_support_vectors_are_packed_once_for_many_predictions(dtype, monkeypatch):
+    model, X = fitted(dtype)
+    expected = model.decision_function(X)
+    made = []
+    expansion = decision_module.KernelExpansion
+    monkeypatch.setattr(
+        decision_module, "KernelExpansion", lambda *parts: made.append(1) or expansion(*parts)
+    )
+    rows = [model.decision_function(X[i : i + 1])[0] for i in range(60)]
+    assert not made
+    assert_array_equal(rows, expected)
+
+
+def test_predictions_follow_edits_of_the_model():
+    model, X = fitted()
+    before = model.decision_function(X)
+    fresh = clone_with_attributes(model)
+
+    def check():
+        expected = clone_with_attributes(model).decision_function(X)
+        assert_array_equal(model.decision_function(X), expected)
+        assert not np.array_equal(expected, before)
+
+    model.dual_coef_[0, 3] *= 2
+    check()
+    model.dual_coef_ = model.dual_coef_ / 3
+    check()
+    model.support_vectors_[2, 1] += 1e-9
+    check()
+    model.support_vectors_[[0, 4]] = model.support_vectors_[[4, 0]]
+    check()
+    model.support_vectors_ = model.support_vectors_[::-1].copy()
+    check()
+    model._kernel = RBF(0.1)
+    check()
+    assert_array_equal(fresh.decision_function(X), before)
+
+
+def clone_with_attributes(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def test_nothing_is_kept_in_the_model():
+    model, X = fitted()
+    attributes, size = set(vars(model)), len(pickle.dumps(model))
+    model.predict(X)
+    assert (set(vars(model)), len(pickle.dumps(model))) == (attributes, size)
+
+
+def test_what_is_kept_goes_with_the_model():
+    model, X = fitted()
+    model.predict(X)
+    assert model in kept_module._kept
+    number = len(kept_module._kept)
+    del model
+    gc.collect()
+    assert len(kept_module._kept) < number
 
 
 # --- what is refused ------------------------------------------------------------------------------

@@ -75,6 +75,22 @@ def test_products_write_nothing_else():
     assert np.isnan(out).all()
 
 
+@pytest.mark.parametrize("n_rows", [1, 8, 9, 40])
+@pytest.mark.parametrize("n_samples", [3, 48, 130])
+def test_products_are_written_in_any_layout_and_dtype(n_rows, n_samples):
+    X = RNG.integers(-9, 9, (n_samples, 150)).astype(np.float32)
+    rows = RNG.integers(-9, 9, (n_rows, 150)).astype(np.float32)
+    outs = {
+        "apart": np.empty((2 * n_rows, n_samples + 5), np.float32)[::2, 2:-3],
+        "fortran": np.empty((n_samples, n_rows), np.float32).T,
+        "every other": np.empty((n_rows, 2 * n_samples), np.float32)[:, ::2],
+        "wider": np.empty((n_rows, n_samples)),
+    }
+    for name, out in outs.items():
+        packed(X).products(rows).write(0, n_samples, out)
+        assert_array_equal(out, rows @ X.T, err_msg=name)
+
+
 def test_packed_rows_are_counted():
     assert packed(RNG.normal(size=(50, 3))).n_rows == 50
     assert PackedMatrix(3, np.float32).width == 2 * PackedMatrix(3, np.float64).width

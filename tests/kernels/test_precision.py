@@ -18,8 +18,8 @@ from kpegasos import (
 )
 from kpegasos.kernels import gemm
 from kpegasos.kernels.decision import kernel_decision
-from kpegasos.kernels.gaussian import gaussian
 from kpegasos.kernels.gemm import PackedMatrix
+from kpegasos.kernels.maps import gaussian
 from kpegasos.kernels.points import MOST_ROUNDING, KernelPoints
 from kpegasos.kernels.shared import ClassSortedMatrix
 

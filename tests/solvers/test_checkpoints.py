@@ -14,6 +14,7 @@ from kpegasos.solvers.checkpoints import Checkpoints
     ("checkpoints", "expected"),
     [
         ("epoch", [13, 25, 37, 50, 62, 63]),
+        ("auto", [13, 25, 62, 63]),
         ("log", [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63]),
         ([40, 2, 2, 700], [2, 40, 63]),
         (np.array([63, 5]), [5, 63]),
@@ -38,6 +39,9 @@ def expected_checkpoints(checkpoints, first, last, n_samples, batch_size):
     """Each step by itself: is it a checkpoint?"""
     if checkpoints == "epoch":
         chosen = {-(-e * n_samples // batch_size) for e in range(1, last * batch_size + 1)}
+    elif checkpoints == "auto":
+        epochs = [d * 10**e for e in range(5) for d in (1, 2, 5)]
+        chosen = {-(-e * n_samples // batch_size) for e in epochs}
     elif checkpoints == "log":
         chosen = {round(10 ** (j / 10)) for j in range(60)}
     else:
@@ -46,7 +50,9 @@ def expected_checkpoints(checkpoints, first, last, n_samples, batch_size):
 
 
 @given(
-    st.none() | st.sampled_from(["epoch", "log"]) | st.lists(st.integers(1, 120), max_size=5),
+    st.none()
+    | st.sampled_from(["auto", "epoch", "log"])
+    | st.lists(st.integers(1, 120), max_size=5),
     st.integers(0, 80),
     st.integers(1, 80),
     st.integers(1, 12),

@@ -1,7 +1,5 @@
 """Polishing ends, whatever is asked for, and never returns a worse model than it began with."""
 
-import time
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -11,6 +9,7 @@ from solver_cases import finished_run
 from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, UncachedRows, make_problem
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
 
 ROWS = {
     "precomputed": GramRows.from_values,
@@ -45,9 +44,8 @@ def moons(n_samples, C, *, noise, seed=0, source="cached", dtype=np.float64, **o
 def test_polish_ends_below_rounding(C, tol, dtype, source):
     """A tolerance that rounding does not allow used to be asked for forever."""
     run = moons(80, C, noise=0.3, seed=1, source=source, dtype=dtype, epochs=20)
-    begin = time.perf_counter()
     result = polish(run, tol=tol)
-    assert time.perf_counter() - begin < 5
+    assert len(result.history) < 1000
     assert result.status in ("completed", "tolerance")
     assert result.relative_gap < (1e-10 if dtype == np.float64 else 1e-5)
     if C == 0.01 and dtype == np.float64:
@@ -61,10 +59,10 @@ def test_polish_cut_short_returns_its_best_iterate(questions):
     before = run.result().objective
     result = polish(run, tol=1e-9, stopper=Countdown(questions))
     assert result.status == "max_time"
-    best = min(before, *result.history["objective_last"][1:])
-    assert result.objective == pytest.approx(best, rel=1e-11)
-    if questions >= 20:
-        assert result.history["objective_last"][-1] > 1.2 * result.objective
+    objectives = np.array([before, *result.history["objective_last"][1:]])
+    assert result.objective == pytest.approx(objectives.min(), rel=1e-11)
+    if questions >= 20:  # so that the last is not the best by itself
+        assert (objectives > 1.2 * np.minimum.accumulate(objectives)).any()
 
 
 @pytest.mark.parametrize("max_time", [1e-9, 0.05, 0.2])
@@ -77,8 +75,9 @@ def test_polish_with_a_deadline_is_never_worse_than_the_run(max_time):
 
 
 @pytest.mark.parametrize("source", ROWS)
-def test_polish_returns_the_run_itself_where_that_is_better(source):
+def test_polish_returns_the_run_itself_where_that_is_better(source, monkeypatch):
     """The first iterate of an ascent may be worse than an average of many Pegasos iterates."""
+    monkeypatch.setattr(tuning, "WORKING_SET", 4)
     run = moons(300, 100.0, noise=0.25, source=source, epochs=3000)
     before = run.result()
     result = polish(run, tol=1e-12, max_epochs=1, stopper=Countdown(0))

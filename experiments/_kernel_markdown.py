@@ -1,0 +1,173 @@
+"""Tables in Markdown from the results of a kernel benchmark, for README and documentation.
+
+``python -m experiments._kernel_markdown [NAME or FILE] [--level 0.001]`` prints them. Ours is bold
+where it is ahead of every peer at equal suboptimality; nothing else is.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments._catalog import HERE
+from experiments._kernel_levels import LEVELS, PEERS, SERIES, Row, curves, modern, representative
+from experiments._store import read
+from experiments._tables import select
+
+
+def duration(seconds: float | None) -> str:
+    """Write seconds with three digits, in ms below a tenth; a dash for None."""
+    if seconds is None:
+        return "–"
+    value, unit = (seconds, "s") if seconds >= 0.1 else (1e3 * seconds, "ms")
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{digits}f} {unit}"
+
+
+def _ratio(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def _bold(text: str, *, when: bool) -> str:
+    return f"**{text}**" if when else text
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    if len(lines) == 2:
+        return ""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _problems(results: dict[str, Any]) -> list[tuple[str, str]]:
+    return list(curves(results["table"]))
+
+
+def fit_table(results: dict[str, Any], levels: Sequence[float] = LEVELS) -> str:
+    """Return seconds to each level, and how many times faster than each peer polished runs are.
+
+    Parameters
+    ----------
+    results : dict
+        Results of `benchmark_kernel`.
+    levels : sequence of float, default `LEVELS`
+        The levels of suboptimality.
+
+    Returns
+    -------
+    str
+        A table in Markdown.
+    """
+    rows = []
+    for problem, dtype in _problems(results):
+        for level in levels:
+            at = select(results["levels"], problem=problem, dtype=dtype, level=level)
+            seconds = {row["series"]: row["seconds"] for row in at}
+            ours = seconds.get("polished")
+            ratios = {peer: seconds[peer] / ours for peer in PEERS if ours and peer in seconds}
+            ahead = bool(ratios) and min(ratios.values()) > 1
+            cells = [duration(seconds.get(name)) for name in SERIES]
+            cells[0] = _bold(cells[0], when=ahead)
+            for peer in PEERS:
+                ratio = ratios.get(peer)
+                cells.append(_bold(_ratio(ratio), when=ratio is not None and ratio > 1))
+            rows.append([problem, dtype, f"{level:g}", *cells])
+    faster = [f"times faster than {SERIES[peer]}" for peer in PEERS]
+    return _table(["problem", "dtype", "suboptimality", *SERIES.values(), *faster], rows)
+
+
+def dtype_table(results: dict[str, Any], level: float = 1e-3) -> str:
+    """Return the time that float64 takes at a level, in that of float32, for each series."""
+    at = {
+        (row["problem"], row["dtype"], row["series"]): row["seconds"]
+        for row in results["levels"]
+        if row["level"] == level
+    }
+    rows = []
+    for problem in dict.fromkeys(problem for problem, _, _ in at):
+        pairs = [[at.get((problem, f"float{bits}", name)) for bits in (64, 32)] for name in SERIES]
+        ratios = [a / b if a and b else None for a, b in pairs]
+        if any(ratios):
+            rows.append([problem, *map(_ratio, ratios)])
+    return _table(["problem: time in float64 / float32", *SERIES.values()], rows)
+
+
+def run_table(results: dict[str, Any], level: float = 1e-3) -> str:
+    """Return prediction, accuracy, memory and support of each series' run at a level."""
+    rows = []
+    for (problem, dtype), all_series in curves(results["table"]).items():
+        chosen = {
+            name: representative(all_series[name], level) for name in SERIES if name in all_series
+        }
+        peers = [chosen[peer]["predict_seconds"] for peer in PEERS if peer in chosen]
+        for name, row in chosen.items():
+            ahead = name == "polished" and bool(peers) and row["predict_seconds"] < min(peers)
+            rows.append(
+                [
+                    problem,
+                    dtype,
+                    f"{SERIES[name]}, {row['setting']}",
+                    duration(row["fit_seconds"]),
+                    _suboptimality(row),
+                    _bold(duration(row["predict_seconds"]), when=ahead),
+                    "–" if row.get("test_accuracy") is None else f"{row['test_accuracy']:.4f}",
+                    f"{row['support_vectors']:,}",
+                    "–" if row.get("extra_mb") is None else f"{row['extra_mb']:,.0f}",
+                ]
+            )
+    head = ["problem", "dtype", "run", "fit", "suboptimality", "predict", "test accuracy"]
+    return _table([*head, "support vectors", "memory of the fit, MiB"], rows)
+
+
+def _suboptimality(row: Row) -> str:
+    value = row.get("suboptimality")
+    return "–" if value is None else f"{max(value, 0.0):.2g}"
+
+
+def ablation_table(results: dict[str, Any], name: str) -> str:
+    """Return seconds, kernel values and memory of the runs with other starts or budgets."""
+    rows = [
+        [
+            row["setting"],
+            duration(row["fit_seconds"]),
+            f"{row['kernel_evaluations'] / 1e6:,.1f}",
+            f"{row['needed_evaluations'] / 1e6:,.1f}",
+            _suboptimality(row),
+            f"{row['extra_mb']:,.0f}",
+        ]
+        for row in results["table"]
+        if row.get("ablation") == name
+    ]
+    head = ["start" if name == "start" else "run, budget in MiB", "fit", "kernel values, million"]
+    return _table([*head, "needed, million", "suboptimality", "memory of the fit, MiB"], rows)
+
+
+def document(results: dict[str, Any], level: float | None = None) -> str:
+    """Return all tables, the first at one level or at all."""
+    results = modern(results)
+    levels = LEVELS if level is None else (level,)
+    common = (results, level or 1e-3)
+    parts = [fit_table(results, levels), dtype_table(*common), run_table(*common)]
+    present = {row.get("ablation") for row in results["table"]}
+    parts += [ablation_table(results, name) for name in ("start", "cache") if name in present]
+    return "\n\n".join(filter(None, parts))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the tables of a results file."""
+    parser = argparse.ArgumentParser(prog="python -m experiments._kernel_markdown")
+    parser.add_argument("results", nargs="?", default="benchmark_kernel")
+    parser.add_argument("--level", type=float, default=None)
+    arguments = parser.parse_args(argv)
+    path = Path(arguments.results)
+    if path.suffix != ".json":
+        path = HERE / "results" / f"{arguments.results}.json"
+    print(document(read(path)["results"], arguments.level))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""What a checkpoint asks of held margins: iterates and all their sums, in one pass over the sums.
+
+Dozens of numpy calls over a few hundred examples would take longer than the steps between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kpegasos.core.averaging import LinearCombination
+from kpegasos.core.boundary import check_evaluation
+from kpegasos.core.state import Examples, LoopState
+from kpegasos.utils.compiled import compiled
+
+
+class Sums(NamedTuple):
+    """What objective, dual value and rounding of an iterate ``w = Σ c_j ω_j y_j φ(x_j)`` are from.
+
+    Attributes
+    ----------
+    loss : float
+        ``Σ ω_i max(0, 1 − y_i f(x_i))``.
+    squared_norm : float
+        ``Σ c_i ω_i y_i f(x_i)``.
+    size : float
+        ``Σ c_i ω_i``.
+    largest : float
+        The largest ``c_i``, or 0 if none is positive.
+    of_values : float
+        ``Σ c_i ω_i ρ_i`` with the rounding ρ of each example's kernel values.
+    rounding : float
+        ``Σ ω_i ρ_i``.
+    counts : float
+        ``Σ α_i ω_i`` of the state.
+    """
+
+    loss: float
+    squared_norm: float
+    size: float
+    largest: float
+    of_values: float
+    rounding: float
+    counts: float
+
+
+# Not contracted: coefficients are those that numpy would find, to the last bit.
+@compiled(fastmath={"reassoc"})
+def _combine_into(
+    plain: float,
+    stamped: float,
+    alpha: np.ndarray,
+    stamps: np.ndarray,
+    image: np.ndarray,
+    stamped_image: np.ndarray,
+    label: np.ndarray,
+    signed: np.ndarray,
+    rounding: np.ndarray,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+) -> tuple[float, float, float, float, float, float, float]:
+    """Write coefficients and margins of an iterate; returns its `Sums`."""
+    loss = squared_norm = size = largest = of_values = all_rounding = counts = 0.0
+    for i in range(alpha.size):
+        coef, margin = plain * alpha[i], plain * image[i]
+        if stamped != 0.0:
+            coef -= stamped * stamps[i]
+            margin -= stamped * stamped_image[i]
+        coefs[i], margins[i] = coef, margin
+        weight = abs(signed[i])
+        weighted = weight * coef
+        loss += weight * max(0.0, 1.0 - label[i] * margin)
+        squared_norm += coef * signed[i] * margin
+        size += weighted
+        largest = max(largest, coef)
+        of_values += weighted * rounding[i]
+        all_rounding += weight * rounding[i]
+        counts += weight * alpha[i]
+    return loss, squared_norm, size, largest, of_values, all_rounding, counts
+
+
+def combine_margins(
+    combinations: Sequence[LinearCombination],
+    state: LoopState,
+    examples: Examples,
+    rounding: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, list[Sums]]:
+    """Coefficients, margins and sums of iterates of a state whose image are margins.
+
+    Parameters
+    ----------
+    combinations : sequence of LinearCombination
+    state : LoopState
+    examples : Examples
+    rounding : ndarray of shape (n_samples,), float64
+        The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
+
+    Returns
+    -------
+    coefs, margins : ndarray of shape (n_iterates, n_samples), float64
+    sums : list of Sums
+    """
+    label, signed = examples
+    n_samples = label.size
+    check_evaluation(combinations, state, examples, rounding)
+    coefs, margins = np.empty((2, len(combinations), n_samples))
+    sums = [
+        Sums(
+            *_combine_into(
+                combination.plain,
+                combination.stamped,
+                state.alpha,
+                state.stamps,
+                state.image,
+                state.stamped_image,
+                label,
+                signed,
+                rounding,
+                coef,
+                margin,
+            )
+        )
+        for combination, coef, margin in zip(combinations, coefs, margins, strict=True)
+    ]
+    return coefs, margins, sums

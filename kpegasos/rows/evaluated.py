@@ -1,0 +1,82 @@
+"""An iterate as its rows see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kpegasos.core.evaluation import Sums, combine_margins
+from kpegasos.core.state import Examples, Iterate, LoopState
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Evaluated(NamedTuple):
+    """An iterate as its rows see it.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_samples,)
+        ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, non-negative.
+    margins : ndarray of shape (n_samples,)
+        ``f(x_i)``.
+    squared_norm : float
+        ``‖w‖²``.
+    vector : ndarray of shape (n_features + 1,) or None
+        Primal vector, the coordinate of the constant feature last; from features only.
+    loss_rounding, norm_rounding : float
+        Largest error that rounding may make of the mean loss and of ``‖w‖²``.
+    additions : float
+        What `Iterate.additions` says of its image.
+    sums : Sums or None
+        Sums over the examples, where they were at hand.
+    """
+
+    coef: np.ndarray
+    margins: np.ndarray
+    squared_norm: float
+    vector: np.ndarray | None = None
+    loss_rounding: float = 0.0
+    norm_rounding: float = 0.0
+    additions: float = 0.0
+    sums: Sums | None = None
+
+
+def evaluated_at_once(
+    iterates: Sequence[Iterate],
+    state: LoopState,
+    examples: Examples,
+    rounding: np.ndarray,
+    largest: float,
+) -> list[Evaluated]:
+    """Iterates of a state whose image are margins, in one compiled pass.
+
+    Parameters
+    ----------
+    iterates : sequence of Iterate
+        Without a prefix.
+    state : LoopState
+    examples : Examples
+    rounding : ndarray of shape (n_samples,), float64
+        The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
+    largest : float
+        No kernel value is larger.
+    """
+    n_samples, unit = examples.label.size, _EPS * largest
+    coefs, margins, sums = combine_margins(
+        [iterate.combination for iterate in iterates], state, examples, rounding
+    )
+    found = []
+    for iterate, coef, margin, of in zip(iterates, coefs, margins, sums, strict=True):
+        size, additions = of.size, iterate.additions(state, examples.label, of.counts)
+        # The sum over the examples rounds the squared norm, whose terms come to this at the most.
+        of_sums, of_norm = additions * unit, 0.5 * n_samples * unit * size * size
+        loss_rounding = of_sums + of.of_values + size * of.rounding / n_samples
+        norm_rounding = size * (of_sums + 2.0 * of.of_values) + of_norm
+        norm = of.squared_norm
+        found.append(
+            Evaluated(coef, margin, norm, None, loss_rounding, norm_rounding, additions, of)
+        )
+    return found

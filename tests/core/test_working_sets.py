@@ -1,0 +1,142 @@
+"""Working sets against the dual objective, and what they ask of rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
+from kpegasos.core.views import KernelView
+from kpegasos.core.working_sets import (
+    ADD_MOVES,
+    DONE,
+    LEFT,
+    MEMBERS,
+    NEED_ROWS,
+    WANTED,
+    add_moves,
+    ascend,
+    new_working_sets,
+)
+
+pytestmark = pytest.mark.pure_python
+
+N = 60
+OFFSET = 0.5
+RNG = np.random.default_rng(5)
+POINTS = RNG.normal(size=(N, 2))
+GRAM = np.exp(-cdist(POINTS, POINTS, "sqeuclidean"))
+LABEL = np.where(POINTS[:, 0] * POINTS[:, 1] + 0.3 * RNG.normal(size=N) > 0, 1.0, -1.0)
+WEIGHT = 0.5 + RNG.uniform(size=N)
+EXAMPLES = Examples(LABEL, LABEL * WEIGHT)
+PARAMETERS = LoopParameters(1e-3, N, 1, False, False)
+
+
+def beginning(held=None):
+    """A state with w = 0, and a view of the rows of some examples; of all if None."""
+    state = new_state(N, N, PegasosOptions(average=None), PARAMETERS.lam, 0).loop
+    slots = np.arange(N)
+    if held is not None:
+        slots[~np.isin(slots, held)] = -1
+    ticks = np.zeros(N, dtype=np.int64)
+    return state, KernelView(GRAM, slots, ticks, GRAM.diagonal() + OFFSET, OFFSET)
+
+
+def dual(state):
+    """Dual objective, from the coefficients alone."""
+    coef = state.alpha / (PARAMETERS.lam * N)
+    signed = coef * EXAMPLES.signed
+    norm = signed @ (GRAM + OFFSET) @ signed
+    return PARAMETERS.lam * (coef @ WEIGHT - 0.5 * norm)
+
+
+def run(state, view, sets, n_sets):
+    """Advance by so many sets, adding moves from outside in two parts where that is asked for."""
+    sets.counts[LEFT] = n_sets
+    while (status := ascend(state, view, sets, EXAMPLES, PARAMETERS)) != DONE:
+        assert status == ADD_MOVES
+        for first, last in ((0, 17), (17, N)):
+            add_moves(state, view, sets, first, last)
+
+
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("size", [2, 7, 30, N])
+def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
+    state, view = beginning()
+    sets = new_working_sets(size, size, 0, adds)
+    before = 0.0
+    for _ in range(12):
+        run(state, view, sets, 3)
+        assert dual(state) >= before - 1e-14
+        before = dual(state)
+        assert state.alpha.min() >= 0.0
+        assert state.alpha.max() <= 1.0
+        expected = (GRAM + OFFSET) @ (state.alpha * EXAMPLES.signed)
+        assert_allclose(state.image, expected, atol=1e-10)
+    assert before > 0.0
+
+
+@pytest.mark.parametrize("size", [16, N])
+def test_ascend_meets_the_optimality_conditions(size):
+    state, view = beginning()
+    run(state, view, new_working_sets(size, size, 0, True), 400)
+    slack = 1.0 - LABEL * state.image / (PARAMETERS.lam * N)
+    assert slack[state.alpha == 0.0].max() < 1e-6
+    assert slack[state.alpha == 1.0].min() > -1e-6
+    inside = (state.alpha > 0.0) & (state.alpha < 1.0)
+    assert np.abs(slack[inside]).max(initial=0.0) < 1e-6
+
+
+def test_ascend_adds_the_same_moves_inside_and_outside():
+    images = []
+    for adds in (True, False):
+        state, view = beginning()
+        run(state, view, new_working_sets(10, 10, 0, adds), 20)
+        images.append(state.image)
+    assert_array_equal(*images)
+
+
+def test_members_of_a_set_are_different():
+    state, view = beginning()
+    sets = new_working_sets(12, 12, 0, True)
+    for _ in range(30):
+        run(state, view, sets, 1)
+        members = sets.members[: sets.counts[MEMBERS]]
+        assert np.unique(members).size == members.size
+
+
+def test_ascend_asks_for_many_rows_at_once():
+    state, view = beginning(held=[])
+    sets = new_working_sets(8, 8 + 20, 20, True)
+    sets.counts[LEFT] = 1
+    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
+    wanted = sets.wanted[: sets.counts[WANTED]]
+    assert wanted.size == np.unique(wanted).size == 20
+    assert set(sets.members[: sets.counts[MEMBERS]]) <= set(wanted)
+    assert not state.alpha.any()
+
+
+def test_ascend_prefers_rows_that_are_held():
+    """A set of them does, as long as they violate optimality about as much as the worst."""
+    held = np.arange(0, N, 2)
+    state, view = beginning(held)
+    sets = new_working_sets(8, 8, 0, True)
+    sets.counts[LEFT] = 1
+    # At w = 0 all violate alike.
+    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == DONE
+    assert np.isin(sets.members[: sets.counts[MEMBERS]], held).all()
+    sets.counts[LEFT] = 200
+    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
+    assert not np.isin(sets.wanted[: sets.counts[WANTED]], held).all()
+
+
+def test_ascend_goes_on_where_rows_were_missing():
+    expected, view = beginning()
+    run(expected, view, new_working_sets(N, N, 0, True), 5)
+    state, view = beginning(held=[])
+    sets = new_working_sets(N, N, 0, True)
+    sets.counts[LEFT] = 5
+    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
+    view.slots[:] = np.arange(N)
+    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == DONE
+    assert_array_equal(state.alpha, expected.alpha)
