@@ -154,31 +154,32 @@ class RowCache:
         idle : int
             A row that was not used for so many steps makes room.
         alpha : ndarray of shape (n_samples,)
-            A row makes room, too, if its example has the coefficient zero.
+            A row makes room, too, if its example has the coefficient zero, and it was not used at
+            this very step.
 
         Returns
         -------
-        ndarray of shape (n_members, n_samples)
-            The rows, until others are asked for.
+        ndarray of shape (n_left, n_samples)
+            The rows of the last of the members, which are not kept, until others are asked for.
         """
         slots = self._free_slots(members.size)
         if slots.size < members.size:
-            useless = alpha[self._owner] == 0.0
-            useless |= self._ages() < t - idle
+            age = self._ages()
+            useless = (age < t - idle) | ((age < t) & (alpha[self._owner] == 0.0))
             useless[slots] = False
             given_up = np.flatnonzero(useless)[: members.size - slots.size]
             self._evict(given_up)
             slots = np.concatenate((slots, given_up))
-        kept = members[: slots.size]
-        if kept.size == members.size and _are_adjacent(slots):
-            rows = self.view.values[slots[0] : slots[-1] + 1]
-            self.evaluations += self._values.write_rows(members, rows)
+        kept = slots.size
+        if kept == members.size:
+            self._write(members, slots)
+            rows = self._work_rows(0)
         else:
             rows = self._work_rows(members.size)
             self.evaluations += self._values.write_rows(members, rows)
-            self.view.values[slots] = rows[: slots.size]
-        self._hold(kept, slots, t)
-        return rows
+            self.view.values[slots] = rows[:kept]
+        self._hold(members[:kept], slots, t)
+        return rows[kept:]
 
     def _write(self, members: np.ndarray, slots: np.ndarray) -> None:
         """Compute the rows of some examples, at most ``tile_rows``, into their slots."""

@@ -87,8 +87,9 @@ class CachedRows(KernelSource):
         )
         self.row_capacity = self._cache.row_capacity
         self._tiles: TiledSteps | None = None
-        if TiledSteps.pay(values, self._cache, tile_draws):
-            self._tiles = TiledSteps(values, self.kernel_offset, self._cache, tile_draws)
+        work = capacity.tile_rows * self.n_samples * values.dtype.itemsize
+        if TiledSteps.pay(values, work, tile_draws):
+            self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work, tile_draws)
 
     def advance(
         self,
@@ -102,15 +103,15 @@ class CachedRows(KernelSource):
         """Run the loop over ``draws[:stop]``."""
         before = self._cache.evaluations
         self._cache.begin(int(state.counters[STEPS]))
-        if self._tiles is not None and self._tiles.are_better(
-            algorithm, state, draws[:stop], examples, parameters
+        tiles, position = self._tiles, 0
+        while tiles and tiles.are_better(
+            algorithm, state, draws[position:stop], examples, parameters
         ):
-            length = self._tiles.length(parameters.batch_size)
-            for begin in range(0, stop, length):
-                tile = draws[begin : min(stop, begin + length)]
-                self._tiles.advance(algorithm, state, tile, examples, parameters)
-        else:
-            self._advance_singly(algorithm, state, draws, stop, examples, parameters)
+            end = min(stop, position + tiles.length(parameters.batch_size))
+            tiles.advance(algorithm, state, draws[position:end], examples, parameters)
+            position = end
+        if position < stop:
+            self._advance_singly(algorithm, state, draws, position, stop, examples, parameters)
         self.evaluations += self._cache.evaluations - before
 
     def _advance_singly(
@@ -118,6 +119,7 @@ class CachedRows(KernelSource):
         algorithm: Algorithm,
         state: LoopState,
         draws: np.ndarray,
+        position: int,
         stop: int,
         examples: Examples,
         parameters: LoopParameters,
@@ -125,7 +127,6 @@ class CachedRows(KernelSource):
         """Run the loop on the rows that are held; the missing ones are fetched."""
         k = parameters.batch_size
         tiles = self._tiles if self._tiles and k <= self._tiles.largest_batch else None
-        position = 0
         while True:
             status, position = algorithm.loop(
                 state, self._cache.view, draws, position, stop, examples, parameters

@@ -9,6 +9,7 @@ product where they are missing, and need not be kept for that.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class DrawTile:
     examples : Examples
     view : KernelView, default=None
         Rows that are held; a loop over the tile then counts those that it finds as hits.
+    packed : bool, default=True
+        Whether values come from packed examples, where that can be.
 
     Attributes
     ----------
@@ -47,6 +50,8 @@ class DrawTile:
         draws: np.ndarray,
         examples: Examples,
         view: KernelView | None = None,
+        *,
+        packed: bool = True,
     ) -> None:
         self.members, turns = np.unique(draws, return_inverse=True)
         members = self.members
@@ -56,7 +61,7 @@ class DrawTile:
             ticks = np.where(slots >= 0, view.ticks[slots], ticks)
         self._turns = turns.astype(np.int64)
         self._view = KernelView(
-            _among(values, members),
+            _among(values, members, packed and values.can_pack),
             np.arange(members.size),
             ticks,
             values.diagonal[members] + kernel_offset,
@@ -109,10 +114,14 @@ class DrawTile:
         state.alpha[members], state.stamps[members] = local.alpha, local.stamps
         return status, position
 
+    def close(self) -> None:
+        """Give up the kernel values."""
+        self._view = self._view._replace(values=self._view.values[:0, :0].copy())
 
-def _among(values: KernelValues, members: np.ndarray) -> np.ndarray:
+
+def _among(values: KernelValues, members: np.ndarray, packed: bool) -> np.ndarray:
     """Kernel values of some examples against each other."""
-    if not values.can_pack:
+    if not packed:
         return np.ascontiguousarray(values.block(members, members))
     out = np.empty((members.size, members.size), values.dtype)
     subset = values.pack_subset()
@@ -132,25 +141,29 @@ class TiledSteps:
     values : KernelValues
     kernel_offset : float
     cache : RowCache
-        Its tile bounds the memory in work.
+    work_bytes : int
+        Memory for the kernel values of a tile's draws among each other.
     tile_draws : int
         Draws of a tile at the most.
     """
 
     def __init__(
-        self, values: KernelValues, kernel_offset: float, cache: RowCache, tile_draws: int
+        self,
+        values: KernelValues,
+        kernel_offset: float,
+        cache: RowCache,
+        work_bytes: int,
+        tile_draws: int,
     ) -> None:
         self._values = values
         self._kernel_offset = kernel_offset
         self._cache = cache
-        work_bytes = cache.tile_rows * values.n_samples * values.dtype.itemsize
         self.largest_batch = math.isqrt(work_bytes // scored_bytes(values))
         self.tile_draws = max(1, min(tile_draws, self.largest_batch))
 
     @staticmethod
-    def pay(values: KernelValues, cache: RowCache, tile_draws: int) -> bool:
-        """Whether the data are large enough, and the memory in work too."""
-        work_bytes = cache.tile_rows * values.n_samples * values.dtype.itemsize
+    def pay(values: KernelValues, work_bytes: int, tile_draws: int) -> bool:
+        """Whether the data are large enough, and the memory too."""
         fewest = tuning.FEWEST_ROWS**2 * scored_bytes(values)
         return values.n_samples >= 8 * tile_draws and work_bytes >= fewest
 
@@ -172,7 +185,7 @@ class TiledSteps:
         forecasts of other violators are mostly wrong.
         """
         k, n_samples = parameters.batch_size, self._values.n_samples
-        if k > self.largest_batch:
+        if not draws.size or k > self.largest_batch:
             return False
         if algorithm.from_zero and int(state.counters[STEPS]) * k < n_samples:
             return True
@@ -189,8 +202,7 @@ class TiledSteps:
         parameters: LoopParameters,
     ) -> None:
         """Run the loop over one tile of draws."""
-        view = self._cache.view
-        tile = DrawTile(self._values, self._kernel_offset, draws, examples, view)
+        tile = DrawTile(self._values, self._kernel_offset, draws, examples, self._cache.view)
         members = tile.members
         self._cache.evaluations += members.size**2
         status, position = RESCALE, 0
@@ -198,6 +210,8 @@ class TiledSteps:
             alpha, stamps = state.alpha[members], state.stamps[members]
             image = state.image[members]
             status, position = tile.run(algorithm, state, image, position, parameters)
+            if status != RESCALE:
+                tile.close()  # memory for rows is wanted now
             self._add(
                 state,
                 members,
@@ -226,30 +240,38 @@ class TiledSteps:
         t = int(state.counters[STEPS])
         view = self._cache.view
         slots = view.slots[members]
-        held = slots >= 0
-        add_rows_together(
-            view.values,
-            slots[held],
-            counts[held],
-            stamps[held],
-            state.image,
-            state.stamped_image,
-        )
-        view.ticks[slots[held]] = t
-        missing = np.flatnonzero(~held)
+        view.ticks[slots[slots >= 0]] = t
         two_epochs = 2 * -(-parameters.n_samples // parameters.batch_size)
-        for begin in range(0, missing.size, self._cache.tile_rows):
-            part = missing[begin : begin + self._cache.tile_rows]
-            rows = self._cache.compute_for_now(members[part], t, two_epochs, state.alpha)
-            add_rows_together(
-                rows,
-                np.arange(part.size),
-                counts[part],
-                stamps[part],
-                state.image,
-                state.stamped_image,
-            )
+        for part in _parts(slots < 0, self._cache.tile_rows):
+            missing = members[part][slots[part] < 0]
+            rows = view.values[:0]
+            if missing.size:
+                rows = self._cache.compute_for_now(missing, t, two_epochs, state.alpha)
+            kept = view.slots[members[part]]
+            where = np.flatnonzero(kept >= 0), np.flatnonzero(kept < 0)
+            for values, of_values, chosen in (
+                (view.values, kept[where[0]], where[0]),
+                (rows, np.arange(rows.shape[0]), where[1]),
+            ):
+                add_rows_together(
+                    values,
+                    of_values,
+                    counts[part][chosen],
+                    stamps[part][chosen],
+                    state.image,
+                    state.stamped_image,
+                )
         if self._kernel_offset:
             state.image[:] += self._kernel_offset * counts.sum()
             if state.stamped_image.size:
                 state.stamped_image[:] += self._kernel_offset * stamps.sum()
+
+
+def _parts(missing: np.ndarray, most: int) -> Iterator[slice]:
+    """Cut a list so that no part has more than ``most`` missing rows."""
+    number = np.maximum(np.cumsum(missing) - 1, 0) // most
+    ends = np.flatnonzero(np.diff(number, append=-1)) + 1
+    begin = 0
+    for end in ends.tolist():
+        yield slice(begin, end)
+        begin = end

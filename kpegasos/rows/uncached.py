@@ -84,7 +84,7 @@ class DrawScorer:
         parameters: LoopParameters,
     ) -> tuple[int, int]:
         """Run the loop over one tile; returns draws done and kernel values computed."""
-        tile = DrawTile(self._values, self._kernel_offset, draws, examples)
+        tile = DrawTile(self._values, self._kernel_offset, draws, examples, packed=False)
         margins, n_support = self._score(tile.members, state, examples)
         status, done = RESCALE, 0
         while status == RESCALE:
