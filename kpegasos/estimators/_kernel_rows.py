@@ -17,6 +17,7 @@ from kpegasos.kernels.functions import Kernel
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.kernels.shared import ClassSortedMatrix
 from kpegasos.rows.base import RowSource
+from kpegasos.rows.budget import budget_mb
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
@@ -68,7 +69,7 @@ def rows_of_kernel(
     pairs: list[Pair],
     *,
     cache: str,
-    cache_mb: float,
+    cache_mb: float | str,
     batch_size: int,
     intercept_scaling: float,
     n_jobs: int | None,
@@ -81,7 +82,7 @@ def rows_of_kernel(
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     pairs : list of Pair
     cache : {"auto", "precomputed", "cached", "streamed"}
-    cache_mb : float
+    cache_mb : float or "auto"
         MiB that kernel values may take, all pairs that are trained at once together.
     batch_size : int
     intercept_scaling : float
@@ -101,7 +102,9 @@ def rows_of_kernel(
     if not used.all():
         place = np.cumsum(used) - 1
         X, pairs = X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
-    if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
+    # Asked once, as rows of the first pair are not free for the second.
+    budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
+    if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget):
         # A few thousand values a pair are copied sooner than they are computed.
         source = GramRows.from_values(KernelMatrix(kernel, X))
         parts = rows_of_gram(
@@ -124,7 +127,8 @@ def rows_of_kernel(
         return choose_source(
             values,
             cache=wanted,
-            cache_mb=cache_mb,
+            cache_mb=budget,
+            unasked=cache_mb == "auto",
             shares=n_at_once,
             batch_size=batch_size,
             intercept_scaling=intercept_scaling,
@@ -136,10 +140,13 @@ def rows_of_kernel(
 
 def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
     """Whether the kernel matrix of all examples is small, and fits beside those of all pairs."""
-    n_samples = X.shape[0]
-    values = n_samples**2 + sum(pair.members.size**2 for pair in pairs)
-    small = n_samples <= tuning.GRAM_SAMPLES
-    return small and values * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
+    small = X.shape[0] <= tuning.GRAM_SAMPLES
+    return small and _values_at_once(X, pairs) * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
+
+
+def _values_at_once(X: Any, pairs: list[Pair]) -> int:
+    """Kernel values of all examples, and of all pairs beside them."""
+    return int(X.shape[0] ** 2 + sum(pair.members.size**2 for pair in pairs))
 
 
 def share_classes(

@@ -22,11 +22,17 @@ from kpegasos.core.views import KernelView
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelValues, check_kernel_values
 from kpegasos.rows.base import Algorithm, KernelSource
-from kpegasos.rows.budget import cache_capacity, cached_mb_needed, check_budget
+from kpegasos.rows.budget import (
+    budget_mb,
+    cache_capacity,
+    cached_mb_needed,
+    check_budget,
+    most_mb_used,
+)
 from kpegasos.rows.cache import BufferPool, RowCache
 from kpegasos.rows.tiles import TiledSteps
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_integer, as_number, optional, shown
+from kpegasos.utils.validation import as_integer, optional, shown
 
 
 class CachedRows(KernelSource):
@@ -38,8 +44,8 @@ class CachedRows(KernelSource):
     Parameters
     ----------
     values : KernelValues
-    cache_mb : float, default=1024
-        MiB for the rows kept and the tile in work together.
+    cache_mb : float or "auto", default="auto"
+        MiB for the rows kept and the tile in work together; see `make_rows`.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
     tile_rows : int, default=256
@@ -59,7 +65,7 @@ class CachedRows(KernelSource):
         self,
         values: KernelValues,
         *,
-        cache_mb: float = 1024.0,
+        cache_mb: float | str = "auto",
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
         tile_draws: int | None = None,
@@ -69,8 +75,8 @@ class CachedRows(KernelSource):
         if pool is not None and not isinstance(pool, BufferPool):
             raise ValueError(f"pool must be a BufferPool, got {shown(pool)} instead")
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        cache_mb = budget_mb(cache_mb, most_mb_used(values))
         check_budget("cached", cached_mb_needed(values), cache_mb, values)
-        cache_mb = as_number("cache_mb", cache_mb, positive=True)
         tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
         tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
         capacity = cache_capacity(values, cache_mb)

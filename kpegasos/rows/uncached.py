@@ -10,10 +10,17 @@ from kpegasos.core.state import RESCALE, SCALE, Examples, LoopParameters, LoopSt
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelValues, check_kernel_values
 from kpegasos.rows.base import Algorithm, KernelSource
-from kpegasos.rows.budget import budget_bytes, check_budget, scored_bytes, uncached_mb_needed
+from kpegasos.rows.budget import (
+    budget_bytes,
+    budget_mb,
+    check_budget,
+    most_mb_used,
+    scored_bytes,
+    uncached_mb_needed,
+)
 from kpegasos.rows.tiles import DrawTile
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_integer, as_number, optional
+from kpegasos.utils.validation import as_integer, optional
 
 
 class DrawScorer:
@@ -114,8 +121,8 @@ class UncachedRows(KernelSource):
     Parameters
     ----------
     values : KernelValues
-    cache_mb : float, default=1024
-        MiB for the tile in work.
+    cache_mb : float or "auto", default="auto"
+        MiB for the tile in work; see `make_rows`.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
     tile_rows : int, default=256
@@ -133,19 +140,20 @@ class UncachedRows(KernelSource):
         self,
         values: KernelValues,
         *,
-        cache_mb: float = 1024.0,
+        cache_mb: float | str = "auto",
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
     ) -> None:
         check_kernel_values(values)
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        cache_mb = budget_mb(cache_mb, most_mb_used(values))
         check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
         self._values = values
         self._take_accuracy(values)
         self._scorer = DrawScorer(
             values,
             self.kernel_offset,
-            budget_bytes(as_number("cache_mb", cache_mb, positive=True)),
+            budget_bytes(cache_mb),
             optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS,
         )
 
