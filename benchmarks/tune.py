@@ -33,6 +33,7 @@ FIT_OF = {
     "FEWEST_ROWS": "crowded",
     "SMALL_TILE_ROWS": "cached",
     "GRAM_SAMPLES": "moons_2000",
+    "SCORED_BYTES": "not_kept",
     "TILE_DRAWS": "cached",
     "TILED_ABOVE_ADDITIONS": "cached",
     "GATHER_BYTES": "linear_dense",

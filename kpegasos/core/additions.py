@@ -21,6 +21,7 @@ def _check(
     rows: np.ndarray,
     increments: np.ndarray,
     stamps: np.ndarray,
+    offset: float,
     first: int,
     last: int,
     image: np.ndarray,
@@ -42,6 +43,7 @@ def _add_range(
     rows: np.ndarray,
     increments: np.ndarray,
     stamps: np.ndarray,
+    offset: float,
     first: int,
     last: int,
     image: np.ndarray,
@@ -61,19 +63,21 @@ def _add_range(
             if stamped:
                 s0, s1, s2, s3 = stamps[a], stamps[a + 1], stamps[a + 2], stamps[a + 3]
                 for j in range(sums.size):
-                    sums[j] = (((sums[j] + i0 * p[j]) + i1 * q[j]) + i2 * r[j]) + i3 * s[j]
-                    total = ((stamped_sums[j] + s0 * p[j]) + s1 * q[j]) + s2 * r[j]
-                    stamped_sums[j] = total + s3 * s[j]
+                    u, v, w, x = p[j] + offset, q[j] + offset, r[j] + offset, s[j] + offset
+                    sums[j] = (((sums[j] + i0 * u) + i1 * v) + i2 * w) + i3 * x
+                    total = ((stamped_sums[j] + s0 * u) + s1 * v) + s2 * w
+                    stamped_sums[j] = total + s3 * x
             else:
                 for j in range(sums.size):
-                    sums[j] = (((sums[j] + i0 * p[j]) + i1 * q[j]) + i2 * r[j]) + i3 * s[j]
+                    u, v, w, x = p[j] + offset, q[j] + offset, r[j] + offset, s[j] + offset
+                    sums[j] = (((sums[j] + i0 * u) + i1 * v) + i2 * w) + i3 * x
         for a in range(fours, rows.size):
             p = values[rows[a], begin:end]
             for j in range(sums.size):
-                sums[j] += increments[a] * p[j]
+                sums[j] += increments[a] * (p[j] + offset)
             if stamped:
                 for j in range(sums.size):
-                    stamped_sums[j] += stamps[a] * p[j]
+                    stamped_sums[j] += stamps[a] * (p[j] + offset)
 
 
 def add_rows_together(
@@ -81,6 +85,7 @@ def add_rows_together(
     rows: np.ndarray,
     increments: np.ndarray,
     stamps: np.ndarray,
+    offset: float,
     image: np.ndarray,
     stamped_image: np.ndarray,
 ) -> None:
@@ -94,6 +99,8 @@ def add_rows_together(
         Which of them to add.
     increments, stamps : ndarray of shape (n_added,), float64
         Their multiples.
+    offset : float
+        Added to each kernel value.
     image : ndarray of shape (n_samples,), float64
         Modified in place.
     stamped_image : ndarray of shape (n_samples,) or (0,), float64
@@ -110,6 +117,6 @@ def add_rows_together(
     ends = np.linspace(0, image.size, pieces + 1).astype(np.int64)
 
     def piece(first: int, last: int) -> None:
-        _add_range(values, rows, increments, stamps, first, last, image, stamped_image)
+        _add_range(values, rows, increments, stamps, offset, first, last, image, stamped_image)
 
     parallel_for(piece, zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))

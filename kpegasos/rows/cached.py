@@ -113,7 +113,7 @@ class CachedRows(KernelSource):
         while tiles and tiles.are_better(
             algorithm, state, draws[position:stop], examples, parameters
         ):
-            end = min(stop, position + tiles.length(parameters.batch_size))
+            end = min(stop, position + tiles.length(state, parameters.batch_size))
             tiles.advance(algorithm, state, draws[position:end], examples, parameters)
             position = end
         if position < stop:
@@ -142,7 +142,7 @@ class CachedRows(KernelSource):
             elif status != NEED_ROW:
                 return
             elif tiles and self._cache.is_full:
-                end = min(stop, position + tiles.length(k))
+                end = min(stop, position + tiles.length(state, k))
                 tiles.advance(algorithm, state, draws[position:end], examples, parameters)
                 position = end
             else:

@@ -169,5 +169,6 @@ def _suitable(values: KernelValues, cache_mb: float) -> str:
     n_samples = values.n_samples
     if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
         return "precomputed"
+    # Products of fewer rows than are in work then would be thin.
     kept = cache_capacity(values, cache_mb).rows
-    return "cached" if kept >= min(n_samples, 2 * tuning.TILE_ROWS) else "streamed"
+    return "cached" if kept >= min(n_samples, 4 * tuning.FEWEST_ROWS) else "streamed"

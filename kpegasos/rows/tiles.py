@@ -34,13 +34,11 @@ class DrawTile:
     examples : Examples
     view : KernelView, default=None
         Rows that are held; a loop over the tile then counts those that it finds as hits.
-    packed : bool, default=True
-        Whether values come from packed examples, where that can be.
 
     Attributes
     ----------
     members : ndarray of int64
-        The examples that were drawn, each once.
+        The examples that were drawn, each once, in this order.
     """
 
     def __init__(
@@ -50,18 +48,16 @@ class DrawTile:
         draws: np.ndarray,
         examples: Examples,
         view: KernelView | None = None,
-        *,
-        packed: bool = True,
     ) -> None:
-        self.members, turns = np.unique(draws, return_inverse=True)
-        members = self.members
+        members, turns = _in_turn(draws)
+        self.members = members
         ticks = np.full(members.size, -1, dtype=np.int64)
         if view is not None:
             slots = view.slots[members]
             ticks = np.where(slots >= 0, view.ticks[slots], ticks)
-        self._turns = turns.astype(np.int64)
+        self._turns = turns
         self._view = KernelView(
-            _among(values, members, packed and values.can_pack),
+            values_between(values, members, members),
             np.arange(members.size),
             ticks,
             values.diagonal[members] + kernel_offset,
@@ -119,14 +115,23 @@ class DrawTile:
         self._view = self._view._replace(values=self._view.values[:0, :0].copy())
 
 
-def _among(values: KernelValues, members: np.ndarray, packed: bool) -> np.ndarray:
-    """Kernel values of some examples against each other."""
-    if not packed:
-        return np.ascontiguousarray(values.block(members, members))
-    out = np.empty((members.size, members.size), values.dtype)
+def _in_turn(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The examples that were drawn, in order, and which of them each draw is."""
+    unique, first, turns = np.unique(draws, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    return unique[order], rank[turns]
+
+
+def values_between(values: KernelValues, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Kernel values of some examples against others, by packed products where that can be."""
+    if not values.can_pack:
+        return np.ascontiguousarray(values.block(left, right))
+    out = np.empty((left.size, right.size), values.dtype)
     subset = values.pack_subset()
-    subset.append(members)
-    subset.write(members, out)
+    subset.append(right)
+    subset.write(left, out)
     return out
 
 
@@ -167,9 +172,14 @@ class TiledSteps:
         fewest = tuning.FEWEST_ROWS**2 * scored_bytes(values)
         return values.n_samples >= 8 * tile_draws and work_bytes >= fewest
 
-    def length(self, batch_size: int) -> int:
-        """Draws of a tile that holds whole batches."""
-        return max(batch_size, self.tile_draws // batch_size * batch_size)
+    def length(self, state: LoopState, batch_size: int) -> int:
+        """Draws of the next tile: whole batches, that do not go beyond the end of the epoch.
+
+        So no example is drawn twice by permutations, and sums do not depend on where tiles begin.
+        """
+        n_samples = self._values.n_samples
+        left = n_samples - int(state.counters[STEPS]) * batch_size % n_samples
+        return max(batch_size, min(self.tile_draws, left) // batch_size * batch_size)
 
     def are_better(
         self,
@@ -258,13 +268,10 @@ class TiledSteps:
                     of_values,
                     counts[part][chosen],
                     stamps[part][chosen],
+                    self._kernel_offset,
                     state.image,
                     state.stamped_image,
                 )
-        if self._kernel_offset:
-            state.image[:] += self._kernel_offset * counts.sum()
-            if state.stamped_image.size:
-                state.stamped_image[:] += self._kernel_offset * stamps.sum()
 
 
 def _parts(missing: np.ndarray, most: int) -> Iterator[slice]:

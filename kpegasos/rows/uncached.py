@@ -18,7 +18,7 @@ from kpegasos.rows.budget import (
     scored_bytes,
     uncached_mb_needed,
 )
-from kpegasos.rows.tiles import DrawTile
+from kpegasos.rows.tiles import DrawTile, values_between
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_integer, optional
 
@@ -61,7 +61,7 @@ class DrawScorer:
     def width(self, height: int) -> int:
         """How many examples a tile of so many draws is scored against at a time."""
         per_column = height * scored_bytes(self._values) + self._values.row_bytes
-        return max(1, self._budget // per_column)
+        return max(1, min(self._budget, tuning.SCORED_BYTES) // per_column)
 
     def advance(
         self,
@@ -91,7 +91,7 @@ class DrawScorer:
         parameters: LoopParameters,
     ) -> tuple[int, int]:
         """Run the loop over one tile; returns draws done and kernel values computed."""
-        tile = DrawTile(self._values, self._kernel_offset, draws, examples, packed=False)
+        tile = DrawTile(self._values, self._kernel_offset, draws, examples)
         margins, n_support = self._score(tile.members, state, examples)
         status, done = RESCALE, 0
         while status == RESCALE:
@@ -111,7 +111,7 @@ class DrawScorer:
         width = self.width(members.size)
         for left in range(0, support.size, width):
             part = slice(left, min(support.size, left + width))
-            margins += self._values.block(members, support[part]) @ coef[part]
+            margins += values_between(self._values, members, support[part]) @ coef[part]
         return margins, support.size
 
 

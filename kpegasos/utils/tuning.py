@@ -42,6 +42,9 @@ TILE_ROWS, FEWEST_ROWS = 256, 16
 SMALL_TILE_ROWS = 32
 #: Up to this many examples ``cache="auto"`` computes the whole Gram matrix at once.
 GRAM_SAMPLES = 2000
+#: Bytes of kernel values that are not kept, with their temporaries: they are summed while they are
+#: in a processor's cache, and the pages under them are used again.
+SCORED_BYTES = 1 << 21
 #: Draws that a loop over kernel rows is run over together; data of less than eight such tiles go
 #: through their draws one by one.
 TILE_DRAWS = 128

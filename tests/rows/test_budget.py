@@ -234,7 +234,7 @@ def test_sources_give_back_what_they_were_granted(monkeypatch):
 def test_cache_auto_takes_what_is_free(monkeypatch):
     A = large_data()[0]
     kinds = []
-    for free in (1000, 80, 12):
+    for free in (1000, 80, 2):
         set_free(monkeypatch, free)
         gc.collect()
         rows = make_rows(A, "rbf")
