@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, N, X, Y, each_dtype, large_data, peak_mb
+from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, Y, each_dtype, large_data, peak_mb
 
 from kpegasos import RBF, KernelMatrix, UncachedRows, make_problem, make_rows, pegasos
 from kpegasos.utils import tuning
