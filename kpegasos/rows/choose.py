@@ -169,6 +169,8 @@ def _suitable(values: KernelValues, cache_mb: float) -> str:
     n_samples = values.n_samples
     if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
         return "precomputed"
-    # Products of fewer rows than are in work then would be thin.
     kept = cache_capacity(values, cache_mb).rows
-    return "cached" if kept >= min(n_samples, 4 * tuning.FEWEST_ROWS) else "streamed"
+    # By tiles of draws few rows will do, as long as a product has some in work beside them.
+    by_tiles = n_samples >= 8 * tuning.TILE_DRAWS
+    fewest = 4 * tuning.FEWEST_ROWS if by_tiles else 2 * tuning.TILE_ROWS
+    return "cached" if kept >= min(n_samples, fewest) else "streamed"
