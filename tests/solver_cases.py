@@ -44,7 +44,7 @@ SOURCES = {
     "precomputed": lambda values, **kw: GramRows.from_values(values, **kw),
     "cached": CachedRows,
     "cached_one_by_one": lambda values, **kw: CachedRows(values, tile_rows=1, **kw),
-    "cached_warm_up": lambda values, **kw: CachedRows(values, warmup_draws=4, **kw),
+    "cached_tiles": lambda values, **kw: CachedRows(values, tile_draws=4, **kw),
     "evicting": smallest_cache,
     "uncached": UncachedRows,
     "uncached_small": lambda values, **kw: UncachedRows(values, tile_rows=5, **kw),

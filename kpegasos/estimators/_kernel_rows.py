@@ -18,7 +18,7 @@ from kpegasos.kernels.functions import Kernel
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.kernels.shared import ClassSortedMatrix
 from kpegasos.rows.base import RowSource
-from kpegasos.rows.budget import gram_mb_needed
+from kpegasos.rows.budget import budget_mb, gram_mb_needed
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
@@ -113,7 +113,7 @@ def rows_of_kernel(
     pairs: list[Pair],
     *,
     cache: str,
-    cache_mb: float,
+    cache_mb: float | str,
     batch_size: int,
     intercept_scaling: float,
     n_jobs: int | None,
@@ -129,7 +129,7 @@ def rows_of_kernel(
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     pairs : list of Pair
     cache : {"auto", "precomputed", "cached", "streamed"}
-    cache_mb : float
+    cache_mb : float or "auto"
         MiB that kernel values may take, all pairs that are trained at once together.
     batch_size : int
     intercept_scaling : float
@@ -155,7 +155,9 @@ def rows_of_kernel(
         place = np.cumsum(used) - 1
         X, pairs = X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
     dtype = dtype_of_rows(row_dtype, kernel, X, tol)
-    if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, cache_mb):
+    # Asked once, as rows of the first pair are not free for the second.
+    budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
+    if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget):
         # A few thousand values a pair are copied sooner than they are computed.
         order, pairs = _sorted_by_class(pairs)
         source = GramRows.from_values(KernelMatrix(kernel, X, order, row_dtype=dtype))
@@ -179,12 +181,13 @@ def rows_of_kernel(
             values = shared.pair(*pair.classes)
         # A run of a few draws asks for fewer rows than would be computed ahead for a whole one.
         wanted = "streamed" if brief and cache in ("auto", "precomputed") else cache
-        if polish and wanted == "auto" and _keeps_fewer(values, cache_mb / n_at_once):
+        if polish and wanted == "auto" and _keeps_fewer(values, budget / n_at_once):
             wanted = "cached"
         return choose_source(
             values,
             cache=wanted,
-            cache_mb=cache_mb,
+            cache_mb=budget,
+            unasked=cache_mb == "auto",
             shares=n_at_once,
             batch_size=batch_size,
             intercept_scaling=intercept_scaling,
@@ -220,10 +223,13 @@ def dtype_of_rows(row_dtype: str, kernel: Kernel, X: Any, tol: float | None = No
 
 def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
     """Whether the kernel matrix of all examples is small, and fits beside those of all pairs."""
-    n_samples = X.shape[0]
-    values = n_samples**2 + sum(pair.members.size**2 for pair in pairs)
-    small = n_samples <= tuning.GRAM_SAMPLES
-    return small and values * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
+    small = X.shape[0] <= tuning.GRAM_SAMPLES
+    return small and _values_at_once(X, pairs) * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
+
+
+def _values_at_once(X: Any, pairs: list[Pair]) -> int:
+    """Kernel values of all examples, and of all pairs beside them."""
+    return int(X.shape[0] ** 2 + sum(pair.members.size**2 for pair in pairs))
 
 
 def _sorted_by_class(pairs: list[Pair]) -> tuple[np.ndarray, list[Pair]]:

@@ -34,6 +34,7 @@ from kpegasos.utils.validation import (
     check_gram,
     check_magnitude,
     finite_decisions,
+    shown,
 )
 
 #: Of polynomials: LIBSVM's, far beyond any use.
@@ -101,9 +102,10 @@ object, default="rbf"
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
         ("cached") or not kept ("streamed"). The model is the same.
-    cache_mb : float, default=1024
+    cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
-        The user guide says what comes on top.
+        "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
+        does not say. The model is the same; the user guide says what comes on top.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are computed and kept for training. "auto" is that of X for
         up to 2,000 examples; beyond that float32, which takes half the time and memory, unless
@@ -192,7 +194,7 @@ object, default="rbf"
         "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "cache": [StrOptions({"auto", "precomputed", "cached", "streamed"})],
-        "cache_mb": [POSITIVE],
+        "cache_mb": [POSITIVE, StrOptions({"auto"})],
         "row_dtype": [StrOptions({"auto", "float32", "float64"})],
     }
 
@@ -218,7 +220,7 @@ object, default="rbf"
         max_time: float | None = None,
         checkpoints: Any = "auto",
         cache: str = "auto",
-        cache_mb: float = 1024.0,
+        cache_mb: float | str = "auto",
         row_dtype: str = "auto",
         class_weight: Any = None,
         decision_function_shape: str = "ovr",
@@ -278,7 +280,7 @@ object, default="rbf"
             X,
             pairs,
             cache=self.cache,
-            cache_mb=as_number("cache_mb", self.cache_mb, positive=True),
+            cache_mb=self.cache_mb,
             batch_size=settings.options.batch_size,
             intercept_scaling=settings.intercept_scaling,
             n_jobs=settings.n_jobs,
@@ -313,7 +315,7 @@ object, default="rbf"
             return super()._train(plan, targets, observers, stopper)
         except MemoryError as error:
             raise MemoryError(
-                f"cache_mb must be less where memory is short, got {self.cache_mb:g} instead: "
+                f"cache_mb must be less where memory is short, got {shown(self.cache_mb)} instead: "
                 f"{error or 'out of memory'}"
             ) from error
 

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import sys
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakSet
+
+from joblib import cpu_count
 
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.utils import tuning
 from kpegasos.utils.memory import free_memory
-from kpegasos.utils.validation import as_number
+from kpegasos.utils.threads import available_threads
+from kpegasos.utils.validation import as_number, shown
 
 #: Below this many MiB nobody asks what is free, which takes a millisecond.
 _MODEST_MB = 64.0
 #: Share of the free memory that kernel values may take.
 _SHARE_OF_FREE = 0.75
+#: The share that they take unasked: others want memory too, and a fit has more than kernel values.
+_SHARE_UNASKED = 0.5
+#: MiB that are taken unasked at the most (all rows of 32,000 examples in float32), and those that
+#: are taken where the system does not say what is free.
+_MOST_UNASKED_MB, _UNKNOWN_MB = 4096.0, 1024.0
 
 
 class Capacity(NamedTuple):
@@ -41,6 +49,50 @@ def _row_bytes(values: KernelValues) -> tuple[int, int]:
     """Bytes of a kept row, and of a row in work with its temporaries."""
     kept = values.n_samples * values.dtype.itemsize
     return kept, kept + (0 if values.can_pack else 24 * values.n_samples)
+
+
+def as_budget(cache_mb: Any) -> float | str:
+    """Return a budget in MiB, or ``"auto"``.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a positive number nor ``"auto"``.
+    """
+    if isinstance(cache_mb, str):
+        if cache_mb == "auto":
+            return "auto"
+        raise ValueError(
+            f"cache_mb must be a positive finite number or 'auto', got {shown(cache_mb)} instead"
+        )
+    return as_number("cache_mb", cache_mb, positive=True)
+
+
+def budget_mb(cache_mb: Any, wanted_mb: float) -> float:
+    """MiB of a budget; ``"auto"`` goes by what is free.
+
+    That is half of what is free and not granted to others, 4,096 MiB at the most; 1,024 MiB where
+    the system does not say. A process that may use some of the processors only, since others work
+    beside it, takes their share of that, or 1,024 MiB if half of what is free is as much.
+
+    Parameters
+    ----------
+    cache_mb : float or "auto"
+    wanted_mb : float
+        MiB that can be made use of: for little nobody asks.
+    """
+    checked = as_budget(cache_mb)
+    if not isinstance(checked, str):
+        return checked
+    if wanted_mb <= _MODEST_MB:
+        return _MODEST_MB
+    free = free_memory()
+    if free is None:
+        return _UNKNOWN_MB
+    half_mb = _SHARE_UNASKED * max(0.0, free / tuning.MEBIBYTE - ACCOUNT.granted_mb)
+    share = min(1.0, available_threads() / cpu_count())
+    most_mb = max(_UNKNOWN_MB, share * min(half_mb, _MOST_UNASKED_MB))
+    return max(_MODEST_MB, min(half_mb, most_mb))
 
 
 def budget_bytes(cache_mb: float) -> int:
@@ -113,7 +165,6 @@ def check_budget(
     ValueError
         If it is not.
     """
-    cache_mb = as_number("cache_mb", cache_mb, positive=True)
     if cache_mb / shares < needed_mb:
         raise ValueError(
             f"cache_mb must be at least {1.005 * needed_mb * shares:.3g} for cache='{cache}' with "

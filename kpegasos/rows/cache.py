@@ -99,6 +99,7 @@ class RowCache:
         )
         self._owner = np.full(row_capacity, -1, dtype=np.int64)
         self._filled = 0
+        self._work = np.empty((0, n_samples), values.dtype)
 
     @property
     def n_kept(self) -> int:
@@ -114,48 +115,118 @@ class RowCache:
         """Whether the row of each member is missing."""
         return self.view.slots[members] < 0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether every slot has a row."""
+        return self._filled == self._owner.size
+
     def ensure(self, members: np.ndarray, t: int) -> KernelView:
         """Have the rows of some examples, at most as many as there are slots."""
         self.begin(t)
         slots, ticks = self.view.slots[members], self.view.ticks
         # None of the members may make room for another.
         ticks[slots[slots >= 0]] = _PINNED
-        missing = np.sort(members[slots < 0])
-        for begin in range(0, missing.size, self.tile_rows):
-            part = missing[begin : begin + self.tile_rows]
-            self.compute(part, t)
-            ticks[self.view.slots[part]] = _PINNED
+        self.compute(np.sort(members[slots < 0]), t)
         ticks[self.view.slots[members]] = t
         return self.view
 
     def compute(self, members: np.ndarray, t: int) -> None:
         """Compute and keep the rows of some examples, in increasing order."""
+        if not members.size:
+            return
         slots = self._room_for(members.size)
-        values = self.view.values
-        if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
-            tile = values[slots[0] : slots[-1] + 1]
-            self.evaluations += self._values.write_rows(members, tile)
+        for begin in range(0, members.size, self.tile_rows):
+            part = slice(begin, begin + self.tile_rows)
+            self._write(members[part], slots[part])
+        self._hold(members, slots, -1 - t)
+
+    def compute_for_now(
+        self, members: np.ndarray, t: int, idle: int, alpha: np.ndarray
+    ) -> np.ndarray:
+        """Compute rows that are used at once, and keep as many as there is room for.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+            Examples without a row, at most ``tile_rows``.
+        t : int
+            This step.
+        idle : int
+            A row that was not used for so many steps makes room.
+        alpha : ndarray of shape (n_samples,)
+            A row makes room, too, if its example has the coefficient zero, and it was not used at
+            this very step.
+
+        Returns
+        -------
+        ndarray of shape (n_left, n_samples)
+            The rows of the last of the members, which are not kept, until others are asked for.
+        """
+        slots = self._free_slots(members.size)
+        if slots.size < members.size:
+            age = self._ages()
+            useless = (age < t - idle) | ((age < t) & (alpha[self._owner] == 0.0))
+            useless[slots] = False
+            given_up = np.flatnonzero(useless)[: members.size - slots.size]
+            self._evict(given_up)
+            slots = np.concatenate((slots, given_up))
+        kept = slots.size
+        if kept == members.size:
+            self._write(members, slots)
+            rows = self._work_rows(0)
         else:
-            tile = np.empty((members.size, values.shape[1]), dtype=values.dtype)
-            self.evaluations += self._values.write_rows(members, tile)
-            values[slots] = tile
+            rows = self._work_rows(members.size)
+            self.evaluations += self._values.write_rows(members, rows)
+            self.view.values[slots] = rows[:kept]
+        self._hold(members[:kept], slots, t)
+        return rows[kept:]
+
+    def _write(self, members: np.ndarray, slots: np.ndarray) -> None:
+        """Compute the rows of some examples, at most ``tile_rows``, into their slots."""
+        if _are_adjacent(slots):
+            rows = self.view.values[slots[0] : slots[-1] + 1]
+            self.evaluations += self._values.write_rows(members, rows)
+        else:
+            rows = self._work_rows(members.size)
+            self.evaluations += self._values.write_rows(members, rows)
+            self.view.values[slots] = rows
+
+    def _work_rows(self, n_rows: int) -> np.ndarray:
+        """Memory for a tile whose rows are not kept side by side; fresh pages would cost more."""
+        if not self._work.size:
+            self._work = np.empty((self.tile_rows, self._work.shape[1]), self._work.dtype)
+        return self._work[:n_rows]
+
+    def _hold(self, members: np.ndarray, slots: np.ndarray, tick: int) -> None:
         self.view.slots[members] = slots
         self._owner[slots] = members
-        self.view.ticks[slots] = -1 - t
+        self.view.ticks[slots] = tick
 
-    def _room_for(self, n_rows: int) -> np.ndarray:
-        """Slots for new rows: empty ones, then those of the least recently used rows."""
+    def _free_slots(self, n_rows: int) -> np.ndarray:
+        """So many empty slots, or fewer."""
         empty = min(n_rows, self._owner.size - self._filled)
         slots = np.arange(self._filled, self._filled + empty)
         self._filled += empty
-        if empty < n_rows:
-            age = self.view.ticks.copy()
-            age[age < 0] = -1 - age[age < 0]
+        return slots
+
+    def _ages(self) -> np.ndarray:
+        """Step at which each row was last used, or came."""
+        ticks = self.view.ticks
+        return np.where(ticks < 0, -1 - ticks, ticks)
+
+    def _evict(self, slots: np.ndarray) -> None:
+        self.view.slots[self._owner[slots]] = -1
+
+    def _room_for(self, n_rows: int) -> np.ndarray:
+        """Slots for new rows: empty ones, then those of the least recently used rows."""
+        slots = self._free_slots(n_rows)
+        missing = n_rows - slots.size
+        if missing:
+            age = self._ages()
             age[slots] = _PINNED
-            oldest = np.argpartition(age, n_rows - empty - 1)[: n_rows - empty]
-            evicted = np.sort(oldest)
-            self.view.slots[self._owner[evicted]] = -1
-            slots = np.concatenate((slots, evicted))
+            oldest = np.sort(np.argpartition(age, missing - 1)[:missing])
+            self._evict(oldest)
+            slots = np.concatenate((slots, oldest))
         return slots
 
     def forget(self) -> None:
@@ -170,3 +241,8 @@ class RowCache:
         self.view.slots[:] = -1
         self._pool.release(self._buffer)
         self._buffer = np.empty(0, self._buffer.dtype)
+        self._work = self._work[:0]
+
+
+def _are_adjacent(slots: np.ndarray) -> bool:
+    return bool(slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1))

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpegasos.core.loops import add_rows
 from kpegasos.core.state import (
     BATCH_OFFSET,
-    MARGINS_STALE,
     NEED_ROW,
     RESCALE,
     STEPS,
@@ -24,30 +22,36 @@ from kpegasos.core.views import KernelView
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelValues, check_kernel_values
 from kpegasos.rows.base import Algorithm, KernelSource
-from kpegasos.rows.budget import cache_capacity, cached_mb_needed, check_budget
+from kpegasos.rows.budget import (
+    budget_mb,
+    cache_capacity,
+    cached_mb_needed,
+    check_budget,
+    most_mb_used,
+)
 from kpegasos.rows.cache import BufferPool, RowCache
-from kpegasos.rows.warmup import WarmUp
+from kpegasos.rows.tiles import TiledSteps
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_integer, as_number, optional, shown
+from kpegasos.utils.validation import as_integer, optional, shown
 
 
 class CachedRows(KernelSource):
-    """Look-ahead over a `RowCache`, after a `WarmUp` that keeps no rows.
+    """Look-ahead over a `RowCache`, or `TiledSteps` where rows are missing or violators are many.
 
-    Margins of the warm-up's draws are brought up to date when they are asked for, at the latest
-    when it is over.
+    Rows that fit are kept. The others are computed whenever their examples violate, those of a tile
+    of draws together, so the cost grows in proportion to what does not fit.
 
     Parameters
     ----------
     values : KernelValues
-    cache_mb : float, default=1024
-        MiB for the rows kept and the tile in work together.
+    cache_mb : float or "auto", default="auto"
+        MiB for the rows kept and the tile in work together; see `make_rows`.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
     tile_rows : int, default=256
         Rows of one tile at the most.
-    warmup_draws : int, default=128
-        Draws of a tile of the warm-up. Data of less than eight such tiles have none.
+    tile_draws : int, default=128
+        Draws of a tile. Data of less than eight such tiles go through their draws one by one.
     pool : BufferPool, default=None
         Where the memory comes from.
 
@@ -61,22 +65,20 @@ class CachedRows(KernelSource):
         self,
         values: KernelValues,
         *,
-        cache_mb: float = 1024.0,
+        cache_mb: float | str = "auto",
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
-        warmup_draws: int | None = None,
+        tile_draws: int | None = None,
         pool: BufferPool | None = None,
     ) -> None:
         check_kernel_values(values)
         if pool is not None and not isinstance(pool, BufferPool):
             raise ValueError(f"pool must be a BufferPool, got {shown(pool)} instead")
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        cache_mb = budget_mb(cache_mb, most_mb_used(values))
         check_budget("cached", cached_mb_needed(values), cache_mb, values)
-        cache_mb = as_number("cache_mb", cache_mb, positive=True)
         tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
-        warmup_draws = (
-            optional(as_integer, "warmup_draws", warmup_draws, least=1) or tuning.WARMUP_DRAWS
-        )
+        tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
         capacity = cache_capacity(values, cache_mb)
         self.image_size = self.n_samples
         self._values = values
@@ -90,12 +92,10 @@ class CachedRows(KernelSource):
             pool or BufferPool(),
         )
         self.row_capacity = self._cache.row_capacity
-        self._warm_up: WarmUp | None = None
-        work = self._cache.tile_rows * self.n_samples * values.dtype.itemsize
-        if WarmUp.pays(values, work, warmup_draws):
-            self._warm_up = WarmUp(
-                values, self.kernel_offset, work, self.row_capacity, warmup_draws
-            )
+        self._tiles: TiledSteps | None = None
+        work = capacity.tile_rows * self.n_samples * values.dtype.itemsize
+        if TiledSteps.pay(values, work, tile_draws):
+            self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work, tile_draws)
 
     def advance(
         self,
@@ -107,47 +107,51 @@ class CachedRows(KernelSource):
         parameters: LoopParameters,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
+        before = self._cache.evaluations
         self._cache.begin(int(state.counters[STEPS]))
-        position = 0
-        if self._warm_up is not None:
-            position = self._warm_up.draws_to_score(algorithm, state, stop, parameters)
-            if position:
-                self.evaluations += self._warm_up.scorer.advance(
-                    algorithm, state, draws[:position], examples, parameters
-                )
-                state.counters[MARGINS_STALE] = 1
-            if position == stop:
-                return
-            self._warm_up.forget()
-        self.refresh_margins(state, examples)
+        tiles, position = self._tiles, 0
+        while tiles and tiles.are_better(
+            algorithm, state, draws[position:stop], examples, parameters
+        ):
+            end = min(stop, position + tiles.length(state, parameters.batch_size))
+            tiles.advance(algorithm, state, draws[position:end], examples, parameters)
+            position = end
+        if position < stop:
+            self._advance_singly(algorithm, state, draws, position, stop, examples, parameters)
+        self.evaluations += self._cache.evaluations - before
+
+    def _advance_singly(
+        self,
+        algorithm: Algorithm,
+        state: LoopState,
+        draws: np.ndarray,
+        position: int,
+        stop: int,
+        examples: Examples,
+        parameters: LoopParameters,
+    ) -> None:
+        """Run the loop on the rows that are held; the missing ones are fetched."""
+        k = parameters.batch_size
+        tiles = self._tiles if self._tiles and k <= self._tiles.largest_batch else None
         while True:
             status, position = algorithm.loop(
                 state, self._cache.view, draws, position, stop, examples, parameters
             )
-            if status == NEED_ROW:
-                self._fetch(algorithm, state, draws[position:], examples, parameters)
-            elif status == RESCALE:
+            if status == RESCALE:
                 fold_scale(state)
-            else:
+            elif status != NEED_ROW:
                 return
+            elif tiles and self._cache.is_full:
+                end = min(stop, position + tiles.length(state, k))
+                tiles.advance(algorithm, state, draws[position:end], examples, parameters)
+                position = end
+            else:
+                self._fetch(algorithm, state, draws[position:], examples, parameters)
 
     @property
     def n_kept(self) -> int:
         """Rows that are kept at present."""
         return self._cache.n_kept
-
-    def refresh_margins(self, state: LoopState, examples: Examples) -> None:
-        """Bring the margins up to date with the counts."""
-        if not state.counters[MARGINS_STALE]:
-            return
-        state.image[:] = 0.0
-        state.stamped_image[:] = 0.0
-        # The projection may bring a count to zero where its stamp is not.
-        support = np.flatnonzero((state.alpha != 0.0) | (state.stamps != 0.0))
-        for begin in range(0, support.size, self._cache.tile_rows):
-            part = support[begin : begin + self._cache.tile_rows]
-            add_rows(state, self.ensure_rows(part, int(state.counters[STEPS])), part, examples)
-        state.counters[MARGINS_STALE] = 0
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """A view that holds the rows of some examples, computed if need be."""
@@ -187,9 +191,7 @@ class CachedRows(KernelSource):
             wanted = window[np.isfinite(score)]
         unique, first = np.unique(np.concatenate(([upcoming[offset]], wanted)), return_index=True)
         chosen = np.sort(unique[np.argsort(first)][: self._cache.tile_rows])
-        before = self._cache.evaluations
         self._cache.compute(chosen, t)
-        self.evaluations += self._cache.evaluations - before
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + B²) @ columns``."""
@@ -202,8 +204,6 @@ class CachedRows(KernelSource):
     def forget(self) -> None:
         """Give up all rows that are kept."""
         self._cache.forget()
-        if self._warm_up is not None:
-            self._warm_up.forget()
 
     def close(self) -> None:
         """Give the memory of the rows back to the pool."""

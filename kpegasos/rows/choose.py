@@ -14,6 +14,8 @@ from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.budget import (
     ACCOUNT,
+    as_budget,
+    budget_mb,
     cache_capacity,
     cached_mb_needed,
     check_budget,
@@ -28,7 +30,6 @@ from kpegasos.rows.uncached import UncachedRows
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import (
     as_choice,
-    as_number,
     canonical_rows,
     check_gram,
     check_magnitude,
@@ -43,7 +44,7 @@ def make_rows(
     kernel: Any = "rbf",
     *,
     cache: str = "auto",
-    cache_mb: float = 1024.0,
+    cache_mb: float | str = "auto",
     intercept_scaling: float = 0.0,
     row_dtype: Any = None,
     **parameters: Any,
@@ -58,8 +59,9 @@ def make_rows(
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
         else none.
-    cache_mb : float, default=1024
-        MiB that kernel values may take; less is taken where less is free.
+    cache_mb : float or "auto", default="auto"
+        MiB that kernel values may take; less is taken where less is free. ``"auto"`` is half of the
+        memory that is free, 4,096 at the most, and 1,024 where the system does not say.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
     row_dtype : {"float32", "float64"}, default=None
@@ -80,7 +82,7 @@ def make_rows(
         For a parameter that no kernel has.
     """
     cache = as_choice("cache", cache, CACHES)
-    cache_mb = as_number("cache_mb", cache_mb, positive=True)
+    cache_mb = as_budget(cache_mb)
     intercept_scaling = check_scaling(intercept_scaling)
     if isinstance(kernel, str) and kernel == "precomputed":
         return GramRows(check_gram(X), intercept_scaling=intercept_scaling)
@@ -99,10 +101,11 @@ def choose_source(
     values: KernelValues,
     *,
     cache: str,
-    cache_mb: float,
+    cache_mb: float | str,
     intercept_scaling: float,
     shares: int = 1,
     batch_size: int = 1,
+    unasked: bool = False,
     pool: BufferPool | None = None,
 ) -> KernelSource:
     """Build the source that ``cache`` names, or that suits the size.
@@ -111,7 +114,7 @@ def choose_source(
     ----------
     values : KernelValues
     cache : {"auto", "precomputed", "cached", "streamed"}
-    cache_mb : float
+    cache_mb : float or "auto"
         Budget that all shares have together, in MiB; less is taken where less is free.
     intercept_scaling : float
         Size B of the constant feature; the kernel becomes ``K + B²``.
@@ -119,6 +122,8 @@ def choose_source(
         Sources that live at the same time.
     batch_size : int, default=1
         Examples of one step.
+    unasked : bool, default=False
+        Whether the budget came of ``"auto"``.
     pool : BufferPool, default=None
         Where the memory of cached rows comes from.
 
@@ -127,12 +132,16 @@ def choose_source(
     ValueError
         If the budget is too small, or memory too short for what ``cache`` names.
     """
-    share_mb = cache_mb / shares
     least_mb = {
         "precomputed": gram_mb_needed(values),
         "cached": cached_mb_needed(values),
         "streamed": uncached_mb_needed(values, batch_size),
     }
+    unasked = unasked or cache_mb == "auto"
+    cache_mb = budget_mb(cache_mb, shares * most_mb_used(values))
+    if unasked and cache != "auto":  # somebody who names a cache wants no less than it takes
+        cache_mb = max(cache_mb, shares * least_mb[cache])
+    share_mb = cache_mb / shares
     wanted_mb = min(share_mb, most_mb_used(values))
     grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, least_mb["streamed"]), shares)
     if grant.mb < wanted_mb:
@@ -165,4 +174,7 @@ def _suitable(values: KernelValues, cache_mb: float) -> str:
     if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
         return "precomputed"
     kept = cache_capacity(values, cache_mb).rows
-    return "cached" if kept >= min(n_samples, 2 * tuning.TILE_ROWS) else "streamed"
+    # By tiles of draws few rows will do, as long as a product has some in work beside them.
+    by_tiles = n_samples >= 8 * tuning.TILE_DRAWS
+    fewest = 4 * tuning.FEWEST_ROWS if by_tiles else 2 * tuning.TILE_ROWS
+    return "cached" if kept >= min(n_samples, fewest) else "streamed"

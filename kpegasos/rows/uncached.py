@@ -3,56 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import numpy as np
 
 from kpegasos.core.state import RESCALE, SCALE, Examples, LoopParameters, LoopState, fold_scale
-from kpegasos.core.views import KernelView
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelValues, check_kernel_values
 from kpegasos.rows.base import Algorithm, KernelSource
-from kpegasos.rows.budget import budget_bytes, check_budget, scored_bytes, uncached_mb_needed
+from kpegasos.rows.budget import (
+    budget_bytes,
+    budget_mb,
+    check_budget,
+    most_mb_used,
+    scored_bytes,
+    uncached_mb_needed,
+)
+from kpegasos.rows.tiles import DrawTile, values_between
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_integer, as_number, optional
-
-
-class SupportValues(Protocol):
-    """Kernel values of a few draws against the support and among themselves."""
-
-    def order(self, alpha: np.ndarray) -> np.ndarray:
-        """Examples of the support, in the order in which they are stored."""
-
-    def against(self, members: np.ndarray, support: np.ndarray, part: slice) -> np.ndarray:
-        """Values of some members against a part of the support."""
-
-    def among(self, members: np.ndarray) -> np.ndarray:
-        """Values of some members against each other."""
-
-    def forget(self) -> None:
-        """Give up what is stored."""
-
-
-class BlockValues:
-    """Support values by one block of the kernel matrix each; nothing is stored."""
-
-    def __init__(self, values: KernelValues) -> None:
-        self._values = values
-
-    def order(self, alpha: np.ndarray) -> np.ndarray:
-        """Examples of the support, increasing."""
-        return np.flatnonzero(alpha)
-
-    def against(self, members: np.ndarray, support: np.ndarray, part: slice) -> np.ndarray:
-        """Values of some members against a part of the support."""
-        return self._values.block(members, support[part])
-
-    def among(self, members: np.ndarray) -> np.ndarray:
-        """Values of some members against each other."""
-        return np.ascontiguousarray(self._values.block(members, members))
-
-    def forget(self) -> None:
-        """Nothing is stored."""
+from kpegasos.utils.validation import as_integer, optional
 
 
 class DrawScorer:
@@ -65,7 +33,6 @@ class DrawScorer:
     Parameters
     ----------
     values : KernelValues
-    support_values : SupportValues
     kernel_offset : float
     budget : int
         Bytes of the tile in work.
@@ -81,13 +48,11 @@ class DrawScorer:
     def __init__(
         self,
         values: KernelValues,
-        support_values: SupportValues,
         kernel_offset: float,
         budget: int,
         tile_draws: int,
     ) -> None:
         self._values = values
-        self._support_values = support_values
         self._kernel_offset = kernel_offset
         self._budget = budget
         self.largest_batch = math.isqrt(budget // scored_bytes(values))
@@ -96,7 +61,7 @@ class DrawScorer:
     def width(self, height: int) -> int:
         """How many examples a tile of so many draws is scored against at a time."""
         per_column = height * scored_bytes(self._values) + self._values.row_bytes
-        return max(1, self._budget // per_column)
+        return max(1, min(self._budget, tuning.SCORED_BYTES) // per_column)
 
     def advance(
         self,
@@ -126,46 +91,27 @@ class DrawScorer:
         parameters: LoopParameters,
     ) -> tuple[int, int]:
         """Run the loop over one tile; returns draws done and kernel values computed."""
-        members, local_draws = np.unique(draws, return_inverse=True)
-        margins, n_support = self._score(members, state, examples)
-        view = KernelView(
-            self._support_values.among(members),
-            np.arange(members.size),
-            np.full(members.size, -1, dtype=np.int64),
-            self._values.diagonal[members] + self._kernel_offset,
-            self._kernel_offset,
-        )
-        local = state._replace(
-            alpha=state.alpha[members],
-            stamps=state.stamps[members],
-            image=margins,
-            stamped_image=np.empty(0),
-        )
-        local_examples = Examples(examples.label[members], examples.signed[members])
-        turns = local_draws.astype(np.int64)
+        tile = DrawTile(self._values, self._kernel_offset, draws, examples)
+        margins, n_support = self._score(tile.members, state, examples)
         status, done = RESCALE, 0
         while status == RESCALE:
-            status, done = algorithm.loop(
-                local, view, turns, done, draws.size, local_examples, parameters
-            )
-            state.alpha[members], state.stamps[members] = local.alpha, local.stamps
+            status, done = tile.run(algorithm, state, margins, done, parameters)
             if status == RESCALE:
-                local.image[:] *= state.scalars[SCALE]
+                margins *= state.scalars[SCALE]
                 fold_scale(state)
-                local.alpha[:], local.stamps[:] = state.alpha[members], state.stamps[members]
-        return done, members.size * (n_support + members.size)
+        return done, tile.members.size * (n_support + tile.members.size)
 
     def _score(
         self, members: np.ndarray, state: LoopState, examples: Examples
     ) -> tuple[np.ndarray, int]:
         """``<q, φ(x_i)>`` of some members, and the size of the support."""
-        support = self._support_values.order(state.alpha)
+        support = np.flatnonzero(state.alpha)
         coef = state.alpha[support] * examples.signed[support]
         margins = np.full(members.size, self._kernel_offset * coef.sum())
         width = self.width(members.size)
         for left in range(0, support.size, width):
             part = slice(left, min(support.size, left + width))
-            margins += self._support_values.against(members, support, part) @ coef[part]
+            margins += values_between(self._values, members, support[part]) @ coef[part]
         return margins, support.size
 
 
@@ -175,8 +121,8 @@ class UncachedRows(KernelSource):
     Parameters
     ----------
     values : KernelValues
-    cache_mb : float, default=1024
-        MiB for the tile in work.
+    cache_mb : float or "auto", default="auto"
+        MiB for the tile in work; see `make_rows`.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
     tile_rows : int, default=256
@@ -194,20 +140,20 @@ class UncachedRows(KernelSource):
         self,
         values: KernelValues,
         *,
-        cache_mb: float = 1024.0,
+        cache_mb: float | str = "auto",
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
     ) -> None:
         check_kernel_values(values)
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        cache_mb = budget_mb(cache_mb, most_mb_used(values))
         check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
         self._values = values
         self._take_accuracy(values)
         self._scorer = DrawScorer(
             values,
-            BlockValues(values),
             self.kernel_offset,
-            budget_bytes(as_number("cache_mb", cache_mb, positive=True)),
+            budget_bytes(cache_mb),
             optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS,
         )
 

@@ -44,10 +44,15 @@ SMALL_TILE_ROWS = 32
 GRAM_SAMPLES = 2000
 #: The same where `polish` follows, for two classes: it needs the rows of the support alone.
 POLISHED_GRAM_SAMPLES = 1000
-#: Draws that the warm-up scores together; data of less than eight such parts have none.
-WARMUP_DRAWS = 128
-#: Rows are no longer kept once the support fills this share of the rows that can be held.
-UNCACHED_ABOVE_FILL = 0.75
+#: Bytes of kernel values that are not kept, with their temporaries: they are summed while they are
+#: in a processor's cache, and the pages under them are used again.
+SCORED_BYTES = 1 << 21
+#: Draws that a loop over kernel rows is run over together; data of less than eight such tiles go
+#: through their draws one by one.
+TILE_DRAWS = 128
+#: Kernel values that an average draw adds to margins, above which draws go by tiles: the values of
+#: a tile's draws among each other then cost less than is gained by adding violators together.
+TILED_ABOVE_ADDITIONS = 3000
 
 # --- feature rows ---
 

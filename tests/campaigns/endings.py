@@ -43,7 +43,7 @@ _ERRORS = [
     UserWarning, StopIteration,
 ]  # fmt: skip
 _SMALL = {
-    "TILE_ROWS": 8, "SMALL_TILE_ROWS": 2, "WARMUP_DRAWS": 4, "FIRST_SLICE": 16, "FEWEST_ROWS": 1,
+    "TILE_ROWS": 8, "SMALL_TILE_ROWS": 2, "TILE_DRAWS": 4, "FIRST_SLICE": 16, "FEWEST_ROWS": 1,
     "FEWEST_DRAWS": 4, "WORKING_SET": 16,
 }  # fmt: skip
 

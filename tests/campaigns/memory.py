@@ -61,8 +61,7 @@ def _of_fitting(case: Case, data: float) -> float:
     total += max(features, data) + 24 * (k - 1) * n
     packed = not case["nnz"] and parameters["kernel"] != "laplacian"
     if packed and parameters["cache"] != "streamed":
-        # All examples, and in the first epoch the support of the pairs in work, with room to grow.
-        total += data + 2 * min(1.0, 2 * jobs / k) * data
+        total += data
     return total + min(parameters["cache_mb"] * MEBIBYTE, _all_values(case, data, jobs))
 
 

@@ -188,7 +188,7 @@ def _rows_class(choices: dict[str, str], parameters: Parameters) -> Any:
     kind: Any = CachedRows
     if choices["rows"] == "linear":
         kind = UncachedRows
-        parameters = {k: v for k, v in parameters.items() if k != "warmup_draws"}
+        parameters = {k: v for k, v in parameters.items() if k != "tile_draws"}
     rows = kind(KernelMatrix(RBF(0.5), X), **parameters)
     return _result(pegasos(make_problem(SIGNS, 0.1), rows, n_steps=40, random_state=0))
 
@@ -234,7 +234,7 @@ TARGETS = {
     "make_rows": Target(_make_rows, BUDGET | NAMED_KERNEL),
     "rows": Target(
         _rows_class,
-        BUDGET | {"tile_rows": ("integer", [1, 4, 64]), "warmup_draws": ("integer", [1, 3])},
+        BUDGET | {"tile_rows": ("integer", [1, 4, 64]), "tile_draws": ("integer", [1, 3])},
     ),
     "linear_rows": Target(_linear_rows, {"intercept_scaling": BUDGET["intercept_scaling"]}),
     "make_problem": Target(_problem, {"lam": SHARED["lam"]}),
@@ -318,7 +318,7 @@ def _refused(
     wrong = _wrong(rng, kind)
     if parameter in ("coef0", "n_jobs", "random_state") and _is_negative(wrong):
         return "negative, as it may be"
-    if parameter in ("tol", "warmup_draws", "polish", *KERNEL) or (
+    if parameter in ("tol", "tile_draws", "polish", *KERNEL) or (
         parameter == "n_steps" and "epochs" not in target.parameters
     ):
         choices = choices | {"kernel": "poly", "rows": "kernel"}

@@ -117,7 +117,7 @@ def test_counts_do_not_depend_on_tiles(name, tile, draws, monkeypatch):
 
     expected = reference(name)
     monkeypatch.setattr(tuning, "TILE_ROWS", tile)
-    monkeypatch.setattr(tuning, "WARMUP_DRAWS", draws)
+    monkeypatch.setattr(tuning, "TILE_DRAWS", draws)
     for source in ("cached", "streamed"):
         assert_array_equal(counts_of(fit(name, cache=source)), counts_of(expected))
 

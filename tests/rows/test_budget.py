@@ -27,6 +27,7 @@ from kpegasos.rows import cache as cache_module
 from kpegasos.rows.budget import (
     ACCOUNT,
     Account,
+    budget_mb,
     cache_capacity,
     cached_mb_needed,
     check_budget,
@@ -233,7 +234,7 @@ def test_sources_give_back_what_they_were_granted(monkeypatch):
 def test_cache_auto_takes_what_is_free(monkeypatch):
     A = large_data()[0]
     kinds = []
-    for free in (1000, 80, 12):
+    for free in (1000, 80, 2):
         set_free(monkeypatch, free)
         gc.collect()
         rows = make_rows(A, "rbf")
@@ -263,6 +264,64 @@ def test_model_does_not_depend_on_what_is_free(monkeypatch):
     set_free(monkeypatch, 8 + ACCOUNT.granted_mb)
     model = PegasosSVC(**options).fit(np.round(A), y)
     assert np.array_equal(model.alpha_, expected.alpha_)
+
+
+@pytest.mark.parametrize(
+    ("free", "granted", "threads", "expected"),
+    [
+        (6000, 0, 4, 3000),  # half
+        (6000, 2000, 4, 2000),  # of what others have not been granted
+        (100_000, 0, 4, 4096),
+        (100_000, 0, 2, 2048),  # half of the processors
+        (100_000, 0, 1, 1024),
+        (1500, 0, 1, 750),
+        (100, 0, 4, 64),
+        (0, 0, 4, 64),
+        (None, 0, 4, 1024),
+    ],
+)
+def test_cache_mb_auto_is_bounded(free, granted, threads, expected, monkeypatch):
+    account = Account()
+    held = account.grant(granted, 0)
+    monkeypatch.setattr(budget, "ACCOUNT", account)
+    amount = None if free is None else free * tuning.MEBIBYTE
+    monkeypatch.setattr(budget, "free_memory", lambda: amount)
+    monkeypatch.setattr(budget, "cpu_count", lambda: 4)
+    monkeypatch.setattr(budget, "available_threads", lambda: threads)
+    assert budget_mb("auto", 1e6) == expected
+    assert budget_mb(7.0, 1e6) == 7.0
+    assert held.mb == granted
+
+
+def test_cache_mb_auto_asks_nothing_for_little(monkeypatch):
+    monkeypatch.setattr(budget, "free_memory", lambda: pytest.fail("asked"))
+    assert budget_mb("auto", 64.0) == 64.0
+    assert type(make_rows(X, "rbf", cache_mb="auto")) is GramRows
+    assert PegasosSVC(epochs=1).fit(X, np.arange(53) % 3).cache_mb == "auto"
+
+
+@pytest.mark.parametrize("value", ["Auto", "1024", "", None, True, 0, -1.0, np.nan, np.inf])
+def test_cache_mb_that_is_no_budget(value):
+    with pytest.raises(ValueError, match="cache_mb must be a positive finite number"):
+        make_rows(X, "rbf", cache_mb=value)
+
+
+def test_model_is_the_same_whatever_is_free(monkeypatch):
+    """All rows, some rows, and next to none."""
+    A, y = large_data(3000)
+    monkeypatch.setattr(budget, "_MODEST_MB", 1.0)
+    models = []
+    for free in (1000, 60, 8):
+        gc.collect()
+        monkeypatch.setattr(
+            budget, "free_memory", lambda f=free: int((f + ACCOUNT.granted_mb) * tuning.MEBIBYTE)
+        )
+        models.append(PegasosSVC(epochs=3, random_state=0).fit(A, y))
+    for model in models[1:]:
+        assert np.array_equal(model.alpha_, models[0].alpha_)
+        assert model.objective_ == pytest.approx(models[0].objective_, rel=1e-10)
+    costs = [model.history_["kernel_evaluations"][-1] for model in models]
+    assert costs == sorted(costs)
 
 
 # --- no memory ------------------------------------------------------------------------------------

@@ -116,11 +116,12 @@ def test_rows_of_a_pair_train_like_their_own_data(cache, batch_size):
         (2001, 1.0, UncachedRows),
         (2500, 30.0, CachedRows),
         (2500, 15.0, CachedRows),
-        (2500, 8.0, UncachedRows),
+        (2500, 8.0, CachedRows),
+        (2500, 1.5, UncachedRows),
     ],
 )
 def test_auto_fits_the_budget(n, cache_mb, expected):
-    """The whole matrix if small, rows while a good part of them fits, nothing otherwise."""
+    """The whole matrix if small, rows while some of them fit, nothing otherwise."""
     rows = make_rows(np.zeros((n, 1)) + np.arange(n)[:, None], "linear", cache_mb=cache_mb)
     assert type(rows) is expected
 

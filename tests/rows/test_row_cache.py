@@ -1,16 +1,15 @@
-"""Slots of kernel rows, and the warm-up that fills none."""
+"""Slots of kernel rows, and tiles of draws that fill them."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
-from kpegasos import RBF, CachedRows, KernelMatrix, Linear, make_problem, pegasos
-from kpegasos.core.state import STEPS, LoopParameters, PegasosOptions, new_state
+from kpegasos import RBF, CachedRows, KernelMatrix, make_problem, pegasos, sdca
 from kpegasos.rows.cache import BufferPool, RowCache
-from kpegasos.rows.warmup import WarmUp
-from kpegasos.solvers.dual_ascent import DUAL
-from kpegasos.solvers.pegasos import PRIMAL
+from kpegasos.rows.tiles import TiledSteps
 from kpegasos.utils import tuning
 
 VALUES = KernelMatrix(RBF(0.5), X)
@@ -24,9 +23,7 @@ def assert_rows_are_right(cache):
     held = np.flatnonzero(cache.view.slots >= 0)
     assert cache.n_kept == held.size <= cache.view.values.shape[0]
     assert np.unique(cache.view.slots[held]).size == held.size
-    np.testing.assert_allclose(
-        cache.view.values[cache.view.slots[held]], make_gram("rbf")[held], rtol=1e-10
-    )
+    assert_allclose(cache.view.values[cache.view.slots[held]], make_gram("rbf")[held], rtol=1e-10)
 
 
 @pytest.mark.parametrize("row_capacity", [4, 7, 20, N])
@@ -62,63 +59,121 @@ def test_row_cache_of_a_new_run_is_of_one_age():
     assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [4, 5, 6, 7])
 
 
-# --- the warm-up ---
+# --- rows for now ---
 
 
-def make_warm_up(row_capacity=N):
-    return WarmUp(VALUES, 0.0, tuning.MEBIBYTE, row_capacity, 4)
+def compute_for_now(cache, members, t, alpha, idle=10):
+    rows = cache.compute_for_now(np.array(members), t, idle, alpha)
+    left = members[len(members) - rows.shape[0] :]
+    assert_allclose(rows, make_gram("rbf")[left], rtol=1e-10)
+    assert (cache.view.slots[left] < 0).all()
+    assert_rows_are_right(cache)
+    return np.flatnonzero(cache.view.slots >= 0).tolist()
 
 
-def state_after(steps, support=0, batch_size=1):
-    state = new_state(N, N, PegasosOptions(batch_size=batch_size), 1.0, seed=0).loop
-    state.counters[STEPS] = steps
-    state.alpha[:support] = 1
-    return state
+def test_row_cache_keeps_the_rows_that_came_first():
+    """What is used makes no room for what may be used once."""
+    cache, alpha = make_cache(5), np.ones(N)
+    assert compute_for_now(cache, [4, 7, 9], 1, alpha) == [4, 7, 9]
+    assert compute_for_now(cache, [1, 20, 30], 2, alpha) == [1, 4, 7, 9, 20]
+    assert compute_for_now(cache, [2, 3], 3, alpha) == [1, 4, 7, 9, 20]
+    assert cache.evaluations == 8 * N
 
 
-@pytest.mark.parametrize(
-    ("steps", "batch_size", "stop", "expected"),
-    [
-        (0, 1, 20, 20),
-        (0, 1, 100, N),
-        (50, 1, 100, 3),
-        (N, 1, 100, 0),
-        (0, 10, 100, 50),  # whole batches, of which the sixth ends in the second epoch
-        (4, 10, 100, 10),
-        (5, 10, 100, 0),
-    ],
-)
-def test_warm_up_is_the_first_epoch(steps, batch_size, stop, expected):
-    parameters = LoopParameters(1.0, N, batch_size, False, False)
-    state = state_after(steps, support=20, batch_size=batch_size)
-    assert make_warm_up().draws_to_score(PRIMAL, state, stop, parameters) == expected
+def test_row_cache_gives_up_what_is_not_used_any_more():
+    cache, alpha = make_cache(4), np.ones(N)
+    compute_for_now(cache, [1, 2, 3, 4], 1, alpha)
+    cache.ensure(np.array([2, 4]), 8)
+    assert compute_for_now(cache, [5], 11, alpha) == [1, 2, 3, 4]
+    assert compute_for_now(cache, [5, 6, 7], 12, alpha) == [2, 4, 5, 6]
+    alpha[[4, 6]] = 0.0
+    assert compute_for_now(cache, [8, 9], 13, alpha) == [2, 5, 8, 9]
 
 
-@pytest.mark.parametrize(("support", "expected"), [(10, 0), (15, 0), (16, 30), (40, 30)])
-def test_warm_up_returns_where_the_support_outgrows_the_cache(support, expected):
-    """Rows would be given up before they are used again: 20 slots hold a support of 15."""
-    parameters = LoopParameters(1.0, N, 1, False, False)
-    state = state_after(5 * N, support)
-    assert make_warm_up(20).draws_to_score(PRIMAL, state, 30, parameters) == expected
-    assert make_warm_up(N).draws_to_score(PRIMAL, state, 30, parameters) == 0
+# --- tiles of draws ---
+
+TASK = make_problem(Y, 0.05)
 
 
-def test_warm_up_is_not_for_dual_ascent():
-    """It begins anywhere, and changes most examples it draws."""
-    parameters = LoopParameters(1.0, N, 1, False, False)
-    assert make_warm_up().draws_to_score(DUAL, state_after(0), 30, parameters) == 0
+def make_rows(row_capacity=N, tile_draws=4):
+    """The tile in work is one of four rows at the least, so that tiles of draws pay."""
+    source = CachedRows(KernelMatrix(RBF(0.5), X), tile_draws=tile_draws, tile_rows=16)
+    if row_capacity < N:
+        source._cache = make_cache(row_capacity, 4)
+        source._tiles = TiledSteps(VALUES, 0.0, source._cache, tuning.MEBIBYTE, tile_draws)
+    return source
 
 
-def test_warm_up_of_another_run_on_the_same_rows():
-    """What is packed of one run's support is given up for another's."""
-    task, options = make_problem(Y, 0.05), {"n_steps": 40, "checkpoints": None}
-    shared = CachedRows(KernelMatrix(Linear(), X), warmup_draws=4)
+def count_tiles(monkeypatch):
+    tiles = []
+    original = TiledSteps.advance
+
+    def advance(self, algorithm, state, draws, examples, parameters):
+        tiles.append(draws.size)
+        original(self, algorithm, state, draws, examples, parameters)
+
+    monkeypatch.setattr(TiledSteps, "advance", advance)
+    return tiles
+
+
+def run(source, **options):
+    return pegasos(TASK, source, random_state=0, checkpoints=None, **options)
+
+
+@pytest.mark.parametrize(("batch_size", "tile_draws"), [(1, 4), (3, 4), (3, 6), (5, 4), (2, 5)])
+def test_tiles_hold_whole_batches_of_the_first_epoch(batch_size, tile_draws, monkeypatch):
+    tiles = count_tiles(monkeypatch)
+    result = run(make_rows(tile_draws=tile_draws), n_steps=2 * N, batch_size=batch_size)
+    assert all(size % batch_size == 0 for size in tiles)
+    assert max(tiles) <= max(batch_size, tile_draws)
+    assert sum(tiles) >= N - batch_size
+    expected = run(CachedRows(VALUES), n_steps=2 * N, batch_size=batch_size)
+    assert_array_equal(result.alpha, expected.alpha)
+
+
+@pytest.mark.parametrize(("additions", "tiled"), [(0, True), (10**9, False)])
+def test_later_epochs_go_by_tiles_where_violators_are_many(additions, tiled, monkeypatch):
+    monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", additions)
+    tiles = count_tiles(monkeypatch)
+    result = run(make_rows(), epochs=5)
+    assert (sum(tiles) > 2 * N) == tiled
+    assert_array_equal(result.alpha, run(CachedRows(VALUES), epochs=5).alpha)
+
+
+@pytest.mark.parametrize("algorithm", ["pegasos", "sdca"])
+@pytest.mark.parametrize("row_capacity", [4, 10, 30])
+def test_rows_that_do_not_fit_cost_as_often_as_they_are_used(algorithm, row_capacity, monkeypatch):
+    """No row that fits is computed twice while it is used, and the model is the same."""
+    monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", 10**9)
+    tiles = count_tiles(monkeypatch)
+    source = make_rows(row_capacity)
+    if algorithm == "pegasos":
+        result, expected = (run(rows, epochs=20) for rows in (source, CachedRows(VALUES)))
+    else:
+        options = {"tol": 1e-12, "max_epochs": 5, "random_state": 0}
+        result, expected = (sdca(TASK, rows, **options) for rows in (source, CachedRows(VALUES)))
+    assert_allclose(result.alpha, expected.alpha, rtol=1e-9)
+    assert_allclose(result.margins, expected.margins, rtol=1e-9, atol=1e-12)
+    rows = (source.evaluations - sum(size**2 for size in tiles)) / N
+    assert rows <= result.alpha.sum() - row_capacity if algorithm == "pegasos" else rows <= 5 * N
+    assert_rows_are_right(source._cache)
+
+
+def test_cost_grows_with_what_does_not_fit(monkeypatch):
+    """Twice the budget costs no more, and half of it less than twice as much."""
+    monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", 0)
+    costs = []
+    for row_capacity in (32, 16, 8, 4):
+        source = make_rows(row_capacity)
+        run(source, epochs=20)
+        costs.append(source.evaluations)
+    assert all(one <= other <= 2 * one for one, other in pairwise(costs))
+
+
+def test_tiles_of_another_run_on_the_same_rows():
+    """What is kept for one run is of use for another, whose model is that of fresh rows."""
+    shared = make_rows(20)
     for random_state in (0, 1, 0, 2):
-        expected = pegasos(
-            task,
-            CachedRows(KernelMatrix(Linear(), X), warmup_draws=4),
-            random_state=random_state,
-            **options,
-        )
-        result = pegasos(task, shared, random_state=random_state, **options)
-        assert_array_equal(result.alpha, expected.alpha)
+        options = {"n_steps": 40, "checkpoints": None, "random_state": random_state}
+        expected = pegasos(TASK, make_rows(20), **options)
+        assert_array_equal(pegasos(TASK, shared, **options).alpha, expected.alpha)

@@ -98,13 +98,13 @@ def test_model_is_the_same_for_any_tile(tile_rows):
     assert_array_equal(result.margins, expected.margins)
 
 
-@pytest.mark.parametrize("warmup_draws", [50, 128, 10_000])
+@pytest.mark.parametrize("tile_draws", [50, 128, 10_000])
 @pytest.mark.parametrize("average", ["weighted", "suffix", None])
-def test_warm_up_changes_costs_alone(warmup_draws, average):
+def test_warm_up_changes_costs_alone(tile_draws, average):
     """With any tile of draws, or no warm-up at all."""
     kwargs = {"epochs": 3, "random_state": 0, "average": average}
     expected = pegasos(TASK, make_cached(), **kwargs)
-    result = pegasos(TASK, make_cached(warmup_draws=warmup_draws), **kwargs)
+    result = pegasos(TASK, make_cached(tile_draws=tile_draws), **kwargs)
     assert_array_equal(result.alpha, expected.alpha)
     assert_allclose(result.margins, expected.margins, rtol=1e-9, atol=1e-12)
     assert_allclose(result.objective, expected.objective, rtol=1e-12)
