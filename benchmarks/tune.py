@@ -44,6 +44,8 @@ FIT_OF = {
     "SMALL_SYSTEM": "linear_polished",
     "MARGINS_TILE": "polished",
     "WORKING_SET": "polished",
+    "SMALL_WORKING_SET": "digits",
+    "EXAMPLES_OF_A_MEMBER": "polished",
     "WORKING_SETS_OF_A_ROUND": "polished",
     "ROWS_AT_ONCE": "polished",
     "MEMORY_WORK": "polished",

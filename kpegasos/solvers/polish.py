@@ -89,6 +89,14 @@ def polish(
     )
 
 
+def _size_of_sets(n_samples: int) -> int:
+    """Examples of a working set: all of very few, else a share of them within limits."""
+    if n_samples <= 2 * tuning.SMALL_WORKING_SET:
+        return min(n_samples, tuning.WORKING_SET)
+    share = n_samples // tuning.EXAMPLES_OF_A_MEMBER
+    return min(tuning.WORKING_SET, max(tuning.SMALL_WORKING_SET, share))
+
+
 class WorkingSetAscent(DualAscent):
     """Dual ascent over working sets, on kernel rows that are held."""
 
@@ -97,7 +105,7 @@ class WorkingSetAscent(DualAscent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         n_samples, capacity = self.rows.n_samples, self.rows.row_capacity
-        size = min(tuning.WORKING_SET, capacity, n_samples)
+        size = min(_size_of_sets(n_samples), capacity)
         # Beside a short budget rows that are fetched ahead would push out others.
         ahead = tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else 0
         self._n_threads = threads_for(tuning.MEMORY_WORK * size * n_samples)

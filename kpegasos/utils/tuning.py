@@ -70,8 +70,12 @@ SMALL_SYSTEM = 3e4
 
 #: Margins that stay in a processor's first cache while many rows are added to them.
 MARGINS_TILE = 2048
-#: Examples of a working set, and working sets between two evaluations of the gap.
-WORKING_SET, WORKING_SETS_OF_A_ROUND = 256, 8
+#: Examples of a working set at the most, and of one of a small problem: a set costs the square.
+WORKING_SET, SMALL_WORKING_SET = 256, 64
+#: Between these a working set has one example of so many.
+EXAMPLES_OF_A_MEMBER = 32
+#: Working sets between two evaluations of the gap.
+WORKING_SETS_OF_A_ROUND = 8
 #: Rows that working sets ask for at a time: a product with fewer reads all examples for little.
 ROWS_AT_ONCE = 128
 #: Multiplications by a row that is read from memory cost as much as this many in a product.
