@@ -90,6 +90,7 @@ def check_ascent(
     require_shape("counts", sets.counts, (6,))
     require_shape("hessian", sets.hessian, (size, size))
     require_shape("scalars", sets.scalars, (1,))
+    require_shape("seen", sets.seen, examples.label.shape)
     if sets.wanted.size < size:
         raise ValueError(
             f"wanted must have room for {size} members, got {sets.wanted.size} instead"

@@ -5,8 +5,9 @@ and as many for the negative side, as in SVMs with an unpenalised intercept (Joa
 of the set before stays for one more turn. One-sided sets stall: kernel values have a common part,
 and a set that may only push one way overshoots.
 
-Rows cost more than sets. So a set is taken from the examples whose rows are held as long as these
-violate optimality about as much as the worst of all, and rows are asked for many at a time:
+Rows cost more than sets. So a set is taken from examples whose rows have been asked for before, as
+long as these violate optimality about as much as the worst of all, and rows are asked for many at a
+time. Which rows are held at the moment makes no difference to the sets:
 
     sets.counts[LEFT], sets.counts[SETS_DONE] = 8, 0
     while (status := ascend(state, view, sets, examples, parameters)) != DONE:
@@ -40,7 +41,8 @@ LEFT, MEMBERS, KEPT, WANTED, CHOSEN, SETS_DONE = 0, 1, 2, 3, 4, 5
 ENOUGH = 0
 #: Share of the largest first move up to which a set is solved.
 _REDUCTION = 0.1
-#: Examples whose rows are held serve while they violate optimality by this share of the worst.
+#: Examples that were asked for before serve while they violate optimality by this share of the
+#: worst.
 _GOOD_ENOUGH = 0.6
 
 _MARGINS_TILE = tuning.MARGINS_TILE
@@ -56,7 +58,12 @@ class WorkingSets(NamedTuple):
     moved : ndarray of shape (size,), float64
         What each member adds to the margins, in units of its kernel row.
     wanted : ndarray of shape (n_wanted,), int64
-        Examples whose rows are asked for: the members, and others that will soon be.
+        Examples whose rows are asked for: the members, and others that will soon be, if there is
+        room for their rows.
+    ahead : ndarray of shape (n_ahead,), int64
+        These others: rows that are new are asked for so many at a time.
+    seen : ndarray of shape (n_samples,), bool
+        Which examples have been asked for.
     counts : ndarray of shape (6,), int64
         Sets left, members, members kept, rows wanted, whether the next set has been chosen already,
         and sets that are done.
@@ -64,8 +71,6 @@ class WorkingSets(NamedTuple):
         That of the set, in its first rows and columns.
     scalars : ndarray of shape (1,), float64
         Relative gap at which `ascend` leaves the sets that are left.
-    rows_at_once : int
-        Rows that are missing are asked for this many at a time, where there is room for them.
     adds : bool
         Whether `ascend` adds the moves to the margins itself, without ``ADD_MOVES``.
     """
@@ -73,14 +78,17 @@ class WorkingSets(NamedTuple):
     members: np.ndarray
     moved: np.ndarray
     wanted: np.ndarray
+    ahead: np.ndarray
+    seen: np.ndarray
     counts: np.ndarray
     hessian: np.ndarray
     scalars: np.ndarray
-    rows_at_once: int
     adds: bool
 
 
-def new_working_sets(size: int, n_wanted: int, rows_at_once: int, adds: bool) -> WorkingSets:
+def new_working_sets(
+    size: int, n_wanted: int, n_ahead: int, seen: np.ndarray, adds: bool
+) -> WorkingSets:
     """Working sets of an ascent that has not begun.
 
     Parameters
@@ -89,7 +97,10 @@ def new_working_sets(size: int, n_wanted: int, rows_at_once: int, adds: bool) ->
         Examples of a set.
     n_wanted : int
         Rows that can be held for a set and ahead of it; at least ``size``.
-    rows_at_once : int
+    n_ahead : int
+        Rows that are asked for at a time.
+    seen : ndarray of shape (n_samples,), bool
+        Examples whose rows are known to be needed.
     adds : bool
         See `WorkingSets`.
     """
@@ -97,10 +108,11 @@ def new_working_sets(size: int, n_wanted: int, rows_at_once: int, adds: bool) ->
         np.zeros(size, dtype=np.int64),
         np.zeros(size),
         np.zeros(max(size, n_wanted), dtype=np.int64),
+        np.zeros(n_ahead, dtype=np.int64),
+        seen,
         np.zeros(6, dtype=np.int64),
         np.empty((size, size)),
         np.zeros(1),
-        rows_at_once,
         adds,
     )
 
@@ -171,8 +183,8 @@ def _choose(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> bool:
     """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
-    n, size, counts, slots = state.image.size, sets.members.size, sets.counts, view.slots
-    rising, falling, held_rising, held_falling = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    n, size, counts, seen = state.image.size, sets.members.size, sets.counts, sets.seen
+    rising, falling, seen_rising, seen_falling = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     others = np.empty(size, dtype=np.int64)
     kept = n if size == n else _keep_half(sets.members, counts[MEMBERS], sets.hessian)
     for i in range(n):
@@ -184,31 +196,40 @@ def _choose(
     for a in range(kept):
         others[a] = sets.members[a] = a if size == n else sets.members[a]
         rising[others[a]] = falling[others[a]] = -np.inf
+    for i in range(n):
+        seen_rising[i] = rising[i] if seen[i] else -np.inf
+        seen_falling[i] = falling[i] if seen[i] else -np.inf
     counts[KEPT] = min(kept, counts[MEMBERS])
     counts[MEMBERS], violation = _worst(rising, falling, sets.members, kept, size)
-    missing = _missing(slots, sets.members, counts[MEMBERS])
-    if missing == 0:
-        return True
-    for i in range(n):
-        is_held = slots[i] >= 0
-        held_rising[i] = rising[i] if is_held else -np.inf
-        held_falling[i] = falling[i] if is_held else -np.inf
-    n_others, held_violation = _worst(held_rising, held_falling, others, kept, size)
-    if held_violation >= _GOOD_ENOUGH * violation and _missing(slots, others, n_others) == 0:
-        for a in range(kept, n_others):
-            sets.members[a] = others[a]
-        counts[MEMBERS] = n_others
-        return True
-    # What violates most will soon be a member.
-    for i in range(n):
-        if slots[i] >= 0:
-            rising[i] = falling[i] = -np.inf
+    n_ahead, new = 0, _number(seen, sets.members, counts[MEMBERS])
+    if new > 0:
+        n_others, seen_violation = _worst(seen_rising, seen_falling, others, kept, size)
+        if seen_violation >= _GOOD_ENOUGH * violation:
+            for a in range(kept, n_others):
+                sets.members[a] = others[a]
+            counts[MEMBERS] = n_others
+        else:
+            n_ahead = _look_ahead(sets, rising, falling, new)
+    counts[WANTED] = min(sets.wanted.size, counts[MEMBERS] + n_ahead)
+    for a in range(counts[WANTED]):
+        mine = a < counts[MEMBERS]
+        sets.wanted[a] = sets.members[a] if mine else sets.ahead[a - counts[MEMBERS]]
+    return _number(view.slots >= 0, sets.members, counts[MEMBERS]) == 0
+
+
+@compiled()
+def _look_ahead(sets: WorkingSets, rising: np.ndarray, falling: np.ndarray, new: int) -> int:
+    """Choose examples that will soon be members, as they violate most; returns how many."""
+    seen, counts = sets.seen, sets.counts
     for a in range(counts[MEMBERS]):
-        sets.wanted[a] = sets.members[a]
-        rising[sets.members[a]] = falling[sets.members[a]] = -np.inf
-    end = min(sets.wanted.size, counts[MEMBERS] + max(0, sets.rows_at_once - missing))
-    counts[WANTED], _ = _worst(rising, falling, sets.wanted, counts[MEMBERS], end)
-    return False
+        seen[sets.members[a]] = True
+    for i in range(seen.size):
+        if seen[i]:
+            rising[i] = falling[i] = -np.inf
+    n_ahead, _ = _worst(rising, falling, sets.ahead, 0, max(0, sets.ahead.size - new))
+    for a in range(n_ahead):
+        seen[sets.ahead[a]] = True
+    return n_ahead
 
 
 @compiled()
@@ -224,12 +245,12 @@ def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
 
 
 @compiled()
-def _missing(slots: np.ndarray, members: np.ndarray, n_members: int) -> int:
-    """How many members have no row."""
-    missing = 0
+def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
+    """How many members lack what others have."""
+    number = 0
     for a in range(n_members):
-        missing += slots[members[a]] < 0
-    return missing
+        number += not has[members[a]]
+    return number
 
 
 @compiled()

@@ -147,13 +147,7 @@ def rows_of_kernel(
         ``make_rows(pair, n_at_once, brief)``; so many pairs share the budget, and a
         brief run will make few draws.
     """
-    # Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
-    used = np.zeros(X.shape[0], dtype=bool)
-    for pair in pairs:
-        used[pair.members] = True
-    if not used.all():
-        place = np.cumsum(used) - 1
-        X, pairs = X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
+    X, pairs = _without_unused(X, pairs)
     dtype = dtype_of_rows(row_dtype, kernel, X, tol)
     # Asked once, as rows of the first pair are not free for the second.
     budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
@@ -195,6 +189,20 @@ def rows_of_kernel(
         )
 
     return make_rows
+
+
+def _without_unused(X: Any, pairs: list[Pair]) -> tuple[Any, list[Pair]]:
+    """Rows of X that belong to a pair, and the pairs with their new places.
+
+    Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
+    """
+    used = np.zeros(X.shape[0], dtype=bool)
+    for pair in pairs:
+        used[pair.members] = True
+    if used.all():
+        return X, pairs
+    place = np.cumsum(used) - 1
+    return X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
 
 
 def _keeps_fewer(values: KernelValues, share_mb: float) -> bool:

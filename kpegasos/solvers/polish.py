@@ -106,12 +106,17 @@ class WorkingSetAscent(DualAscent):
         super().__init__(*arguments, **options)
         n_samples, capacity = self.rows.n_samples, self.rows.row_capacity
         size = min(_size_of_sets(n_samples), capacity)
-        # Beside a short budget rows that are fetched ahead would push out others.
-        ahead = tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else 0
         self._n_threads = threads_for(tuning.MEMORY_WORK * size * n_samples)
         self._n_sets = _WHOLE_SETS if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
+        # The rows of the support have been needed before. Beside a short budget rows that are
+        # computed ahead would push out others.
+        room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
         self._sets = new_working_sets(
-            size, min(capacity, size + ahead), ahead, self._n_threads == 1
+            size,
+            min(capacity, room),
+            tuning.ROWS_AT_ONCE,
+            self.state.loop.alpha > 0.0,
+            self._n_threads == 1,
         )
         self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
 

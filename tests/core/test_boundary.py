@@ -171,11 +171,13 @@ def test_rows_are_not_added_unless_they_are_held():
         ({"counts": np.zeros(4, dtype=np.int64)}, "counts must have shape"),
         ({"counts": np.array([1, 5, 0, 0, 0, 0])}, "n_members must be"),
         ({"hessian": np.zeros((4, 3))}, "hessian must have shape"),
+        ({"seen": np.zeros(N - 1, dtype=bool)}, "seen must have shape"),
+        ({"scalars": np.zeros(0)}, "scalars must have shape"),
     ],
 )
 def test_ascent_refuses_working_sets_that_do_not_fit(changes, match):
     view = kernel_view()
-    sets = new_working_sets(4, 4, 0, True)
+    sets = new_working_sets(4, 4, 0, np.zeros(N, dtype=bool), True)
     sets.counts[:] = [1, 4, 0, 0, 0, 0]
     sets = sets._replace(**changes)
     assert_refused(ascend, state_for(view), view, sets, EXAMPLES, PARAMETERS, match=match)
@@ -184,7 +186,7 @@ def test_ascent_refuses_working_sets_that_do_not_fit(changes, match):
 def test_ascent_refuses_members_without_a_row():
     view = kernel_view()
     view.slots[1] = -1
-    sets = new_working_sets(4, 4, 0, True)
+    sets = new_working_sets(4, 4, 0, np.zeros(N, dtype=bool), True)
     sets.members[:] = np.arange(4)
     match = "members must have rows that are held"
     sets.counts[:] = [1, 4, 0, 0, 1, 0]
@@ -194,7 +196,7 @@ def test_ascent_refuses_members_without_a_row():
 
 @pytest.mark.parametrize(("first", "last"), [(-1, 2), (0, N + 1), (3, 2)])
 def test_moves_are_not_added_beyond_the_margins(first, last):
-    view, sets = kernel_view(), new_working_sets(4, 4, 0, True)
+    view, sets = kernel_view(), new_working_sets(4, 4, 0, np.zeros(N, dtype=bool), True)
     assert_refused(add_moves, state_for(view), view, sets, first, last, match="first and last")
 
 

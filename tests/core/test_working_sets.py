@@ -50,6 +50,10 @@ def dual(state):
     return PARAMETERS.lam * (coef @ WEIGHT - 0.5 * norm)
 
 
+def new_sets(size, n_wanted=0, n_ahead=0, seen=(), *, adds=True):
+    return new_working_sets(size, n_wanted, n_ahead, np.isin(np.arange(N), seen), adds)
+
+
 def run(state, view, sets, n_sets):
     """Advance by so many sets, adding moves from outside in two parts where that is asked for."""
     sets.counts[LEFT] = n_sets
@@ -63,7 +67,7 @@ def run(state, view, sets, n_sets):
 @pytest.mark.parametrize("size", [2, 7, 30, N])
 def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
     state, view = beginning()
-    sets = new_working_sets(size, size, 0, adds)
+    sets = new_sets(size, adds=adds)
     before = 0.0
     for _ in range(12):
         run(state, view, sets, 3)
@@ -79,7 +83,7 @@ def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
 @pytest.mark.parametrize("size", [16, N])
 def test_ascend_meets_the_optimality_conditions(size):
     state, view = beginning()
-    run(state, view, new_working_sets(size, size, 0, True), 400)
+    run(state, view, new_sets(size), 400)
     slack = 1.0 - LABEL * state.image / (PARAMETERS.lam * N)
     assert slack[state.alpha == 0.0].max() < 1e-6
     assert slack[state.alpha == 1.0].min() > -1e-6
@@ -91,14 +95,14 @@ def test_ascend_adds_the_same_moves_inside_and_outside():
     images = []
     for adds in (True, False):
         state, view = beginning()
-        run(state, view, new_working_sets(10, 10, 0, adds), 20)
+        run(state, view, new_sets(10, adds=adds), 20)
         images.append(state.image)
     assert_array_equal(*images)
 
 
 def test_members_of_a_set_are_different():
     state, view = beginning()
-    sets = new_working_sets(12, 12, 0, True)
+    sets = new_sets(12)
     for _ in range(30):
         run(state, view, sets, 1)
         members = sets.members[: sets.counts[MEMBERS]]
@@ -107,7 +111,7 @@ def test_members_of_a_set_are_different():
 
 def test_ascend_asks_for_many_rows_at_once():
     state, view = beginning(held=[])
-    sets = new_working_sets(8, 8 + 20, 20, True)
+    sets = new_sets(8, 8 + 20, 20)
     sets.counts[LEFT] = 1
     assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
     wanted = sets.wanted[: sets.counts[WANTED]]
@@ -116,25 +120,38 @@ def test_ascend_asks_for_many_rows_at_once():
     assert not state.alpha.any()
 
 
-def test_ascend_prefers_rows_that_are_held():
+def test_ascend_prefers_examples_that_were_asked_for():
     """A set of them does, as long as they violate optimality about as much as the worst."""
-    held = np.arange(0, N, 2)
-    state, view = beginning(held)
-    sets = new_working_sets(8, 8, 0, True)
-    sets.counts[LEFT] = 1
+    seen = np.arange(0, N, 2)
+    state, view = beginning()
+    sets = new_sets(8, seen=seen)
     # At w = 0 all violate alike.
-    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == DONE
-    assert np.isin(sets.members[: sets.counts[MEMBERS]], held).all()
-    sets.counts[LEFT] = 200
-    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
-    assert not np.isin(sets.wanted[: sets.counts[WANTED]], held).all()
+    run(state, view, sets, 1)
+    assert np.isin(sets.members[: sets.counts[MEMBERS]], seen).all()
+    run(state, view, sets, 200)
+    assert sets.seen.sum() > seen.size
+
+
+@pytest.mark.parametrize("held", [[], np.arange(0, N, 3)])
+def test_ascend_is_the_same_whichever_rows_are_held(held):
+    expected, view = beginning()
+    run(expected, view, new_sets(8, 8, 12), 30)
+    state, view = beginning(held)
+    sets = new_sets(8, 8, 12)
+    sets.counts[LEFT] = 30
+    while ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS:
+        view.slots[:] = -1
+        wanted = sets.wanted[: sets.counts[WANTED]]
+        view.slots[wanted] = wanted
+    assert_array_equal(state.alpha, expected.alpha)
+    assert_array_equal(state.image, expected.image)
 
 
 def test_ascend_goes_on_where_rows_were_missing():
     expected, view = beginning()
-    run(expected, view, new_working_sets(N, N, 0, True), 5)
+    run(expected, view, new_sets(N), 5)
     state, view = beginning(held=[])
-    sets = new_working_sets(N, N, 0, True)
+    sets = new_sets(N)
     sets.counts[LEFT] = 5
     assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
     view.slots[:] = np.arange(N)
