@@ -10,6 +10,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
@@ -108,14 +110,16 @@ class WorkingSetAscent(DualAscent):
         size = min(_size_of_sets(n_samples), capacity)
         self._n_threads = threads_for(tuning.MEMORY_WORK * size * n_samples)
         self._n_sets = _WHOLE_SETS if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
-        # The rows of the support have been needed before. Beside a short budget rows that are
-        # computed ahead would push out others.
+        # The rows of the support have been needed before, and those of few examples cost little.
+        few = n_samples <= tuning.GRAM_SAMPLES
+        seen = np.full(n_samples, True) if few else self.state.loop.alpha > 0.0
+        # Beside a short budget rows that are computed ahead would push out others.
         room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
         self._sets = new_working_sets(
             size,
             min(capacity, room),
             tuning.ROWS_AT_ONCE,
-            self.state.loop.alpha > 0.0,
+            seen,
             self._n_threads == 1,
         )
         self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
