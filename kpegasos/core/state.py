@@ -37,7 +37,7 @@ DONE, NEED_ROW, RESCALE = 0, 1, 2
 #: Positions in `LoopState.scalars`.
 SCALE, CLOCK, SQUARED_NORM = 0, 1, 2
 #: Positions in `LoopState.counters`.
-STEPS, BATCH_OFFSET, ROW_HITS, MARGINS_STALE, INHERITED = 0, 1, 2, 3, 4
+STEPS, BATCH_OFFSET, ROW_HITS, INHERITED = 0, 1, 2, 3
 #: `BATCH_OFFSET` of a batch whose margins have not been tested yet.
 UNTESTED = -1
 #: Below this scale it is folded into the state: long before anything underflows, since
@@ -58,10 +58,9 @@ class LoopState(NamedTuple):
         Images of both sums. An empty ``stamped_image`` is not maintained.
     scalars : ndarray of shape (3,), float64
         Scale, clock, squared norm of ``q`` (kept only with the projection).
-    counters : ndarray of shape (5,), int64
-        Steps done, position inside the current batch, row hits, whether the image lacks steps that
-        ``alpha`` has, and how many additions have rounded as much as the image that the run began
-        with.
+    counters : ndarray of shape (4,), int64
+        Steps done, position inside the current batch, row hits, and how many additions have rounded
+        as much as the image that the run began with.
     violating : ndarray of shape (batch_size,), bool
         Which draws of the current batch violate the margin.
     """
@@ -286,7 +285,7 @@ def new_state(
         image=np.zeros(image_size),
         stamped_image=np.zeros(image_size if options.average is not None else 0),
         scalars=np.array([1.0, 0.0, 0.0]),
-        counters=np.array([0, UNTESTED, 0, 0, 0], dtype=np.int64),
+        counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
         violating=np.zeros(options.batch_size, dtype=bool),
     )
     return State(loop, seed, spawn_key, options, lam)

@@ -145,9 +145,6 @@ class RowSource(ABC):
         """How many draws beyond ``stop`` are of use when ``done`` draws have been made."""
         return 0
 
-    def refresh_margins(self, state: LoopState, examples: Examples) -> None:  # noqa: B027
-        """Bring the image of a state up to date, where `advance` may leave it behind."""
-
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """A view that holds the kernel rows of some examples, at most `row_capacity` of them."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")

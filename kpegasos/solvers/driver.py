@@ -14,7 +14,7 @@ import numpy as np
 from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
-from kpegasos.core.state import MARGINS_STALE, ROW_HITS, Iterate, LoopParameters, State
+from kpegasos.core.state import ROW_HITS, Iterate, LoopParameters, State
 from kpegasos.rows.base import Algorithm, RowSource
 from kpegasos.solvers.account import OnAccount
 from kpegasos.solvers.certificate import Certifier, Evaluation
@@ -176,9 +176,6 @@ class SolverRun(ABC):
             self._slicer.done((end - steps) * k, account.seconds)
             if state.steps < target:
                 reason = self._stop_reason(stopper)
-        if state.loop.counters[MARGINS_STALE]:
-            with self.on_account():
-                self.rows.refresh_margins(state.loop, self.examples)
         return reason
 
     def _slice_end(self, end: int) -> int:

@@ -119,7 +119,6 @@ class PegasosRun(SolverRun):
     def _end_slice(self) -> None:
         state = self.state
         if state.options.average == "suffix" and state.steps & (state.steps - 1) == 0:
-            self.rows.refresh_margins(state.loop, self.examples)
             state.take_suffix_snapshot()
 
     def iterates(self) -> list[Iterate]:

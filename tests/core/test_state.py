@@ -70,7 +70,7 @@ def test_new_state_has_not_begun(average):
     assert (loop.alpha.size, loop.stamps.size, loop.image.size) == (4, 4, 6)
     assert loop.stamped_image.size == (0 if average is None else 6)
     assert loop.violating.size == 2
-    assert loop.counters.tolist() == [0, UNTESTED, 0, 0, 0]
+    assert loop.counters.tolist() == [0, UNTESTED, 0, 0]
     assert (state.steps, state.evaluations, state.best_dual) == (0, 0, 0.0)
     assert (state.seed, state.spawn_key, state.lam) == (7, (1, 2), 0.5)
 
