@@ -36,9 +36,8 @@ def _check(
     require_range("first and last", first, last, image.size)
 
 
-@checked(_check)
 @compiled(fastmath={"contract"})
-def _add_range(
+def add_range(
     values: np.ndarray,
     rows: np.ndarray,
     increments: np.ndarray,
@@ -49,7 +48,10 @@ def _add_range(
     image: np.ndarray,
     stamped_image: np.ndarray,
 ) -> None:
-    """`add_rows_together` for a range of examples; each sum is in the order of the rows."""
+    """`add_rows_together` for a range of examples; each sum is in the order of the rows.
+
+    For callers that are compiled: nothing is checked.
+    """
     stamped = stamped_image.size > 0
     fours = rows.size - rows.size % 4
     for begin in range(first, last, _MARGINS_TILE):
@@ -78,6 +80,9 @@ def _add_range(
             if stamped:
                 for j in range(sums.size):
                     stamped_sums[j] += stamps[a] * (p[j] + offset)
+
+
+_checked_range = checked(_check)(add_range)
 
 
 def add_rows_together(
@@ -113,10 +118,10 @@ def add_rows_together(
     """
     if not rows.size:
         return
-    pieces = threads_for(float(rows.size * image.size * 16))
+    pieces = threads_for(tuning.MEMORY_WORK * rows.size * image.size)
     ends = np.linspace(0, image.size, pieces + 1).astype(np.int64)
 
     def piece(first: int, last: int) -> None:
-        _add_range(values, rows, increments, stamps, offset, first, last, image, stamped_image)
+        _checked_range(values, rows, increments, stamps, offset, first, last, image, stamped_image)
 
     parallel_for(piece, zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))

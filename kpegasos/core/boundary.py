@@ -98,7 +98,7 @@ def check_ascent(
     _check_sets(view, sets, rows_needed=bool(sets.counts[4]))
 
 
-def check_moves(state: LoopState, view: KernelView, sets: Any, first: int, last: int) -> None:
+def check_moves(view: KernelView, sets: Any) -> None:
     """Check the arguments of `kpegasos.core.working_sets.add_moves`.
 
     Raises
@@ -106,8 +106,6 @@ def check_moves(state: LoopState, view: KernelView, sets: Any, first: int, last:
     ValueError
         If it would read or write beyond one of its arrays.
     """
-    check_view(view, state.image, state.alpha.shape)
-    require_range("first and last", first, last, state.image.size)
     _check_sets(view, sets, rows_needed=True)
 
 

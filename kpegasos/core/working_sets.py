@@ -12,7 +12,7 @@ time. Which rows are held at the moment makes no difference to the sets:
     sets.counts[LEFT], sets.counts[SETS_DONE] = 8, 0
     while (status := ascend(state, view, sets, examples, parameters)) != DONE:
         # NEED_ROWS: have the rows of sets.wanted[: sets.counts[WANTED]] in the view
-        # ADD_MOVES: add_moves(state, view, sets, 0, n_samples), or in parts
+        # ADD_MOVES: add_moves(state, view, sets)
 
 All arrays of state and sets are modified in place.
 """
@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kpegasos.core.additions import add_range, add_rows_together
 from kpegasos.core.boundary import check_ascent, check_moves
 from kpegasos.core.box import solve_box
 from kpegasos.core.state import ROW_HITS, STEPS, Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView, touch
-from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
@@ -44,8 +44,6 @@ _REDUCTION = 0.1
 #: Examples that were asked for before serve while they violate optimality by this share of the
 #: worst.
 _GOOD_ENOUGH = 0.6
-
-_MARGINS_TILE = tuning.MARGINS_TILE
 
 
 class WorkingSets(NamedTuple):
@@ -160,8 +158,39 @@ def ascend(
         counts[SETS_DONE] += 1
         if not sets.adds:
             return ADD_MOVES
-        _add(state.image, view, sets, 0, state.image.size)
+        rows, moves = _moves(view, sets)
+        nothing = moves[:0]
+        offset, n = view.kernel_offset, state.image.size
+        add_range(view.values, rows, moves, moves, offset, 0, n, state.image, nothing)
     return DONE
+
+
+@compiled()
+def _moves(view: KernelView, sets: WorkingSets) -> tuple[np.ndarray, np.ndarray]:
+    """Slots of the rows of all members that have moved, and by what."""
+    size, n = sets.counts[MEMBERS], 0
+    rows, moves = np.empty(size, dtype=np.int64), np.empty(size)
+    for a in range(size):
+        if sets.moved[a] != 0.0:
+            rows[n], moves[n] = view.slots[sets.members[a]], sets.moved[a]
+            n += 1
+    return rows[:n], moves[:n]
+
+
+def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
+    """Add the moves of the last set to the margins of all examples, on several threads.
+
+    Parameters
+    ----------
+    state : LoopState
+        The image is modified.
+    view : KernelView
+    sets : WorkingSets
+    """
+    check_moves(view, sets)
+    rows, moves = _moves(view, sets)
+    offset = view.kernel_offset
+    add_rows_together(view.values, rows, moves, moves, offset, state.image, moves[:0])
 
 
 @compiled()
@@ -341,48 +370,3 @@ def _solve(
             state.alpha[i] = beta[a]
             state.counters[STEPS] += 1
             state.counters[ROW_HITS] += touch(view, i, state.counters[STEPS])
-
-
-@checked(check_moves)
-@compiled()
-def add_moves(state: LoopState, view: KernelView, sets: WorkingSets, first: int, last: int) -> None:
-    """Add the moves of the last set to the margins of the examples ``first`` to ``last``.
-
-    Parameters
-    ----------
-    state : LoopState
-        Only ``image[first:last]`` is modified.
-    view : KernelView
-    sets : WorkingSets
-    first, last : int
-    """
-    _add(state.image, view, sets, first, last)
-
-
-@compiled(fastmath={"contract"})
-def _add(image: np.ndarray, view: KernelView, sets: WorkingSets, first: int, last: int) -> None:
-    """Add four rows at a time to a tile of margins that stays in a processor's first cache."""
-    size, n = sets.counts[MEMBERS], 0
-    slots, moves, offset = np.empty(size, dtype=np.int64), np.empty(size), 0.0
-    for a in range(size):
-        if sets.moved[a] != 0.0:
-            slots[n], moves[n] = view.slots[sets.members[a]], sets.moved[a]
-            offset += sets.moved[a] * view.kernel_offset
-            n += 1
-    for begin in range(first, last, _MARGINS_TILE):
-        end = min(last, begin + _MARGINS_TILE)
-        tile = image[begin:end]
-        for j in range(tile.size):
-            tile[j] += offset
-        whole = n // 4 * 4
-        for a in range(0, whole, 4):
-            one, two = view.values[slots[a], begin:end], view.values[slots[a + 1], begin:end]
-            three, four = view.values[slots[a + 2], begin:end], view.values[slots[a + 3], begin:end]
-            for j in range(tile.size):
-                tile[j] += (moves[a] * one[j] + moves[a + 1] * two[j]) + (
-                    moves[a + 2] * three[j] + moves[a + 3] * four[j]
-                )
-        for a in range(whole, n):
-            one = view.values[slots[a], begin:end]
-            for j in range(tile.size):
-                tile[j] += moves[a] * one[j]

@@ -7,7 +7,6 @@ features single ones do, or an interior point method (`kpegasos.solvers.interior
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
-from kpegasos.utils.threads import parallel_for, threads_for
+from kpegasos.utils.threads import threads_for
 
 #: Rounds in which neither bound nor objective improves, after which there is nothing left to gain
 #: but rounding errors.
@@ -108,7 +107,6 @@ class WorkingSetAscent(DualAscent):
         super().__init__(*arguments, **options)
         n_samples, capacity = self.rows.n_samples, self.rows.row_capacity
         size = min(_size_of_sets(n_samples), capacity)
-        self._n_threads = threads_for(tuning.MEMORY_WORK * size * n_samples)
         self._n_sets = _WHOLE_SETS if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
         # The rows of the support have been needed before, and those of few examples cost little.
         few = n_samples <= tuning.GRAM_SAMPLES
@@ -120,7 +118,7 @@ class WorkingSetAscent(DualAscent):
             min(capacity, room),
             tuning.ROWS_AT_ONCE,
             seen,
-            self._n_threads == 1,
+            adds=threads_for(tuning.MEMORY_WORK * size * n_samples) == 1,
         )
         self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
 
@@ -136,25 +134,10 @@ class WorkingSetAscent(DualAscent):
                     wanted = sets.wanted[: sets.counts[WANTED]]
                     self._view = self.rows.ensure_rows(wanted, self.state.steps)
                 elif status == ADD_MOVES:
-                    self._add_moves()
+                    add_moves(loop, self._view, sets)
             reason = stopper.reason() if sets.counts[LEFT] < self._n_sets else None
             if status == DONE or reason is not None:
                 return reason
-
-    def _add_moves(self) -> None:
-        """Add the moves of a set to the margins of all examples, on several threads."""
-        # Whole tiles, so that sums do not depend on the number of threads.
-        n_samples, tile = self.rows.n_samples, tuning.MARGINS_TILE
-        n_tiles = -(-n_samples // tile)
-        ends = [
-            min(n_samples, n_tiles * part // self._n_threads * tile)
-            for part in range(self._n_threads + 1)
-        ]
-        loop, view, sets = self.state.loop, self._view, self._sets
-        parallel_for(
-            lambda first, last: add_moves(loop, view, sets, first, last),
-            [part for part in pairwise(ends) if part[0] < part[1]],
-        )
 
     def record(self) -> None:
         """Add a record, and note whether the round has gained anything."""

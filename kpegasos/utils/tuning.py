@@ -17,6 +17,8 @@ MEBIBYTE = 1 << 20
 
 #: Multiplications that a thread should have before it is worth waking.
 WORK_OF_A_THREAD = 1e7
+#: As many of these is a multiplication worth whose factors come from memory.
+MEMORY_WORK = 16.0
 #: Seconds that one slice of a loop should take, so that Ctrl-C and deadlines are noticed.
 SLICE_SECONDS = 0.02
 #: Draws of the first slice, and the fewest and the most of any later one.
@@ -78,5 +80,3 @@ EXAMPLES_OF_A_MEMBER = 32
 WORKING_SETS_OF_A_ROUND = 8
 #: Rows that working sets ask for at a time: a product with fewer reads all examples for little.
 ROWS_AT_ONCE = 128
-#: Multiplications by a row that is read from memory cost as much as this many in a product.
-MEMORY_WORK = 8.0

@@ -55,12 +55,11 @@ def new_sets(size, n_wanted=0, n_ahead=0, seen=(), *, adds=True):
 
 
 def run(state, view, sets, n_sets):
-    """Advance by so many sets, adding moves from outside in two parts where that is asked for."""
+    """Advance by so many sets, adding moves from outside where that is asked for."""
     sets.counts[LEFT] = n_sets
     while (status := ascend(state, view, sets, EXAMPLES, PARAMETERS)) != DONE:
         assert status == ADD_MOVES
-        for first, last in ((0, 17), (17, N)):
-            add_moves(state, view, sets, first, last)
+        add_moves(state, view, sets)
 
 
 @pytest.mark.parametrize("adds", [True, False])
