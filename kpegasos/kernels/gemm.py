@@ -279,7 +279,9 @@ def multiply(
     require_range("n_rows", 0, n_rows, strips * height)
     require_range("first and last", first, last, panels.shape[0] * panels.shape[2])
     require_shape("out", out, (n_rows, last - first))
-    if IMPLEMENTATION == "numpy":
+    if n_features == 0:  # the tile's first feature begins a sum
+        out[...] = 0.0
+    elif IMPLEMENTATION == "numpy":
         _multiply_numpy(left, panels, n_rows, first, last, out)
     elif out.dtype == left.dtype and out.strides[1] == out.itemsize:
         _multiply_compiled(left, panels, n_rows, first, last, out)

@@ -91,6 +91,14 @@ def test_products_are_written_in_any_layout_and_dtype(n_rows, n_samples):
         assert_array_equal(out, rows @ X.T, err_msg=name)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_no_features_are_zero(implementation, dtype):
+    X = np.empty((40, 0), dtype)
+    out = np.full((20, 40), np.nan, dtype)
+    packed(X).products(X[:20]).write(0, 40, out)
+    assert_array_equal(out, 0)
+
+
 def test_packed_rows_are_counted():
     assert packed(RNG.normal(size=(50, 3))).n_rows == 50
     assert PackedMatrix(3, np.float32).width == 2 * PackedMatrix(3, np.float64).width
