@@ -257,8 +257,9 @@ def kernel_decision(
     block_mb : float, default=64
         MiB of kernel values at a time.
     owner : object, default=None
-        What lives as long as packed support vectors of up to 64 MiB are to be kept for the next
-        call with the same ones. They are compared, so they may be replaced or edited.
+        What lives as long as packed support vectors and coefficients of up to 64 MiB are to be kept
+        for the next call with the same ones. They are compared, the vectors by checksums of 64
+        bits, so they may be replaced or edited. Nothing is kept for an object without a hash.
 
     Returns
     -------

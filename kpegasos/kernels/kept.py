@@ -7,7 +7,7 @@ are kept beside the model and not in it, so they are neither pickled nor copied.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from scipy import sparse
@@ -17,8 +17,10 @@ from kpegasos.kernels.base import InnerProductKernel, Kernel
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
 
-#: Most bytes of support vectors that are kept packed for one model.
+#: Most bytes of support vectors and coefficients that are kept for one model.
 _MOST_BYTES = 64 * tuning.MEBIBYTE
+#: Of coefficients: to compare with, scaled, and packed for many outputs, padded to twice at most.
+_COPIES = 4
 
 
 class Parts(NamedTuple):
@@ -30,13 +32,12 @@ class Parts(NamedTuple):
     n_support: np.ndarray | None
 
     def can_be_kept(self) -> bool:
-        """Whether the support vectors are packed, and are few."""
+        """Whether the support vectors are packed, and they and their coefficients are few."""
         dense = not sparse.issparse(self.support_vectors)
         if not (maps.COMPILED and dense and isinstance(self.kernel, InnerProductKernel)):
             return False
-        return bool(
-            self.support_vectors.flags.c_contiguous and self.support_vectors.nbytes <= _MOST_BYTES
-        )
+        n_bytes = self.support_vectors.nbytes + _COPIES * self.coefs.nbytes
+        return bool(self.support_vectors.flags.c_contiguous and n_bytes <= _MOST_BYTES)
 
 
 class _Kept(NamedTuple):
@@ -67,23 +68,43 @@ _kept: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
 
 
 @compiled()
-def _weighted_sums(words: np.ndarray) -> tuple[np.uint32, np.uint32]:
-    """Sums of words, plain and weighted by odd numbers: an edit changes them."""
-    plain, weighted = np.uint32(0), np.uint32(0)
+def _mixed_sums(words: np.ndarray) -> tuple[np.uint32, np.uint32]:
+    """Sums over words, each mixed with its place: an edit leaves both as they were once in 2^64.
+
+    A linear sum would not do: edits of zeros and ones that keep it are easily made. The mixing is
+    that of MurmurHash3 (Appleby 2011) by its own constants; each sum is taken after one round.
+    """
+    first, second = np.uint32(0), np.uint32(0)
     for k in range(words.size):
-        plain += words[k]
-        weighted += words[k] * np.uint32(2 * k + 1)
-    return plain, weighted
+        # Products and sums of uint32 are of 64 bits in numba.
+        mixed = np.uint32((words[k] ^ np.uint32(k * 0x9E3779B1)) * np.uint32(0x85EBCA6B))
+        mixed ^= mixed >> np.uint32(13)
+        first = np.uint32(first + mixed)
+        mixed = np.uint32(mixed * np.uint32(0xC2B2AE35))
+        mixed ^= mixed >> np.uint32(16)
+        second = np.uint32(second + mixed)
+    return first, second
 
 
 def _sums(vectors: np.ndarray) -> tuple[int, int]:
-    plain, weighted = _weighted_sums(vectors.reshape(-1).view(np.uint32))
-    return int(plain), int(weighted)
+    first, second = _mixed_sums(vectors.reshape(-1).view(np.uint32))
+    return int(first), int(second)
+
+
+def _can_own(owner: Any) -> bool:
+    """Whether something can be kept beside an object: it needs a hash and weak references."""
+    if owner is None:
+        return False
+    try:
+        hash(ref(owner))
+    except TypeError:  # of a class with an equality of its own, for one
+        return False
+    return True
 
 
 def kept(owner: Any, parts: Parts) -> Any:
     """The expansion that is kept for an owner, if it is made of these parts; else None."""
-    found = None if owner is None else _kept.get(owner)
+    found = _kept.get(owner) if _can_own(owner) else None
     if found is None or not parts.can_be_kept():
         return None
     return found.expansion if found.is_made_of(parts) else None
@@ -91,7 +112,7 @@ def kept(owner: Any, parts: Parts) -> Any:
 
 def keep(owner: Any, parts: Parts, expansion: Any) -> None:
     """Keep an expansion for an owner in place of an earlier one, if it is small."""
-    if owner is None:
+    if not _can_own(owner):
         return
     if not parts.can_be_kept():
         _kept.pop(owner, None)

@@ -232,7 +232,7 @@ def test_support_vectors_are_packed_once_for_many_predictions(dtype, monkeypatch
 
 def test_predictions_follow_edits_of_the_model():
     model, X = fitted()
-    before = model.decision_function(X)
+    before = first = model.decision_function(X)
     fresh = clone_with_attributes(model)
 
     def check():
@@ -250,9 +250,15 @@ def test_predictions_follow_edits_of_the_model():
     check()
     model.support_vectors_ = model.support_vectors_[::-1].copy()
     check()
+    # No change of the sum of the numbers, nor of that of their products with their places.
+    model.support_vectors_.reshape(-1)[5:9] = [1, 0, 0, 1]
+    check()
+    before = model.decision_function(X)
+    model.support_vectors_.reshape(-1)[5:9] = [0, 1, 1, 0]
+    check()
     model._kernel = RBF(0.1)
     check()
-    assert_array_equal(fresh.decision_function(X), before)
+    assert_array_equal(fresh.decision_function(X), first)
 
 
 def clone_with_attributes(model):
@@ -274,6 +280,31 @@ def test_what_is_kept_goes_with_the_model():
     del model
     gc.collect()
     assert len(kept_module._kept) < number
+
+
+@pytest.mark.parametrize(("n_outputs", "is_kept"), [(1, True), (16, False)])
+def test_coefficients_count_in_what_is_kept(n_outputs, is_kept, monkeypatch):
+    monkeypatch.setattr(kept_module, "_MOST_BYTES", 10_000)
+    vectors, coefs = RNG.normal(size=(100, 2)), RNG.normal(size=(n_outputs, 100))
+    owner = PegasosSVC()
+    kernel_decision(CASES["rbf"], vectors, vectors, coefs, owner=owner)
+    assert (owner in kept_module._kept) == is_kept
+
+
+class Compared(PegasosSVC):
+    """A model that is equal to others and so, in Python, has no hash."""
+
+    def __eq__(self, other):
+        return isinstance(other, Compared) and self.get_params() == other.get_params()
+
+
+def test_model_without_a_hash_predicts():
+    X = RNG.normal(size=(60, 3))
+    y = np.arange(60) % 2
+    model = Compared(gamma=0.5, epochs=3, random_state=0).fit(X, y)
+    expected = PegasosSVC(gamma=0.5, epochs=3, random_state=0).fit(X, y).decision_function(X)
+    assert_array_equal(model.decision_function(X), expected)
+    assert_array_equal(model.decision_function(X), expected)
 
 
 # --- what is refused ------------------------------------------------------------------------------
