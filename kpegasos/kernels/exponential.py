@@ -1,7 +1,7 @@
 """An exponential of numbers that are not positive, which the compiler makes vector code of.
 
 The C library's is a call for each value. These are right to 2 units in the last place, and zero
-where the value is less than the smallest normal number.
+where the value is at most about the smallest normal number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from numba.extending import overload
 _LOG2_E_32 = np.float32(1.44269504)
 #: ln 2 in two parts, the first of which has so few digits that its multiples are exact.
 _HIGH_32, _LOW_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
-#: Below this exp is less than the smallest normal number, and taken for zero.
+#: Below this exp is less than 1.65e-38, near the smallest normal number, 1.18e-38, and taken for
+#: zero.
 _LOWEST_32 = np.float32(-87.0)
 
 # --- float64: the same with a polynomial of degree 11, through Chebyshev's points ---

@@ -144,11 +144,13 @@ class RBF(_Numbers, InnerProductKernel):
             number, largest = products.dtype.type, float(np.finfo(products.dtype).max)
             maps.gaussian(products, norms_a[:, 0], norms_b, number(min(self.gamma, largest)))
             return
-        products *= -2.0
-        # The norms first: k(a, b) and k(b, a) are the same to the last bit.
-        products += norms_a + norms_b
+        # A quarter of the squared distance, which overflows where no norm does. The norms first:
+        # k(a, b) and k(b, a) are the same to the last bit.
+        products *= -0.5
+        products += 0.25 * norms_a + 0.25 * norms_b
         np.maximum(products, 0.0, out=products)
         products *= -self.gamma
+        products *= 4.0
         np.exp(products, out=products)
 
     def diag(self, A: Any) -> np.ndarray:

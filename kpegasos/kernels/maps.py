@@ -30,14 +30,21 @@ def _check_gaussian(
 def gaussian(
     products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: np.floating
 ) -> None:
-    """``exp(-gamma max(0, norms_a + norms_b - 2 products))`` in place, all of one dtype."""
-    zero = gamma - gamma
+    """``exp(-gamma max(0, norms_a + norms_b - 2 products))`` in place, all of one dtype.
+
+    A product that is NaN counts as distance zero.
+    """
+    number = products.dtype.type
+    # A quarter of the squared distance is no larger than the larger norm, so it does not overflow.
+    share = number(0.25 if gamma + gamma + gamma + gamma < np.inf else 1.0)
+    zero, twice, factor = number(0.0), share + share, -gamma / share
+    shares_b = share * norms_b
     for i in range(products.shape[0]):
-        row, norm = products[i], norms_a[i]
+        row, norm = products[i], share * norms_a[i]
         for j in range(row.size):
             # The norms first: k(a, b) and k(b, a) are the same to the last bit.
-            squared_distance = (norm + norms_b[j]) - (row[j] + row[j])
-            row[j] = exponential(-gamma * (squared_distance if squared_distance > zero else zero))
+            part = (norm + shares_b[j]) - twice * row[j]
+            row[j] = exponential(factor * (part if part > zero else zero))
 
 
 @compiled(fastmath={"contract"})

@@ -51,6 +51,22 @@ def test_gaussian_of_what_rounding_makes_negative_is_one(dtype):
     assert_array_equal(of_squared_distances(np.array([0.0, -0.0, -1e-7, -1.0], dtype)), 1)
 
 
+@each_dtype
+def test_gaussian_of_distances_beyond_the_range_is_that_of_the_formula(dtype):
+    """No norm overflows, but the sum of two does."""
+    limits = np.finfo(dtype)
+    gamma = 2.5 * float(limits.tiny)
+    shares = np.array([1.0, 0.9, 0.1, 0.0, -0.5, -0.7])
+    norms = (shares**2 * (0.75 * float(limits.max))).astype(dtype)
+    root = float(limits.max) ** 0.5
+    products = (np.outer(shares, shares) * 0.75 * root * root).astype(dtype)
+    RBF(gamma).from_inner_products(products, norms[:, None], norms)
+    # gamma times the largest number.
+    factor = gamma * float(limits.max)
+    expected = np.exp(-0.75 * factor * (shares[:, None] - shares) ** 2)
+    assert_allclose(products, expected, rtol=200 * float(limits.eps))
+
+
 @compiled_only
 @each_dtype
 @pytest.mark.parametrize("size", [1, 3, 8, 17, 64, 1001])
