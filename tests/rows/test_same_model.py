@@ -100,7 +100,7 @@ def test_model_is_the_same_for_any_tile(tile_rows):
 
 @pytest.mark.parametrize("tile_draws", [50, 128, 10_000])
 @pytest.mark.parametrize("average", ["weighted", "suffix", None])
-def test_warm_up_changes_costs_alone(tile_draws, average):
+def test_tiles_change_costs_alone(tile_draws, average):
     """With any tile of draws, or no warm-up at all."""
     kwargs = {"epochs": 3, "random_state": 0, "average": average}
     expected = pegasos(TASK, make_cached(), **kwargs)
@@ -110,13 +110,13 @@ def test_warm_up_changes_costs_alone(tile_draws, average):
     assert_allclose(result.objective, expected.objective, rtol=1e-12)
 
 
-def test_warm_up_computes_no_row_that_is_not_needed():
+def test_tiles_compute_no_row_that_is_not_needed():
     source = make_cached()
     result = pegasos(TASK, source, epochs=1, random_state=0, checkpoints=None)
     assert source.n_kept == np.count_nonzero(result.alpha)
 
 
-def test_warm_up_can_be_looked_at_and_left_at_any_step():
+def test_tiles_can_be_looked_at_and_left_at_any_step():
     """Checkpoints in its middle bring the margins up to date, and are the same model."""
     whole = pegasos(
         TASK, make_cached(), n_steps=1400, random_state=0, checkpoints=[1, 100, 700, 1400]
