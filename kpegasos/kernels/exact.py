@@ -1,8 +1,9 @@
 """Products of the kernel matrix in float64, from the features as they are given.
 
 A certificate is about the kernel of the formula; values that are handed out for training are
-rounded to the dtype of the data, and are computed in it. Here the few sums that a certificate is
-made of are computed once more, as well as float64 can, with a bound on what is left of rounding.
+rounded to ``row_dtype``, often float32, and mostly computed in it. Here the few sums that a
+certificate is made of are computed once more, as well as float64 can, with a bound on what is left
+of rounding.
 """
 
 from __future__ import annotations
