@@ -30,6 +30,8 @@ _SHARE, _SPREAD = 0.1, 0.5
 _STEPS_OF_A_ROUND, _STEPS_OF_A_SOLUTION, _IDLE_STEPS = 16, 12, 10
 #: Times the gap wanted at which a point is first moved onto a face of the box.
 _NEAR = 10.0
+#: Gap that a point seems to have, below which β itself may make a model.
+_WORTH_A_MODEL = 1.0
 #: How often a point of the gap wanted is moved onto a face before it is taken as it is.
 _MOST_FACES = 4
 
@@ -57,6 +59,7 @@ class InteriorPointAscent(DualAscent):
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on for one epoch of single coordinates, or for some Newton steps."""
         if self._newton is None and not self._failed and self._is_due():
+            self.evaluate()  # may be the best for long, and steps begin elsewhere
             with self.on_account():
                 factor = self.rows.factor()
                 self._failed = factor is None
@@ -99,12 +102,18 @@ class InteriorPointAscent(DualAscent):
                     self._goal_factor *= 0.1  # if rounding should leave the certificate above tol
                     break
             beta = newton.beta
+            if beta is None or reason is not None:
+                beta = newton.best if self._is_gain(newton.lowest) else beta
             if beta is not None:
                 loop.alpha[:] = beta
                 loop.image[:] = self.rows.sums(beta * self.examples.signed)
         if newton.failed:
             self._newton, self._failed = None, True
         return reason or stopper.reason()
+
+    def _is_gain(self, objective: float) -> bool:
+        """Whether a model of some objective would be the best so far."""
+        return self._best is None or objective < self._best.objective
 
 
 class NewtonSteps:
@@ -118,7 +127,11 @@ class NewtonSteps:
     Attributes
     ----------
     beta : ndarray of shape (n_samples,) or None
-        Dual variables within the box that are worth evaluating, if there are any yet.
+        Dual variables within the box that may have the gap wanted, if there are any yet.
+    best : ndarray of shape (n_samples,) or None
+        Those within the box whose own w has the lowest objective so far, if there are any yet.
+    lowest : float
+        That objective, as computed.
     failed : bool
         Whether there are no more digits to gain.
     """
@@ -132,9 +145,11 @@ class NewtonSteps:
         self._own_vector = self._vector_of(self._point.beta)
         self._inverse, self._right = np.empty((2, self._weight.size))
         self.beta: np.ndarray | None = None
+        self.best: np.ndarray | None = None
+        self.lowest = math.inf
         self.failed = False
-        self._best_gap, self._idle, self._faces = math.inf, 0, 0
-        self._mismatch = math.inf
+        self._best_gap = self._best_difference = self._mismatch = math.inf
+        self._idle, self._faces = 0, 0
 
     def step(self, go_on: Callable[[], bool] = always) -> bool:
         """Make a predictor and a corrector step; false if ``go_on`` said no, or none is left."""
@@ -191,18 +206,26 @@ class NewtonSteps:
         primal = half * float(self._vector @ self._vector) - float(np.minimum(gradient, 0.0).sum())
         dual = float(self._weight @ self._point.beta) - half * float(own @ own)
         self._gap = (primal - dual) / primal
-        self._idle = 0 if self._gap < 0.9 * self._best_gap else self._idle + 1
+        # Where the optimum is small, both objectives fall long before they are near each other.
+        falls = self._gap < 0.9 * self._best_gap or primal - dual < 0.9 * self._best_difference
+        self._idle = 0 if falls else self._idle + 1
         self._best_gap = min(self._best_gap, self._gap)
+        self._best_difference = min(self._best_difference, primal - dual)
         self.failed = self._idle >= _IDLE_STEPS or not math.isfinite(self._gap)
+        if self._gap < _WORTH_A_MODEL:
+            self._gap_at(np.minimum(1.0, self._point.beta))
 
     def _gap_at(
         self, beta: np.ndarray, vector: np.ndarray | None = None
     ) -> tuple[float, np.ndarray]:
-        """Relative gap of some β with its own w, and the gradient there."""
+        """Relative gap of some β with its own w, and the gradient there; the best is kept."""
         vector = self._vector_of(beta) if vector is None else vector
         gradient = self._products(vector) - self._weight
         norm = 0.5 / self._curvature * float(vector @ vector)
         loss = -float(np.minimum(gradient, 0.0).sum())
+        objective = (norm + loss) / self._weight.size
+        if objective < self.lowest:
+            self.best, self.lowest = beta.copy(), objective
         return (2.0 * norm + loss - float(self._weight @ beta)) / (norm + loss), gradient
 
     def _on_face(self) -> np.ndarray:

@@ -167,3 +167,44 @@ def test_polish_ends_below_rounding(C):
     result = polish(run_on(task, X), tol=1e-17)
     assert result.status in ("completed", "tolerance")
     assert result.relative_gap < 1e-4
+
+
+@pytest.mark.parametrize("share", [0.4, 0.5, 0.6])
+def test_polish_cut_short_keeps_what_newton_steps_reached(share):
+    task, X = binary(500)
+    whole = Countdown(10_000)
+    best = polish(run_on(task, X), tol=1e-9, stopper=whole).objective
+    questions = int(share * (10_000 - whole.questions))
+    result = polish(run_on(task, X), tol=1e-9, stopper=Countdown(questions))
+    assert result.status == "max_time"
+    assert result.objective == pytest.approx(best, rel=0.01)
+
+
+@pytest.mark.parametrize("questions", range(0, 14, 2))
+def test_more_time_gives_no_worse_model(questions):
+    task, X = binary(500)
+    short, long = (
+        polish(run_on(task, X), tol=1e-9, stopper=Countdown(n)) for n in (questions, questions + 2)
+    )
+    assert long.objective <= short.objective
+
+
+def separable(n_samples):
+    """A problem whose optimum is tiny, and its features."""
+    X = np.random.default_rng(0).normal(size=(n_samples, 5))
+    return make_problem(np.where(X[:, 0] > 0.0, 1, -1), 1e-6 / n_samples), X
+
+
+def test_smaller_tol_gives_no_worse_model():
+    """Rounding ends the steps above the gap wanted."""
+    task, X = separable(60)
+    loose, strict = (polish(run_on(task, X), tol=tol) for tol in (1e-6, 1e-9))
+    assert loose.status == "tolerance"
+    assert strict.objective <= loose.objective * (1.0 + 1e-6)
+
+
+def test_steps_go_on_while_both_objectives_fall():
+    task, X = separable(2000)
+    result = polish(run_on(task, X), tol=1e-3)
+    assert result.status == "tolerance"
+    assert result.history["epoch"][-1] < 100
