@@ -1,5 +1,6 @@
 """The finisher on features knows no scale, keeps its certificate, and leaves a usable model."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -208,3 +209,20 @@ def test_steps_go_on_while_both_objectives_fall():
     result = polish(run_on(task, X), tol=1e-3)
     assert result.status == "tolerance"
     assert result.history["epoch"][-1] < 100
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_systems_are_made_within_the_memory_of_features_in_work(dtype, form):
+    """However few entries a sparse row has."""
+    n_samples, n_features = 60_000, 200
+    X = np.zeros((n_samples, n_features), dtype)
+    X[np.arange(n_samples), np.arange(n_samples) % n_features] = 1.0
+    factor = linear_rows(form(X), intercept_scaling=1.0).factor()
+    for weights in (np.ones(n_samples), np.arange(n_samples) % 3 == 0):
+        tracemalloc.start()
+        total = factor.gram(weights.astype(np.float64))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert_allclose(total[-1, -1], weights.sum())
+        assert peak < 3 * tuning.GATHER_BYTES + 32 * n_samples + 32 * n_features**2
