@@ -162,7 +162,7 @@ def factor_of(
     gather: Callable[[slice], Any],
     constant: float,
 ) -> Factor | None:
-    """Make the factor of rows of features, held if they are few; None if it has many columns.
+    """Make the factor of rows of features, held if they are few; None if it has many columns or none.
 
     Parameters are those of `StreamedFactor`.
     """
@@ -174,5 +174,6 @@ def factor_of(
         features = gather(slice(0, height))
         Z[:, :-1] = features if isinstance(features, np.ndarray) else features.toarray()
         Z[:, -1] = constant
-        return HeldFactor(Z)
+        factor = HeldFactor(Z)
+        return factor if factor.size else None
     return StreamedFactor(rows, parts, gather, constant) if width <= tuning.MOST_COLUMNS else None

@@ -226,3 +226,15 @@ def test_systems_are_made_within_the_memory_of_features_in_work(dtype, form):
         tracemalloc.stop()
         assert_allclose(total[-1, -1], weights.sum())
         assert peak < 3 * tuning.GATHER_BYTES + 32 * n_samples + 32 * n_features**2
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_features_that_are_all_zero_are_polished(form):
+    X, y = np.zeros((60, 5)), np.repeat([0, 1, 2], 20)
+    assert linear_rows(form(X)).factor() is None
+    for classes in (y > 0, y):
+        clf = LinearPegasosSVC(polish=True, fit_intercept=False, random_state=0)
+        assert not clf.fit(form(X), classes).coef_.any()
+    X[40:] = 1.0  # of two classes alone
+    clf = LinearPegasosSVC(polish=True, fit_intercept=False, random_state=0).fit(form(X), y)
+    assert np.max(clf.relative_gap_) <= 1e-2
