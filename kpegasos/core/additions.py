@@ -18,6 +18,7 @@ _MARGINS_TILE = tuning.MARGINS_TILE
 
 def _check(
     values: np.ndarray,
+    work: np.ndarray,
     rows: np.ndarray,
     increments: np.ndarray,
     stamps: np.ndarray,
@@ -27,7 +28,8 @@ def _check(
     image: np.ndarray,
     stamped_image: np.ndarray,
 ) -> None:
-    require_indices("rows", rows, values.shape[0])
+    require_indices("rows", rows, values.shape[0], least=-work.shape[0])
+    require_shape("work", work, (work.shape[0], *values.shape[1:]))
     require_shape("increments", increments, rows.shape)
     require_shape("stamps", stamps, rows.shape)
     require_shape("image", image, values.shape[1:])
@@ -36,9 +38,15 @@ def _check(
     require_range("first and last", first, last, image.size)
 
 
+@compiled()
+def _row(values: np.ndarray, work: np.ndarray, row: int) -> np.ndarray:
+    return values[row] if row >= 0 else work[-1 - row]
+
+
 @compiled(fastmath={"contract"})
 def add_range(
     values: np.ndarray,
+    work: np.ndarray,
     rows: np.ndarray,
     increments: np.ndarray,
     stamps: np.ndarray,
@@ -59,8 +67,9 @@ def add_range(
         sums = image[begin:end]
         stamped_sums = stamped_image[begin:end] if stamped else sums
         for a in range(0, fours, 4):
-            p, q = values[rows[a], begin:end], values[rows[a + 1], begin:end]
-            r, s = values[rows[a + 2], begin:end], values[rows[a + 3], begin:end]
+            p, q = _row(values, work, rows[a]), _row(values, work, rows[a + 1])
+            r, s = _row(values, work, rows[a + 2]), _row(values, work, rows[a + 3])
+            p, q, r, s = p[begin:end], q[begin:end], r[begin:end], s[begin:end]
             i0, i1, i2, i3 = increments[a], increments[a + 1], increments[a + 2], increments[a + 3]
             if stamped:
                 s0, s1, s2, s3 = stamps[a], stamps[a + 1], stamps[a + 2], stamps[a + 3]
@@ -74,7 +83,7 @@ def add_range(
                     u, v, w, x = p[j] + offset, q[j] + offset, r[j] + offset, s[j] + offset
                     sums[j] = (((sums[j] + i0 * u) + i1 * v) + i2 * w) + i3 * x
         for a in range(fours, rows.size):
-            p = values[rows[a], begin:end]
+            p = _row(values, work, rows[a])[begin:end]
             for j in range(sums.size):
                 sums[j] += increments[a] * (p[j] + offset)
             if stamped:
@@ -87,6 +96,7 @@ _checked_range = checked(_check)(add_range)
 
 def add_rows_together(
     values: np.ndarray,
+    work: np.ndarray,
     rows: np.ndarray,
     increments: np.ndarray,
     stamps: np.ndarray,
@@ -99,9 +109,11 @@ def add_rows_together(
     Parameters
     ----------
     values : ndarray of shape (n_rows, n_samples), float32 or float64
-        Kernel rows.
+        Kernel rows that are kept.
+    work : ndarray of shape (n_others, n_samples), of the same dtype
+        Others.
     rows : ndarray of shape (n_added,), int64
-        Which of them to add.
+        Which to add, in this order: of those kept, or ``-1 - k`` for number k of the others.
     increments, stamps : ndarray of shape (n_added,), float64
         Their multiples.
     offset : float
@@ -122,6 +134,8 @@ def add_rows_together(
     ends = np.linspace(0, image.size, pieces + 1).astype(np.int64)
 
     def piece(first: int, last: int) -> None:
-        _checked_range(values, rows, increments, stamps, offset, first, last, image, stamped_image)
+        _checked_range(
+            values, work, rows, increments, stamps, offset, first, last, image, stamped_image
+        )
 
     parallel_for(piece, zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))

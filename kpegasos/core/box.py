@@ -84,7 +84,7 @@ def best_in_box(value: float, slope: float, curvature: float) -> float:
     """The point of [0, 1] that maximises a parabola, or a line where there is no curvature."""
     if curvature > 0.0:
         return min(1.0, max(0.0, value + slope / curvature))
-    return 1.0 if slope > 0.0 else value
+    return 1.0 if slope > 0.0 else 0.0 if slope < 0.0 else value
 
 
 @compiled()

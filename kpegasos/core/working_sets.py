@@ -159,9 +159,8 @@ def ascend(
         if not sets.adds:
             return ADD_MOVES
         rows, moves = _moves(view, sets)
-        nothing = moves[:0]
-        offset, n = view.kernel_offset, state.image.size
-        add_range(view.values, rows, moves, moves, offset, 0, n, state.image, nothing)
+        values, offset, n = view.values, view.kernel_offset, state.image.size
+        add_range(values, values, rows, moves, moves, offset, 0, n, state.image, moves[:0])
     return DONE
 
 
@@ -189,8 +188,8 @@ def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
     """
     check_moves(view, sets)
     rows, moves = _moves(view, sets)
-    offset = view.kernel_offset
-    add_rows_together(view.values, rows, moves, moves, offset, state.image, moves[:0])
+    values, offset = view.values, view.kernel_offset
+    add_rows_together(values, values[:0], rows, moves, moves, offset, state.image, moves[:0])
 
 
 @compiled()

@@ -25,8 +25,8 @@ from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import available_threads
 
-#: Smallest ``tol`` that kernel rows of float32 are kept for.
-_SMALLEST_TOL = 1e-5
+#: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
+_SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
 
 
 def rows_of_gram(
@@ -148,7 +148,11 @@ def rows_of_kernel(
         brief run will make few draws.
     """
     X, pairs = _without_unused(X, pairs)
-    dtype = dtype_of_rows(row_dtype, kernel, X, tol)
+    largest_cost = max(
+        (pair.problem.weight.max() / (pair.problem.lam * pair.members.size) for pair in pairs),
+        default=0.0,
+    )
+    dtype = dtype_of_rows(row_dtype, kernel, X, tol, largest_cost)
     # Asked once, as rows of the first pair are not free for the second.
     budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget):
@@ -211,11 +215,14 @@ def _keeps_fewer(values: KernelValues, share_mb: float) -> bool:
     return few and gram_mb_needed(values) <= share_mb
 
 
-def dtype_of_rows(row_dtype: str, kernel: Kernel, X: Any, tol: float | None = None) -> str | None:
+def dtype_of_rows(
+    row_dtype: str, kernel: Kernel, X: Any, tol: float | None = None, largest_cost: float = 1.0
+) -> str | None:
     """Precision of kernel rows, by the data and the parameters alone.
 
     ``"auto"`` is float32 for more than ``GRAM_SAMPLES`` examples, as LIBSVM keeps them, if the
-    kernel says what rounding does to its values and ``tol`` does not ask for more digits.
+    kernel says what rounding does to its values, and neither ``tol`` nor the largest C of an
+    example asks for more digits: margins are sums of that many times a kernel value.
 
     Returns
     -------
@@ -224,7 +231,7 @@ def dtype_of_rows(row_dtype: str, kernel: Kernel, X: Any, tol: float | None = No
     if row_dtype != "auto":
         return row_dtype
     many = X.shape[0] > tuning.GRAM_SAMPLES
-    accurate = tol is not None and tol < _SMALLEST_TOL
+    accurate = largest_cost > _LARGEST_COST or (tol is not None and tol < _SMALLEST_TOL)
     narrow = many and not accurate and hasattr(kernel, "value_rounding")
     return "float32" if narrow else None
 

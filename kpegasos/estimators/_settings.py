@@ -43,8 +43,9 @@ class Settings:
         ``tol`` is the certified relative gap at which to stop.
     n_steps : int or None
     epochs : float
-        Of a fit without ``polish``, if they are left to us; see `epochs_of`.
-    auto_epochs : bool
+        Unless they are shortened; see `epochs_of`.
+    shortened : bool
+        Whether epochs are left to us, and `polish` takes over soon.
     checkpoints : str, sequence of int or None
     polish : bool
     n_jobs : int or None
@@ -56,7 +57,7 @@ class Settings:
     intercept_scaling: float
     n_steps: int | None
     epochs: float
-    auto_epochs: bool
+    shortened: bool
     checkpoints: Any
     polish: bool
     tol: float | None
@@ -65,7 +66,7 @@ class Settings:
 
     def epochs_of(self, n_samples: int) -> float:
         """Epochs of a Pegasos run over so many examples."""
-        if self.polish and self.auto_epochs:
+        if self.shortened:
             return min(POLISH_EPOCHS, POLISH_DRAWS / n_samples)
         return self.epochs
 
@@ -97,6 +98,8 @@ def settings_of(estimator: Any) -> Settings:
     scaling = of(as_number, "intercept_scaling", positive=True, most=LARGEST_SCALING)
     polish = of(as_flag, "polish")
     auto_epochs = isinstance(estimator.epochs, str) and estimator.epochs == "auto"
+    # A score at each epoch says when to stop, so there have to be some.
+    scored = bool(getattr(estimator, "early_stopping", False))
     tol = of_optional(as_number, "tol", positive=True)
     return Settings(
         options=options,
@@ -107,7 +110,7 @@ def settings_of(estimator: Any) -> Settings:
         epochs=(
             AUTO_EPOCHS if auto_epochs else of(as_number, "epochs", positive=True, most=MOST_DRAWS)
         ),
-        auto_epochs=auto_epochs,
+        shortened=auto_epochs and polish and not scored,
         checkpoints=estimator.checkpoints,
         polish=polish,
         tol=1e-2 if polish and tol is None else tol,

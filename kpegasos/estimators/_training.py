@@ -250,7 +250,9 @@ def _where(results: list[Result], n_pairs: int) -> str:
     worst = max(results, key=lambda result: result.relative_gap)
     of_pairs = f" ({len(results)} of {n_pairs} pairs)" if n_pairs > 1 else ""
     # Of a gap that is mostly rounding, more steps take nothing off.
-    rounding = " that is mostly rounding, of which float64 features leave less"
+    rounding = (
+        " that is mostly rounding, of which float64 features (and row_dtype='float64') leave less"
+    )
     return (
         f"after {worst.n_steps} steps{of_pairs}, "
         f"with a certified relative gap of {worst.relative_gap:.3g}"

@@ -1,4 +1,4 @@
-"""Kernel rows in slots of a fixed memory; the least recently used make room for new ones."""
+"""Kernel rows in slots of a fixed memory, and which of them make room for new ones."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class RowCache:
         self.view.slots[:] = -1
         self._pool.release(self._buffer)
         self._buffer = np.empty(0, self._buffer.dtype)
-        self._work = self._work[:0]
+        self._work = np.empty((0, self._work.shape[1]), self._work.dtype)
 
 
 def _are_adjacent(slots: np.ndarray) -> bool:

@@ -1,7 +1,7 @@
 """Which source of kernel rows: all kept, kept while they fit, or not kept.
 
 - `GramRows`: the whole Gram matrix;
-- `CachedRows`: rows when first needed, the least recently used given up beyond a byte budget;
+- `CachedRows`: rows when first needed, as many as a byte budget holds;
 - `UncachedRows`: nothing kept; a tile of draws is scored against the support.
 """
 

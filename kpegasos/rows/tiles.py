@@ -258,20 +258,18 @@ class TiledSteps:
             if missing.size:
                 rows = self._cache.compute_for_now(missing, t, two_epochs, state.alpha)
             kept = view.slots[members[part]]
-            where = np.flatnonzero(kept >= 0), np.flatnonzero(kept < 0)
-            for values, of_values, chosen in (
-                (view.values, kept[where[0]], where[0]),
-                (rows, np.arange(rows.shape[0]), where[1]),
-            ):
-                add_rows_together(
-                    values,
-                    of_values,
-                    counts[part][chosen],
-                    stamps[part][chosen],
-                    self._kernel_offset,
-                    state.image,
-                    state.stamped_image,
-                )
+            # The order of the sums does not depend on which rows are kept.
+            others = -np.cumsum(kept < 0)
+            add_rows_together(
+                view.values,
+                rows,
+                np.where(kept >= 0, kept, others),
+                counts[part],
+                stamps[part],
+                self._kernel_offset,
+                state.image,
+                state.stamped_image,
+            )
 
 
 def _parts(missing: np.ndarray, most: int) -> Iterator[slice]:

@@ -292,9 +292,10 @@ def pegasos(
         Stop at a checkpoint where the certified relative gap is at most this.
     max_time : float, default=None
         Seconds after which the model reached so far is returned.
-    checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
-        Checkpoints; None evaluates at the end only, or with ``tol`` where it has to: each epoch,
-        or, for linear rows, at steps that grow by half.
+    checkpoints : {"epoch", "log", "auto"}, sequence of int or None, default="epoch"
+        Checkpoints; "auto" are epochs 1, 2, 5, 10, 20, 50 and so on. None evaluates at the end
+        only, or with ``tol`` where it has to: each epoch, or, for linear rows, at steps that grow
+        by half.
     random_state : int, RandomState or None, default=None
         Makes the index stream.
     state : State, default=None

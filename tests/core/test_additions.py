@@ -13,7 +13,7 @@ N = 5000
 
 def added(values, rows, increments, stamps, offset, *, stamped=True):
     image, twin = np.linspace(-1, 1, N), np.linspace(0, 3, N if stamped else 0)
-    add_rows_together(values, rows, increments, stamps, offset, image, twin)
+    add_rows_together(values, values[:0], rows, increments, stamps, offset, image, twin)
     return image, twin
 
 
@@ -45,19 +45,45 @@ def test_rows_together_are_those_one_by_one(threads, monkeypatch):
         begin = 0
         for size in cuts:
             part = slice(begin, begin + size)
-            add_rows_together(values, rows[part], increments[part], stamps[part], 1.0, image, twin)
+            chosen = rows[part], increments[part], stamps[part]
+            add_rows_together(values, values[:0], *chosen, 1.0, image, twin)
             begin += size
         assert_array_equal(image, expected[0])
         assert_array_equal(twin, expected[1])
 
 
+def test_rows_together_come_in_one_order_wherever_they_are():
+    """Whichever of them are kept, the sums are the same bits."""
+    values = RNG.normal(size=(40, N)).astype(np.float32)
+    rows, increments, stamps = RNG.permutation(40)[:23], *RNG.normal(size=(2, 23))
+    expected = added(values, rows, increments, stamps, 1.0)
+    others = np.arange(0, 23, 3)
+    places = rows.copy()
+    places[others] = -1 - np.arange(others.size)
+    image, twin = np.linspace(-1, 1, N), np.linspace(0, 3, N)
+    work = values[rows[others]]
+    add_rows_together(values, work, places, increments, stamps, 1.0, image, twin)
+    assert_array_equal(image, expected[0])
+    assert_array_equal(twin, expected[1])
+
+
 def test_rows_together_refuse_what_does_not_fit():
     values, one = np.ones((3, 4)), np.ones(1)
-    good = {"values": values, "rows": np.array([2]), "increments": one, "stamps": one}
+    good = {
+        "values": values,
+        "work": values[:1],
+        "rows": np.array([2]),
+        "increments": one,
+        "stamps": one,
+    }
     good |= {"offset": 0.0, "image": np.zeros(4), "stamped_image": np.zeros(4)}
     add_rows_together(**good)
+    add_rows_together(**good | {"rows": np.array([-1])})
+    with pytest.raises(ValueError, match="rows"):
+        add_rows_together(**good | {"rows": np.array([-2])})
     for name, bad in {
         "rows": np.array([3]),
+        "work": np.ones((1, 5)),
         "increments": np.ones(2),
         "stamps": np.ones(2),
         "image": np.zeros(5),

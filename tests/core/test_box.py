@@ -47,9 +47,28 @@ def test_maximise_in_box_never_falls_and_stays_within(seed, n, decades):
 
 def test_maximise_in_box_follows_a_line_to_its_end():
     """Without curvature the slope alone decides."""
-    values = np.array([0.5, 0.5, 0.0])
+    values = np.array([0.5, 0.5, 0.5])
     maximise_in_box(np.zeros((3, 3)), np.array([1.0, 0.0, -1.0]), values, 1e-3)
     assert values.tolist() == [1.0, 0.5, 0.0]
+
+
+def test_maximise_in_box_does_better_than_many_coordinate_steps():
+    """One call on a problem whose Hessian has a large condition number, with its maximum inside."""
+    hessian, _, _ = problem(3, 40, 40, 1e5)
+    optimum = 0.5 + 0.1 * np.sin(np.arange(40))
+    start = np.full(40, 0.5)
+
+    def deficit(values):
+        return 0.5 * (values - optimum) @ hessian @ (values - optimum)
+
+    by_coordinates = start.copy()
+    for _ in range(40):
+        for a in range(40):
+            slope = hessian[a] @ (optimum - by_coordinates)
+            by_coordinates[a] = np.clip(by_coordinates[a] + slope / hessian[a, a], 0.0, 1.0)
+    values = start.copy()
+    maximise_in_box(hessian, hessian @ (optimum - start), values, 1e-6)
+    assert deficit(values) < 0.01 * deficit(by_coordinates)
 
 
 @pytest.mark.parametrize(("hessian", "gradient"), [((3, 2), 3), ((3, 3), 2), ((2, 2), 2)])

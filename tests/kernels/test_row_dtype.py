@@ -122,6 +122,7 @@ def test_auto_is_float32_for_many_examples():
     assert dtype_of_rows("auto", rbf, many, 1e-3) == "float32"
     assert dtype_of_rows("auto", rbf, many, 1e-7) is None
     assert dtype_of_rows("auto", own, many) is None
+    assert dtype_of_rows("auto", rbf, many, 1e-3, 2e3) is None
     assert dtype_of_rows("float64", rbf, many) == "float64"
     assert dtype_of_rows("float32", rbf, few) == "float32"
 

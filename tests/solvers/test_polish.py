@@ -6,7 +6,15 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
 from solver_cases import finished_run
 
-from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, UncachedRows, make_problem
+from kpegasos import (
+    RBF,
+    CachedRows,
+    GramRows,
+    KernelMatrix,
+    Polynomial,
+    UncachedRows,
+    make_problem,
+)
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -86,3 +94,14 @@ def test_polish_returns_the_run_itself_where_that_is_better(source, monkeypatch)
     assert_array_equal(result.coef, before.coef)
     assert_array_equal(result.margins, before.margins)
     assert result.intercept == before.intercept
+
+
+def test_polish_goes_on_while_the_dual_rises():
+    """The gap stands still for long where a multiple of the iterate is better than it is."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 10))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=2000) > 0, 1, -1)
+    rows = GramRows.from_values(KernelMatrix(Polynomial(0.1, 3, 1.0), X), intercept_scaling=1.0)
+    run = finished_run(make_problem(y, 1 / (1e4 * 2000)), rows, epochs=0.5)
+    result = polish(run, tol=1e-2, max_epochs=200)
+    assert result.history["iteration"][-1] > 200 * 2000
