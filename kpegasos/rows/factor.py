@@ -162,7 +162,7 @@ def factor_of(
     gather: Callable[[slice], Any],
     constant: float,
 ) -> Factor | None:
-    """Make the factor of rows of features, held if they are few; None if it has many columns or none.
+    """Make the factor of rows of features, held if they are few; None if columns are many or none.
 
     Parameters are those of `StreamedFactor`.
     """

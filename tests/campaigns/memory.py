@@ -95,6 +95,14 @@ def _of_predicting(case: Case, data: float) -> float:
     return total + 2 * tile + data + 32 * (k - 1) * n
 
 
+def _draw_polished(rng: np.random.Generator, case: Case, parameters: dict[str, Any]) -> None:
+    """Have the features of a case polished, maybe far fewer bytes than they are when dense."""
+    parameters |= {"polish": True, "tol": 1e-6, "max_time": 2.0}
+    if rng.random() < 0.5:
+        case |= {"n": int(rng.integers(20_000, 100_000)), "nnz": int(rng.integers(1, 4))}
+        case["d"] = int(np.exp(rng.uniform(np.log(50), np.log(1500))))
+
+
 def _draw(rng: np.random.Generator) -> Case:
     """A case."""
 
@@ -131,10 +139,7 @@ def _draw(rng: np.random.Generator) -> Case:
                 "n_iter_no_change": 1,
             }
         if case["task"] == "fit" and "early_stopping" not in parameters and rng.random() < 0.4:
-            parameters |= {"polish": True, "tol": 1e-6, "max_time": 2.0}
-            if rng.random() < 0.5:  # far fewer bytes than they are when dense
-                case |= {"n": int(rng.integers(20_000, 100_000)), "nnz": int(rng.integers(1, 4))}
-                case["d"] = int(np.exp(rng.uniform(np.log(50), np.log(1500))))
+            _draw_polished(rng, case, parameters)
         case["d"] = max(1, min(case["d"], 20_000_000 // (case["k"] * (case["k"] - 1))))
     else:
         parameters["kernel"] = pick("rbf", "rbf", "linear", "poly", "laplacian")
