@@ -70,7 +70,7 @@ def _of_fitting(case: Case, data: float) -> float:
 def _of_systems(n_samples: int, width: int) -> int:
     """What Newton steps of a pair take: rows in work, vectors and systems."""
     size = min(n_samples, width, 1025)
-    return 3 * min(8 * n_samples * width, 16 * MEBIBYTE) + 120 * n_samples + 40 * size**2
+    return 48 * MEBIBYTE + 120 * n_samples + 40 * size**2
 
 
 def _all_values(case: Case, data: float, jobs: int) -> float:
