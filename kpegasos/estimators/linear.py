@@ -72,9 +72,9 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
-        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
-        rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
-        by the evaluation of the model.
+        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms) or a part of
+        the Newton step of `polish`, by 32 draws of each pair of classes not yet begun, and by the
+        evaluation of the model.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of epochs, ten steps a decade, or these steps. None evaluates the end only.

@@ -94,6 +94,12 @@ def _gram(rows: Any, weights: np.ndarray) -> np.ndarray:
     return np.asarray(scaled.T @ scaled)
 
 
+def _scale(rows: Any, roots: np.ndarray, out: np.ndarray) -> None:
+    """Put ``diag(roots) rows`` into an array."""
+    dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    np.multiply(dense, roots[:, None], out=out)
+
+
 class StreamedFactor(Factor):
     """Z a part at a time.
 
@@ -120,7 +126,10 @@ class StreamedFactor(Factor):
 
     def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray | None:
         """``Zᵀ diag(weights) Z``."""
-        total, scaled = np.zeros((self.size, self.size)), np.empty((0, self.size))
+        total = np.zeros((self.size, self.size))
+        # Rows in float64, and once more where they come from a sparse matrix.
+        height = max(1, tuning.GATHER_BYTES // (3 * 8 * self.size))
+        scaled = np.empty((min(height, weights.size), self.size))
         for part in self._parts(3):
             if not go_on():
                 return None
@@ -128,14 +137,14 @@ class StreamedFactor(Factor):
             if np.count_nonzero(roots) < 0.5 * roots.size:
                 used = np.flatnonzero(roots)
                 roots, rows = roots[used], rows[used]
-            if not isinstance(rows, np.ndarray):
-                rows = rows.toarray()
-            if scaled.shape[0] < roots.size:
-                scaled = np.empty((roots.size, self.size))
-            filled = scaled[: roots.size]
-            np.multiply(rows, roots[:, None], out=filled[:, :-1])
-            filled[:, -1] = self._constant * roots
-            total += filled.T @ filled
+            for top in range(0, roots.size, height):
+                if top and not go_on():
+                    return None
+                some = slice(top, top + height)
+                filled = scaled[: roots[some].size]
+                _scale(rows[some], roots[some], filled[:, :-1])
+                filled[:, -1] = self._constant * roots[some]
+                total += filled.T @ filled
         return total
 
     def margins(self, vector: np.ndarray) -> np.ndarray:
@@ -153,7 +162,7 @@ def factor_of(
     gather: Callable[[slice], Any],
     constant: float,
 ) -> Factor | None:
-    """Make the factor of rows of features, held if they are few; None if it has many columns.
+    """Make the factor of rows of features, held if they are few; None if columns are many or none.
 
     Parameters are those of `StreamedFactor`.
     """
@@ -165,5 +174,6 @@ def factor_of(
         features = gather(slice(0, height))
         Z[:, :-1] = features if isinstance(features, np.ndarray) else features.toarray()
         Z[:, -1] = constant
-        return HeldFactor(Z)
+        factor = HeldFactor(Z)
+        return factor if factor.size else None
     return StreamedFactor(rows, parts, gather, constant) if width <= tuning.MOST_COLUMNS else None

@@ -6,6 +6,7 @@ features single ones do, or an interior point method (`kpegasos.solvers.interior
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -31,9 +32,9 @@ from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import threads_for
 
-#: Rounds in which neither bound nor objective improves, after which there is nothing left to gain
-#: but rounding errors.
-_IDLE_ROUNDS = 20
+#: Rounds in which neither the gap nor the dual value of the iterate improves, after which there is
+#: nothing left to gain but rounding errors; and the least relative gain of the dual value.
+_IDLE_ROUNDS, _LEAST_GAIN = 20, 1e-9
 #: Share of ``tol`` at which a round ends early: rounding takes a part of it.
 _SAFE = 0.9
 #: Working sets of a round that hold all examples: one that is warm, and one more.
@@ -102,6 +103,7 @@ class WorkingSetAscent(DualAscent):
     """Dual ascent over working sets, on kernel rows that are held."""
 
     _idle_rounds = 0
+    _largest_dual = -math.inf
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -143,7 +145,14 @@ class WorkingSetAscent(DualAscent):
         """Add a record, and note whether the round has gained anything."""
         before = self._gap
         super().record()
-        self._idle_rounds = 0 if self._gap < before else self._idle_rounds + 1
+        last, _ = self.evaluate()
+        # That of the iterate itself rises in every round. The best multiple of it may have a larger
+        # one that does not.
+        total = float(last.coef @ self.problem.weight)
+        dual = self.problem.lam * (total - 0.5 * last.squared_norm)
+        gained = self._gap < before or dual > self._largest_dual + _LEAST_GAIN * abs(dual)
+        self._idle_rounds = 0 if gained else self._idle_rounds + 1
+        self._largest_dual = max(self._largest_dual, dual)
 
     def at_end(self) -> bool:
         """Whether there is an end, or nothing has been gained for some rounds."""

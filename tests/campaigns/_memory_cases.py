@@ -110,6 +110,7 @@ def warm_up() -> None:
                     PegasosSVC(kernel=kernel, cache=cache, epochs=1).fit(X, y).predict(X[:9])
             PegasosSVC(cache="cached", polish=True, epochs=1, tol=0.5).fit(X, y)
             LinearPegasosSVC(epochs=1).fit(X, y).predict(X)
+            LinearPegasosSVC(polish=True, epochs=1, tol=1e-6).fit(X, y)
             LinearPegasosSVC(epochs=1).fit(sparse.csr_matrix(X), y).predict(sparse.csr_matrix(X))
 
 

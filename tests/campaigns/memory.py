@@ -54,6 +54,8 @@ def _of_fitting(case: Case, data: float) -> float:
         total += data if parameters.get("early_stopping") else 0
         if case["task"] == "chunks" and case["nnz"]:
             total += int(2 * data * min(1.0, case["chunk"] / n))
+        if parameters.get("polish"):
+            total += jobs * _of_systems(n // k * 2 + 2, d + 1)
         arrays = 8 * pairs if case["task"] == "chunks" or parameters["warm_start"] else 4 * pairs
         return total + features + 8 * (d + 1) * (arrays + 12 * jobs)
     total += (32 if case["nnz"] else 16) * MEBIBYTE * jobs
@@ -63,6 +65,12 @@ def _of_fitting(case: Case, data: float) -> float:
     if packed and parameters["cache"] != "streamed":
         total += data
     return total + min(parameters["cache_mb"] * MEBIBYTE, _all_values(case, data, jobs))
+
+
+def _of_systems(n_samples: int, width: int) -> int:
+    """What Newton steps of a pair take: rows in work, vectors and systems."""
+    size = min(n_samples, width, 1025)
+    return 48 * MEBIBYTE + 120 * n_samples + 40 * size**2
 
 
 def _all_values(case: Case, data: float, jobs: int) -> float:
@@ -85,6 +93,14 @@ def _of_predicting(case: Case, data: float) -> float:
         return total + 24 * (case["d"] + 1) * pairs
     tile = min(n, 1024) * min(n_new, 1024) * (size + (24 if case["nnz"] else 0))
     return total + 2 * tile + data + 32 * (k - 1) * n
+
+
+def _draw_polished(rng: np.random.Generator, case: Case, parameters: dict[str, Any]) -> None:
+    """Have the features of a case polished, maybe far fewer bytes than they are when dense."""
+    parameters |= {"polish": True, "tol": 1e-6, "max_time": 2.0}
+    if rng.random() < 0.5:
+        case |= {"n": int(rng.integers(20_000, 100_000)), "nnz": int(rng.integers(1, 4))}
+        case["d"] = int(np.exp(rng.uniform(np.log(50), np.log(1500))))
 
 
 def _draw(rng: np.random.Generator) -> Case:
@@ -122,6 +138,8 @@ def _draw(rng: np.random.Generator) -> Case:
                 "validation_fraction": 0.3,
                 "n_iter_no_change": 1,
             }
+        if case["task"] == "fit" and "early_stopping" not in parameters and rng.random() < 0.4:
+            _draw_polished(rng, case, parameters)
         case["d"] = max(1, min(case["d"], 20_000_000 // (case["k"] * (case["k"] - 1))))
     else:
         parameters["kernel"] = pick("rbf", "rbf", "linear", "poly", "laplacian")

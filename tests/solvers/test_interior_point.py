@@ -1,5 +1,6 @@
 """The finisher on features knows no scale, keeps its certificate, and leaves a usable model."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -167,3 +168,73 @@ def test_polish_ends_below_rounding(C):
     result = polish(run_on(task, X), tol=1e-17)
     assert result.status in ("completed", "tolerance")
     assert result.relative_gap < 1e-4
+
+
+@pytest.mark.parametrize("share", [0.4, 0.5, 0.6])
+def test_polish_cut_short_keeps_what_newton_steps_reached(share):
+    task, X = binary(500)
+    whole = Countdown(10_000)
+    best = polish(run_on(task, X), tol=1e-9, stopper=whole).objective
+    questions = int(share * (10_000 - whole.questions))
+    result = polish(run_on(task, X), tol=1e-9, stopper=Countdown(questions))
+    assert result.status == "max_time"
+    assert result.objective == pytest.approx(best, rel=0.01)
+
+
+@pytest.mark.parametrize("questions", range(0, 14, 2))
+def test_more_time_gives_no_worse_model(questions):
+    task, X = binary(500)
+    short, long = (
+        polish(run_on(task, X), tol=1e-9, stopper=Countdown(n)) for n in (questions, questions + 2)
+    )
+    assert long.objective <= short.objective
+
+
+def separable(n_samples):
+    """A problem whose optimum is tiny, and its features."""
+    X = np.random.default_rng(0).normal(size=(n_samples, 5))
+    return make_problem(np.where(X[:, 0] > 0.0, 1, -1), 1e-6 / n_samples), X
+
+
+def test_smaller_tol_gives_no_worse_model():
+    """Rounding ends the steps above the gap wanted."""
+    task, X = separable(60)
+    loose, strict = (polish(run_on(task, X), tol=tol) for tol in (1e-6, 1e-9))
+    assert loose.status == "tolerance"
+    assert strict.objective <= loose.objective * (1.0 + 1e-6)
+
+
+def test_steps_go_on_while_both_objectives_fall():
+    task, X = separable(2000)
+    result = polish(run_on(task, X), tol=1e-3)
+    assert result.status == "tolerance"
+    assert result.history["epoch"][-1] < 100
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_systems_are_made_within_the_memory_of_features_in_work(dtype, form):
+    """However few entries a sparse row has."""
+    n_samples, n_features = 60_000, 200
+    X = np.zeros((n_samples, n_features), dtype)
+    X[np.arange(n_samples), np.arange(n_samples) % n_features] = 1.0
+    factor = linear_rows(form(X), intercept_scaling=1.0).factor()
+    for weights in (np.ones(n_samples), np.arange(n_samples) % 3 == 0):
+        tracemalloc.start()
+        total = factor.gram(weights.astype(np.float64))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert_allclose(total[-1, -1], weights.sum())
+        assert peak < 3 * tuning.GATHER_BYTES + 32 * n_samples + 32 * n_features**2
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_features_that_are_all_zero_are_polished(form):
+    X, y = np.zeros((60, 5)), np.repeat([0, 1, 2], 20)
+    assert linear_rows(form(X)).factor() is None
+    for classes in (y > 0, y):
+        clf = LinearPegasosSVC(polish=True, fit_intercept=False, random_state=0)
+        assert not clf.fit(form(X), classes).coef_.any()
+    X[40:] = 1.0  # of two classes alone
+    clf = LinearPegasosSVC(polish=True, fit_intercept=False, random_state=0).fit(form(X), y)
+    assert np.max(clf.relative_gap_) <= 1e-2
