@@ -37,6 +37,7 @@ References
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -238,7 +239,7 @@ def best_of_runs_bound(
     runs = n_runs(delta)
     share = steps(n_steps) / runs
     require("n_steps / n_runs(delta)", share, share >= 3, "at least 3")
-    return np.e * runs * convergence_bound(n_steps, lam, radius)
+    return math.e * runs * convergence_bound(n_steps, lam, radius)
 
 
 @broadcasting
