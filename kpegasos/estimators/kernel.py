@@ -101,7 +101,8 @@ object, default="rbf"
         ``verbose``, or ``tol`` without ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
-        ("cached") or not kept ("streamed"). The model is the same.
+        ("cached") or not kept ("streamed"). The model is the same; polished without kept rows, it
+        is another one within the certified gap.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
         "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
