@@ -156,6 +156,8 @@ def test_groups_that_do_not_run_keep_their_rows(monkeypatch):
         return {**judged, "fit_seconds": 1.0, "vectors": ["AVX2"]}
 
     monkeypatch.setattr(suite, "in_a_process", fake)
+    peers = ["kpegasos", "scikit-learn", "scikit-learn-intelex"]
+    monkeypatch.setattr(suite, "installed", lambda: peers)  # whatever this machine has
     old = run("polished", 5.0, 0.0, group="start", ablation="start", dual_bound=1.0)
     previous = {"table": [old], "groups": {"start": {"commit": "old"}}, "vectors": ["NEON"]}
     results = suite.run_groups(Context(("Adult",), previous))

@@ -248,7 +248,7 @@ def test_cache_auto_takes_what_is_free(monkeypatch):
 @pytest.mark.parametrize("cache_name", ["precomputed", "cached"])
 def test_cache_that_is_not_free_is_refused(monkeypatch, cache_name):
     A, y = large_data()
-    set_free(monkeypatch, 0.5)
+    set_free(monkeypatch, 0.2)
     message = (
         f"cache must be 'auto' or 'streamed' where memory is short, got '{cache_name}' instead"
     )
