@@ -88,10 +88,10 @@ def test_memory_stays_within_the_budget(cache, cache_mb, kernel, dtype):
     task = make_problem(y, 1e-3)
     options = {"n_steps": 2000, "checkpoints": [1000, 2000], "random_state": 0}
 
-    def train(rows=A, problem=task, mb=cache_mb):
-        pegasos(problem, make_rows(rows, kernel, cache=cache, cache_mb=mb), **options)
+    def train():
+        pegasos(task, make_rows(A, kernel, cache=cache, cache_mb=cache_mb), **options)
 
-    train(A[:50], make_problem(y[:50], 1e-3), 8)  # compiles
+    train()  # compiles
     assert peak_mb(train) < cache_mb + BYTES_PER_EXAMPLE * y.size / tuning.MEBIBYTE + SLACK_MB
 
 
