@@ -26,6 +26,19 @@ from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
 
+
+class Countdown(Stopper):
+    """A deadline that comes when it is asked about for the n-th time."""
+
+    def __init__(self, questions):
+        super().__init__()
+        self.questions = questions
+
+    def reason(self):
+        self.questions -= 1
+        return "max_time" if self.questions < 0 else None
+
+
 DATA = make_integers()
 M = DATA.y.size
 #: Kernels that are integers on integers: ours, the oracle's name, the oracle's parameters.

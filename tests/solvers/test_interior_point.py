@@ -8,12 +8,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs
-from solver_cases import finished_run
+from solver_cases import Countdown, finished_run
 
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
 from kpegasos.rows.factor import HeldFactor, StreamedFactor
 from kpegasos.solvers.polish import polish
-from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
 
@@ -28,18 +27,6 @@ RAW = {
     "digits": lambda: tuple(part[:400] for part in load_digits(return_X_y=True)),
     "shifted blobs": shifted_blobs,
 }
-
-
-class Countdown(Stopper):
-    """A deadline that comes when it is asked about for the n-th time."""
-
-    def __init__(self, questions):
-        super().__init__()
-        self.questions = questions
-
-    def reason(self):
-        self.questions -= 1
-        return "max_time" if self.questions < 0 else None
 
 
 def binary(n_samples=120, n_features=7, *, scale=100.0, seed=0, C=1.0, weighted=False):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
-from solver_cases import finished_run
+from solver_cases import Countdown, finished_run
 
 from kpegasos import (
     RBF,
@@ -24,18 +24,6 @@ ROWS = {
     "cached": CachedRows,
     "uncached": UncachedRows,
 }
-
-
-class Countdown(Stopper):
-    """A deadline that comes when it is asked about for the n-th time."""
-
-    def __init__(self, questions):
-        super().__init__()
-        self.questions = questions
-
-    def reason(self):
-        self.questions -= 1
-        return "max_time" if self.questions < 0 else None
 
 
 def moons(n_samples, C, *, noise, seed=0, source="cached", dtype=np.float64, **options):
