@@ -11,7 +11,7 @@ import numpy as np
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
-from kpegasos.utils.threads import parallel_for, threads_for
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 _MARGINS_TILE = tuning.MARGINS_TILE
 
@@ -130,12 +130,11 @@ def add_rows_together(
     """
     if not rows.size:
         return
-    pieces = threads_for(tuning.MEMORY_WORK * rows.size * image.size)
-    ends = np.linspace(0, image.size, pieces + 1).astype(np.int64)
+    threads = threads_for(tuning.MEMORY_WORK * rows.size * image.size)
 
     def piece(first: int, last: int) -> None:
         _checked_range(
             values, work, rows, increments, stamps, offset, first, last, image, stamped_image
         )
 
-    parallel_for(piece, zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+    parallel_for(piece, even_ranges(image.size, threads))

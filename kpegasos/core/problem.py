@@ -158,6 +158,15 @@ def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> fl
     return min(1.0 / largest, linear / quadratic) if quadratic > 0.0 else 1.0 / largest
 
 
+def dual_value(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+    """``D(β)`` of ``β = lam m c`` itself.
+
+    Parameters are those of `best_multiple`.
+    """
+    linear, quadratic = _dual_parts(coef, squared_norm, problem)
+    return linear - 0.5 * quadratic
+
+
 def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
     """Best ``D(θβ)`` over the feasible multiples of ``β = lam m c``; at least 0.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from kpegasos.rows.factor import Factor, factor_of
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.scan import largest_magnitude
-from kpegasos.utils.threads import parallel_for, threads_for
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
     canonical_rows,
     check_magnitude,
@@ -270,10 +269,9 @@ def _on_threads(
 ) -> None:
     """Have a function fill the rows of ``result``, on as many threads as its entries are worth."""
     height, width = result.shape
-    threads = threads_for(entries * width)
-    ends = [height * k // threads for k in range(threads + 1)]
     parallel_for(
-        lambda begin, end: function(view, vectors, begin, end, result), list(pairwise(ends))
+        lambda begin, end: function(view, vectors, begin, end, result),
+        even_ranges(height, threads_for(entries * width)),
     )
 
 

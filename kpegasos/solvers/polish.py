@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kpegasos.core.problem import dual_value
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
@@ -148,8 +149,7 @@ class WorkingSetAscent(DualAscent):
         last, _ = self.evaluate()
         # That of the iterate itself rises in every round. The best multiple of it may have a larger
         # one that does not.
-        total = float(last.coef @ self.problem.weight)
-        dual = self.problem.lam * (total - 0.5 * last.squared_norm)
+        dual = dual_value(last.coef, last.squared_norm, self.problem)
         gained = self._gap < before or dual > self._largest_dual + _LEAST_GAIN * abs(dual)
         self._idle_rounds = 0 if gained else self._idle_rounds + 1
         self._largest_dual = max(self._largest_dual, dual)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos.utils.compiled import compiled
-from kpegasos.utils.threads import parallel_for, threads_for
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 #: Below this size NumPy's two passes take less than a function that may have to be compiled.
 _SMALL = 1 << 16
@@ -28,7 +26,7 @@ def largest_magnitude(X: Any) -> float:
         return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     # Magnitudes of IEEE numbers are in the order of their bits, NaN above infinity.
     bits = values.reshape(-1).view(f"i{values.dtype.itemsize}")
-    pieces = _pieces(bits.size)
+    pieces = even_ranges(bits.size, threads_for(_WORK * bits.size))
     found = [0] * len(pieces)
 
     def scan(number: int, first: int, last: int) -> None:
@@ -84,12 +82,7 @@ def index_faults(X: sparse.csr_matrix) -> tuple[bool, bool]:
     bool, bool
         The second is true if indices of a row do not strictly increase.
     """
-    pieces = [
-        (math.floor(first), math.floor(last))
-        for first, last in pairwise(
-            np.linspace(0, X.shape[0], 1 + len(_pieces(X.indices.size))).tolist()
-        )
-    ]
+    pieces = even_ranges(X.shape[0], threads_for(_WORK * X.indices.size))
     found = [0] * len(pieces)
 
     def scan(number: int, first: int, last: int) -> None:
@@ -114,9 +107,3 @@ def _index_faults(
         for position in range(begin + 1, end):
             unsorted |= indices[position] - indices[position - 1] - 1
     return (1 if outside < 0 else 0) + (2 if unsorted < 0 else 0)
-
-
-def _pieces(size: int) -> list[tuple[int, int]]:
-    """Ranges of so many entries, one for each thread that they are worth."""
-    threads = threads_for(_WORK * size)
-    return list(pairwise(size * k // threads for k in range(threads + 1)))

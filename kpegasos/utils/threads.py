@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from kpegasos.utils import tuning
@@ -32,6 +33,16 @@ def threads_for(multiplications: float, limit: int | None = None) -> int:
     """
     limit = available_threads() if limit is None else limit
     return max(1, min(limit, int(multiplications / tuning.WORK_OF_A_THREAD)))
+
+
+def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:
+    """Cut ``range(size)`` into so many parts of about the same length.
+
+    Returns
+    -------
+    list of (first, last)
+    """
+    return list(pairwise(size * part // parts for part in range(parts + 1)))
 
 
 def _fresh_pool() -> None:
