@@ -266,7 +266,9 @@ def test_polish_that_is_cut_short_keeps_the_best_model(cache):
     options = {"C": 1e4, "gamma": 2.0, "random_state": 0, "epochs": 5, "cache": cache}
     for max_time in (0.2, 0.5):
         clf = PegasosSVC(polish=True, tol=1e-9, max_time=max_time, **options).fit(A, y)
-        assert clf.objective_ <= clf.history_["objective_average"].min() * (1 + 1e-12)
+        # The last look sums the margins anew, and dual coefficients are as large as C.
+        rounding = 100 * np.finfo(float).eps * options["C"]
+        assert clf.objective_ <= clf.history_["objective_average"].min() * (1 + rounding)
         assert clf.objective_ == pytest.approx(true_objectives(clf, A, y)[0], rel=1e-6)
 
 

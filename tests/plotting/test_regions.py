@@ -194,9 +194,10 @@ def test_regions_no_line_beyond_the_values_and_two_classes_by_default(ax):
 def test_regions_what_does_not_fit_is_refused(change, parts):
     good = {"xx": [0, 1, 2], "yy": [0, 1], "values": np.zeros((2, 3))}
     good |= {"X": np.zeros((4, 2)), "y": np.zeros(4), "support": [0, 1], "classes": [0, 1]}
+    before = plt.get_fignums()
     with pytest.raises(ValueError, match=says(*parts)):
         DecisionRegionDisplay.from_predictions(**{**good, **change})
-    assert not plt.get_fignums(), "no empty figure is left behind"
+    assert plt.get_fignums() == before, "no empty figure is left behind"
 
 
 def test_regions_fitted_models_in_the_plane_only(iris):
