@@ -3,7 +3,9 @@
 Every solver runs a ladder of tolerances (pure Pegasos: of epochs) on each problem, with the same
 budget for kernel rows. A run has a process of its own, a warm-up outside the clock, and up to three
 fits, of which the median counts; runs of different solvers alternate. On small problems the
-solvers take turns in one process, many times. Each model is judged by the objective that its solver
+solvers take turns in one process, many times. Predictions are repeated on one model, and their
+median counts: what a model keeps for the next one, as ours does its packed vectors, is not in it
+where there are three or more. Each model is judged by the objective that its solver
 minimises, against the best dual bound of that (`experiments._kernel_judge` says how the intercept
 is treated), and seconds are compared where the relative suboptimality is equal
 (`experiments._kernel_levels` says how).
