@@ -70,6 +70,11 @@ class PackedKernel:
         """Number of examples."""
         return self._matrix.n_rows
 
+    @property
+    def width(self) -> int:
+        """Examples of a panel."""
+        return self._matrix.width
+
     def append(self, rows: np.ndarray, squared_norms: np.ndarray) -> None:
         """Add examples behind the others."""
         require_shape("squared_norms", squared_norms, rows.shape[:1])
