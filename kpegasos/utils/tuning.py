@@ -49,7 +49,7 @@ POLISHED_GRAM_SAMPLES = 1000
 #: Bytes of kernel rows beyond which rows that have been idle for so many epochs make room for new
 #: ones, as long as no more than this share of all rows has been computed again. Fresh pages cost
 #: more than their kernel values where a hypervisor has to find them, and a tenth of that elsewhere.
-FRESH_BYTES, IDLE_EPOCHS, MOST_AGAIN = 768 * MEBIBYTE, 0.25, 0.06
+FRESH_BYTES, IDLE_EPOCHS, MOST_AGAIN = 768 * MEBIBYTE, 0.25, 0.1
 #: Bytes of kernel values that are not kept, with their temporaries: they are summed while they are
 #: in a processor's cache, and the pages under them are used again.
 SCORED_BYTES = 1 << 21
