@@ -27,6 +27,17 @@ from kpegasos.core.additions import add_range, add_rows_together
 from kpegasos.core.boundary import check_ascent, check_moves
 from kpegasos.core.box import solve_box
 from kpegasos.core.selection import choose_largest
+from kpegasos.core.set_counts import (
+    CHOSEN,
+    ENOUGH,
+    KEPT,
+    LEFT,
+    MEMBERS,
+    N_COUNTS,
+    N_SCALARS,
+    SETS_DONE,
+    WANTED,
+)
 from kpegasos.core.state import ROW_HITS, STEPS, Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView, touch
 from kpegasos.utils.boundary import checked
@@ -34,12 +45,6 @@ from kpegasos.utils.compiled import compiled
 
 #: Status codes of `ascend`.
 DONE, NEED_ROWS, ADD_MOVES = 0, 1, 2
-#: Positions in `WorkingSets.counts`: sets still to do, members of the last one, how many of them
-#: have been in the set before, rows wanted, whether the next set has been chosen already, and sets
-#: that are done.
-LEFT, MEMBERS, KEPT, WANTED, CHOSEN, SETS_DONE = 0, 1, 2, 3, 4, 5
-#: Position in `WorkingSets.scalars`: the relative gap at which no set is needed any more.
-ENOUGH = 0
 #: Share of the largest first move up to which a set is solved.
 _REDUCTION = 0.1
 #: Examples that were asked for before serve while they violate optimality by this share of the
@@ -109,9 +114,9 @@ def new_working_sets(
         np.zeros(max(size, n_wanted), dtype=np.int64),
         np.zeros(n_ahead, dtype=np.int64),
         seen,
-        np.zeros(6, dtype=np.int64),
+        np.zeros(N_COUNTS, dtype=np.int64),
         np.empty((size, size)),
-        np.zeros(1),
+        np.zeros(N_SCALARS),
         adds,
     )
 
