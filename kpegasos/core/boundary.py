@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
+from kpegasos.core.set_counts import CHOSEN, MEMBERS, N_COUNTS, N_SCALARS
 from kpegasos.core.state import INHERITED, Examples, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView, KernelView
 from kpegasos.utils import tuning
@@ -87,15 +88,15 @@ def check_ascent(
     check_state(state, view, examples)
     size = sets.members.size
     require_range("size", 0, size, examples.label.size)
-    require_shape("counts", sets.counts, (6,))
+    require_shape("counts", sets.counts, (N_COUNTS,))
     require_shape("hessian", sets.hessian, (size, size))
-    require_shape("scalars", sets.scalars, (1,))
+    require_shape("scalars", sets.scalars, (N_SCALARS,))
     require_shape("seen", sets.seen, examples.label.shape)
     if sets.wanted.size < size:
         raise ValueError(
             f"wanted must have room for {size} members, got {sets.wanted.size} instead"
         )
-    _check_sets(view, sets, rows_needed=bool(sets.counts[4]))
+    _check_sets(view, sets, rows_needed=bool(sets.counts[CHOSEN]))
 
 
 def check_moves(view: KernelView, sets: Any) -> None:
@@ -111,7 +112,7 @@ def check_moves(view: KernelView, sets: Any) -> None:
 
 def _check_sets(view: KernelView, sets: Any, rows_needed: bool) -> None:
     """Check that members exist, and hold rows where these are about to be read."""
-    n_members = int(sets.counts[1])
+    n_members = int(sets.counts[MEMBERS])
     require_range("n_members", 0, n_members, sets.members.size)
     require_shape("moved", sets.moved, sets.members.shape)
     members = sets.members[:n_members]

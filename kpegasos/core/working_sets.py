@@ -26,6 +26,18 @@ import numpy as np
 from kpegasos.core.additions import add_range, add_rows_together
 from kpegasos.core.boundary import check_ascent, check_moves
 from kpegasos.core.box import solve_box
+from kpegasos.core.selection import choose_largest
+from kpegasos.core.set_counts import (
+    CHOSEN,
+    ENOUGH,
+    KEPT,
+    LEFT,
+    MEMBERS,
+    N_COUNTS,
+    N_SCALARS,
+    SETS_DONE,
+    WANTED,
+)
 from kpegasos.core.state import ROW_HITS, STEPS, Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView, touch
 from kpegasos.utils.boundary import checked
@@ -33,12 +45,6 @@ from kpegasos.utils.compiled import compiled
 
 #: Status codes of `ascend`.
 DONE, NEED_ROWS, ADD_MOVES = 0, 1, 2
-#: Positions in `WorkingSets.counts`: sets still to do, members of the last one, how many of them
-#: have been in the set before, rows wanted, whether the next set has been chosen already, and sets
-#: that are done.
-LEFT, MEMBERS, KEPT, WANTED, CHOSEN, SETS_DONE = 0, 1, 2, 3, 4, 5
-#: Position in `WorkingSets.scalars`: the relative gap at which no set is needed any more.
-ENOUGH = 0
 #: Share of the largest first move up to which a set is solved.
 _REDUCTION = 0.1
 #: Examples that were asked for before serve while they violate optimality by this share of the
@@ -108,9 +114,9 @@ def new_working_sets(
         np.zeros(max(size, n_wanted), dtype=np.int64),
         np.zeros(n_ahead, dtype=np.int64),
         seen,
-        np.zeros(6, dtype=np.int64),
+        np.zeros(N_COUNTS, dtype=np.int64),
         np.empty((size, size)),
-        np.zeros(1),
+        np.zeros(N_SCALARS),
         adds,
     )
 
@@ -212,25 +218,26 @@ def _choose(
 ) -> bool:
     """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
     n, size, counts, seen = state.image.size, sets.members.size, sets.counts, sets.seen
-    rising, falling, seen_rising, seen_falling = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    rising, falling = np.empty(n), np.empty(n)
     others = np.empty(size, dtype=np.int64)
     kept = n if size == n else _keep_half(sets.members, counts[MEMBERS], sets.hessian)
     for i in range(n):
         label, beta = examples.label[i], state.alpha[i]
         pull = label - state.image[i] * to_margin
-        can_grow, can_shrink = beta < 1.0, beta > 0.0
-        rising[i] = pull if (can_grow if label > 0 else can_shrink) else -np.inf
-        falling[i] = -pull if (can_shrink if label > 0 else can_grow) else -np.inf
+        positive, can_grow, can_shrink = label > 0, beta < 1.0, beta > 0.0
+        # Without a branch, and so in vectors.
+        rises = (positive & can_grow) | ((not positive) & can_shrink)
+        falls = (positive & can_shrink) | ((not positive) & can_grow)
+        rising[i] = pull if rises else -np.inf
+        falling[i] = -pull if falls else -np.inf
     for a in range(kept):
         others[a] = sets.members[a] = a if size == n else sets.members[a]
         rising[others[a]] = falling[others[a]] = -np.inf
-    for i in range(n):
-        seen_rising[i] = rising[i] if seen[i] else -np.inf
-        seen_falling[i] = falling[i] if seen[i] else -np.inf
     counts[KEPT] = min(kept, counts[MEMBERS])
     counts[MEMBERS], violation = _worst(rising, falling, sets.members, kept, size)
     n_ahead, new = 0, _number(seen, sets.members, counts[MEMBERS])
     if new > 0:
+        seen_rising, seen_falling = _where(seen, rising), _where(seen, falling)
         n_others, seen_violation = _worst(seen_rising, seen_falling, others, kept, size)
         if seen_violation >= _GOOD_ENOUGH * violation:
             for a in range(kept, n_others):
@@ -242,7 +249,10 @@ def _choose(
     for a in range(counts[WANTED]):
         mine = a < counts[MEMBERS]
         sets.wanted[a] = sets.members[a] if mine else sets.ahead[a - counts[MEMBERS]]
-    return _number(view.slots >= 0, sets.members, counts[MEMBERS]) == 0
+    missing = 0
+    for a in range(counts[MEMBERS]):
+        missing += view.slots[sets.members[a]] < 0
+    return missing == 0
 
 
 @compiled()
@@ -258,6 +268,15 @@ def _look_ahead(sets: WorkingSets, rising: np.ndarray, falling: np.ndarray, new:
     for a in range(n_ahead):
         seen[sets.ahead[a]] = True
     return n_ahead
+
+
+@compiled()
+def _where(seen: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """The keys of what has been seen; minus infinity elsewhere."""
+    result = np.empty(keys.size)
+    for i in range(keys.size):
+        result[i] = keys[i] if seen[i] else -np.inf
+    return result
 
 
 @compiled()
@@ -290,56 +309,15 @@ def _worst(
     Keys of minus infinity are no candidates. Returns where they end, and the sum of the keys that
     are positive.
     """
-    middle, one = _largest(rising, chosen, begin, begin + (end - begin) // 2)
+    middle, one = choose_largest(rising, chosen, begin, begin + (end - begin) // 2)
     saved = np.empty(middle - begin)
     for a in range(begin, middle):  # nothing is chosen twice
         saved[a - begin] = falling[chosen[a]]
         falling[chosen[a]] = -np.inf
-    last, other = _largest(falling, chosen, middle, end)
+    last, other = choose_largest(falling, chosen, middle, end)
     for a in range(begin, middle):
         falling[chosen[a]] = saved[a - begin]
     return last, one + other
-
-
-@compiled()
-def _largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tuple[int, float]:
-    """Put the indices of the largest keys into ``chosen[begin:end]``; returns where they end."""
-    number = min(end - begin, keys.size)
-    if number <= 0:
-        return begin, 0.0
-    # The key that is so many in decreasing order, by Hoare's quickselect.
-    left, right, wanted = 0, keys.size - 1, number - 1
-    order = np.empty(keys.size)
-    for i in range(keys.size):
-        order[i] = keys[i]
-    while left < right:
-        pivot = order[(left + right) // 2]
-        i, j = left, right
-        while i <= j:
-            while order[i] > pivot:
-                i += 1
-            while order[j] < pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if wanted <= j:
-            right = j
-        elif wanted >= i:
-            left = i
-        else:
-            break
-    threshold = order[wanted]
-    position, total = begin, 0.0
-    for above in (True, False):
-        for i in range(keys.size):
-            chooses = keys[i] > threshold if above else keys[i] == threshold
-            if chooses and keys[i] > -np.inf and position < begin + number:
-                chosen[position] = i
-                position += 1
-                total += max(0.0, keys[i])
-    return position, total
 
 
 @compiled()

@@ -19,6 +19,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels.base import CallableKernel, InnerProductKernel, Kernel, inner_products
+from kpegasos.kernels.symmetric import SymmetricSums
 from kpegasos.utils import tuning
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -114,20 +115,11 @@ class ExactValues:
         others = np.flatnonzero(wanted & (coef == 0.0))
         rows = np.concatenate((support, others))
         direct, norms, bounds = self._accuracy(rows, largest)
-        sums, evaluations = np.zeros(rows.size), 0
         weights = coef[rows]
-        top, features = -1, None
-        for left, right in self._blocks(support.size, rows.size):
-            if not go_on():
-                return None
-            if left.start != top:
-                top, features = left.start, self._features(rows[left], not direct)
-            opposite = features if left == right else self._features(rows[right], not direct)
-            values = self._block((features, norms[left]), (opposite, norms[right]), direct)
-            evaluations += values.size
-            sums[left] += values @ weights[right]
-            if left != right and left.start < support.size:
-                sums[right] += weights[left] @ values
+        found = self._sums(rows, weights, support.size, (direct, norms), go_on)
+        if found is None:
+            return None
+        sums, evaluations = found
         size = float(np.abs(weights).sum())
         added = min(support.size, _BLOCK_ROWS) + support.size / 16 + 4
         rounding = np.full(coef.size, np.inf)
@@ -137,6 +129,37 @@ class ExactValues:
             bounds * size + float(np.abs(weights) @ bounds) + added * _EPS * size * largest
         )
         return total, rounding, evaluations
+
+    def _sums(
+        self,
+        rows: np.ndarray,
+        weights: np.ndarray,
+        n_support: int,
+        how: tuple[bool, np.ndarray],
+        go_on: Callable[[], bool],
+    ) -> tuple[np.ndarray, int] | None:
+        """``K @ weights`` for some examples, the support first; and the kernel values computed."""
+        kernel, (direct, norms) = self.kernel, how
+        if isinstance(kernel, InnerProductKernel) and not (direct or self._is_sparse):
+            symmetric = SymmetricSums(
+                kernel, lambda part: self._features(rows[part]), norms, weights[:n_support]
+            )
+            done = symmetric.add_all(go_on)
+            return (symmetric.sums, symmetric.evaluations) if done else None
+        sums, evaluations = np.zeros(rows.size), 0
+        top, features = -1, None
+        for left, right in self._blocks(n_support, rows.size):
+            if not go_on():
+                return None
+            if left.start != top:
+                top, features = left.start, self._features(rows[left], not direct)
+            opposite = features if left == right else self._features(rows[right], not direct)
+            values = self._block((features, norms[left]), (opposite, norms[right]), direct)
+            evaluations += values.size
+            sums[left] += values @ weights[right]
+            if left != right and left.start < n_support:
+                sums[right] += weights[left] @ values
+        return sums, evaluations
 
     def _blocks(self, n_support: int, n_rows: int) -> Iterator[tuple[slice, slice]]:
         """Blocks of rows against support: the support's own half, then the others."""

@@ -365,6 +365,19 @@ class PackedMatrix:
         _fill(self._panels, self.n_rows, rows)
         self.n_rows = total
 
+    def put(self, first: int, rows: np.ndarray) -> None:
+        """Write rows where room was made for them; threads may, into different panels.
+
+        Raises
+        ------
+        ValueError
+            If there is no room.
+        """
+        panels, last = self._panels, first + rows.shape[0]
+        _require_rows(rows, panels.shape[1], panels.dtype)
+        require_range("first and last", first, last, panels.shape[0] * self.width)
+        _fill(panels, first, rows)
+
     def products(self, rows: np.ndarray) -> PackedProducts:
         """Products with other rows of shape (n_rows, n_features)."""
         _require_rows(rows, self._panels.shape[1], self._panels.dtype)

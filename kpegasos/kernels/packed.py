@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -70,11 +70,39 @@ class PackedKernel:
         """Number of examples."""
         return self._matrix.n_rows
 
+    @property
+    def width(self) -> int:
+        """Examples of a panel."""
+        return self._matrix.width
+
     def append(self, rows: np.ndarray, squared_norms: np.ndarray) -> None:
         """Add examples behind the others."""
         require_shape("squared_norms", squared_norms, rows.shape[:1])
         self._matrix.append(rows)
         self._norms = np.concatenate((self._norms, squared_norms.astype(rows.dtype, copy=False)))
+
+    def fill(self, n_rows: int, own: Callable[[slice], tuple[np.ndarray, np.ndarray]]) -> None:
+        """Pack the first examples, on several threads.
+
+        Parameters
+        ----------
+        n_rows : int
+            As many as there is room for at the most.
+        own : callable
+            ``own(rows)`` gives features and squared norms of a slice of them.
+        """
+        norms = np.empty(n_rows, self._norms.dtype)
+
+        def piece(begin: int, end: int) -> None:
+            for top in range(begin, end, tuning.FEATURE_ROWS):
+                part = slice(top, min(end, top + tuning.FEATURE_ROWS))
+                rows, norms[part] = own(part)
+                self._matrix.put(top, rows)
+
+        threads = threads_for(tuning.MEMORY_WORK * n_rows * self.n_features, self.threads)
+        n_panels = -(-n_rows // self.width)
+        parallel_for(piece, aligned_ranges(0, n_rows, self.width, -(-n_panels // threads)))
+        self._matrix.n_rows, self._norms = n_rows, norms
 
     def write(
         self,

@@ -312,8 +312,7 @@ class KernelPoints:
         with self._lock:
             if self._packed is None:
                 packed = self.packed_kernel(self.n_points)
-                for top in range(0, self.n_points, tuning.FEATURE_ROWS):
-                    packed.append(*self.own(slice(top, top + tuning.FEATURE_ROWS)))
+                packed.fill(self.n_points, self.own)
                 self._packed = packed
         return self._packed
 

@@ -11,6 +11,7 @@ from kpegasos.kernels.matrix import KernelValues
 from kpegasos.utils import tuning
 
 _PINNED = np.iinfo(np.int64).max
+_NO_SLOTS = np.empty(0, dtype=np.int64)
 
 
 class BufferPool:
@@ -99,6 +100,7 @@ class RowCache:
         )
         self._owner = np.full(row_capacity, -1, dtype=np.int64)
         self._filled = 0
+        self._computed, self._again = np.full(n_samples, False), 0
         self._work = np.empty((0, n_samples), values.dtype)
 
     @property
@@ -126,15 +128,26 @@ class RowCache:
         slots, ticks = self.view.slots[members], self.view.ticks
         # None of the members may make room for another.
         ticks[slots[slots >= 0]] = _PINNED
-        self.compute(np.sort(members[slots < 0]), t)
+        missing = np.sort(members[slots < 0])
+        self.compute(missing, t, self._idle_slots(missing.size, t))
         ticks[self.view.slots[members]] = t
         return self.view
 
-    def compute(self, members: np.ndarray, t: int) -> None:
-        """Compute and keep the rows of some examples, in increasing order."""
+    def compute(self, members: np.ndarray, t: int, slots: np.ndarray = _NO_SLOTS) -> None:
+        """Compute and keep the rows of some examples, in increasing order.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+        t : int
+            This step.
+        slots : ndarray of int64, default=()
+            Free ones that are to be filled before others.
+        """
         if not members.size:
             return
-        slots = self._room_for(members.size)
+        slots = self._room_for(members.size, slots)
+        self._count(members)
         for begin in range(0, members.size, self.tile_rows):
             part = slice(begin, begin + self.tile_rows)
             self._write(members[part], slots[part])
@@ -217,9 +230,31 @@ class RowCache:
     def _evict(self, slots: np.ndarray) -> None:
         self.view.slots[self._owner[slots]] = -1
 
-    def _room_for(self, n_rows: int) -> np.ndarray:
-        """Slots for new rows: empty ones, then those of the least recently used rows."""
-        slots = self._free_slots(n_rows)
+    def _count(self, members: np.ndarray) -> None:
+        """Note which rows are computed, and how many for the second time."""
+        self._again += int(np.count_nonzero(self._computed[members]))
+        self._computed[members] = True
+
+    def _idle_slots(self, n_rows: int, t: int) -> np.ndarray:
+        """Free slots of rows that have long been idle: their memory costs less than fresh pages.
+
+        So many, or fewer; none where little memory is in use, or many rows had to be computed
+        again. For working sets alone: draws come back to an example once an epoch.
+        """
+        in_use = self._filled * self.view.values.strides[0]
+        most = tuning.MOST_AGAIN * np.count_nonzero(self._computed)
+        if in_use < tuning.FRESH_BYTES or self._again > most:
+            return _NO_SLOTS
+        age = self._ages()[: self._filled]
+        slots = np.flatnonzero(age < t - tuning.IDLE_EPOCHS * self.view.slots.size)
+        if slots.size > n_rows:
+            slots = np.sort(slots[np.argpartition(age[slots], n_rows)[:n_rows]])
+        self._evict(slots)
+        return slots
+
+    def _room_for(self, n_rows: int, slots: np.ndarray) -> np.ndarray:
+        """Slots for new rows: some, empty ones, then those of the least recently used rows."""
+        slots = np.concatenate((slots, self._free_slots(n_rows - slots.size)))
         missing = n_rows - slots.size
         if missing:
             age = self._ages()

@@ -38,6 +38,10 @@ FEATURE_ROWS = 1024
 
 # --- kernel rows ---
 
+#: Bytes of kernel rows beyond which rows that have been idle for so many epochs make room for new
+#: ones, as long as no more than this share of all rows has been computed again. Fresh pages cost
+#: more than their kernel values where a hypervisor has to find them, and a tenth of that elsewhere.
+FRESH_BYTES, IDLE_EPOCHS, MOST_AGAIN = 768 * MEBIBYTE, 0.25, 0.1
 #: Kernel rows computed together at the most, and the fewest that a source must have room for.
 TILE_ROWS, FEWEST_ROWS = 256, 16
 #: A tile is filled up to this many rows with doubtful ones, since few rows cost as much as one.

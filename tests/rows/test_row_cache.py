@@ -49,6 +49,28 @@ def test_row_cache_gives_up_the_least_recently_used():
     assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [10, 13, 14, 15])
 
 
+def test_row_cache_takes_the_memory_of_idle_rows_first(monkeypatch):
+    monkeypatch.setattr(tuning, "FRESH_BYTES", 3 * N * 8)
+    monkeypatch.setattr(tuning, "IDLE_EPOCHS", 0.25)
+    monkeypatch.setattr(tuning, "MOST_AGAIN", 0.2)
+    cache, late = make_cache(20), N // 4 + 2
+    cache.ensure(np.array([1, 2, 3]), 1)
+    cache.ensure(np.array([3, 4]), late)
+    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [2, 3, 4])
+    cache.ensure(np.array([1]), late)  # the first that is computed again
+    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [1, 3, 4])
+    cache.ensure(np.array([5]), 3 * late)  # one of four is more than a fifth
+    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [1, 3, 4, 5])
+    assert_rows_are_right(cache)
+
+
+def test_row_cache_keeps_all_rows_that_fit_into_little_memory():
+    cache = make_cache(20)
+    for t in range(8):
+        cache.ensure(np.array([2 * t, 2 * t + 1]), t * N)
+    assert cache.n_kept == 16
+
+
 def test_row_cache_of_a_new_run_is_of_one_age():
     """Rows of an earlier run, however late, make room for those of the run that begins."""
     cache = make_cache(4)
