@@ -152,7 +152,7 @@ def primal_steps(  # long: written out for the reason above
     return status, position
 
 
-@compiled()
+@compiled(inner=True)
 def _projected_scale(scale: float, squared_norm: float, unit: float, lam: float) -> float:
     """Scale after the projection of ``w = scale q / unit`` onto the ball of ``1 / sqrt(lam)``."""
     norm = scale * np.sqrt(max(squared_norm, 0.0)) / unit

@@ -159,8 +159,9 @@ def ascend(
         if not sets.adds:
             return ADD_MOVES
         rows, moves = _moves(view, sets)
-        values, offset, n = view.values, view.kernel_offset, state.image.size
-        add_range(values, values, rows, moves, moves, offset, 0, n, state.image, moves[:0])
+        values, offset, image = view.values, view.kernel_offset, state.image
+        first = np.int64(0)  # as from the interpreter: a literal is another type
+        add_range(values, values, rows, moves, moves, offset, first, image.size, image, moves[:0])
     return DONE
 
 
@@ -192,7 +193,7 @@ def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
     add_rows_together(values, values[:0], rows, moves, moves, offset, state.image, moves[:0])
 
 
-@compiled()
+@compiled(inner=True)
 def _gap(state: LoopState, examples: Examples, parameters: LoopParameters) -> float:
     """Relative duality gap of the iterate, as its margins say."""
     to_margin = 1.0 / (parameters.lam * parameters.n_samples)
@@ -206,7 +207,7 @@ def _gap(state: LoopState, examples: Examples, parameters: LoopParameters) -> fl
     return (loss + squared_norm - gain) / (loss + 0.5 * squared_norm)
 
 
-@compiled()
+@compiled(inner=True)
 def _choose(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> bool:
@@ -245,7 +246,7 @@ def _choose(
     return _number(view.slots >= 0, sets.members, counts[MEMBERS]) == 0
 
 
-@compiled()
+@compiled(inner=True)
 def _look_ahead(sets: WorkingSets, rising: np.ndarray, falling: np.ndarray, new: int) -> int:
     """Choose examples that will soon be members, as they violate most; returns how many."""
     seen, counts = sets.seen, sets.counts
@@ -254,13 +255,14 @@ def _look_ahead(sets: WorkingSets, rising: np.ndarray, falling: np.ndarray, new:
     for i in range(seen.size):
         if seen[i]:
             rising[i] = falling[i] = -np.inf
-    n_ahead, _ = _worst(rising, falling, sets.ahead, 0, max(0, sets.ahead.size - new))
+    begin = np.int64(0)  # for a literal all would be compiled once more
+    n_ahead, _ = _worst(rising, falling, sets.ahead, begin, max(0, sets.ahead.size - new))
     for a in range(n_ahead):
         seen[sets.ahead[a]] = True
     return n_ahead
 
 
-@compiled()
+@compiled(inner=True)
 def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
     """Put the newer half of a set first, with its part of the Hessian."""
     kept = n_members // 2
@@ -272,7 +274,7 @@ def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
     return kept
 
 
-@compiled()
+@compiled(inner=True)
 def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
     """How many members lack what others have."""
     number = 0
@@ -281,7 +283,7 @@ def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
     return number
 
 
-@compiled()
+@compiled(inner=True)
 def _worst(
     rising: np.ndarray, falling: np.ndarray, chosen: np.ndarray, begin: int, end: int
 ) -> tuple[int, float]:
@@ -301,7 +303,7 @@ def _worst(
     return last, one + other
 
 
-@compiled()
+@compiled(inner=True)
 def _largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tuple[int, float]:
     """Put the indices of the largest keys into ``chosen[begin:end]``; returns where they end."""
     number = min(end - begin, keys.size)
@@ -342,7 +344,7 @@ def _largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tupl
     return position, total
 
 
-@compiled()
+@compiled(inner=True)
 def _solve(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> None:
