@@ -38,7 +38,7 @@ def _check(
     require_range("first and last", first, last, image.size)
 
 
-@compiled()
+@compiled(inner=True)
 def _row(values: np.ndarray, work: np.ndarray, row: int) -> np.ndarray:
     return values[row] if row >= 0 else work[-1 - row]
 

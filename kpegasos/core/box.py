@@ -52,7 +52,7 @@ def maximise_in_box(
     solve_box(hessian, gradient, values, reduction)
 
 
-@compiled()
+@compiled(inner=True)
 def solve_box(
     hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray, reduction: float
 ) -> None:
@@ -79,7 +79,7 @@ def solve_box(
                     gradient[b] -= move * hessian[a, b]
 
 
-@compiled()
+@compiled(inner=True)
 def best_in_box(value: float, slope: float, curvature: float) -> float:
     """The point of [0, 1] that maximises a parabola, or a line where there is no curvature."""
     if curvature > 0.0:
@@ -87,7 +87,7 @@ def best_in_box(value: float, slope: float, curvature: float) -> float:
     return 1.0 if slope > 0.0 else 0.0 if slope < 0.0 else value
 
 
-@compiled()
+@compiled(inner=True)
 def _coordinate_pass(hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray) -> float:
     """Maximise in one variable after the other; returns the largest move."""
     largest = 0.0
@@ -102,7 +102,7 @@ def _coordinate_pass(hessian: np.ndarray, gradient: np.ndarray, values: np.ndarr
     return largest
 
 
-@compiled()
+@compiled(inner=True)
 def _conjugate_gradients(
     hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray, moves: np.ndarray
 ) -> None:
@@ -141,7 +141,7 @@ def _conjugate_gradients(
             direction[a] = residual[a] + squared / before * direction[a]
 
 
-@compiled()
+@compiled(inner=True)
 def _inner(one: np.ndarray, other: np.ndarray) -> float:
     total = 0.0
     for a in range(one.size):
@@ -149,7 +149,7 @@ def _inner(one: np.ndarray, other: np.ndarray) -> float:
     return total
 
 
-@compiled()
+@compiled(inner=True)
 def _room(values: np.ndarray, moves: np.ndarray, direction: np.ndarray) -> float:
     """Length of the step along a direction that first meets a bound."""
     room = np.inf

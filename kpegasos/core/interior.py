@@ -189,7 +189,7 @@ def move(
     return share
 
 
-@compiled()
+@compiled(inner=True)
 def _multiplier_steps(
     beta: float, room: float, low: float, high: float, first: float, step: float, target: float
 ) -> tuple[float, float]:

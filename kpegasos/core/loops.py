@@ -95,64 +95,71 @@ def primal_steps(  # long: written out for the reason above
     next : int
         Index of the draw at which the next (or the unfinished) batch begins.
     """
-    k = parameters.batch_size
-    scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
+    k, lam, projection = parameters.batch_size, parameters.lam, parameters.projection
+    # Each time that a field is taken from a tuple, compiling takes longer.
+    scalars, counters, violating, image = (
+        state.scalars,
+        state.counters,
+        state.violating,
+        state.image,
+    )
+    scale, clock = scalars[SCALE], scalars[CLOCK]
     status, position = DONE, start
     while position + k <= stop:
-        t = state.counters[STEPS] + 1
-        if state.counters[BATCH_OFFSET] == UNTESTED:
-            threshold = parameters.lam * k * (t - 1) * (1.0 - TIE)
+        t = counters[STEPS] + 1
+        if counters[BATCH_OFFSET] == UNTESTED:
+            threshold = lam * k * (t - 1) * (1.0 - TIE)
             for b in range(k):
                 prefetch_draw(view, draws, position + b)
                 i = draws[position + b]
-                margin = examples.label[i] * inner(view, state.image, i) * scale
-                state.violating[b] = t == 1 or margin < threshold
-            state.counters[BATCH_OFFSET] = 0
+                margin = examples.label[i] * inner(view, image, i) * scale
+                violating[b] = t == 1 or margin < threshold
+            counters[BATCH_OFFSET] = 0
         increment = 1.0 / scale
-        if parameters.projection and clock > 0.0 and state.counters[BATCH_OFFSET] == 0:
+        if projection and clock > 0.0 and counters[BATCH_OFFSET] == 0:
             added = 0.0
             for b in range(k):
-                if state.violating[b]:
+                if violating[b]:
                     i = draws[position + b]
                     added += abs(examples.signed[i]) * np.sqrt(view.squared_norms[i])
-            if added > _MOST_SHRINKAGE * np.sqrt(parameters.lam) * k * t:
+            if added > _MOST_SHRINKAGE * np.sqrt(lam) * k * t:
                 status = RESCALE
                 break
-        for b in range(state.counters[BATCH_OFFSET], k):
-            if not state.violating[b]:
+        for b in range(counters[BATCH_OFFSET], k):
+            if not violating[b]:
                 continue
             i = draws[position + b]
             used = touch(view, i, t)
             if used < 0:
-                state.counters[BATCH_OFFSET] = b
+                counters[BATCH_OFFSET] = b
                 status = NEED_ROW
                 break
-            state.counters[ROW_HITS] += used
+            counters[ROW_HITS] += used
             signed = increment * examples.signed[i]
-            if parameters.projection:
-                state.scalars[SQUARED_NORM] += signed * (
-                    2.0 * inner(view, state.image, i) + signed * view.squared_norms[i]
+            if projection:
+                scalars[SQUARED_NORM] += signed * (
+                    2.0 * inner(view, image, i) + signed * view.squared_norms[i]
                 )
             state.alpha[i] += increment
             state.stamps[i] += increment * clock
-            add_row(view, state.image, state.stamped_image, i, signed, signed * clock)
+            add_row(view, image, state.stamped_image, i, signed, signed * clock)
         if status == NEED_ROW:
             break
-        state.counters[BATCH_OFFSET] = UNTESTED
-        state.counters[STEPS] = t
+        counters[BATCH_OFFSET] = UNTESTED
+        counters[STEPS] = t
         position += k
-        if parameters.projection:
-            unit = parameters.lam * k * t
-            scale = _projected_scale(scale, state.scalars[SQUARED_NORM], unit, parameters.lam)
+        if projection:
+            unit = lam * k * t
+            scale = _projected_scale(scale, scalars[SQUARED_NORM], unit, lam)
         clock += scale / t if parameters.clock_over_t else scale
         if scale < SMALLEST_SCALE:
             status = RESCALE
             break
-    state.scalars[SCALE], state.scalars[CLOCK] = scale, clock
+    scalars[SCALE], scalars[CLOCK] = scale, clock
     return status, position
 
 
-@compiled()
+@compiled(inner=True)
 def _projected_scale(scale: float, squared_norm: float, unit: float, lam: float) -> float:
     """Scale after the projection of ``w = scale q / unit`` onto the ball of ``1 / sqrt(lam)``."""
     norm = scale * np.sqrt(max(squared_norm, 0.0)) / unit

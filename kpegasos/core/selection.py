@@ -41,7 +41,7 @@ def choose_largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -
     return position, total
 
 
-@compiled()
+@compiled(inner=True)
 def _threshold(keys: np.ndarray, number: int) -> float:
     """The key that is so many in decreasing order."""
     # A heap of the largest so far: nearly all keys are compared with the least of them alone.
@@ -56,7 +56,7 @@ def _threshold(keys: np.ndarray, number: int) -> float:
     return float(heap[0])
 
 
-@compiled()
+@compiled(inner=True)
 def _reaches(keys: np.ndarray, least: float) -> bool:
     """Whether one of some keys is so large: without a branch, and so in vectors."""
     number = 0
@@ -65,7 +65,7 @@ def _reaches(keys: np.ndarray, least: float) -> bool:
     return number > 0
 
 
-@compiled()
+@compiled(inner=True)
 def _sift(heap: np.ndarray, place: int, key: float) -> None:
     """Put a key where no key of the heap below it is less, from a place that is free on."""
     while True:

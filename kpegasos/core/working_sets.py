@@ -149,10 +149,11 @@ def ascend(
         `DONE`, `NEED_ROWS` or `ADD_MOVES`: what is to be done before the next call.
     """
     to_margin = 1.0 / (parameters.lam * parameters.n_samples)
-    counts = sets.counts
+    alpha, image = state.alpha, state.image
+    counts, enough = sets.counts, sets.scalars[ENOUGH]
     while counts[LEFT] > 0:
         if counts[CHOSEN] == 0:
-            if counts[SETS_DONE] > 0 and _gap(state, examples, parameters) <= sets.scalars[ENOUGH]:
+            if counts[SETS_DONE] > 0 and _gap(alpha, image, examples, to_margin) <= enough:
                 break
             held = _choose(state, view, sets, examples, to_margin)
             counts[CHOSEN] = 1
@@ -164,20 +165,23 @@ def ascend(
         counts[SETS_DONE] += 1
         if not sets.adds:
             return ADD_MOVES
-        rows, moves = _moves(view, sets)
-        values, offset, n = view.values, view.kernel_offset, state.image.size
-        add_range(values, values, rows, moves, moves, offset, 0, n, state.image, moves[:0])
+        rows, moves = _moves(view.slots, sets.members, sets.moved, sets.counts[MEMBERS])
+        values, offset = view.values, view.kernel_offset
+        first = np.int64(0)  # as from the interpreter: a literal is another type
+        add_range(values, values, rows, moves, moves, offset, first, image.size, image, moves[:0])
     return DONE
 
 
 @compiled()
-def _moves(view: KernelView, sets: WorkingSets) -> tuple[np.ndarray, np.ndarray]:
+def _moves(
+    slots: np.ndarray, members: np.ndarray, moved: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Slots of the rows of all members that have moved, and by what."""
-    size, n = sets.counts[MEMBERS], 0
+    n = 0
     rows, moves = np.empty(size, dtype=np.int64), np.empty(size)
     for a in range(size):
-        if sets.moved[a] != 0.0:
-            rows[n], moves[n] = view.slots[sets.members[a]], sets.moved[a]
+        if moved[a] != 0.0:
+            rows[n], moves[n] = slots[members[a]], moved[a]
             n += 1
     return rows[:n], moves[:n]
 
@@ -193,26 +197,26 @@ def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
     sets : WorkingSets
     """
     check_moves(view, sets)
-    rows, moves = _moves(view, sets)
+    rows, moves = _moves(view.slots, sets.members, sets.moved, sets.counts[MEMBERS])
     values, offset = view.values, view.kernel_offset
     add_rows_together(values, values[:0], rows, moves, moves, offset, state.image, moves[:0])
 
 
-@compiled()
-def _gap(state: LoopState, examples: Examples, parameters: LoopParameters) -> float:
+@compiled(inner=True)
+def _gap(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float) -> float:
     """Relative duality gap of the iterate, as its margins say."""
-    to_margin = 1.0 / (parameters.lam * parameters.n_samples)
+    label, signed = examples.label, examples.signed
     loss = gain = squared_norm = 0.0
-    for i in range(state.image.size):
-        weight, margin = abs(examples.signed[i]), state.image[i] * to_margin
-        loss += weight * max(0.0, 1.0 - examples.label[i] * margin)
-        gain += weight * state.alpha[i]
-        squared_norm += state.alpha[i] * examples.signed[i] * margin
+    for i in range(image.size):
+        weight, margin = abs(signed[i]), image[i] * to_margin
+        loss += weight * max(0.0, 1.0 - label[i] * margin)
+        gain += weight * alpha[i]
+        squared_norm += alpha[i] * signed[i] * margin
     # All times the number of examples.
     return (loss + squared_norm - gain) / (loss + 0.5 * squared_norm)
 
 
-@compiled()
+@compiled(inner=True)
 def _choose(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> bool:
@@ -255,7 +259,7 @@ def _choose(
     return missing == 0
 
 
-@compiled()
+@compiled(inner=True)
 def _look_ahead(sets: WorkingSets, rising: np.ndarray, falling: np.ndarray, new: int) -> int:
     """Choose examples that will soon be members, as they violate most; returns how many."""
     seen, counts = sets.seen, sets.counts
@@ -264,13 +268,14 @@ def _look_ahead(sets: WorkingSets, rising: np.ndarray, falling: np.ndarray, new:
     for i in range(seen.size):
         if seen[i]:
             rising[i] = falling[i] = -np.inf
-    n_ahead, _ = _worst(rising, falling, sets.ahead, 0, max(0, sets.ahead.size - new))
+    begin = np.int64(0)  # for a literal all would be compiled once more
+    n_ahead, _ = _worst(rising, falling, sets.ahead, begin, max(0, sets.ahead.size - new))
     for a in range(n_ahead):
         seen[sets.ahead[a]] = True
     return n_ahead
 
 
-@compiled()
+@compiled(inner=True)
 def _where(seen: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """The keys of what has been seen; minus infinity elsewhere."""
     result = np.empty(keys.size)
@@ -279,7 +284,7 @@ def _where(seen: np.ndarray, keys: np.ndarray) -> np.ndarray:
     return result
 
 
-@compiled()
+@compiled(inner=True)
 def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
     """Put the newer half of a set first, with its part of the Hessian."""
     kept = n_members // 2
@@ -291,7 +296,7 @@ def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
     return kept
 
 
-@compiled()
+@compiled(inner=True)
 def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
     """How many members lack what others have."""
     number = 0
@@ -300,7 +305,7 @@ def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
     return number
 
 
-@compiled()
+@compiled(inner=True)
 def _worst(
     rising: np.ndarray, falling: np.ndarray, chosen: np.ndarray, begin: int, end: int
 ) -> tuple[int, float]:
@@ -320,30 +325,31 @@ def _worst(
     return last, one + other
 
 
-@compiled()
+@compiled(inner=True)
 def _solve(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> None:
     """Maximise the dual over the members, the other β held fixed; margins do not follow yet."""
-    size, hessian = sets.counts[MEMBERS], sets.hessian
+    size, members, hessian = sets.counts[MEMBERS], sets.members, sets.hessian
+    alpha, image, counters, signed = state.alpha, state.image, state.counters, examples.signed
     gradient, beta = np.empty(size), np.empty(size)
     for a in range(size):
-        i = sets.members[a]
-        beta[a] = state.alpha[i]
-        margin = state.image[i] * to_margin
-        gradient[a] = abs(examples.signed[i]) * (1.0 - examples.label[i] * margin)
+        i = members[a]
+        beta[a] = alpha[i]
+        margin = image[i] * to_margin
+        gradient[a] = abs(signed[i]) * (1.0 - examples.label[i] * margin)
     for a in range(sets.counts[KEPT], size):
-        i = sets.members[a]
-        row, factor = view.values[view.slots[i]], examples.signed[i] * to_margin
+        i = members[a]
+        row, factor = view.values[view.slots[i]], signed[i] * to_margin
         for b in range(a + 1):
-            j = sets.members[b]
-            entry = (row[j] + view.kernel_offset) * factor * examples.signed[j]
+            j = members[b]
+            entry = (row[j] + view.kernel_offset) * factor * signed[j]
             hessian[a, b] = hessian[b, a] = entry
     solve_box(hessian, gradient, beta, _REDUCTION)
     for a in range(size):
-        i = sets.members[a]
-        sets.moved[a] = (beta[a] - state.alpha[i]) * examples.signed[i]
-        if beta[a] != state.alpha[i]:
-            state.alpha[i] = beta[a]
-            state.counters[STEPS] += 1
-            state.counters[ROW_HITS] += touch(view, i, state.counters[STEPS])
+        i = members[a]
+        sets.moved[a] = (beta[a] - alpha[i]) * signed[i]
+        if beta[a] != alpha[i]:
+            alpha[i] = beta[a]
+            counters[STEPS] += 1
+            counters[ROW_HITS] += touch(view, i, counters[STEPS])

@@ -72,7 +72,7 @@ def make_pairs(
         If ``C`` and the weights make a ``lam`` that leaves no room for its square.
     """
     kept = np.flatnonzero(weight > 0)
-    by_class = _by_class(labels, kept, n_classes)
+    by_class = _by_class(labels, kept, n_classes) if n_classes > 2 else []
     grouped = grouped and n_classes > 2
     pairs = []
     for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
@@ -95,9 +95,16 @@ def make_pairs(
 def _by_class(labels: np.ndarray, kept: np.ndarray, n_classes: int) -> list[np.ndarray]:
     """Those examples that are kept, in order, class by class."""
     of_kept = labels[kept]
-    order = kept[np.argsort(of_kept, kind="stable")]
+    order = kept[_order(of_kept, n_classes)]
     ends = np.cumsum(np.bincount(of_kept, minlength=n_classes))
     return np.split(order, ends[:-1])
+
+
+def _order(labels: np.ndarray, n_classes: int) -> np.ndarray:
+    """Stable order by class number."""
+    # NumPy sorts short integers by their digits, in a fraction of the time.
+    short = labels.astype(np.uint16) if n_classes <= 1 << 16 else labels
+    return np.argsort(short, kind="stable")
 
 
 def _lam_of_c(C: float, total: float, n_samples: int) -> float:
@@ -234,12 +241,17 @@ def assemble(
     n_classes : int
     """
     everything = np.zeros((n_classes - 1, labels.size))
+    used = np.zeros(labels.size, dtype=bool)
     for pair, coef in zip(pairs, coefs, strict=True):
         i, j = pair.classes
-        against = np.where(labels[pair.members] == i, j - 1, i)
-        everything[against, pair.members] = coef
-    support = np.flatnonzero(everything.any(axis=0))
-    support = support[np.argsort(labels[support], kind="stable")]
+        if n_classes == 2:
+            everything[0, pair.members] = coef
+        else:
+            against = np.where(labels[pair.members] == i, j - 1, i)
+            everything[against, pair.members] = coef
+        used[pair.members] |= coef != 0.0
+    support = np.flatnonzero(used)
+    support = support[_order(labels[support], n_classes)]
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
     return SupportSet(support, n_support, everything[:, support])
 

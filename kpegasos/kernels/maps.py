@@ -38,12 +38,11 @@ def gaussian(
     # A quarter of the squared distance is no larger than the larger norm, so it does not overflow.
     share = number(0.25 if gamma + gamma + gamma + gamma < np.inf else 1.0)
     zero, twice, factor = number(0.0), share + share, -gamma / share
-    shares_b = share * norms_b
     for i in range(products.shape[0]):
         row, norm = products[i], share * norms_a[i]
         for j in range(row.size):
             # The norms first: k(a, b) and k(b, a) are the same to the last bit.
-            part = (norm + shares_b[j]) - twice * row[j]
+            part = (norm + share * norms_b[j]) - twice * row[j]
             row[j] = exponential(factor * (part if part > zero else zero))
 
 

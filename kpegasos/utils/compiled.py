@@ -30,6 +30,7 @@ import numba
 from numba import njit
 from numba.core import serialize
 from numba.core.caching import FunctionCache
+from numba.core.registry import CPUDispatcher
 
 _ROOMS = ("core", "kernels", "utils")
 
@@ -49,30 +50,46 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def compiled(fastmath: Any = FAST) -> Callable[[Any], Any]:
+def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], Any]:
     """Compile a function on its first call, without the interpreter's lock, and keep it on disk.
 
     Parameters
     ----------
     fastmath : set of str, default={"reassoc", "contract"}
         What the compiler may do to sums.
+    inner : bool, default=False
+        Whether only compiled functions call it. Then it has no way in from the interpreter and is
+        on disk as a part of its callers alone, which saves a sixth of a first polished fit.
 
     Returns
     -------
     callable
         The decorator.
     """
+    options: dict[str, Any] = {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
 
     def decorate(function: Any) -> Any:
-        dispatcher = njit(nogil=True, fastmath=fastmath)(function)
-        if hasattr(dispatcher, "enable_caching"):  # not under NUMBA_DISABLE_JIT
+        dispatcher: Any = njit(nogil=True, fastmath=fastmath, **options)(function)
+        if inner and isinstance(dispatcher, CPUDispatcher):
+            dispatcher.__class__ = _InnerDispatcher
+        elif hasattr(dispatcher, "enable_caching"):  # not under NUMBA_DISABLE_JIT
             try:
-                dispatcher._cache = _SourceCache(function)  # type: ignore[attr-defined]
+                dispatcher._cache = _SourceCache(function)
             except RuntimeError:  # numba finds no folder that can be written
                 _say_that_nothing_is_kept()
         return dispatcher
 
     return decorate
+
+
+class _InnerDispatcher(CPUDispatcher):
+    """One without a way in: to go through it would crash the process."""
+
+    __name__: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Refuse to be called by the interpreter."""
+        raise TypeError(f"{self.__name__} is for compiled callers")
 
 
 @cache

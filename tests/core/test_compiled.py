@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import kpegasos
+from kpegasos.core import box
 from kpegasos.utils.compiled import _Files
 
 #: Every compiled function of the package by its name, wherever it lives.
@@ -24,7 +25,8 @@ def compiled_functions():
     return {
         value.__name__: value
         for name, module in list(sys.modules.items()) if name.startswith("kpegasos")
-        for value in vars(module).values() if hasattr(value, "signatures")
+        for value in vars(module).values()
+        if hasattr(value, "signatures") and not isinstance(value, type)
     }
 """
 
@@ -116,6 +118,7 @@ def test_import_compiles_nothing(tmp_path):
     code = """
 import json
 import kpegasos
+from kpegasos.core import box
 functions = compiled_functions()
 assert {"primal_steps", "dual_steps"} <= set(functions)
 print(json.dumps(sum(len(function.signatures) for function in functions.values())))
@@ -130,6 +133,7 @@ def test_import_is_lean(tmp_path):
 import json
 import sys
 import kpegasos
+from kpegasos.core import box
 print(json.dumps(sorted({"matplotlib", "pooch", "skops"} & set(sys.modules))))
 """
     assert in_fresh_process(code, tmp_path) == []
@@ -348,3 +352,16 @@ def test_full_disk_is_said_once_and_the_code_runs(package_copy, tmp_path):
     (sentence,) = found["said"]
     assert "NUMBA_CACHE_DIR" in sentence
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_inner_functions_refuse_the_interpreter():
+    """They have no way in: to call them would crash the process."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        pytest.skip("nothing is compiled")
+    with pytest.raises(TypeError, match="compiled callers"):
+        box.best_in_box(0.5, 1.0, 1.0)
+
+
+def test_inner_functions_are_on_disk_as_parts_of_their_callers(cold_and_cache):
+    _, cache = cold_and_cache
+    assert not list(cache.rglob("loops._projected_scale*"))
