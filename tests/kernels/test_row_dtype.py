@@ -189,5 +189,5 @@ def test_auto_of_a_warm_start_does_not_depend_on_tol(two_thousand_and_more, monk
     model.set_params(tol=1e-6, epochs=0.01)
     with pytest.warns(ConvergenceWarning, match="tol"):
         model.fit(X, y)
-    PegasosSVC(gamma=1.0, epochs=0.01, random_state=0).fit(X[:2000], y[:2000])
+    PegasosSVC(gamma=1.0, epochs=0.01, random_state=0).fit(X[:1000], y[:1000])
     assert chosen == ["float32", "float32", None]
