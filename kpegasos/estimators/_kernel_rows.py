@@ -151,11 +151,7 @@ def rows_of_kernel(
         brief run will make few draws.
     """
     X, pairs = _without_unused(X, pairs)
-    largest_cost = max(
-        (pair.problem.weight.max() / (pair.problem.lam * pair.members.size) for pair in pairs),
-        default=0.0,
-    )
-    dtype = dtype_of_rows(row_dtype, kernel, X, tol, largest_cost, plain=plain)
+    dtype = dtype_of_rows(row_dtype, kernel, X, tol, _largest_cost(pairs), plain=plain)
     # Asked once, as rows of the first pair are not free for the second.
     budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget):
@@ -196,6 +192,14 @@ def rows_of_kernel(
         )
 
     return make_rows
+
+
+def _largest_cost(pairs: list[Pair]) -> float:
+    """The largest C of an example."""
+    return max(
+        (pair.problem.weight.max() / (pair.problem.lam * pair.members.size) for pair in pairs),
+        default=0.0,
+    )
 
 
 def _without_unused(X: Any, pairs: list[Pair]) -> tuple[Any, list[Pair]]:

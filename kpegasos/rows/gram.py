@@ -14,6 +14,9 @@ from kpegasos.rows.base import Algorithm, KernelSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
+#: Of the numbers next to 1 in each precision of a matrix.
+_SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
+
 
 class GramRows(KernelSource):
     """Rows of a whole Gram matrix.
@@ -53,14 +56,14 @@ class GramRows(KernelSource):
         self.image_size = self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact
-        self.blameless = float(np.finfo(self.gram.dtype).eps) * self._largest
         self._view = KernelView(
             self.gram,
             np.arange(self.n_samples),
             np.zeros(self.n_samples, dtype=np.int64),
-            self.squared_norms(),
+            self.gram.diagonal().astype(np.float64) + self.kernel_offset,
             self.kernel_offset,
         )
+        self.blameless = _SPACING[self.gram.dtype] * self._largest
 
     @classmethod
     def from_values(cls, values: KernelValues, *, intercept_scaling: float = 0.0) -> GramRows:
@@ -113,7 +116,7 @@ class GramRows(KernelSource):
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""
-        return self.gram.diagonal().astype(np.float64) + self.kernel_offset
+        return self._view.squared_norms
 
 
 def _square(gram: Any) -> np.ndarray:
