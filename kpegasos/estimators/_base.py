@@ -104,9 +104,15 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         """Names of the parameters; scikit-learn reads the constructor's signature each time."""
         return list(super()._get_param_names())
 
+    @classmethod
+    @cache
+    def _defaults(cls) -> dict[str, Any]:
+        """Default values of the parameters."""
+        return {each.name: each.default for each in signature(cls).parameters.values()}
+
     def _validate_params(self) -> None:
         """Check the parameters; those that are as the constructor would have them need no check."""
-        defaults = _defaults(type(self))
+        defaults = self._defaults()
         given = self.get_params(deep=False).items()
         changed = {name: value for name, value in given if value is not defaults.get(name, given)}
         validate_some_parameters(self, changed)
@@ -355,13 +361,6 @@ def _some_weight(sample_weight: Any, X: Any) -> np.ndarray:
     if not weight.any():
         raise ValueError("sample_weight must have a positive entry, got zeros only instead")
     return weight
-
-
-@cache
-def _defaults(estimator_class: type) -> dict[str, Any]:
-    """Default values of an estimator's parameters."""
-    parameters = signature(estimator_class.__init__).parameters.values()
-    return {parameter.name: parameter.default for parameter in parameters}
 
 
 def _belongs_to_a_model(name: str) -> bool:
