@@ -27,6 +27,8 @@ from kpegasos.utils.threads import available_threads
 
 #: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
 _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
+#: Members whose values are taken one by one, sooner than blocks of them are found.
+_FEW_MEMBERS = 100
 
 
 def rows_of_gram(
@@ -94,8 +96,7 @@ def _values_of(gram: np.ndarray, members: np.ndarray, memory: np.ndarray) -> np.
     """The kernel values between some examples, in the memory given."""
     size = members.size
     out = memory[: size * size].reshape(size, size)
-    ends = np.flatnonzero(np.diff(members) != 1) + 1
-    if ends.size > 1:
+    if size <= _FEW_MEMBERS or (ends := np.flatnonzero(np.diff(members) != 1) + 1).size > 1:
         np.take(gram[members], members, axis=1, out=out, mode="clip")
         return out
     # Two classes of examples that are sorted by class: four blocks.
