@@ -110,8 +110,9 @@ class IndexStream:
         """Draws of the epochs ``first .. last - 1``."""
         in_runs = self.sampling == "contiguous"
         size = self._n_runs if in_runs else self.n_samples
+        drawn = np.empty((last - first) * size, dtype=np.int64)
         with np.errstate(over="ignore"):  # without compilation, NumPy would warn of it
-            drawn = _drawn(self._key, first, last, size, self.sampling == "uniform")
+            _draw_epochs(self._key, first, size, self.sampling == "uniform", drawn)
         return self._of_runs(drawn) if in_runs else drawn
 
     @cached_property
@@ -152,23 +153,20 @@ class IndexStream:
 
 
 @compiled()
-def _drawn(key: np.uint64, first: int, last: int, size: int, uniform: bool) -> np.ndarray:
-    """Draws of ``range(size)``, some epochs of them: permutations, or each by itself."""
-    draws = np.empty((last - first) * size, dtype=np.int64)
-    for number in range(first, last):
+def _draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np.ndarray) -> None:
+    """Fill an array with epochs of draws of ``range(size)``: permutations, or each by itself."""
+    number = first
+    for begin in range(0, draws.size, size):
         state = _mixed(key ^ _mixed(_STEP * np.uint64(number)))
-        epoch = draws[(number - first) * size : (number - first + 1) * size]
+        number += 1
         for i in range(size):
             state += _STEP
             # Of so few examples none is likelier than another by more than a millionth.
             below = np.uint64(size if uniform else i + 1)
             j = np.int64(((_mixed(state) >> np.uint64(32)) * below) >> np.uint64(32))
-            if uniform:
-                epoch[i] = j
-            else:
-                epoch[i] = epoch[j]
-                epoch[j] = i
-    return draws
+            draws[begin + i] = j if uniform else draws[begin + j]
+            if not uniform:
+                draws[begin + j] = i
 
 
 @compiled()
