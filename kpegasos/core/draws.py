@@ -1,20 +1,22 @@
 """The index stream: which example is drawn when, known ahead and independent of what is computed.
 
 Epoch e of a stream is a function of (seed, spawn key, e) alone, so a fit can be cut anywhere,
-resumed, looked ahead of or replayed without keeping a generator's state. A generator costs as much
-as a thousand draws, so short epochs come several from one.
+resumed, looked ahead of or replayed without keeping a generator's state. One of NumPy's generators
+costs as much as a thousand draws, so short epochs have a small one in compiled code.
 """
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kpegasos.utils.compiled import compiled
 from kpegasos.utils.validation import refuse_masked, shown
 
 SAMPLINGS = ("permutation", "uniform", "contiguous")
@@ -22,10 +24,13 @@ SAMPLINGS = ("permutation", "uniform", "contiguous")
 RUN_LENGTH = 64
 #: Draws up to which counts are exact in float64: centuries of them.
 MOST_DRAWS = 2**53
-#: A generator makes as many whole epochs as have so many draws, and one at least.
-DRAWS_OF_A_GENERATOR = 4096
-#: How many generators' draws a stream keeps at hand: the current ones and what look-ahead reaches.
+#: Most draws of an epoch that compiled code makes; a function of the user's makes its own.
+SHORT_EPOCH = 2048
+#: How many longer epochs a stream keeps at hand: the current one and what look-ahead reaches.
 _KEPT = 3
+#: SplitMix64 (Steele, Lea, Flood 2014): an odd step, and the factors that mix what it has come to.
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 #: A name of `SAMPLINGS`, or a function that returns the draws of one epoch.
 Sampling = str | Callable[[np.random.Generator, int], np.ndarray]
@@ -66,8 +71,7 @@ class IndexStream:
     sampling : {"permutation", "uniform", "contiguous"} or callable
         A fresh permutation for each epoch, independent uniform draws (MPB 2011, §7.5), or runs of
         `RUN_LENGTH` consecutive examples in the order of a fresh permutation of the runs. A
-        callable ``f(rng, n_samples)`` returns the ``n_samples`` draws of one epoch; the generator
-        goes on from short epoch to short epoch.
+        callable ``f(rng, n_samples)`` returns the ``n_samples`` draws of one epoch.
     seed : int
         Non-negative.
     spawn_key : sequence of int, default=()
@@ -81,8 +85,8 @@ class IndexStream:
         self.sampling = check_sampling(sampling)
         self.seed = seed
         self.spawn_key = tuple(spawn_key)
-        self._epochs_together = max(1, DRAWS_OF_A_GENERATOR // max(1, n_samples))
-        self._parts: OrderedDict[int, _Part] = OrderedDict()
+        self._long = callable(self.sampling) or n_samples > SHORT_EPOCH
+        self._epochs: OrderedDict[int, np.ndarray] = OrderedDict()
 
     def epoch(self, number: int) -> np.ndarray:
         """Draws of one epoch, int64 of shape (n_samples,)."""
@@ -90,60 +94,87 @@ class IndexStream:
 
     def take(self, start: int, stop: int) -> np.ndarray:
         """Draws ``start .. stop - 1`` of the stream, int64 of shape (stop - start,)."""
-        size = self._epochs_together * max(1, self.n_samples)
-        first, last = start // size, max(start, stop - 1) // size
-        origin = first * size
-        parts = [
-            self._part(number, min(size, stop - number * size)) for number in range(first, last + 1)
-        ]
-        draws = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        n_samples = max(1, self.n_samples)
+        first, last = start // n_samples, -(-stop // n_samples)
+        if start == stop:
+            return np.empty(0, dtype=np.int64)
+        if self._long:
+            epochs = [self._long_epoch(number) for number in range(first, last)]
+            draws = epochs[0] if len(epochs) == 1 else np.concatenate(epochs)
+        else:
+            draws = self._short_epochs(first, last)
+        origin = first * n_samples
         return draws[start - origin : stop - origin]
 
-    def _part(self, number: int, n_draws: int) -> np.ndarray:
-        """The first draws of a generator, whole epochs of them."""
-        part = self._parts.get(number)
-        if part is None:
-            # By the first of its epochs: with one epoch each, the key is that of the epoch.
-            key = (*self.spawn_key, number * self._epochs_together)
-            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
-            part = self._parts[number] = _Part(rng, np.empty(0, dtype=np.int64))
-            if len(self._parts) > _KEPT:
-                self._parts.popitem(last=False)
-        n_samples = max(1, self.n_samples)
-        missing = -(-(n_draws - part.draws.size) // n_samples)
-        if missing > 0:
-            made = part.draws.size // n_samples
-            if not callable(self.sampling):
-                # At least as many again, or asking epoch by epoch would copy all before each time.
-                missing = min(max(missing, made), self._epochs_together - made)
-            drawn = self._draw(part.rng, missing)
-            part.draws = np.concatenate((part.draws, drawn)) if made else drawn
-        return part.draws
+    def _short_epochs(self, first: int, last: int) -> np.ndarray:
+        """Draws of the epochs ``first .. last - 1``."""
+        in_runs = self.sampling == "contiguous"
+        size = self._n_runs if in_runs else self.n_samples
+        drawn = np.empty((last - first) * size, dtype=np.int64)
+        with np.errstate(over="ignore"):  # without compilation, NumPy would warn of it
+            _draw_epochs(self._key, first, size, self.sampling == "uniform", drawn)
+        return self._of_runs(drawn) if in_runs else drawn
 
-    def _draw(self, rng: np.random.Generator, n_epochs: int) -> np.ndarray:
-        """The next draws of a generator, int64 of shape (n_epochs * n_samples,)."""
+    @cached_property
+    def _key(self) -> np.uint64:
+        """A number made of the seed and the spawn key."""
+        text = repr((int(self.seed), *map(int, self.spawn_key))).encode()
+        return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
+
+    def _long_epoch(self, number: int) -> np.ndarray:
+        """Draws of an epoch with a generator of its own."""
+        draws = self._epochs.get(number)
+        if draws is None:
+            sequence = np.random.SeedSequence(self.seed, spawn_key=(*self.spawn_key, number))
+            draws = self._epochs[number] = self._draw(np.random.default_rng(sequence))
+            if len(self._epochs) > _KEPT:
+                self._epochs.popitem(last=False)
+        return draws
+
+    def _draw(self, rng: np.random.Generator) -> np.ndarray:
+        """An epoch of a generator, int64 of shape (n_samples,)."""
         n_samples, sampling = self.n_samples, self.sampling
         if callable(sampling):
-            epochs = [_checked(sampling(rng, n_samples), n_samples) for _ in range(n_epochs)]
-            return np.concatenate(epochs).astype(np.int64)
+            return _checked(sampling(rng, n_samples), n_samples).astype(np.int64)
         if sampling == "uniform":
-            return rng.integers(n_samples, size=n_epochs * n_samples)
-        size = n_samples if sampling == "permutation" else -(-n_samples // RUN_LENGTH)
-        numbers = [rng.permutation(size) for _ in range(n_epochs)]
-        drawn = numbers[0] if n_epochs == 1 else np.concatenate(numbers)
+            return rng.integers(n_samples, size=n_samples)
+        drawn = rng.permutation(n_samples if sampling == "permutation" else self._n_runs)
         drawn = drawn.astype(np.int64, copy=False)
-        if sampling == "contiguous":
-            drawn = (drawn[:, None] * RUN_LENGTH + np.arange(RUN_LENGTH)).ravel()
-            drawn = drawn[drawn < n_samples]
-        return drawn
+        return drawn if sampling == "permutation" else self._of_runs(drawn)
+
+    @property
+    def _n_runs(self) -> int:
+        return -(-self.n_samples // RUN_LENGTH)
+
+    def _of_runs(self, numbers: np.ndarray) -> np.ndarray:
+        """The examples of runs, whose last may be shorter."""
+        drawn = (numbers[:, None] * RUN_LENGTH + np.arange(RUN_LENGTH)).ravel()
+        return drawn[drawn < self.n_samples]
 
 
-@dataclass
-class _Part:
-    """A generator and the draws that it has made."""
+@compiled()
+def _draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np.ndarray) -> None:
+    """Fill an array with epochs of draws of ``range(size)``: permutations, or each by itself."""
+    number = first
+    for begin in range(0, draws.size, size):
+        state = _mixed(key ^ _mixed(_STEP * np.uint64(number)))
+        number += 1
+        for i in range(size):
+            state += _STEP
+            # Of so few examples none is likelier than another by more than a millionth.
+            below = np.uint64(size if uniform else i + 1)
+            j = np.int64(((_mixed(state) >> np.uint64(32)) * below) >> np.uint64(32))
+            draws[begin + i] = j if uniform else draws[begin + j]
+            if not uniform:
+                draws[begin + j] = i
 
-    rng: np.random.Generator
-    draws: np.ndarray
+
+@compiled()
+def _mixed(state: np.uint64) -> np.uint64:
+    """The output of SplitMix64 in some state."""
+    state = (state ^ (state >> np.uint64(30))) * _FIRST_FACTOR
+    state = (state ^ (state >> np.uint64(27))) * _SECOND_FACTOR
+    return state ^ (state >> np.uint64(31))
 
 
 def _checked(returned: Any, n_samples: int) -> np.ndarray:

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -36,6 +37,7 @@ from kpegasos.estimators._sklearn_compat import (
     StrOptions,
     checked_weight,
     fit_context,
+    validate_some_parameters,
 )
 from kpegasos.estimators._training import FitPlan, report_early_end, train_each, train_in_step
 from kpegasos.estimators._warm_start import problem_digest, states_to_go_on_from
@@ -101,6 +103,19 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
     def _get_param_names(cls) -> list[str]:
         """Names of the parameters; scikit-learn reads the constructor's signature each time."""
         return list(super()._get_param_names())
+
+    @classmethod
+    @cache
+    def _defaults(cls) -> dict[str, Any]:
+        """Default values of the parameters."""
+        return {each.name: each.default for each in signature(cls).parameters.values()}
+
+    def _validate_params(self) -> None:
+        """Check the parameters; those that are as the constructor would have them need no check."""
+        defaults = self._defaults()
+        given = self.get_params(deep=False).items()
+        changed = {name: value for name, value in given if value is not defaults.get(name, given)}
+        validate_some_parameters(self, changed)
 
     warm_start: bool
     verbose: bool

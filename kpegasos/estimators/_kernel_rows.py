@@ -27,6 +27,8 @@ from kpegasos.utils.threads import available_threads
 
 #: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
 _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
+#: Members whose values are taken one by one, sooner than blocks of them are found.
+_FEW_MEMBERS = 100
 
 
 def rows_of_gram(
@@ -94,8 +96,7 @@ def _values_of(gram: np.ndarray, members: np.ndarray, memory: np.ndarray) -> np.
     """The kernel values between some examples, in the memory given."""
     size = members.size
     out = memory[: size * size].reshape(size, size)
-    ends = np.flatnonzero(np.diff(members) != 1) + 1
-    if ends.size > 1:
+    if size <= _FEW_MEMBERS or (ends := np.flatnonzero(np.diff(members) != 1) + 1).size > 1:
         np.take(gram[members], members, axis=1, out=out, mode="clip")
         return out
     # Two classes of examples that are sorted by class: four blocks.
@@ -120,6 +121,7 @@ def rows_of_kernel(
     polish: bool = False,
     row_dtype: str = "auto",
     tol: float | None = None,
+    plain: bool = False,
 ) -> Callable[[Pair, int, bool], RowSource]:
     """Make the rows of any pair from a kernel.
 
@@ -140,6 +142,8 @@ def rows_of_kernel(
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         See `dtype_of_rows`.
     tol : float, default=None
+    plain : bool, default=False
+        Whether no gap is asked for, here or by a fit that goes on from this one.
 
     Returns
     -------
@@ -148,11 +152,7 @@ def rows_of_kernel(
         brief run will make few draws.
     """
     X, pairs = _without_unused(X, pairs)
-    largest_cost = max(
-        (pair.problem.weight.max() / (pair.problem.lam * pair.members.size) for pair in pairs),
-        default=0.0,
-    )
-    dtype = dtype_of_rows(row_dtype, kernel, X, tol, largest_cost)
+    dtype = dtype_of_rows(row_dtype, kernel, X, tol, _largest_cost(pairs), plain=plain)
     # Asked once, as rows of the first pair are not free for the second.
     budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
     if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget):
@@ -195,6 +195,14 @@ def rows_of_kernel(
     return make_rows
 
 
+def _largest_cost(pairs: list[Pair]) -> float:
+    """The largest C of an example."""
+    return max(
+        (pair.problem.weight.max() / (pair.problem.lam * pair.members.size) for pair in pairs),
+        default=0.0,
+    )
+
+
 def _without_unused(X: Any, pairs: list[Pair]) -> tuple[Any, list[Pair]]:
     """Rows of X that belong to a pair, and the pairs with their new places.
 
@@ -216,13 +224,20 @@ def _keeps_fewer(values: KernelValues, share_mb: float) -> bool:
 
 
 def dtype_of_rows(
-    row_dtype: str, kernel: Kernel, X: Any, tol: float | None = None, largest_cost: float = 1.0
+    row_dtype: str,
+    kernel: Kernel,
+    X: Any,
+    tol: float | None = None,
+    largest_cost: float = 1.0,
+    *,
+    plain: bool = False,
 ) -> str | None:
     """Precision of kernel rows, by the data and the parameters alone.
 
     ``"auto"`` is float32 for more than ``GRAM_SAMPLES`` examples, as LIBSVM keeps them, if the
     kernel says what rounding does to its values, and neither ``tol`` nor the largest C of an
-    example asks for more digits: margins are sums of that many times a kernel value.
+    example asks for more digits: margins are sums of that many times a kernel value. A plain fit,
+    which asks for no gap, has it from ``PLAIN_FLOAT32_SAMPLES`` on.
 
     Returns
     -------
@@ -230,7 +245,7 @@ def dtype_of_rows(
     """
     if row_dtype != "auto":
         return row_dtype
-    many = X.shape[0] > tuning.GRAM_SAMPLES
+    many = X.shape[0] > (tuning.PLAIN_FLOAT32_SAMPLES if plain else tuning.GRAM_SAMPLES)
     accurate = largest_cost > _LARGEST_COST or (tol is not None and tol < _SMALLEST_TOL)
     narrow = many and not accurate and hasattr(kernel, "value_rounding")
     return "float32" if narrow else None

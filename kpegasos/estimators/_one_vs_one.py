@@ -199,11 +199,11 @@ def assemble_counts(pairs: list[Pair], counts: list[np.ndarray], n_samples: int)
     """
     columns, values = [], []
     for pair, count in zip(pairs, counts, strict=True):
-        positive = np.flatnonzero(count)
+        positive = count.nonzero()[0]
         members = pair.members[positive]
-        order = np.argsort(members)
+        order = members.argsort()
         columns.append(members[order])
-        values.append(count[positive][order])
+        values.append(count[positive[order]])
     ends = np.cumsum([0, *(column.size for column in columns)])
     return sparse.csr_array(
         (np.concatenate(values), np.concatenate(columns), ends), shape=(len(pairs), n_samples)

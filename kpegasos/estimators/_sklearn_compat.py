@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
@@ -55,6 +59,7 @@ __all__ = [
     "fit_context",
     "one_vs_rest_values",
     "validate_parameters",
+    "validate_some_parameters",
     "weights_by_class",
 ]
 
@@ -139,6 +144,13 @@ def one_vs_rest_values(second_wins: np.ndarray, values: np.ndarray, n_classes: i
 def validate_parameters(estimator: Any) -> None:
     """Check the constructor's parameters of an estimator against its constraints."""
     estimator._validate_params()
+
+
+def validate_some_parameters(estimator: Any, parameters: dict[str, Any]) -> None:
+    """Check these parameters of an estimator against its constraints."""
+    validate_parameter_constraints(
+        estimator._parameter_constraints, parameters, caller_name=type(estimator).__name__
+    )
 
 
 class CheckpointObserver:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -141,14 +141,15 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
             while not run.finished:
                 run.advance(part, plan.settings.tol)
                 update(pair.number, run)
+            # A state is as large as all that a model is made of.
+            run.keeps_state = plan.keeps_states
             result = plan.finish(run, part)
             run.rows.close()
         except BaseException as error:
             failures.append(error)
             stopper.fail()  # or the other threads would go on to their end
             raise
-        # As large as all that a model is made of, for each pair.
-        return result if plan.keeps_states else replace(result, state=None)
+        return result
 
     if threads == 1:
         return [train(pair) for pair in plan.pairs]

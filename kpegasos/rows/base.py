@@ -250,7 +250,7 @@ class KernelSource(RowSource):
         ValueError
             If they do not.
         """
-        most = (_MOST_LOST * lam / np.finfo(np.float64).eps) ** 0.5
+        most = (_MOST_LOST * lam / _EPS) ** 0.5
         if self.kernel_offset**0.5 > most:
             raise ValueError(
                 f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g} (less for a large "
@@ -296,7 +296,7 @@ class KernelSource(RowSource):
     def _rounding_of_each(self) -> np.ndarray:
         """`rounding` as a vector."""
         # A copy: what may not be written to would be another type, and compiled for by itself.
-        return np.array(np.broadcast_to(self.rounding, (self.n_samples,)), dtype=np.float64)
+        return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
     def _with_rounding(
         self, evaluated: Evaluated, weight: np.ndarray, additions: float | None

@@ -9,10 +9,13 @@ import numpy as np
 from kpegasos.core.state import Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView
 from kpegasos.kernels.exact import ExactValues
-from kpegasos.kernels.matrix import KernelValues
+from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import Algorithm, KernelSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_flag, as_integer, shown
+
+#: Of the numbers next to 1 in each precision of a matrix.
+_SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
 
 
 class GramRows(KernelSource):
@@ -53,27 +56,38 @@ class GramRows(KernelSource):
         self.image_size = self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact
-        self.blameless = float(np.finfo(self.gram.dtype).eps) * self._largest
         self._view = KernelView(
             self.gram,
             np.arange(self.n_samples),
             np.zeros(self.n_samples, dtype=np.int64),
-            self.squared_norms(),
+            self.gram.diagonal().astype(np.float64) + self.kernel_offset,
             self.kernel_offset,
         )
+        self.blameless = _SPACING[self.gram.dtype] * self._largest
 
     @classmethod
     def from_values(cls, values: KernelValues, *, intercept_scaling: float = 0.0) -> GramRows:
-        """Compute the whole matrix, a block of rows at a time."""
+        """Compute the whole matrix, a block of rows at a time.
+
+        Values of packed examples are symmetric to the last bit, so half of them are computed.
+        """
         n_samples = values.n_samples
         gram = np.empty((n_samples, n_samples), dtype=values.dtype)
         # Temporaries come on top of the matrix, so they have to be small.
         work = 64 * tuning.MEBIBYTE if values.can_pack else tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
+        half = values if isinstance(values, KernelMatrix) and values.can_pack else None
+        if half is not None:
+            height = min(height, tuning.TILE_ROWS)
         evaluations = 0
         for top in range(0, n_samples, height):
-            members = np.arange(top, min(n_samples, top + height))
-            evaluations += values.write_rows(members, gram[top : top + height])
+            bottom = min(n_samples, top + height)
+            members = np.arange(top, bottom)
+            if half is not None:
+                evaluations += half.write_rows(members, gram[top:bottom, top:], top)
+                gram[bottom:, top:bottom] = gram[top:bottom, bottom:].T
+            else:
+                evaluations += values.write_rows(members, gram[top:bottom])
         return cls(
             gram,
             intercept_scaling=intercept_scaling,
@@ -113,7 +127,7 @@ class GramRows(KernelSource):
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""
-        return self.gram.diagonal().astype(np.float64) + self.kernel_offset
+        return self._view.squared_norms
 
 
 def _square(gram: Any) -> np.ndarray:

@@ -35,7 +35,7 @@ from kpegasos.solvers.stopping import Stopper
 #: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
 _SHARE_WITH_TOL, _SHARE = 0.1, 0.25
 #: Settling is cheap enough up to so many kernel values, or this share of those computed so far.
-_FEW_VALUES, _FEW_SHARE = 1 << 16, 0.1
+_FEW_VALUES, _FEW_SHARE = 1 << 12, 0.1
 #: How often an iterate is evaluated again to see whether rounding still keeps it from ``tol``.
 _MOST_CHECKS = 3
 #: Seconds, and share of the time so far, that such an evaluation may go on beyond a deadline.

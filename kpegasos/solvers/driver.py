@@ -50,6 +50,8 @@ class SolverRun(ABC):
     #: Steps and draws that another run of the same fit has done before.
     steps_before: int = 0
     draws_before: int = 0
+    #: Whether results hold what another run could go on from.
+    keeps_state: bool = True
 
     def __init__(
         self,
@@ -238,8 +240,15 @@ class SolverRun(ABC):
                 kernel_evaluations=self.state.evaluations,
             )
 
-    def result(self) -> Result:
-        """The model as it stands; at the end of the run, with as little rounding as need be."""
+    def result(self, of: SolverRun | None = None) -> Result:
+        """The model as it stands; at the end of the run, with as little rounding as need be.
+
+        Parameters
+        ----------
+        of : SolverRun, default=None
+            Run whose counts and state are told instead of this one's, which goes on from it.
+        """
+        told = of or self
         _, returned = self.evaluate()
         computed = self._certifier.as_computed(returned)
         final = self._certifier.final(returned, self.finished)
@@ -248,7 +257,7 @@ class SolverRun(ABC):
         certificate = self._certifier.as_proven(final)
         w, intercept = self.rows.primal(final.evaluated, self.examples)
         return Result(
-            alpha=self.alpha,
+            alpha=told.alpha,
             coef=final.coef * self.examples.signed,
             w=w,
             intercept=intercept,
@@ -258,10 +267,10 @@ class SolverRun(ABC):
             gap=certificate.gap,
             relative_gap=certificate.relative_gap,
             rounding=max(0.0, certificate.gap - computed.gap),
-            n_steps=self.state.steps,
+            n_steps=told.state.steps,
             status=self.status,
             history=self.history,
-            state=self.state,
+            state=told.state if told.keeps_state else None,
         )
 
     @property

@@ -7,7 +7,6 @@ features single ones do, or an interior point method (`kpegasos.solvers.interior
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,12 +83,7 @@ def polish(
     ascent = kind.after(run, max_epochs=max_epochs)
     while not ascent.finished:
         ascent.advance(stopper, tol)
-    return replace(
-        ascent.result(),
-        alpha=run.alpha,
-        n_steps=run.state.steps,
-        state=run.state,
-    )
+    return ascent.result(of=run)
 
 
 def _size_of_sets(n_samples: int) -> int:

@@ -106,10 +106,10 @@ class Stopper:
 
     def split(self, parts: float) -> Stopper:
         """A stopper with the same flags and 1/parts of the time that is left."""
-        part = copy.copy(self)
-        if self.deadline is not None:
-            now = time.perf_counter()
-            part.deadline = now + max(0.0, self.deadline - now) / parts
+        if self.deadline is None:
+            return self
+        part, now = copy.copy(self), time.perf_counter()
+        part.deadline = now + max(0.0, self.deadline - now) / parts
         return part
 
     def reason(self) -> str | None:

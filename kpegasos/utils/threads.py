@@ -31,8 +31,10 @@ def threads_for(multiplications: float, limit: int | None = None) -> int:
     limit : int, default=None
         None for `available_threads`.
     """
-    limit = available_threads() if limit is None else limit
-    return max(1, min(limit, int(multiplications / tuning.WORK_OF_A_THREAD)))
+    worth = int(multiplications / tuning.WORK_OF_A_THREAD)
+    if worth <= 1:
+        return 1
+    return max(1, min(available_threads() if limit is None else limit, worth))
 
 
 def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:

@@ -50,6 +50,9 @@ SMALL_TILE_ROWS = 32
 GRAM_SAMPLES = 2000
 #: The same where `polish` follows, for two classes: it needs the rows of the support alone.
 POLISHED_GRAM_SAMPLES = 1000
+#: Beyond so many examples rows of float64 data are float32 where no gap is asked for. Elsewhere it
+#: takes more: margins are computed again for the gap, pair by pair.
+PLAIN_FLOAT32_SAMPLES = 1000
 #: Bytes of kernel values that are not kept, with their temporaries: they are summed while they are
 #: in a processor's cache, and the pages under them are used again.
 SCORED_BYTES = 1 << 21

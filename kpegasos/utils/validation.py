@@ -227,6 +227,9 @@ def check_gram(gram: Any) -> np.ndarray:
 
 def is_number(value: Any, kind: type) -> bool:
     """Whether a value is a number of an abstract kind; truth values and durations are none."""
+    own = type(value)
+    if own is int or (own is float and kind is Real):  # an abstract kind takes its time
+        return True
     return isinstance(value, kind) and not isinstance(value, bool | np.timedelta64)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kpegasos.core.draws import DRAWS_OF_A_GENERATOR, RUN_LENGTH, IndexStream
+from kpegasos.core.draws import RUN_LENGTH, SHORT_EPOCH, IndexStream
 
 each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "contiguous"])
 SAMPLINGS = st.sampled_from(["permutation", "uniform", "contiguous"])
@@ -122,7 +122,7 @@ def test_contiguous_visits_consecutive_examples_together():
 @each_sampling
 def test_long_epochs_have_a_generator_each(sampling):
     """Seed, key and number of the epoch make the draws: old streams go on as they did."""
-    n_samples = DRAWS_OF_A_GENERATOR // 2 + 1
+    n_samples = SHORT_EPOCH + 1
     epoch = IndexStream(n_samples, sampling, 3, (1,)).epoch(2)
     rng = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(1, 2)))
     if sampling == "permutation":

@@ -124,6 +124,10 @@ def test_auto_is_float32_for_many_examples():
     assert dtype_of_rows("auto", own, many) is None
     assert dtype_of_rows("auto", rbf, many, 1e-3, 2e3) is None
     assert dtype_of_rows("float64", rbf, many) == "float64"
+    plain = np.zeros((tuning.PLAIN_FLOAT32_SAMPLES + 1, 1))
+    assert dtype_of_rows("auto", rbf, plain) is None
+    assert dtype_of_rows("auto", rbf, plain, plain=True) == "float32"
+    assert dtype_of_rows("auto", rbf, plain[1:], plain=True) is None
     assert dtype_of_rows("float32", rbf, few) == "float32"
 
 
@@ -132,6 +136,28 @@ def two_thousand_and_more():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2100, 3))
     return X, (np.hypot(X[:, 0], X[:, 1]) > 1.2).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("options", "dtype"),
+    [({}, np.float32), ({"polish": True}, np.float64), ({"warm_start": True}, np.float64)],
+)
+def test_only_fits_that_ask_for_no_gap_have_float32_rows_of_fewer_examples(
+    two_thousand_and_more, monkeypatch, options, dtype
+):
+    X, y = two_thousand_and_more
+    dtypes = []
+
+    original = _kernel_rows.rows_of_gram
+
+    def rows_of_gram(gram, *arguments, **others):
+        dtypes.append(gram.dtype)
+        return original(gram, *arguments, **others)
+
+    monkeypatch.setattr(_kernel_rows, "rows_of_gram", rows_of_gram)
+    y = y + 2 * (X[:, 2] > 0.5)
+    PegasosSVC(epochs=1, random_state=0, **options).fit(X[:1500], y[:1500])
+    assert dtypes == [dtype]
 
 
 @pytest.mark.parametrize("C", [1.0, 1e3])
@@ -157,11 +183,11 @@ def test_auto_of_a_warm_start_does_not_depend_on_tol(two_thousand_and_more, monk
     monkeypatch.setattr(
         _kernel_rows,
         "dtype_of_rows",
-        lambda *arguments: chosen.append(choose(*arguments)) or chosen[-1],
+        lambda *arguments, **plain: chosen.append(choose(*arguments, **plain)) or chosen[-1],
     )
     model = PegasosSVC(gamma=1.0, epochs=1, warm_start=True, random_state=0).fit(X, y)
     model.set_params(tol=1e-6, epochs=0.01)
     with pytest.warns(ConvergenceWarning, match="tol"):
         model.fit(X, y)
-    PegasosSVC(gamma=1.0, epochs=0.01, random_state=0).fit(X[:2000], y[:2000])
+    PegasosSVC(gamma=1.0, epochs=0.01, random_state=0).fit(X[:1000], y[:1000])
     assert chosen == ["float32", "float32", None]

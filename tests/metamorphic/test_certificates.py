@@ -94,7 +94,7 @@ def test_certificate_is_true_of_any_small_problem(seed):
 @pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
 def test_certificate_after_projections_that_let_counts_vanish(cache, average):
     X, y = make_moons(1500, noise=0.2, random_state=0)
-    options = {"C": 1000.0, "gamma": 2.0, "epochs": 1, "random_state": 0}
+    options = {"C": 1000.0, "gamma": 2.0, "epochs": 1, "row_dtype": "float64", "random_state": 0}
     clf = PegasosSVC(projection=True, cache=cache, average=average, **options).fit(X, y)
     assert_allclose(clf.objective_, true_objectives(clf, X, y)[0], rtol=1e-9)
 

@@ -5,7 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import Y, each_dtype, make_gram
 
-from kpegasos import make_problem, make_rows, pegasos
+from kpegasos import KernelMatrix, make_problem, make_rows, pegasos
+from kpegasos.kernels.functions import make_kernel
+from kpegasos.rows.gram import GramRows
+from kpegasos.utils import tuning
 from kpegasos.utils.validation import check_gram
 
 
@@ -65,3 +68,17 @@ def test_gram_is_only_read():
 def test_gram_float32_is_not_copied():
     K = make_gram("rbf").astype(np.float32)
     assert make_rows(K, "precomputed").gram is K
+
+
+@each_dtype
+@pytest.mark.parametrize("row_dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "sigmoid"])
+@pytest.mark.parametrize("n_features", [2, 37, 300])
+def test_half_of_a_matrix_and_its_mirror_image_are_the_whole(dtype, row_dtype, kernel, n_features):
+    X = np.random.default_rng(0).normal(size=(2 * tuning.TILE_ROWS + 41, n_features)).astype(dtype)
+    values = KernelMatrix(make_kernel(kernel, gamma=0.3 / n_features), X, row_dtype=row_dtype)
+    whole = np.empty((X.shape[0], X.shape[0]), values.dtype)
+    values.write_rows(np.arange(X.shape[0]), whole)
+    rows = GramRows.from_values(values)
+    assert_array_equal(rows.gram, whole)
+    assert rows.evaluations < 0.75 * whole.size
