@@ -155,7 +155,7 @@ def ascend(
         if counts[CHOSEN] == 0:
             if counts[SETS_DONE] > 0 and _gap(alpha, image, examples, to_margin) <= enough:
                 break
-            held = _choose(state, view, sets, examples, to_margin)
+            held = _choose(state.image, state.alpha, view.slots, sets, examples.label, to_margin)
             counts[CHOSEN] = 1
             if not held:
                 return NEED_ROWS
@@ -218,17 +218,22 @@ def _gap(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: fl
 
 @compiled(inner=True)
 def _choose(
-    state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
+    image: np.ndarray,
+    beta: np.ndarray,
+    slots: np.ndarray,
+    sets: WorkingSets,
+    label: np.ndarray,
+    to_margin: float,
 ) -> bool:
     """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
-    n, size, counts, seen = state.image.size, sets.members.size, sets.counts, sets.seen
+    # Arrays, since for a view with other values all would be compiled once more.
+    n, size, counts, seen = image.size, sets.members.size, sets.counts, sets.seen
     rising, falling = np.empty(n), np.empty(n)
     others = np.empty(size, dtype=np.int64)
     kept = n if size == n else _keep_half(sets.members, counts[MEMBERS], sets.hessian)
     for i in range(n):
-        label, beta = examples.label[i], state.alpha[i]
-        pull = label - state.image[i] * to_margin
-        positive, can_grow, can_shrink = label > 0, beta < 1.0, beta > 0.0
+        pull = label[i] - image[i] * to_margin
+        positive, can_grow, can_shrink = label[i] > 0, beta[i] < 1.0, beta[i] > 0.0
         # Without a branch, and so in vectors.
         rises = (positive & can_grow) | ((not positive) & can_shrink)
         falls = (positive & can_shrink) | ((not positive) & can_grow)
@@ -255,7 +260,7 @@ def _choose(
         sets.wanted[a] = sets.members[a] if mine else sets.ahead[a - counts[MEMBERS]]
     missing = 0
     for a in range(counts[MEMBERS]):
-        missing += view.slots[sets.members[a]] < 0
+        missing += slots[sets.members[a]] < 0
     return missing == 0
 
 
