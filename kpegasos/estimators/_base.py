@@ -111,7 +111,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         return {each.name: each.default for each in signature(cls).parameters.values()}
 
     def _validate_params(self) -> None:
-        """Check the parameters; those that are as the constructor would have them need no check."""
+        """Check the parameters that are not the constructor's own defaults."""
         defaults = self._defaults()
         given = self.get_params(deep=False).items()
         changed = {name: value for name, value in given if value is not defaults.get(name, given)}

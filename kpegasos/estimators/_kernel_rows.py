@@ -27,7 +27,7 @@ from kpegasos.utils.threads import available_threads
 
 #: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
 _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
-#: Members whose values are taken one by one, sooner than blocks of them are found.
+#: Up to so many members, taking values one by one is faster than looking for blocks.
 _FEW_MEMBERS = 100
 
 

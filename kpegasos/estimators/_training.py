@@ -141,7 +141,7 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
             while not run.finished:
                 run.advance(part, plan.settings.tol)
                 update(pair.number, run)
-            # A state is as large as all that a model is made of.
+            # A state takes as much memory as the model; only a warm start needs it.
             run.keeps_state = plan.keeps_states
             result = plan.finish(run, part)
             run.rows.close()

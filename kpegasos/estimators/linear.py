@@ -33,7 +33,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     """Linear support vector classifier trained by Pegasos through the primal vector.
 
     A step costs O(non-zeros of the row). The model is that of ``PegasosSVC(kernel="linear")`` for
-    the same ``random_state``.
+    the same ``random_state``, but for the rounding of its kernel values (``row_dtype``).
 
     Parameters
     ----------

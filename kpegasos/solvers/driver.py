@@ -246,7 +246,7 @@ class SolverRun(ABC):
         Parameters
         ----------
         of : SolverRun, default=None
-            Run whose counts and state are told instead of this one's, which goes on from it.
+            Run that this one goes on from; the result has its counts and state.
         """
         told = of or self
         _, returned = self.evaluate()

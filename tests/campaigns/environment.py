@@ -28,11 +28,12 @@ PACKAGE = Path(kpegasos.__file__).parent
 
 
 def compiled_functions():
-    """Every compiled function of the package that this process has imported."""
+    """Every compiled function of the package that is imported here and has files of its own."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "kpegasos":
             for value in vars(module).values():
-                if hasattr(value, "stats") and value.__module__ == name:
+                compiled = hasattr(value, "stats") and not isinstance(value, type)
+                if compiled and value.__module__ == name and value.stats.cache_path:
                     yield value
 
 

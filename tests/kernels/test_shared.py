@@ -94,16 +94,20 @@ def test_pair_rows_of_one_side(chosen):
 
 
 def test_pairs_pack_the_examples_once(monkeypatch):
-    appended = []
+    packed = []
 
     class Counting(packed_module.PackedMatrix):
         def append(self, rows):
-            appended.append(rows.shape[0])
+            packed.append(rows.shape[0])
             super().append(rows)
+
+        def put(self, first, rows):
+            packed.append(rows.shape[0])
+            super().put(first, rows)
 
     monkeypatch.setattr(packed_module, "PackedMatrix", Counting)
     shared = ClassSortedMatrix(RBF(0.5), X, MEMBERS)
     for classes in ((0, 1), (0, 2), (1, 2)):
         pair = shared.pair(*classes)
         pair.write_rows(np.arange(5), np.empty((5, pair.n_samples)))
-    assert sum(appended) == 53
+    assert sum(packed) == 53
