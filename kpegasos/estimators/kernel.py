@@ -112,8 +112,8 @@ object, default="rbf"
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that
         float32, which takes half the time and memory. It stays that of X if ``tol`` is below 1e-5
         (not looked at with ``warm_start``), C times the largest weight is above 1,000, or the
-        kernel is a function of your own. Where float32 would round too much the arithmetic is float64 all the
-        same. The certificate accounts for the rounding.
+        kernel is a function of your own. Where float32 would round too much, the arithmetic is
+        float64 all the same. The certificate accounts for the rounding.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
         inversely proportional to the weight of the class.
