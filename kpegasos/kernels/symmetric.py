@@ -21,7 +21,7 @@ from kpegasos.utils.threads import parallel_for, threads_for
 
 #: Most rows of a strip, the steps to fewer of them, and bytes of a strip's features.
 _STRIP_ROWS, _STRIP_STEP, _STRIP_BYTES = 128, 16, tuning.MEBIBYTE
-#: Most rows of a block, which is a strip at least, and bytes of its features and of a wave's mirrors.
+#: Most rows of a block, a strip's at least, and bytes of its features and of a wave's mirrors.
 #: Sums go by strips and waves, so none of these depends on the machine.
 _BLOCK_ROWS, _BLOCK_BYTES, _MIRROR_BYTES = 8192, 8 * tuning.MEBIBYTE, 2 * tuning.MEBIBYTE
 #: Columns of a tile, whole panels of a strip: a row's sum over them is rounded on its own.
