@@ -10,11 +10,11 @@ from kpegasos.utils.compiled import compiled
 _BLOCK = 64
 
 
-@compiled()
+@compiled(inner=True)
 def choose_largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tuple[int, float]:
-    """Put the indices of the largest keys into ``chosen[begin:end]``, if they are finite.
+    """Put the indices of the largest keys into ``chosen[begin:end]``, but for minus infinity.
 
-    For callers that are compiled: nothing is checked. Returns where they end, and the sum of the
+    Nothing is checked. Returns where they end, and the sum of the
     keys that are positive. Of equal keys the first are chosen.
     """
     number = min(end - begin, keys.size)
@@ -43,7 +43,7 @@ def choose_largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -
 
 @compiled(inner=True)
 def _threshold(keys: np.ndarray, number: int) -> float:
-    """The key that is so many in decreasing order."""
+    """The `number`-th largest key."""
     # A heap of the largest so far: nearly all keys are compared with the least of them alone.
     heap = keys[:number].copy()
     for a in range(number // 2 - 1, -1, -1):
@@ -67,7 +67,7 @@ def _reaches(keys: np.ndarray, least: float) -> bool:
 
 @compiled(inner=True)
 def _sift(heap: np.ndarray, place: int, key: float) -> None:
-    """Put a key where no key of the heap below it is less, from a place that is free on."""
+    """Sift a key down from a free place of the heap."""
     while True:
         child = 2 * place + 1
         if child >= heap.size:

@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels.base import CallableKernel, InnerProductKernel, Kernel, inner_products
-from kpegasos.kernels.symmetric import SymmetricSums
+from kpegasos.kernels.symmetric import SymmetricSums, roundings
 from kpegasos.utils import tuning
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -45,12 +45,22 @@ class ExactValues:
     X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
     members : ndarray of int, default=None
         Rows of X that are the examples, in this order; None for all.
+    threads : int, default=None
+        The most; None for as many as OpenMP would use.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, members: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        members: np.ndarray | None = None,
+        *,
+        threads: int | None = None,
+    ) -> None:
         self.kernel = kernel
         self._X = X
         self._members = np.arange(X.shape[0]) if members is None else members
+        self._threads = threads
         self._is_sparse = bool(sparse.issparse(X))
         self._own_dtype = not isinstance(kernel, InnerProductKernel) and not hasattr(
             kernel, "value_rounding"
@@ -58,7 +68,7 @@ class ExactValues:
 
     def subset(self, members: np.ndarray) -> ExactValues:
         """The kernel matrix of some of these examples."""
-        return ExactValues(self.kernel, self._X, self._members[members])
+        return ExactValues(self.kernel, self._X, self._members[members], threads=self._threads)
 
     @cached_property
     def _shift(self) -> np.ndarray | None:
@@ -98,7 +108,7 @@ class ExactValues:
         largest : float
             No kernel value is larger.
         go_on : callable
-            Asked before each block.
+            Asked before each block or strip, from several threads at a time.
 
         Returns
         -------
@@ -119,9 +129,8 @@ class ExactValues:
         found = self._sums(rows, weights, support.size, (direct, norms), go_on)
         if found is None:
             return None
-        sums, evaluations = found
+        sums, evaluations, added = found
         size = float(np.abs(weights).sum())
-        added = min(support.size, _BLOCK_ROWS) + support.size / 16 + 4
         rounding = np.full(coef.size, np.inf)
         total = np.zeros(coef.size)
         total[rows] = sums
@@ -137,15 +146,24 @@ class ExactValues:
         n_support: int,
         how: tuple[bool, np.ndarray],
         go_on: Callable[[], bool],
-    ) -> tuple[np.ndarray, int] | None:
-        """``K @ weights`` for some examples, the support first; and the kernel values computed."""
+    ) -> tuple[np.ndarray, int, float] | None:
+        """``K @ weights`` for some examples, the support first.
+
+        And the kernel values computed, and how often a sum is rounded at the most.
+        """
         kernel, (direct, norms) = self.kernel, how
         if isinstance(kernel, InnerProductKernel) and not (direct or self._is_sparse):
             symmetric = SymmetricSums(
-                kernel, lambda part: self._features(rows[part]), norms, weights[:n_support]
+                kernel,
+                lambda part: self._features(rows[part]),
+                norms,
+                weights[:n_support],
+                self._threads,
             )
-            done = symmetric.add_all(go_on)
-            return (symmetric.sums, symmetric.evaluations) if done else None
+            if not symmetric.add_all(go_on):
+                return None
+            added = roundings(n_support, self._X.shape[1])
+            return symmetric.sums, symmetric.evaluations, added
         sums, evaluations = np.zeros(rows.size), 0
         top, features = -1, None
         for left, right in self._blocks(n_support, rows.size):
@@ -159,7 +177,7 @@ class ExactValues:
             sums[left] += values @ weights[right]
             if left != right and left.start < n_support:
                 sums[right] += weights[left] @ values
-        return sums, evaluations
+        return sums, evaluations, min(n_support, _BLOCK_ROWS) + n_support / 16 + 4
 
     def _blocks(self, n_support: int, n_rows: int) -> Iterator[tuple[slice, slice]]:
         """Blocks of rows against support: the support's own half, then the others."""

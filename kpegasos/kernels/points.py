@@ -171,7 +171,7 @@ class KernelPoints:
     @cached_property
     def exact(self) -> ExactValues:
         """The same values in float64."""
-        return ExactValues(self.kernel, self.X, self.members)
+        return ExactValues(self.kernel, self.X, self.members, threads=self._threads)
 
     def _prepare(self, dtype: np.dtype, work_dtype: np.dtype, diagonal: bool) -> None:
         """Find centre, norms and diagonal for the dtypes of values and arithmetic."""

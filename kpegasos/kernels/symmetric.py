@@ -10,16 +10,24 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from kpegasos.kernels import maps
 from kpegasos.kernels.base import InnerProductKernel
+from kpegasos.kernels.gemm import panel_width
 from kpegasos.kernels.packed import PackedKernel, aligned_ranges
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_shape
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.threads import parallel_for, threads_for
 
-#: Rows of a strip, and bytes of a block's packed features, which hold as many rows at least. Sums
-#: go strip by strip, so these do not depend on the machine.
-_STRIP_ROWS, _BLOCK_BYTES = 128, 8 * tuning.MEBIBYTE
+#: Most rows of a strip, the steps to fewer of them, and bytes of a strip's features.
+_STRIP_ROWS, _STRIP_STEP, _STRIP_BYTES = 128, 16, tuning.MEBIBYTE
+#: Most rows of a block, a strip's at least, and bytes of its features and of a wave's mirrors.
+#: Sums go by strips and waves, so none of these depends on the machine.
+_BLOCK_ROWS, _BLOCK_BYTES, _MIRROR_BYTES = 8192, 8 * tuning.MEBIBYTE, 2 * tuning.MEBIBYTE
+#: Columns of a tile, whole panels of a strip: a row's sum over them is rounded on its own.
+_TILE_COLUMNS = 256
+#: Bytes of what threads have in work: a strip gathered and centred, then packed, and a tile.
+_THREAD_BYTES = 16 * tuning.MEBIBYTE
 
 
 def _check_tile(
@@ -31,9 +39,8 @@ def _check_tile(
         require_shape("mirror", mirror, right.shape)
 
 
-@checked(_check_tile)
 @compiled()
-def _add_tile(
+def _add_compiled(
     values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
 ) -> None:
     """``sums += values @ right``, and ``mirror += left @ values`` where that is wanted."""
@@ -44,6 +51,43 @@ def _add_tile(
         sums[i] += total
         for j in range(mirror.size):
             mirror[j] += left[i] * row[j]
+
+
+def _add_numpy(
+    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
+) -> None:
+    """The same without a compiler."""
+    sums += values @ right
+    if mirror.size:
+        mirror += left @ values
+
+
+_add_tile = checked(_check_tile)(_add_compiled if maps.COMPILED else _add_numpy)
+
+
+def _heights(n_features: int) -> tuple[int, int]:
+    """Rows of a strip and of a block: by the features alone."""
+    bytes_each = 8 * max(1, n_features)
+    strip = _STRIP_BYTES // bytes_each // _STRIP_STEP * _STRIP_STEP
+    strip = min(_STRIP_ROWS, max(_STRIP_STEP, strip))
+    block = min(_BLOCK_ROWS, _BLOCK_BYTES // bytes_each)
+    return strip, max(1, block // strip) * strip
+
+
+def roundings(n_support: int, n_features: int) -> int:
+    """How often a sum of `SymmetricSums` is rounded at the most, its products among them."""
+    strip, block = _heights(n_features)
+    width = panel_width(np.dtype(float))
+    columns = _panels_of_a_tile() * width
+    # A row adds a sum of each tile, which begins and ends at a panel or at an end of its block.
+    whole, rest = divmod(n_support, block)
+    tiles = whole * -(-block // columns) + -(-rest // columns)
+    # A product, the sum of a tile's row or of a mirror's column, then tiles and mirrors.
+    return 1 + max(columns, strip) + tiles + -(-n_support // strip)
+
+
+def _panels_of_a_tile() -> int:
+    return max(1, _TILE_COLUMNS // panel_width(np.dtype(float)))
 
 
 class SymmetricSums:
@@ -58,6 +102,8 @@ class SymmetricSums:
         Their squared norms.
     weights : ndarray of shape (n_support,), float64
         Of the support; the others have none.
+    threads : int, default=None
+        The most; None for as many as OpenMP would use.
 
     Attributes
     ----------
@@ -72,6 +118,7 @@ class SymmetricSums:
         features: Callable[[slice], np.ndarray],
         norms: np.ndarray,
         weights: np.ndarray,
+        threads: int | None = None,
     ) -> None:
         self.sums = np.zeros(norms.size)
         self.evaluations = 0
@@ -79,39 +126,62 @@ class SymmetricSums:
         self._features = features
         self._norms = norms
         self._weights = weights
+        self._threads = threads
+        self._n_features = features(slice(0, 1)).shape[1]
+        self._strip, self._block = _heights(self._n_features)
 
     def add_all(self, go_on: Callable[[], bool]) -> bool:
         """Compute the sums; returns whether ``go_on`` has always agreed, before each strip."""
-        n_support, n_features = self._weights.size, self._features(slice(0, 1)).shape[1]
-        strips = _BLOCK_BYTES // (8 * _STRIP_ROWS * max(1, n_features))
-        height = _STRIP_ROWS * max(1, strips)
-        for begin in range(0, n_support, height):
-            end = min(n_support, begin + height)
-            if not self._add_block(begin, end, n_features, go_on):
+        n_support = self._weights.size
+        for begin in range(0, n_support, self._block):
+            end = min(n_support, begin + self._block)
+            if not self._add_block(begin, end, go_on):
                 return False
         return True
 
-    def _add_block(self, begin: int, end: int, n_features: int, go_on: Callable[[], bool]) -> bool:
-        """Add the kernel values of a block of the support against all but what is behind it."""
-        block = PackedKernel(self._kernel, n_features, np.dtype(float), capacity=end - begin)
-        for top in range(begin, end, _STRIP_ROWS):
-            part = slice(top, min(end, top + _STRIP_ROWS))
+    def _add_block(self, begin: int, end: int, go_on: Callable[[], bool]) -> bool:
+        """Add a block of the support against the support up to its end, and the others."""
+        block = PackedKernel(self._kernel, self._n_features, np.dtype(float), capacity=end - begin)
+        for top in range(begin, end, self._strip):
+            if not go_on():
+                return False
+            part = slice(top, min(end, top + self._strip))
             block.append(self._features(part), self._norms[part])
         strips = list(self._strips(end))
-        # One for each strip: they are added in order, whatever thread is first.
-        mirrors = np.zeros((-(-end // _STRIP_ROWS), end - begin))
+        together = max(1, _MIRROR_BYTES // (8 * (end - begin)))
+        for first in range(0, len(strips), together):
+            if not self._add_wave(block, strips[first : first + together], begin, end, go_on):
+                return False
+        return True
+
+    def _add_wave(
+        self,
+        block: PackedKernel,
+        strips: list[slice],
+        begin: int,
+        end: int,
+        go_on: Callable[[], bool],
+    ) -> bool:
+        """Add some strips against a block, as many as there is room for mirrors."""
+        # A mirror for each strip, so that the order of the sums does not depend on the threads.
+        n_mirrors = sum(strip.start < end for strip in strips)
+        mirrors = np.zeros((n_mirrors, end - begin))
         refused: list[int] = []
 
         def every(first: int, step: int) -> None:
             for number in range(first, len(strips), step):
-                if refused or not go_on():
-                    refused.append(number)
-                    return
-                mirror = mirrors[number] if number < mirrors.shape[0] else mirrors[0, :0]
-                self._add_strip(block, strips[number], begin, end, mirror)
+                try:
+                    if refused or not go_on():
+                        refused.append(number)
+                        return
+                    mirror = mirrors[number] if number < n_mirrors else np.empty(0)
+                    self._add_strip(block, strips[number], begin, end, mirror)
+                except BaseException:
+                    refused.append(number)  # the other threads stop as well
+                    raise
 
-        values = self._norms.size * (end - begin)
-        threads = threads_for(values * n_features)
+        n_rows = sum(strip.stop - strip.start for strip in strips)
+        threads = self._threads_for(n_rows * (end - begin) * self._n_features)
         parallel_for(every, [(first, threads) for first in range(threads)])
         for mirror in mirrors:
             self.sums[begin:end] += mirror
@@ -120,11 +190,16 @@ class SymmetricSums:
         )
         return not refused
 
+    def _threads_for(self, multiplications: float) -> int:
+        """Threads that are worth it, and that there is room for."""
+        each = 8 * self._strip * (2 * self._n_features + _TILE_COLUMNS)
+        return min(threads_for(multiplications, self._threads), max(1, _THREAD_BYTES // each))
+
     def _strips(self, end: int) -> Iterator[slice]:
         """The support's rows up to the end of a block, then the others."""
         for first, last in ((0, end), (self._weights.size, self._norms.size)):
-            for top in range(first, last, _STRIP_ROWS):
-                yield slice(top, min(last, top + _STRIP_ROWS))
+            for top in range(first, last, self._strip):
+                yield slice(top, min(last, top + self._strip))
 
     def _first(self, strip: slice, begin: int) -> int:
         """The first column of a strip: from its own row on, if it is in the block."""
@@ -136,7 +211,7 @@ class SymmetricSums:
         """Add a strip's kernel values to its own sums and, mirrored, to those of the block."""
         products, norms = block.products(self._features(strip)), self._norms[strip]
         n_rows, width = norms.size, block.width
-        n_panels = max(1, tuning.HOT_BYTES // (8 * width * _STRIP_ROWS))
+        n_panels = _panels_of_a_tile()
         scratch = np.empty(n_rows * n_panels * width)
         own = self._weights[strip] if mirror.size else np.zeros(n_rows)
         first = self._first(strip, begin) - begin

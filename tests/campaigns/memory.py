@@ -58,7 +58,7 @@ def _of_fitting(case: Case, data: float) -> float:
             total += jobs * _of_systems(n // k * 2 + 2, d + 1)
         arrays = 8 * pairs if case["task"] == "chunks" or parameters["warm_start"] else 4 * pairs
         return total + features + 8 * (d + 1) * (arrays + 12 * jobs)
-    total += (32 if case["nnz"] else 16) * MEBIBYTE * jobs
+    total += max(32 * MEBIBYTE, 64 * case["d"] * 8) * jobs
     # Coefficients of the model, and its vectors: they are gathered when training is over.
     total += max(features, data) + 24 * (k - 1) * n
     packed = not case["nnz"] and parameters["kernel"] != "laplacian"

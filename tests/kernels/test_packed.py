@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import RBF
+from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.packed import PackedKernel, aligned_ranges
 from kpegasos.utils import tuning
 
@@ -58,3 +59,5 @@ def test_packed_kernel_writes_other_dtypes():
 def test_packed_kernel_of_nothing():
     packed().write(X[:0], NORMS[:0], np.empty((0, 203)))
     packed().write(X[:3], NORMS[:3], np.empty((3, 0)), 40, 40)
+    none = np.empty(0, dtype=int)
+    assert KernelMatrix(RBF(1.0), X, none).write_rows(none, np.empty((0, 0))) == 0

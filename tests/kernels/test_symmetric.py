@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from threading import Event
+from time import sleep
+
 import numpy as np
 import pytest
 
 from kpegasos import RBF
 from kpegasos.kernels import symmetric
 from kpegasos.kernels.exact import ExactValues
+from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.kernels.packed import PackedKernel
+from kpegasos.kernels.symmetric import SymmetricSums, roundings
+from kpegasos.utils.tuning import MEBIBYTE
 
 
 def _problem(n_samples=400, n_support=290):
@@ -32,10 +40,10 @@ def test_symmetric_sums_are_those_of_the_whole_matrix(monkeypatch, block_bytes, 
     X, coef, wanted = _problem(n_support=n_support)
     sums, rounding, evaluations = _products(X, coef, wanted)
     asked = wanted | (coef != 0.0)
-    squared = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    expected = np.exp(-0.3 * squared) @ coef
+    differences = X[:, None].astype(np.longdouble) - X
+    expected = np.exp(-np.longdouble(0.3) * np.square(differences).sum(axis=2)) @ coef
     error = np.abs(sums - expected)[asked]
-    assert np.all(error <= rounding[asked] + 1e-13)
+    assert np.all(error <= rounding[asked])
     assert np.all(sums[~asked] == 0.0)
     assert evaluations <= np.count_nonzero(asked) * n_support
 
@@ -43,9 +51,9 @@ def test_symmetric_sums_are_those_of_the_whole_matrix(monkeypatch, block_bytes, 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_symmetric_sums_do_not_depend_on_the_threads(monkeypatch, threads):
     problem = _problem()
-    monkeypatch.setattr(symmetric, "threads_for", lambda work: 1)
+    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: 1)
     one = _products(*problem)
-    monkeypatch.setattr(symmetric, "threads_for", lambda work: threads)
+    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: threads)
     several = _products(*problem)
     np.testing.assert_array_equal(one[0], several[0])
     assert one[2] == several[2]
@@ -54,3 +62,101 @@ def test_symmetric_sums_do_not_depend_on_the_threads(monkeypatch, threads):
 def test_symmetric_sums_are_given_up_when_told_to():
     left = iter([True, True])
     assert _products(*_problem(), go_on=lambda: next(left, False)) is None
+
+
+def _symmetric_sums(n_samples, n_support, n_features, **options):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_samples, n_features)) / n_features**0.5
+    weights = rng.random(n_support)  # of one sign: nothing cancels
+    sums = SymmetricSums(
+        RBF(0.3), lambda rows: 1.0 * X[rows], np.square(X).sum(axis=1), weights, **options
+    )
+    return X, weights, sums
+
+
+@pytest.mark.parametrize(("block_rows", "mirror_bytes"), [(1, 1), (300, 10_000), (8192, 1 << 21)])
+@pytest.mark.parametrize("added", [symmetric._add_tile, symmetric._add_numpy])
+def test_symmetric_sums_round_as_often_as_they_say(monkeypatch, block_rows, mirror_bytes, added):
+    monkeypatch.setattr(symmetric, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(symmetric, "_MIRROR_BYTES", mirror_bytes)
+    monkeypatch.setattr(symmetric, "_add_tile", added)
+    X, weights, symmetric_sums = _symmetric_sums(1100, 900, 5)
+    packed = PackedKernel(RBF(0.3), 5, np.dtype(float))
+    packed.append(X, np.square(X).sum(axis=1))
+    values = np.empty((1100, 1100))
+    packed.write(X, np.square(X).sum(axis=1), values)
+    expected = values[:, :900].astype(np.longdouble) @ weights.astype(np.longdouble)
+    assert symmetric_sums.add_all(lambda: True)
+    half_a_unit = 0.5 * np.finfo(float).eps
+    error = np.abs(symmetric_sums.sums - expected)
+    assert np.all(error <= roundings(900, 5) * half_a_unit * expected)
+
+
+@pytest.mark.parametrize("block_rows", [1, 300, 8192])
+@pytest.mark.parametrize(("n_support", "n_features"), [(1, 1), (900, 3), (1000, 2000)])
+def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_features):
+    monkeypatch.setattr(symmetric, "_BLOCK_ROWS", block_rows)
+    together = []
+
+    def count(values, left, right, sums, mirror):
+        together.append(max(values.shape))
+        sums += 1.0
+        mirror[...] = 1.0
+
+    monkeypatch.setattr(symmetric, "_add_tile", count)
+    _, _, sums = _symmetric_sums(n_support + 20, n_support, n_features, threads=1)
+    assert sums.add_all(lambda: True)
+    assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
+
+
+@pytest.mark.parametrize(("n_samples", "n_features"), [(20_000, 1), (400, 5000)])
+def test_symmetric_sums_take_little_memory(monkeypatch, n_samples, n_features):
+    monkeypatch.setattr(SymmetricSums, "_add_strip", lambda *arguments: None)
+    _, _, sums = _symmetric_sums(n_samples, n_samples, n_features)
+    tracemalloc.start()
+    try:
+        assert sums.add_all(lambda: True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 12 * MEBIBYTE
+
+
+@pytest.mark.parametrize("n_features", [1, 100, 784, 5000, 20_000])
+def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
+    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: 1000)
+    _, _, sums = _symmetric_sums(400, 400, n_features)
+    strip, block = symmetric._heights(n_features)
+    threads = sums._threads_for(1e20)
+    assert 8 * block * n_features <= 8 * MEBIBYTE
+    assert threads == 1 or 8 * threads * strip * 2 * n_features <= 16 * MEBIBYTE
+    assert threads >= 3
+
+
+def test_threads_of_symmetric_sums_stop_when_one_fails(monkeypatch):
+    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: 2)
+    failed, done = Event(), []
+
+    def add_strip(self, block, strip, begin, end, mirror):
+        if strip.start == 0:
+            failed.set()
+            raise KeyboardInterrupt
+        failed.wait(10)
+        sleep(0.05)
+        done.append(strip.start)
+
+    monkeypatch.setattr(SymmetricSums, "_add_strip", add_strip)
+    _, _, sums = _symmetric_sums(4000, 1000, 1)
+    with pytest.raises(KeyboardInterrupt):
+        sums.add_all(lambda: True)
+    assert len(done) <= 5
+
+
+def test_threads_of_a_matrix_are_those_of_its_exact_values(monkeypatch):
+    limits = []
+    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: limits.append(limit) or 1)
+    X, coef, wanted = _problem()
+    exact = KernelMatrix(RBF(0.3), X, threads=3).exact
+    exact.products(coef, wanted, 1.0)
+    exact.subset(np.arange(200)).products(coef[:200], wanted[:200], 1.0)
+    assert set(limits) == {3}
