@@ -68,7 +68,7 @@ class IndexStream:
     Parameters
     ----------
     n_samples : int
-        Positive. Indices are drawn from ``range(n_samples)``.
+        Indices are drawn from ``range(n_samples)``; a stream of none is empty.
     sampling : {"permutation", "uniform", "contiguous"} or callable
         A fresh permutation for each epoch, independent uniform draws (MPB 2011, §7.5), or runs of
         `RUN_LENGTH` consecutive examples in the order of a fresh permutation of the runs. A
@@ -82,13 +82,13 @@ class IndexStream:
     def __init__(
         self, n_samples: int, sampling: Sampling, seed: int, spawn_key: Sequence[int] = ()
     ) -> None:
-        self.n_samples = as_integer("n_samples", n_samples, least=1)
+        self.n_samples = as_integer("n_samples", n_samples, least=0)
         self.sampling = check_sampling(sampling)
         self.seed = seed
         self.spawn_key = tuple(spawn_key)
         self._long = callable(self.sampling) or self.n_samples > SHORT_EPOCH
         self._epochs: OrderedDict[int, np.ndarray] = OrderedDict()
-        self._most_kept = max(_KEPT_EPOCHS, -(-_KEPT_DRAWS // self.n_samples))
+        self._most_kept = max(_KEPT_EPOCHS, -(-_KEPT_DRAWS // max(1, n_samples)))
 
     def epoch(self, number: int) -> np.ndarray:
         """Draws of one epoch, int64 of shape (n_samples,)."""
@@ -97,9 +97,9 @@ class IndexStream:
     def take(self, start: int, stop: int) -> np.ndarray:
         """Draws ``start .. stop - 1`` of the stream, int64 of shape (stop - start,)."""
         n_samples = self.n_samples
-        first, last = start // n_samples, -(-stop // n_samples)
-        if start == stop:
+        if start == stop or n_samples == 0:
             return np.empty(0, dtype=np.int64)
+        first, last = start // n_samples, -(-stop // n_samples)
         if self._long:
             epochs = [self._long_epoch(number) for number in range(first, last)]
             draws = epochs[0] if len(epochs) == 1 else np.concatenate(epochs)

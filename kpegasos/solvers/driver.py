@@ -162,7 +162,7 @@ class SolverRun(ABC):
         while reason is None and state.steps < target:
             steps = state.steps
             end = self._slice_end(min(target, steps + max(1, self._slicer.draws // k)))
-            begin = time.perf_counter()
+            n_draws, begin = (end - steps) * k, time.perf_counter()
             draws = self._stream.take(
                 (steps - self._stream_begin) * k,
                 (end - self._stream_begin) * k + self.rows.look_ahead(steps * k, k),
@@ -172,15 +172,10 @@ class SolverRun(ABC):
             state.seconds += drawing
             with self.on_account() as account:
                 self.rows.advance(
-                    self.algorithm,
-                    state.loop,
-                    draws,
-                    (end - steps) * k,
-                    self.examples,
-                    self.parameters,
+                    self.algorithm, state.loop, draws, n_draws, self.examples, self.parameters
                 )
                 self._end_slice()
-            self._slicer.done((end - steps) * k, drawing + account.seconds)
+            self._slicer.done(n_draws, drawing + account.seconds)
             if state.steps < target:
                 reason = self._stop_reason(stopper)
         return reason

@@ -53,8 +53,8 @@ SMALL_TILE_ROWS = 32
 GRAM_SAMPLES = 2000
 #: The same where `polish` follows, for two classes: it needs the rows of the support alone.
 POLISHED_GRAM_SAMPLES = 1000
-#: Beyond so many examples kernel rows of float64 data are float32 where a gap is asked for. It costs
-#: margins in float64, pair by pair, which fewer examples do not win back.
+#: Beyond so many examples kernel rows of float64 data are float32 where a gap is asked for, which
+#: costs margins in float64, pair by pair: fewer examples do not win that back.
 FLOAT32_SAMPLES = 2000
 #: The same where no gap is asked for, and no margin is computed again.
 PLAIN_FLOAT32_SAMPLES = 1000

@@ -162,9 +162,15 @@ def test_function_is_asked_once_an_epoch(ahead):
     assert len(asked) == len(set(asked)) == (5000 + ahead) // 20
 
 
-@pytest.mark.parametrize("n_samples", [0, -1, 2.5])
-def test_stream_of_no_examples(n_samples):
-    with pytest.raises(ValueError, match="n_samples must be a positive integer"):
+@each_sampling
+def test_stream_of_no_examples_is_empty(sampling):
+    stream = IndexStream(0, sampling, 0)
+    assert stream.take(0, 3).size == stream.epoch(2).size == 0
+
+
+@pytest.mark.parametrize("n_samples", [-1, 2.5])
+def test_stream_of_no_number_of_examples(n_samples):
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 0"):
         IndexStream(n_samples, "permutation", 0)
 
 
