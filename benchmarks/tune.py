@@ -37,6 +37,7 @@ FIT_OF = {
     "SMALL_TILE_ROWS": "cached",
     "GRAM_SAMPLES": "moons_2000",
     "POLISHED_GRAM_SAMPLES": "polished",
+    "FLOAT32_SAMPLES": "moons_2000",
     "PLAIN_FLOAT32_SAMPLES": "moons_2000",
     "SCORED_BYTES": "not_kept",
     "TILE_DRAWS": "cached",

@@ -29,7 +29,7 @@ class Integers(NamedTuple):
 
 
 def make_integers() -> Integers:
-    rng = np.random.default_rng(24)
+    rng = np.random.default_rng(25)
     X = rng.integers(-2, 3, size=(37, 3)).astype(np.float64)
     y = np.where(X @ [1.0, -1.0, 1.0] + rng.integers(-2, 3, size=37) > 0, 1.0, -1.0)
     weight = np.resize([1.0, 3.0, 2.0], 37)

@@ -2,7 +2,7 @@
 
 Epoch e of a stream is a function of (seed, spawn key, e) alone, so a fit can be cut anywhere,
 resumed, looked ahead of or replayed without keeping a generator's state. One of NumPy's generators
-costs as much as a thousand draws, so short epochs have a small one in compiled code.
+costs as much as a thousand draws, so draws of short epochs come from SplitMix64 in compiled code.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from typing import Any
 import numpy as np
 
 from kpegasos.utils.compiled import compiled
-from kpegasos.utils.validation import refuse_masked, shown
+from kpegasos.utils.validation import as_integer, refuse_masked, shown
 
 SAMPLINGS = ("permutation", "uniform", "contiguous")
 #: Consecutive examples that ``"contiguous"`` visits together.
 RUN_LENGTH = 64
 #: Draws up to which counts are exact in float64: centuries of them.
 MOST_DRAWS = 2**53
-#: Most draws of an epoch that compiled code makes; a function of the user's makes its own.
+#: Most draws of an epoch that compiled code makes; a user's function makes its own draws.
 SHORT_EPOCH = 2048
-#: How many longer epochs a stream keeps at hand: the current one and what look-ahead reaches.
-_KEPT = 3
+#: Epochs not made by compiled code that a stream keeps at hand, and the fewest draws of them: the
+#: current one and what look-ahead reaches. A user's function may not make the same draws again.
+_KEPT_EPOCHS, _KEPT_DRAWS = 3, 3 * 4096
 #: SplitMix64 (Steele, Lea, Flood 2014): an odd step, and the factors that mix what it has come to.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -67,7 +68,7 @@ class IndexStream:
     Parameters
     ----------
     n_samples : int
-        Indices are drawn from ``range(n_samples)``.
+        Indices are drawn from ``range(n_samples)``; a stream of none is empty.
     sampling : {"permutation", "uniform", "contiguous"} or callable
         A fresh permutation for each epoch, independent uniform draws (MPB 2011, §7.5), or runs of
         `RUN_LENGTH` consecutive examples in the order of a fresh permutation of the runs. A
@@ -81,12 +82,13 @@ class IndexStream:
     def __init__(
         self, n_samples: int, sampling: Sampling, seed: int, spawn_key: Sequence[int] = ()
     ) -> None:
-        self.n_samples = n_samples
+        self.n_samples = as_integer("n_samples", n_samples, least=0)
         self.sampling = check_sampling(sampling)
         self.seed = seed
         self.spawn_key = tuple(spawn_key)
-        self._long = callable(self.sampling) or n_samples > SHORT_EPOCH
+        self._long = callable(self.sampling) or self.n_samples > SHORT_EPOCH
         self._epochs: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._most_kept = max(_KEPT_EPOCHS, -(-_KEPT_DRAWS // max(1, n_samples)))
 
     def epoch(self, number: int) -> np.ndarray:
         """Draws of one epoch, int64 of shape (n_samples,)."""
@@ -94,10 +96,10 @@ class IndexStream:
 
     def take(self, start: int, stop: int) -> np.ndarray:
         """Draws ``start .. stop - 1`` of the stream, int64 of shape (stop - start,)."""
-        n_samples = max(1, self.n_samples)
-        first, last = start // n_samples, -(-stop // n_samples)
-        if start == stop:
+        n_samples = self.n_samples
+        if start == stop or n_samples == 0:
             return np.empty(0, dtype=np.int64)
+        first, last = start // n_samples, -(-stop // n_samples)
         if self._long:
             epochs = [self._long_epoch(number) for number in range(first, last)]
             draws = epochs[0] if len(epochs) == 1 else np.concatenate(epochs)
@@ -119,7 +121,7 @@ class IndexStream:
     def _key(self) -> np.uint64:
         """A number made of the seed and the spawn key."""
         text = repr((int(self.seed), *map(int, self.spawn_key))).encode()
-        return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
+        return np.uint64(int.from_bytes(hashlib.sha256(text).digest()[:8], "little"))
 
     def _long_epoch(self, number: int) -> np.ndarray:
         """Draws of an epoch with a generator of its own."""
@@ -127,7 +129,7 @@ class IndexStream:
         if draws is None:
             sequence = np.random.SeedSequence(self.seed, spawn_key=(*self.spawn_key, number))
             draws = self._epochs[number] = self._draw(np.random.default_rng(sequence))
-            if len(self._epochs) > _KEPT:
+            if len(self._epochs) > self._most_kept:
                 self._epochs.popitem(last=False)
         return draws
 
@@ -161,7 +163,7 @@ def _draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np
         number += 1
         for i in range(size):
             state += _STEP
-            # Of so few examples none is likelier than another by more than a millionth.
+            # No example is likelier than another by more than a millionth of its probability.
             below = np.uint64(size if uniform else i + 1)
             j = np.int64(((_mixed(state) >> np.uint64(32)) * below) >> np.uint64(32))
             draws[begin + i] = j if uniform else draws[begin + j]
@@ -169,7 +171,7 @@ def _draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np
                 draws[begin + j] = i
 
 
-@compiled()
+@compiled(inner=True)
 def _mixed(state: np.uint64) -> np.uint64:
     """The output of SplitMix64 in some state."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST_FACTOR

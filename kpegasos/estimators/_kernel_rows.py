@@ -234,10 +234,11 @@ def dtype_of_rows(
 ) -> str | None:
     """Precision of kernel rows, by the data and the parameters alone.
 
-    ``"auto"`` is float32 for more than ``GRAM_SAMPLES`` examples, as LIBSVM keeps them, if the
-    kernel says what rounding does to its values, and neither ``tol`` nor the largest C of an
-    example asks for more digits: margins are sums of that many times a kernel value. A plain fit,
-    which asks for no gap, has it from ``PLAIN_FLOAT32_SAMPLES`` on.
+    ``"auto"`` is float32 for more than ``FLOAT32_SAMPLES`` examples, as LIBSVM keeps them, and for
+    more than ``PLAIN_FLOAT32_SAMPLES`` examples where neither ``tol`` nor ``polish`` nor
+    ``warm_start`` asks for a gap. The kernel has to say what rounding does to its values, and
+    neither ``tol`` nor the largest C of an example may ask for more digits: margins are sums of
+    that many times a kernel value.
 
     Returns
     -------
@@ -245,7 +246,7 @@ def dtype_of_rows(
     """
     if row_dtype != "auto":
         return row_dtype
-    many = X.shape[0] > (tuning.PLAIN_FLOAT32_SAMPLES if plain else tuning.GRAM_SAMPLES)
+    many = X.shape[0] > (tuning.PLAIN_FLOAT32_SAMPLES if plain else tuning.FLOAT32_SAMPLES)
     accurate = largest_cost > _LARGEST_COST or (tol is not None and tol < _SMALLEST_TOL)
     narrow = many and not accurate and hasattr(kernel, "value_rounding")
     return "float32" if narrow else None

@@ -72,9 +72,13 @@ class InnerProductKernel:
     ----------
     translation_invariant : bool, default=False
         Whether adding a constant to all rows changes nothing. Dense rows are then centred.
+    symmetric : bool, default=False
+        Whether `from_inner_products` makes the same bits of ``<a, b>`` and ``<b, a>``; half of a
+        matrix is then computed. A subclass with a map of its own has to say so again.
     """
 
     translation_invariant: ClassVar[bool] = False
+    symmetric: ClassVar[bool] = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -85,6 +89,10 @@ class InnerProductKernel:
                 stacklevel=2,
             )
             cls.from_inner_products = cls.__dict__["_map"]  # type: ignore[method-assign]
+        said_of = next(base for base in cls.__mro__ if "symmetric" in base.__dict__)
+        for name in ("from_inner_products", "apply"):
+            if getattr(cls, name) is not getattr(said_of, name):
+                cls.symmetric = False
 
     def from_inner_products(
         self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray

@@ -61,6 +61,7 @@ class Linear(InnerProductKernel):
     """``<a, b>``."""
 
     positive_definite: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
 
     @finite_if_definite
     def from_inner_products(
@@ -84,6 +85,7 @@ class Polynomial(_Numbers, InnerProductKernel):
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 0.0
+    symmetric: ClassVar[bool] = True
 
     @property
     def positive_definite(self) -> bool:
@@ -129,6 +131,7 @@ class RBF(_Numbers, InnerProductKernel):
 
     gamma: float = 1.0
     translation_invariant: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
 
     @property
     def positive_definite(self) -> bool:
@@ -165,6 +168,7 @@ class Sigmoid(_Numbers, InnerProductKernel):
     gamma: float = 1.0
     coef0: float = 0.0
     positive_definite: ClassVar[bool] = False
+    symmetric: ClassVar[bool] = True
 
     def from_inner_products(
         self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray

@@ -112,6 +112,7 @@ class RowCache:
         """Start a run at step t: rows of an earlier one are no younger than those to come."""
         if t == 0:
             np.clip(self.view.ticks, -1, 0, out=self.view.ticks)
+            self._forget_counts()
 
     def missing(self, members: np.ndarray) -> np.ndarray:
         """Whether the row of each member is missing."""
@@ -129,7 +130,9 @@ class RowCache:
         # None of the members may make room for another.
         ticks[slots[slots >= 0]] = _PINNED
         missing = np.sort(members[slots < 0])
-        self.compute(missing, t, self._idle_slots(missing.size, t))
+        idle = self._idle_slots(missing.size, t)
+        self._count(missing)
+        self.compute(missing, t, idle)
         ticks[self.view.slots[members]] = t
         return self.view
 
@@ -142,12 +145,11 @@ class RowCache:
         t : int
             This step.
         slots : ndarray of int64, default=()
-            Free ones that are to be filled before others.
+            Free slots, filled first.
         """
         if not members.size:
             return
         slots = self._room_for(members.size, slots)
-        self._count(members)
         for begin in range(0, members.size, self.tile_rows):
             part = slice(begin, begin + self.tile_rows)
             self._write(members[part], slots[part])
@@ -216,7 +218,7 @@ class RowCache:
         self.view.ticks[slots] = tick
 
     def _free_slots(self, n_rows: int) -> np.ndarray:
-        """So many empty slots, or fewer."""
+        """Empty slots, at most `n_rows` of them."""
         empty = min(n_rows, self._owner.size - self._filled)
         slots = np.arange(self._filled, self._filled + empty)
         self._filled += empty
@@ -231,16 +233,18 @@ class RowCache:
         self.view.slots[self._owner[slots]] = -1
 
     def _count(self, members: np.ndarray) -> None:
-        """Note which rows are computed, and how many for the second time."""
+        """Note which rows working sets have computed, and how many not for the first time."""
         self._again += int(np.count_nonzero(self._computed[members]))
         self._computed[members] = True
 
     def _idle_slots(self, n_rows: int, t: int) -> np.ndarray:
         """Free slots of rows that have long been idle: their memory costs less than fresh pages.
 
-        So many, or fewer; none where little memory is in use, or many rows had to be computed
+        At most `n_rows` of them; none where little memory is in use, or many rows were computed
         again. For working sets alone: draws come back to an example once an epoch.
         """
+        if not n_rows:
+            return _NO_SLOTS
         in_use = self._filled * self.view.values.strides[0]
         most = tuning.MOST_AGAIN * np.count_nonzero(self._computed)
         if in_use < tuning.FRESH_BYTES or self._again > most:
@@ -253,7 +257,7 @@ class RowCache:
         return slots
 
     def _room_for(self, n_rows: int, slots: np.ndarray) -> np.ndarray:
-        """Slots for new rows: some, empty ones, then those of the least recently used rows."""
+        """Slots for new rows: the given ones, then empty ones, then the least recently used."""
         slots = np.concatenate((slots, self._free_slots(n_rows - slots.size)))
         missing = n_rows - slots.size
         if missing:
@@ -270,6 +274,12 @@ class RowCache:
         self.view.ticks[:] = 0
         self._owner[:] = -1
         self._filled = 0
+        self._forget_counts()
+
+    def _forget_counts(self) -> None:
+        """Count anew what is computed again."""
+        self._computed[:] = False
+        self._again = 0
 
     def close(self) -> None:
         """Give the memory back to the pool; the view is not to be used any more."""

@@ -8,13 +8,15 @@ import numpy as np
 
 from kpegasos.core.state import Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView
+from kpegasos.kernels import gemm
+from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import Algorithm, KernelSource, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
-#: Of the numbers next to 1 in each precision of a matrix.
+#: Machine epsilon of each dtype that a matrix may have.
 _SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
 
 
@@ -69,14 +71,15 @@ class GramRows(KernelSource):
     def from_values(cls, values: KernelValues, *, intercept_scaling: float = 0.0) -> GramRows:
         """Compute the whole matrix, a block of rows at a time.
 
-        Values of packed examples are symmetric to the last bit, so half of them are computed.
+        Half of the values are computed where they are symmetric to the last bit: where both the
+        product of packed examples and what the kernel makes of it are.
         """
         n_samples = values.n_samples
         gram = np.empty((n_samples, n_samples), dtype=values.dtype)
         # Temporaries come on top of the matrix, so they have to be small.
         work = 64 * tuning.MEBIBYTE if values.can_pack else tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
-        half = values if isinstance(values, KernelMatrix) and values.can_pack else None
+        half = values if isinstance(values, KernelMatrix) and _is_symmetric(values) else None
         if half is not None:
             height = min(height, tuning.TILE_ROWS)
         evaluations = 0
@@ -127,7 +130,14 @@ class GramRows(KernelSource):
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""
-        return self._view.squared_norms
+        return self._view.squared_norms.copy()
+
+
+def _is_symmetric(values: KernelMatrix) -> bool:
+    """Whether kernel values are symmetric to the last bit."""
+    kernel = values.kernel
+    own = isinstance(kernel, InnerProductKernel) and kernel.symmetric
+    return own and values.can_pack and gemm.IMPLEMENTATION == "compiled"
 
 
 def _square(gram: Any) -> np.ndarray:

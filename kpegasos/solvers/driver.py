@@ -7,6 +7,7 @@ which loop to run up to where, and which iterates count. Rows are a `RowSource`,
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -161,21 +162,20 @@ class SolverRun(ABC):
         while reason is None and state.steps < target:
             steps = state.steps
             end = self._slice_end(min(target, steps + max(1, self._slicer.draws // k)))
+            n_draws, begin = (end - steps) * k, time.perf_counter()
             draws = self._stream.take(
                 (steps - self._stream_begin) * k,
                 (end - self._stream_begin) * k + self.rows.look_ahead(steps * k, k),
             )
+            # A user's function may take long; where it fails, the state is still whole.
+            drawing = time.perf_counter() - begin
+            state.seconds += drawing
             with self.on_account() as account:
                 self.rows.advance(
-                    self.algorithm,
-                    state.loop,
-                    draws,
-                    (end - steps) * k,
-                    self.examples,
-                    self.parameters,
+                    self.algorithm, state.loop, draws, n_draws, self.examples, self.parameters
                 )
                 self._end_slice()
-            self._slicer.done((end - steps) * k, account.seconds)
+            self._slicer.done(n_draws, drawing + account.seconds)
             if state.steps < target:
                 reason = self._stop_reason(stopper)
         return reason

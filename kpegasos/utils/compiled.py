@@ -83,7 +83,7 @@ def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], An
 
 
 class _InnerDispatcher(CPUDispatcher):
-    """One without a way in: to go through it would crash the process."""
+    """A dispatcher whose functions have no wrapper for Python; a call through it would crash."""
 
     __name__: str
 

@@ -38,10 +38,13 @@ FEATURE_ROWS = 1024
 
 # --- kernel rows ---
 
-#: Bytes of kernel rows beyond which rows that have been idle for so many epochs make room for new
-#: ones, as long as no more than this share of all rows has been computed again. Fresh pages cost
-#: more than their kernel values where a hypervisor has to find them, and a tenth of that elsewhere.
-FRESH_BYTES, IDLE_EPOCHS, MOST_AGAIN = 768 * MEBIBYTE, 0.25, 0.1
+#: Bytes of kernel rows beyond which idle rows make room for new ones. Fresh pages cost more than
+#: their kernel values where a hypervisor has to find them, and a tenth of that elsewhere.
+FRESH_BYTES = 768 * MEBIBYTE
+#: Epochs after which a row that was not used is idle.
+IDLE_EPOCHS = 0.25
+#: Share of rows that may be computed again before idle ones are kept after all.
+MOST_AGAIN = 0.1
 #: Kernel rows computed together at the most, and the fewest that a source must have room for.
 TILE_ROWS, FEWEST_ROWS = 256, 16
 #: A tile is filled up to this many rows with doubtful ones, since few rows cost as much as one.
@@ -50,8 +53,10 @@ SMALL_TILE_ROWS = 32
 GRAM_SAMPLES = 2000
 #: The same where `polish` follows, for two classes: it needs the rows of the support alone.
 POLISHED_GRAM_SAMPLES = 1000
-#: Beyond so many examples rows of float64 data are float32 where no gap is asked for. Elsewhere it
-#: takes more: margins are computed again for the gap, pair by pair.
+#: Beyond so many examples kernel rows of float64 data are float32 where a gap is asked for, which
+#: costs margins in float64, pair by pair: fewer examples do not win that back.
+FLOAT32_SAMPLES = 2000
+#: The same where no gap is asked for, and no margin is computed again.
 PLAIN_FLOAT32_SAMPLES = 1000
 #: Bytes of kernel values that are not kept, with their temporaries: they are summed while they are
 #: in a processor's cache, and the pages under them are used again.

@@ -145,3 +145,77 @@ def test_few_draws_are_made_where_few_are_asked_for():
 
     IndexStream(50, sampling, 0).take(0, 75)
     assert asked == [50, 50]
+
+
+@pytest.mark.parametrize("ahead", [40, 1000])
+def test_function_is_asked_once_an_epoch(ahead):
+    """Its draws need not be the same if it is asked again; look-ahead reaches many epochs."""
+    asked = []
+
+    def sampling(rng, n_samples):
+        asked.append(rng.integers(2**62))
+        return rng.permutation(n_samples)
+
+    stream = IndexStream(20, sampling, 0)
+    for start in range(0, 5000, 250):
+        stream.take(start, start + 250 + ahead)
+    assert len(asked) == len(set(asked)) == (5000 + ahead) // 20
+
+
+@each_sampling
+def test_stream_of_no_examples_is_empty(sampling):
+    stream = IndexStream(0, sampling, 0)
+    assert stream.take(0, 3).size == stream.epoch(2).size == 0
+
+
+@pytest.mark.parametrize("n_samples", [-1, 2.5])
+def test_stream_of_no_number_of_examples(n_samples):
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 0"):
+        IndexStream(n_samples, "permutation", 0)
+
+
+# --- the distribution, over keys, epochs and places ---
+
+
+def _assert_even(counts):
+    """Counts of equally likely events; chi-square, five standard deviations from its mean."""
+    expected, degrees = counts.mean(), counts.size - 1
+    statistic = ((counts - expected) ** 2).sum() / expected
+    assert abs(statistic - degrees) < 5 * np.sqrt(2 * degrees)
+
+
+def _pairs(one, other, size):
+    return np.bincount(size * one + other, minlength=size * size)
+
+
+each_compiled = pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+
+
+@each_compiled
+@pytest.mark.parametrize("n_samples", [3, 7, 16])
+def test_each_example_comes_at_each_place_for_some_key(sampling, n_samples):
+    """Streams of one epoch, as those of many pairs or seeds are."""
+    keyed = [IndexStream(n_samples, sampling, 0, (k,)).epoch(0) for k in range(4000)]
+    seeded = [IndexStream(n_samples, sampling, seed).epoch(0) for seed in range(4000)]
+    for epochs in (np.stack(keyed), np.stack(seeded)):
+        for place in epochs.T:
+            _assert_even(np.bincount(place, minlength=n_samples))
+
+
+@each_compiled
+def test_neighbouring_epochs_and_keys_are_independent(sampling):
+    """Pairs of draws at one place, of epochs or keys that follow each other."""
+    n_samples, n_epochs = 8, 6400
+    epochs = IndexStream(n_samples, sampling, 1).take(0, n_epochs * n_samples)
+    epochs = epochs.reshape(n_epochs, n_samples)
+    keys = np.stack([IndexStream(n_samples, sampling, 1, (k,)).epoch(0) for k in range(n_epochs)])
+    for draws in (epochs, keys):
+        for place in (0, 3, 7):
+            _assert_even(_pairs(draws[:-1:2, place], draws[1::2, place], n_samples))
+
+
+def test_all_orders_are_equally_likely():
+    epochs = IndexStream(4, "permutation", 2).take(0, 4 * 24_000).reshape(-1, 4)
+    _, counts = np.unique(epochs @ [64, 16, 4, 1], return_counts=True)
+    assert counts.size == 24
+    _assert_even(counts)

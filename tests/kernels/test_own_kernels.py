@@ -276,3 +276,27 @@ def test_map_is_to_be_written():
 
     with pytest.raises(NotImplementedError):
         Empty().block(A, B)
+
+
+class _Map:
+    def from_inner_products(self, products, norms_a, norms_b):
+        products[...] = 0.0
+
+
+def test_symmetry_is_not_inherited_with_another_map():
+    class Same(RBF):
+        def diag(self, A):
+            return np.ones(A.shape[0])
+
+    class Other(RBF):
+        def from_inner_products(self, products, norms_a, norms_b):
+            super().from_inner_products(products, norms_a, norms_b)
+
+    class Said(Other):
+        symmetric = True
+
+    class Mixed(_Map, RBF):
+        pass
+
+    kinds = (InnerProductKernel, Cauchy, Same, Other, Said, Mixed)
+    assert [kind.symmetric for kind in kinds] == [False, False, True, False, True, False]

@@ -115,7 +115,7 @@ def test_pairs_and_rows_take_the_dtype():
 
 
 def test_auto_is_float32_for_many_examples():
-    few, many = np.zeros((tuning.GRAM_SAMPLES, 1)), np.zeros((tuning.GRAM_SAMPLES + 1, 1))
+    few, many = (np.zeros((tuning.FLOAT32_SAMPLES + more, 1)) for more in (0, 1))
     rbf, own = RBF(0.5), make_kernel(lambda A, B: A @ B.T)
     assert dtype_of_rows("auto", rbf, few) is None
     assert dtype_of_rows("auto", rbf, many) == "float32"

@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import Y, each_dtype, make_gram
 
-from kpegasos import KernelMatrix, make_problem, make_rows, pegasos
+from kpegasos import RBF, KernelMatrix, make_problem, make_rows, pegasos
+from kpegasos.kernels import gemm
+from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.functions import make_kernel
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
@@ -70,6 +72,10 @@ def test_gram_float32_is_not_copied():
     assert make_rows(K, "precomputed").gram is K
 
 
+same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
+
+
+@same_bits
 @each_dtype
 @pytest.mark.parametrize("row_dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "sigmoid"])
@@ -82,3 +88,42 @@ def test_half_of_a_matrix_and_its_mirror_image_are_the_whole(dtype, row_dtype, k
     rows = GramRows.from_values(values)
     assert_array_equal(rows.gram, whole)
     assert rows.evaluations < 0.75 * whole.size
+
+
+class OneNormFirst(InnerProductKernel):
+    """``1 / (1 + ‖a − b‖²)``, whose bits depend on which example comes first."""
+
+    positive_definite = translation_invariant = True
+
+    def from_inner_products(self, products, norms_a, norms_b):
+        products *= -2.0
+        products += norms_a
+        products += norms_b
+        products[...] = 1.0 / (1.0 + np.maximum(products, 0.0))
+
+    def diag(self, A):
+        return np.ones(A.shape[0])
+
+
+@same_bits
+def test_matrix_of_an_unsymmetric_kernel_is_computed_as_a_whole():
+    X = np.random.default_rng(0).normal(size=(2 * tuning.TILE_ROWS + 41, 13))
+    values = KernelMatrix(OneNormFirst(), X)
+    whole = np.empty((X.shape[0], X.shape[0]))
+    values.write_rows(np.arange(X.shape[0]), whole)
+    assert not np.array_equal(whole, whole.T)
+    rows = GramRows.from_values(values)
+    assert_array_equal(rows.gram, whole)
+    assert rows.evaluations == whole.size
+
+
+def test_matrix_of_another_product_is_computed_as_a_whole(monkeypatch):
+    monkeypatch.setattr(gemm, "IMPLEMENTATION", "numpy")
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    assert GramRows.from_values(KernelMatrix(RBF(0.5), X)).evaluations == 30**2
+
+
+def test_squared_norms_are_the_callers_own():
+    rows = make_rows(make_gram("rbf"), "precomputed")
+    rows.squared_norms()[:] = 7.0
+    assert_array_equal(rows.squared_norms(), np.ones(Y.size))

@@ -64,6 +64,26 @@ def test_row_cache_takes_the_memory_of_idle_rows_first(monkeypatch):
     assert_rows_are_right(cache)
 
 
+@pytest.mark.parametrize("how", ["forgotten", "another run", "draws"])
+def test_row_cache_counts_what_working_sets_of_a_run_compute_again(how, monkeypatch):
+    monkeypatch.setattr(tuning, "FRESH_BYTES", 0)
+    monkeypatch.setattr(tuning, "MOST_AGAIN", 0.0)
+    cache, late = make_cache(20), N // 4 + 2
+    cache.ensure(np.array([1, 2, 3]), 1)
+    cache.ensure(np.array([4]), late)
+    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [2, 3, 4])
+    cache.compute(np.array([1]), late) if how == "draws" else cache.ensure(np.array([1]), late)
+    if how == "forgotten":
+        cache.forget()
+    elif how == "another run":
+        cache.begin(0)
+    cache.ensure(np.array([5]), 5 * late)
+    n_kept = cache.n_kept
+    cache.ensure(np.array([6]), 9 * late)
+    assert cache.n_kept == n_kept
+    assert_rows_are_right(cache)
+
+
 def test_row_cache_keeps_all_rows_that_fit_into_little_memory():
     cache = make_cache(20)
     for t in range(8):

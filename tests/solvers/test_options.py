@@ -1,6 +1,7 @@
 """Options of a run: what they mean, and what is refused."""
 
 import re
+import time
 
 import naive
 import numpy as np
@@ -193,6 +194,28 @@ def test_sampling_by_a_function_with_its_generator():
     first, second = (run_pegasos(make_kernel_rows("cached"), sampling=sampling) for _ in range(2))
     assert_same_result(first, second)
     assert len({tuple(epoch) for epoch in epochs}) == len(epochs) / 2 > 1
+
+
+def test_sampling_by_a_function_is_asked_once_an_epoch_and_timed():
+    """Its time counts as that of a slice, or slices would grow beyond any deadline."""
+    asked = []
+
+    def sampling(rng, n_samples):
+        asked.append(int(rng.integers(2**62)))
+        time.sleep(1e-3)
+        return rng.permutation(n_samples)
+
+    options = {"sampling": sampling, "checkpoints": None}
+    result = run_pegasos(make_kernel_rows("cached"), epochs=100, n_steps=None, **options)
+    assert len(set(asked)) == len(asked)
+    assert 100 <= len(asked) <= 103
+    assert result.history.records[-1].seconds >= 0.1
+    asked.clear()
+    result = run_pegasos(
+        make_kernel_rows("cached"), epochs=10**5, n_steps=None, max_time=0.3, **options
+    )
+    assert result.status == "max_time"
+    assert len(asked) * 1e-3 < 0.8
 
 
 @pytest.mark.parametrize(
