@@ -82,7 +82,8 @@ def test_sdca_steps_are_exact(source, lam):
     X = np.diag(np.arange(1.0, M + 1) / 9)
     task = make_problem(DATA.y, lam, DATA.weight)
     rows = SOURCES[source](KernelMatrix(Linear(), X))
-    result = sdca(task, rows, tol=1e-10, max_epochs=1, random_state=0)
+    # Of the gap that is certified some 1e-10 is the bound of its rounding.
+    result = sdca(task, rows, tol=1e-9, max_epochs=1, random_state=0)
     # dD/dβ_i = ω_i/m (1 - ω_i β_i K_ii / (λm))
     beta = np.minimum(1, lam * M / (DATA.omega * X.diagonal() ** 2))
     assert_allclose(result.alpha, beta, rtol=1e-12)

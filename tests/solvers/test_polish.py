@@ -43,7 +43,8 @@ def test_polish_ends_below_rounding(C, tol, dtype, source):
     result = polish(run, tol=tol)
     assert len(result.history) < 1000
     assert result.status in ("completed", "tolerance")
-    assert result.relative_gap < (1e-10 if dtype == np.float64 else 1e-5)
+    # Rounds that gain less than 1e-9 are idle, and where they end depends on the start.
+    assert result.relative_gap < (1e-9 if dtype == np.float64 else 1e-5)
     if C == 0.01 and dtype == np.float64:
         assert result.status == "completed"  # the gap is a rounding error, and not 0
 
