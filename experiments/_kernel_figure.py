@@ -116,7 +116,7 @@ def _small(levels: list[Row], ax: Axes) -> None:
     _dots(ax, values, "float64")
     compared = [of for of in values.values() if {"polished", "SVC"} <= set(of)]
     ahead = sum(of["polished"] <= of["SVC"] for of in compared)
-    ax.set_xlabel(f"milliseconds to a suboptimality of {_LEVEL:.1%}")
+    ax.set_xlabel(f"ms to a suboptimality of {_LEVEL:.1%}")
     _title(ax, "Small problems, float64", f"ahead of SVC on {ahead} of {len(compared)}")
 
 
