@@ -155,7 +155,7 @@ def ascend(
         if counts[CHOSEN] == 0:
             if counts[SETS_DONE] > 0 and _gap(alpha, image, examples, to_margin) <= enough:
                 break
-            held = _choose(state.image, state.alpha, view.slots, sets, examples.label, to_margin)
+            held = _choose(image, alpha, view.slots, sets, examples.label, to_margin)
             counts[CHOSEN] = 1
             if not held:
                 return NEED_ROWS

@@ -156,9 +156,8 @@ class PackedKernel:
         """Write a range on one thread, by tiles that stay in a processor's cache."""
         n_rows, width = squared_norms.size, self._matrix.width
         n_panels = max(1, tuning.HOT_BYTES // (width * n_rows * self._norms.itemsize))
-        n_panels -= (
-            n_panels % 2 == 0
-        )  # rows a power of two apart compete for the same few lines of a cache
+        # An odd number: rows a power of two apart compete for the same few lines of a cache.
+        n_panels -= n_panels % 2 == 0
         scratch = np.empty(n_rows * min(n_panels * width, last - first), self._norms.dtype)
         for begin, end in aligned_ranges(first, last, width, n_panels):
             # Contiguous, as the compiler makes vector code for that alone.
