@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
+from kpegasos.core.path_counts import N_PATH_COUNTS, VALUE
 from kpegasos.core.set_counts import CHOSEN, MEMBERS, N_COUNTS, N_SCALARS
 from kpegasos.core.state import INHERITED, Examples, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView, KernelView
@@ -76,7 +77,7 @@ def check_ascent(
     view: KernelView,
     sets: Any,
     examples: Examples,
-    parameters: LoopParameters,
+    parameters: LoopParameters | None,
 ) -> None:
     """Check the arguments of `kpegasos.core.working_sets.ascend`.
 
@@ -97,6 +98,47 @@ def check_ascent(
             f"wanted must have room for {size} members, got {sets.wanted.size} instead"
         )
     _check_sets(view, sets, rows_needed=bool(sets.counts[CHOSEN]))
+
+
+def check_path(
+    path: Any, state: LoopState, view: KernelView, sets: Any, examples: Examples
+) -> None:
+    """Check the arguments of `kpegasos.core.path.follow`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    check_ascent(state, view, sets, examples, None)
+    _check_path(path, examples.label.size)
+
+
+def _check_path(path: Any, n_samples: int) -> None:
+    values = path.lams.shape
+    for name in ("enough", "gaps", "n_sets"):
+        require_shape(name, getattr(path, name), values)
+    for name in ("alphas", "images"):
+        require_shape(name, getattr(path, name), (*values, n_samples))
+    require_shape("counts", path.counts, (N_PATH_COUNTS,))
+    require_range("value", 0, int(path.counts[VALUE]), path.lams.size)
+
+
+def check_removal(
+    path: Any, view: KernelView, members: np.ndarray, signed: np.ndarray, first: int, last: int
+) -> None:
+    """Check the arguments of `kpegasos.core.path.remove_members`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    _check_path(path, signed.size)
+    check_view(view, signed, signed.shape)
+    require_indices("members", members, signed.size)
+    _require_rows(view, members)
+    require_range("first and last", first, last, signed.size)
 
 
 def check_moves(view: KernelView, sets: Any) -> None:

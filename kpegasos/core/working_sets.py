@@ -72,7 +72,7 @@ class WorkingSets(NamedTuple):
         Sets left, members, members kept, rows wanted, whether the next set has been chosen already,
         and sets that are done.
     hessian : ndarray of shape (size, size), float64
-        That of the set, in its first rows and columns.
+        That of the set, in its first rows and columns, times ``lam · n_samples``.
     scalars : ndarray of shape (1,), float64
         Relative gap at which `ascend` leaves the sets that are left.
     adds : bool
@@ -148,14 +148,21 @@ def ascend(
     int
         `DONE`, `NEED_ROWS` or `ADD_MOVES`: what is to be done before the next call.
     """
-    to_margin = 1.0 / (parameters.lam * parameters.n_samples)
+    return solve_sets(state, view, sets, examples, 1.0 / (parameters.lam * parameters.n_samples))
+
+
+@compiled(inner=True)
+def solve_sets(
+    state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
+) -> int:
+    """`ascend` for compiled callers; ``to_margin`` is what margins are multiples of the image by."""
     alpha, image = state.alpha, state.image
     counts, enough = sets.counts, sets.scalars[ENOUGH]
     while counts[LEFT] > 0:
         if counts[CHOSEN] == 0:
-            if counts[SETS_DONE] > 0 and _gap(alpha, image, examples, to_margin) <= enough:
+            if counts[SETS_DONE] > 0 and relative_gap(alpha, image, examples, to_margin) <= enough:
                 break
-            held = _choose(image, alpha, view.slots, sets, examples.label, to_margin)
+            held = _choose(image, alpha, view.slots, sets, examples, to_margin)
             counts[CHOSEN] = 1
             if not held:
                 return NEED_ROWS
@@ -203,7 +210,9 @@ def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
 
 
 @compiled(inner=True)
-def _gap(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float) -> float:
+def relative_gap(
+    alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float
+) -> float:
     """Relative duality gap of the iterate, as its margins say."""
     label, signed = examples.label, examples.signed
     loss = gain = squared_norm = 0.0
@@ -222,18 +231,20 @@ def _choose(
     beta: np.ndarray,
     slots: np.ndarray,
     sets: WorkingSets,
-    label: np.ndarray,
+    examples: Examples,
     to_margin: float,
 ) -> bool:
     """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
     # Arrays, since for a view with other values all would be compiled once more.
     n, size, counts, seen = image.size, sets.members.size, sets.counts, sets.seen
+    label, signed = examples.label, examples.signed
     rising, falling = np.empty(n), np.empty(n)
     others = np.empty(size, dtype=np.int64)
     kept = n if size == n else _keep_half(sets.members, counts[MEMBERS], sets.hessian)
     for i in range(n):
         pull = label[i] - image[i] * to_margin
-        positive, can_grow, can_shrink = label[i] > 0, beta[i] < 1.0, beta[i] > 0.0
+        positive, can_shrink = label[i] > 0, beta[i] > 0.0
+        can_grow = (beta[i] < 1.0) & (signed[i] != 0.0)  # examples of weight zero are held out
         # Without a branch, and so in vectors.
         rises = (positive & can_grow) | ((not positive) & can_shrink)
         falls = (positive & can_shrink) | ((not positive) & can_grow)
@@ -338,14 +349,15 @@ def _solve(
     size, members, hessian = sets.counts[MEMBERS], sets.members, sets.hessian
     alpha, image, counters, signed = state.alpha, state.image, state.counters, examples.signed
     gradient, beta = np.empty(size), np.empty(size)
+    # Both divided by the factor of margins, so that the Hessian is the same for another one.
+    unit = 1.0 / to_margin
     for a in range(size):
         i = members[a]
         beta[a] = alpha[i]
-        margin = image[i] * to_margin
-        gradient[a] = abs(signed[i]) * (1.0 - examples.label[i] * margin)
+        gradient[a] = abs(signed[i]) * (unit - examples.label[i] * image[i])
     for a in range(sets.counts[KEPT], size):
         i = members[a]
-        row, factor = view.values[view.slots[i]], signed[i] * to_margin
+        row, factor = view.values[view.slots[i]], signed[i]
         for b in range(a + 1):
             j = members[b]
             entry = (row[j] + view.kernel_offset) * factor * signed[j]

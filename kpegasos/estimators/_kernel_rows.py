@@ -284,8 +284,11 @@ def share_classes(
     pairs: list[Pair],
     n_jobs: int | None = None,
     row_dtype: str | None = None,
+    work_dtype: str | None = None,
 ) -> ClassSortedMatrix:
     """One kernel matrix over all classes, whose packed examples the pairs share."""
     threads = max(1, available_threads() // n_threads(n_jobs, len(pairs)))
     members = _members_by_class(pairs)
-    return ClassSortedMatrix(kernel, X, members, threads=threads, row_dtype=row_dtype)
+    return ClassSortedMatrix(
+        kernel, X, members, threads=threads, row_dtype=row_dtype, work_dtype=work_dtype
+    )

@@ -150,6 +150,8 @@ class KernelMatrix:
     row_dtype : {"float32", "float64"}, default=None
         Precision of the values handed out, and of the arithmetic where float32 does not round too
         much; None for that of X.
+    work_dtype : {"float32", "float64"}, default=None
+        Precision of the arithmetic where it is to be another, for kernels of inner products.
 
     Raises
     ------
@@ -166,6 +168,7 @@ class KernelMatrix:
         *,
         threads: int | None = None,
         row_dtype: Any = None,
+        work_dtype: Any = None,
     ) -> None:
         if isinstance(kernel, type) or not isinstance(kernel, Kernel):
             raise ValueError(f"kernel must be a kernel object, got {shown(kernel)} instead")
@@ -176,7 +179,11 @@ class KernelMatrix:
         self.kernel = kernel
         if row_dtype is not None:
             row_dtype = as_choice("row_dtype", row_dtype, ("float32", "float64"))
-        self.points = KernelPoints(kernel, X, members, threads=threads, row_dtype=row_dtype)
+        if work_dtype is not None:
+            work_dtype = as_choice("work_dtype", work_dtype, ("float32", "float64"))
+        self.points = KernelPoints(
+            kernel, X, members, threads=threads, row_dtype=row_dtype, work_dtype=work_dtype
+        )
 
     @property
     def n_samples(self) -> int:

@@ -63,6 +63,8 @@ class KernelPoints:
     row_dtype : dtype, default=None
         float32 or float64: of the values handed out and, for kernels of inner products, of the
         arithmetic; None for that of X. float64 stays where float32 has not the range.
+    work_dtype : dtype, default=None
+        Of the arithmetic, if it is to be another for kernels of inner products.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class KernelPoints:
         threads: int | None = None,
         diagonal: bool = True,
         row_dtype: Any = None,
+        work_dtype: Any = None,
     ) -> None:
         self.kernel = kernel
         self.X = X
@@ -99,14 +102,14 @@ class KernelPoints:
         self._threads = threads
         self._packed: PackedKernel | None = None
         self._lock = Lock()
-        self._choose_dtypes(np.dtype(row_dtype or X.dtype), diagonal)
+        self._choose_dtypes(np.dtype(row_dtype or X.dtype), work_dtype, diagonal)
 
-    def _choose_dtypes(self, dtype: np.dtype, diagonal: bool) -> None:
+    def _choose_dtypes(self, dtype: np.dtype, work_dtype: Any, diagonal: bool) -> None:
         """Find the dtypes of values and arithmetic, and prepare for them."""
         kernel, given = self.kernel, np.dtype(self.X.dtype)
         of_products = isinstance(kernel, InnerProductKernel)
         # Own functions and differences are of the rows as they are given.
-        self._prepare(dtype, dtype if of_products else given, diagonal)
+        self._prepare(dtype, np.dtype(work_dtype or dtype) if of_products else given, diagonal)
         if dtype.itemsize < given.itemsize and not self._has_range():
             dtype = given
             self._prepare(dtype, given, diagonal)
@@ -149,12 +152,17 @@ class KernelPoints:
         float64 of shape (n_points,). Values of functions of a user's own are only rounded when
         they are handed out.
         """
-        handed_out = 0.25 * float(np.finfo(self.dtype).eps) * np.abs(self.diagonal)
+        handed_out = self.rounding_on_the_way_out
         if not hasattr(self.kernel, "value_rounding"):
             return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
         norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
         bound = self.kernel.value_rounding(self._spacing(), norms, self._roundings())
         return np.asarray(bound + handed_out)
+
+    @property
+    def rounding_on_the_way_out(self) -> np.ndarray:
+        """The part of `rounding` that the dtype of the values handed out is to blame for."""
+        return 0.25 * float(np.finfo(self.dtype).eps) * np.abs(self.diagonal)
 
     def _roundings(self) -> int:
         """How often sums are rounded: of products, and of norms unless they are of a wider type."""

@@ -25,8 +25,8 @@ class ClassSortedMatrix:
         Rows of X that are the examples of each class, in this order.
     threads : int, default=None
         Threads for whole rows of one pair; None for as many as OpenMP would use.
-    row_dtype : {"float32", "float64"}, default=None
-        Precision of the values, as in `KernelMatrix`.
+    row_dtype, work_dtype : {"float32", "float64"}, default=None
+        Precision of the values and of the arithmetic, as in `KernelMatrix`.
     """
 
     def __init__(
@@ -37,9 +37,15 @@ class ClassSortedMatrix:
         *,
         threads: int | None = None,
         row_dtype: Any = None,
+        work_dtype: Any = None,
     ) -> None:
         self.matrix = KernelMatrix(
-            kernel, X, np.concatenate(members), threads=threads, row_dtype=row_dtype
+            kernel,
+            X,
+            np.concatenate(members),
+            threads=threads,
+            row_dtype=row_dtype,
+            work_dtype=work_dtype,
         )
         self._ends = np.concatenate(([0], np.cumsum([part.size for part in members]))).tolist()
 

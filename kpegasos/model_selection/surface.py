@@ -1,77 +1,41 @@
-"""All cells of a search: folds, values of C and kernels, over shared kernel values."""
+"""All cells of a search: folds, values of C and kernels, over shared kernel values.
+
+Inner products are computed once for all kernels where they and the kernel matrix fit into memory;
+else each kernel has rows of its own, which its folds and values of C share. Folds are weights over
+the same rows, so margins of held-out examples come with the others. Scores are for others to make.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from threading import Lock
+from typing import Any
 
 import numpy as np
 
+from kpegasos.core.problem import Problem
+from kpegasos.estimators._kernel_rows import dtype_of_rows, share_classes
+from kpegasos.estimators._one_vs_one import Pair, make_pairs
+from kpegasos.estimators._training import n_threads
+from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.kernels.products import SharedProducts
+from kpegasos.model_selection._cellwise import CellwiseWork
+from kpegasos.model_selection._pair_rows import ComputedPairs, GramPairs
+from kpegasos.model_selection._schedule import Work, do_all
+from kpegasos.model_selection._works import BinaryWork, PairsWork, Task
+from kpegasos.model_selection.outcome import Folds, KernelOutcome
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.budget import budget_mb
+from kpegasos.rows.choose import choose_source
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+from kpegasos.utils.threads import available_threads
 
-
-class Folds(NamedTuple):
-    """What each fold trains on, and what it is tested on.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_folds, n_samples), float64
-        Weights of the examples, class weights included; zero for those that a fold is not trained
-        on.
-    tests : list of ndarray of int
-        Examples that each fold is tested on; all have weight zero there.
-    """
-
-    weights: np.ndarray
-    tests: list[np.ndarray]
-
-
-@dataclass
-class KernelOutcome:
-    """What came of all folds and values of C with one kernel.
-
-    Attributes
-    ----------
-    number : int
-        Which of the kernels.
-    decisions : list of ndarray of shape (n_Cs, n_test, n_pairs)
-        For each fold, decisions of all pairs of classes; positive for the first class of a pair,
-        or for the second of two classes in all. NaN where a cell is missing.
-    relative_gaps : ndarray of shape (n_folds, n_Cs)
-        Certified relative gap, that of the worst pair; NaN where there is none.
-    n_support : ndarray of shape (n_folds, n_Cs), int64
-        Support vectors, each counted once.
-    seconds : ndarray of shape (n_folds, n_Cs)
-        Of its solver; the kernel values that folds share are in the first that asked for them.
-    done : ndarray of shape (n_folds, n_Cs), bool
-        Which cells have a model. A cell that did not reach ``tol`` has one, and its gap says so.
-    evaluations : int
-        Kernel values computed.
-    """
-
-    number: int
-    decisions: list[np.ndarray]
-    relative_gaps: np.ndarray
-    n_support: np.ndarray
-    seconds: np.ndarray
-    done: np.ndarray
-    evaluations: int = 0
-
-    @classmethod
-    def empty(cls, number: int, folds: Folds, n_Cs: int, n_pairs: int) -> KernelOutcome:
-        """Nothing done."""
-        shape = (len(folds.tests), n_Cs)
-        return cls(
-            number,
-            [np.full((n_Cs, test.size, n_pairs), np.nan) for test in folds.tests],
-            np.full(shape, np.nan),
-            np.zeros(shape, dtype=np.int64),
-            np.zeros(shape),
-            np.zeros(shape, dtype=bool),
-        )
+__all__ = ["Folds", "KernelOutcome", "search_surface"]
 
 
 def search_surface(
@@ -88,8 +52,9 @@ def search_surface(
     n_jobs: int | None,
     stopper: Stopper,
     on_kernel: Callable[[KernelOutcome], None],
-    on_cells: Callable[[int], None] = lambda n_cells: None,
+    on_cells: Callable[[float], None] = lambda n_cells: None,
     known: dict[int, KernelOutcome] | None = None,
+    seed: int = 0,
 ) -> None:
     """Solve all cells.
 
@@ -108,48 +73,239 @@ def search_surface(
     intercept_scaling : float
         0 for no intercept.
     cache_mb : float or "auto"
+        MiB that kernel values may take, products included; less is taken where less is free.
     row_dtype : {"auto", "float32", "float64"}
     n_jobs : int or None
-        Threads.
+        Threads; None for as many as there are.
     stopper : Stopper
     on_kernel : callable
         Called with each outcome when all of its cells are done or the stopper says so, one at a
         time, from any thread.
     on_cells : callable
-        Called with how many cells have just been done, from any thread.
+        Called with how many cells have just been done, or what part of one, one at a time, from any
+        thread.
     known : dict of int to KernelOutcome, default=None
         Outcomes to go on from, which are modified.
-    """
-    from kpegasos.estimators import PegasosSVC
+    seed : int, default=0
+        Of the fits of kernels that are not positive semi-definite; all others draw nothing.
 
-    n_classes = int(labels.max()) + 1
-    n_pairs = n_classes * (n_classes - 1) // 2
-    for number, kernel in enumerate(kernels):
-        outcome = (known or {}).get(number)
-        if outcome is None:
-            outcome = KernelOutcome.empty(number, folds, Cs.size, n_pairs)
-        for fold, (weight, test) in enumerate(zip(folds.weights, folds.tests, strict=True)):
-            for position, C in enumerate(Cs):
-                if outcome.done[fold, position] or stopper.reason() is not None:
-                    continue
-                train, begin = np.flatnonzero(weight), time.perf_counter()
-                model = PegasosSVC(
-                    C=C,
-                    kernel=kernel or "precomputed",
-                    polish=True,
-                    tol=tol,
-                    fit_intercept=intercept_scaling > 0,
-                    intercept_scaling=intercept_scaling or 1.0,
-                    decision_function_shape="ovo",
-                    random_state=0,
-                )
-                columns = slice(None) if kernel is not None else train
-                model.fit(X[train][:, columns], labels[train], weight[train])
-                decisions = model.decision_function(X[test][:, columns])
-                outcome.decisions[fold][position] = decisions.reshape(test.size, n_pairs)
-                outcome.relative_gaps[fold, position] = np.max(model.relative_gap_)
-                outcome.n_support[fold, position] = model.support_.size
-                outcome.seconds[fold, position] = time.perf_counter() - begin
-                outcome.done[fold, position] = True
-                on_cells(1)
-        on_kernel(outcome)
+    Raises
+    ------
+    ValueError
+        If a kernel's values show that it is not positive semi-definite, or the budget has no room
+        for a few rows.
+    """
+    Search(X, labels, folds, kernels, Cs, tol, intercept_scaling, row_dtype, cache_mb).run(
+        n_jobs, stopper, on_kernel, on_cells, known or {}, seed
+    )
+
+
+class Search:
+    """What `search_surface` is given, and how its kernels share what they can.
+
+    Parameters are those of `search_surface`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        folds: Folds,
+        kernels: Sequence[Kernel | None],
+        Cs: np.ndarray,
+        tol: float,
+        intercept_scaling: float,
+        row_dtype: str,
+        cache_mb: float | str,
+    ) -> None:
+        self._X, self._labels, self._folds = X, labels, folds
+        self._kernels, self._Cs, self._tol = kernels, Cs, tol
+        self._intercept_scaling, self._row_dtype = intercept_scaling, row_dtype
+        self._cache_mb = cache_mb
+        n_samples = labels.size
+        used = folds.weights.any(axis=0)
+        for test in folds.tests:
+            used[test] = True
+        self._n_classes = int(labels.max()) + 1
+        if kernels[0] is None:
+            self._order = np.arange(n_samples)  # the matrix that is given is not copied
+        else:
+            self._order = np.flatnonzero(used)
+            if self._n_classes > 2:
+                self._order = self._order[np.argsort(labels[self._order], kind="stable")]
+        self._place = np.full(n_samples, -1, dtype=np.int64)
+        self._place[self._order] = np.arange(self._order.size)
+        self._weights = np.ascontiguousarray(folds.weights[:, self._order])
+        self._pairs = self._make_pairs()
+
+    def _make_pairs(self) -> list[Pair]:
+        """Pairs of classes over the examples in their order, those of weight zero included."""
+        labels = self._labels[self._order]
+        return make_pairs(labels, self._n_classes, np.ones(labels.size), 1.0, 1.0)
+
+    def run(
+        self,
+        n_jobs: int | None,
+        stopper: Stopper,
+        on_kernel: Callable[[KernelOutcome], None],
+        on_cells: Callable[[float], None],
+        known: dict[int, KernelOutcome],
+        seed: int,
+    ) -> None:
+        """Solve all cells; parameters are those of `search_surface`."""
+        most = max(len(self._folds.tests), len(self._pairs)) * len(self._kernels)
+        threads = n_threads(available_threads() if n_jobs is None else n_jobs, most)
+        plan = _Plan(self, threads)
+        task = Task(
+            self._pairs,
+            self._weights,
+            [self._place[test] for test in self._folds.tests],
+            self._Cs,
+            self._tol,
+            plan.whole,
+            stopper,
+            on_kernel,
+            on_cells,
+            Lock(),
+        )
+        works = []
+        for number, kernel in enumerate(self._kernels):
+            outcome = known.get(number) or KernelOutcome.empty(
+                number, self._folds, self._Cs.size, len(self._pairs)
+            )
+            if kernel is not None and not kernel.positive_definite:
+                works.append(self._cellwise(kernel, outcome, task, seed))
+            else:
+                works.append(plan.work(task, outcome, kernel))
+        do_all(
+            works,
+            n_threads=threads if plan.whole else 1,
+            n_open=plan.n_open,
+            stopper=stopper,
+        )
+
+    def _cellwise(self, kernel: Kernel, outcome: KernelOutcome, task: Task, seed: int) -> Work:
+        model = PegasosSVC(
+            kernel=kernel,
+            fit_intercept=self._intercept_scaling > 0,
+            intercept_scaling=self._intercept_scaling or 1.0,
+            decision_function_shape="ovo",
+            cache_mb=self._cache_mb,
+            row_dtype=self._row_dtype,
+            random_state=seed,
+        )
+        return CellwiseWork(
+            model,
+            self._X,
+            self._labels,
+            self._folds,
+            self._Cs,
+            outcome=outcome,
+            stopper=task.stopper,
+            tell=task.tell,
+            tell_cells=task.tell_cells,
+        )
+
+
+class _Plan:
+    """Which kernel values are held, and how many kernels at a time.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether kernel matrices are held as wholes.
+    n_open : int
+        Kernels that are in work at the same time.
+    """
+
+    def __init__(self, search: Search, n_threads: int) -> None:
+        self._search = search
+        self._n_threads = n_threads
+        self.whole, self.n_open, self._shares = True, 1, False
+        self._dtype: str | None = None
+        if search._kernels[0] is None:
+            return
+        matrix = self._matrix(search._kernels[0])
+        n_samples, pairs = matrix.n_samples, search._pairs
+        mebibyte = tuning.MEBIBYTE
+        whole_mb = n_samples**2 * matrix.dtype.itemsize / mebibyte
+        # Each thread holds the part of a pair beside the matrix of all.
+        parts = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 0
+        parts_mb = n_threads * parts * matrix.dtype.itemsize / mebibyte
+        shared_mb = n_samples**2 * 8 / mebibyte
+        n_open = min(n_threads, len(search._kernels))
+        # A single kernel takes them for its certificates.
+        self._can_share = any(SharedProducts.can_make(kernel) for kernel in search._kernels)
+        self._budget = budget_mb(search._cache_mb, shared_mb + n_open * whole_mb + parts_mb)
+        room = self._budget - parts_mb
+        self.whole = whole_mb <= room
+        if self.whole:
+            self._shares = self._can_share and shared_mb <= room - whole_mb
+            left = room - (shared_mb if self._shares else 0.0)
+            self.n_open = max(1, min(n_open, int(left // whole_mb)))
+        self._products = SharedProducts(search._X, search._order, _whole_matrix)
+
+    def _matrix(self, kernel: Kernel) -> KernelMatrix:
+        search = self._search
+        dtype = dtype_of_rows(
+            search._row_dtype, kernel, search._X, search._tol, self._largest_cost()
+        )
+        # Every cell has to be certified, and in arithmetic of float32 few large C could be.
+        return KernelMatrix(
+            kernel, search._X, search._order, row_dtype=dtype, work_dtype="float64"
+        )
+
+    def _largest_cost(self) -> float:
+        """The largest C of an example."""
+        return float(self._search._Cs.max() * self._search._weights.max())
+
+    def work(self, task: Task, outcome: KernelOutcome, kernel: Kernel | None) -> Work:
+        """The work of a kernel."""
+        if len(task.pairs) == 1:
+            return BinaryWork(task, outcome, partial(self._rows, kernel))
+        return PairsWork(task, outcome, partial(self._pair_rows, kernel))
+
+    def _gram_rows(self, kernel: Kernel | None) -> GramRows:
+        """A whole kernel matrix."""
+        scaling = self._search._intercept_scaling
+        if kernel is None:
+            return GramRows(self._search._X, intercept_scaling=scaling)
+        matrix = self._matrix(kernel)
+        if not (self._shares and SharedProducts.can_make(kernel)):
+            return GramRows.from_values(matrix, intercept_scaling=scaling)
+        return GramRows(
+            self._products.gram(matrix),
+            intercept_scaling=scaling,
+            positive_definite=kernel.positive_definite,
+            evaluations=matrix.n_samples**2,
+            rounding=matrix.rounding,
+            exact=self._products.exact(matrix),
+        )
+
+    def _rows(self, kernel: Kernel | None) -> RowSource:
+        """Rows of all examples."""
+        if self.whole or kernel is None:
+            return self._gram_rows(kernel)
+        return choose_source(
+            self._matrix(kernel),
+            cache="cached",
+            cache_mb=self._budget,
+            unasked=self._search._cache_mb == "auto",
+            intercept_scaling=self._search._intercept_scaling,
+        )
+
+    def _pair_rows(self, kernel: Kernel | None) -> GramPairs | ComputedPairs:
+        """Rows of all pairs of classes."""
+        search = self._search
+        if self.whole or kernel is None:
+            return GramPairs(self._gram_rows(kernel), search._intercept_scaling)
+        dtype = self._matrix(kernel).dtype.name
+        pairs = [
+            pair._replace(members=search._order[pair.members]) for pair in search._pairs
+        ]
+        shared = share_classes(kernel, search._X, pairs, 1, dtype, "float64")
+        return ComputedPairs(shared, self._budget, search._intercept_scaling)
+
+
+def _whole_matrix(values: KernelMatrix) -> np.ndarray:
+    return GramRows.from_values(values).gram

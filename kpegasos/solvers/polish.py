@@ -20,10 +20,12 @@ from kpegasos.core.working_sets import (
     NEED_ROWS,
     SETS_DONE,
     WANTED,
+    WorkingSets,
     add_moves,
     ascend,
     new_working_sets,
 )
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.interior_point import InteriorPointAscent
 from kpegasos.solvers.pegasos import PegasosRun
@@ -36,7 +38,7 @@ from kpegasos.utils.threads import threads_for
 #: nothing left to gain but rounding errors; and the least relative gain of the dual value.
 _IDLE_ROUNDS, _LEAST_GAIN = 20, 1e-9
 #: Share of ``tol`` at which a round ends early: rounding takes a part of it.
-_SAFE = 0.9
+SAFE = 0.9
 #: Working sets of a round that hold all examples: one that is warm, and one more.
 _WHOLE_SETS = 2
 
@@ -94,6 +96,33 @@ def _size_of_sets(n_samples: int) -> int:
     return min(tuning.WORKING_SET, max(tuning.SMALL_WORKING_SET, share))
 
 
+def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> WorkingSets:
+    """Working sets for an ascent on rows that are held.
+
+    Parameters
+    ----------
+    rows : RowSource
+    alpha : ndarray of shape (n_samples,)
+        Dual variables to begin with.
+    alone : bool, default=False
+        Whether the ascent has one thread for all it does.
+    """
+    n_samples, capacity = rows.n_samples, rows.row_capacity
+    size = min(_size_of_sets(n_samples), capacity)
+    # The rows of the support have been needed before, and those of few examples cost little.
+    few = n_samples <= tuning.GRAM_SAMPLES
+    seen = np.full(n_samples, True) if few else alpha > 0.0
+    # Beside a short budget rows that are computed ahead would push out others.
+    room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
+    return new_working_sets(
+        size,
+        min(capacity, room),
+        tuning.ROWS_AT_ONCE,
+        seen,
+        adds=alone or threads_for(tuning.MEMORY_WORK * size * n_samples) == 1,
+    )
+
+
 class WorkingSetAscent(DualAscent):
     """Dual ascent over working sets, on kernel rows that are held."""
 
@@ -102,28 +131,16 @@ class WorkingSetAscent(DualAscent):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        n_samples, capacity = self.rows.n_samples, self.rows.row_capacity
-        size = min(_size_of_sets(n_samples), capacity)
-        self._n_sets = _WHOLE_SETS if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
-        # The rows of the support have been needed before, and those of few examples cost little.
-        few = n_samples <= tuning.GRAM_SAMPLES
-        seen = np.full(n_samples, True) if few else self.state.loop.alpha > 0.0
-        # Beside a short budget rows that are computed ahead would push out others.
-        room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
-        self._sets = new_working_sets(
-            size,
-            min(capacity, room),
-            tuning.ROWS_AT_ONCE,
-            seen,
-            adds=threads_for(tuning.MEMORY_WORK * size * n_samples) == 1,
-        )
+        self._sets = sets_for(self.rows, self.state.loop.alpha)
+        whole = self._sets.members.size == self.rows.n_samples
+        self._n_sets = _WHOLE_SETS if whole else tuning.WORKING_SETS_OF_A_ROUND
         self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a few working sets."""
         loop, sets = self.state.loop, self._sets
         sets.counts[LEFT], sets.counts[SETS_DONE] = self._n_sets, 0
-        sets.scalars[ENOUGH] = _SAFE * (self._certifier.tol or 0.0)
+        sets.scalars[ENOUGH] = SAFE * (self._certifier.tol or 0.0)
         while True:
             with self.on_account():
                 status = ascend(loop, self._view, sets, self.examples, self.parameters)

@@ -1,0 +1,197 @@
+"""The work that a kernel makes: folds of a binary problem, or pairs of classes with all folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.model_selection._pair_rows import PairRows
+from kpegasos.model_selection._paths import BinaryPaths, Cells
+from kpegasos.model_selection._schedule import Job, Work
+from kpegasos.model_selection.outcome import KernelOutcome
+from kpegasos.rows.base import RowSource
+from kpegasos.solvers.stopping import Stopper
+
+
+class Task(NamedTuple):
+    """What all kernels of a search have in common; examples are in the order of the rows.
+
+    Attributes
+    ----------
+    pairs : list of Pair
+        With the members of both classes and their labels.
+    weights : ndarray of shape (n_folds, n_samples)
+    tests : list of ndarray of int
+    Cs : ndarray of shape (n_Cs,)
+        Increasing.
+    tol : float
+    alone : bool
+        Whether a job has one thread for all it does.
+    stopper : Stopper
+    on_kernel, on_cells : callable
+        See `search_surface`.
+    lock : Lock
+        For what is told.
+    """
+
+    pairs: list[Pair]
+    weights: np.ndarray
+    tests: list[np.ndarray]
+    Cs: np.ndarray
+    tol: float
+    alone: bool
+    stopper: Stopper
+    on_kernel: Callable[[KernelOutcome], None]
+    on_cells: Callable[[float], None]
+    lock: Lock
+
+    def paths(self, pair: Pair, rows: RowSource) -> BinaryPaths:
+        """The paths of a pair of classes."""
+        return BinaryPaths(
+            pair.problem.y,
+            np.ascontiguousarray(self.weights[:, pair.members]),
+            rows,
+            self.Cs,
+            tol=self.tol,
+            stopper=self.stopper,
+            alone=self.alone,
+        )
+
+    def tell(self, outcome: KernelOutcome) -> None:
+        """Hand on what came of a kernel."""
+        with self.lock:
+            self.on_kernel(outcome)
+
+    def tell_cells(self, n_cells: float) -> None:
+        """Say how many cells have just been done."""
+        with self.lock:
+            self.on_cells(n_cells)
+
+
+class BinaryWork(Work):
+    """The folds of a binary problem with one kernel.
+
+    Parameters
+    ----------
+    task : Task
+    outcome : KernelOutcome
+        Filled in.
+    make_rows : callable
+        Makes the rows of all examples.
+    """
+
+    def __init__(
+        self, task: Task, outcome: KernelOutcome, make_rows: Callable[[], RowSource]
+    ) -> None:
+        self._task, self._outcome, self._make_rows = task, outcome, make_rows
+        self._rows: RowSource | None = None
+
+    def open(self) -> list[Job]:
+        """Make the rows, and solve the first value of C for all examples."""
+        folds = np.flatnonzero(~self._outcome.done.all(axis=1)).tolist()
+        if not folds or self._task.stopper.reason() is not None:
+            return []
+        self._rows = self._make_rows()
+        paths = self._task.paths(self._task.pairs[0], self._rows)
+        return [partial(self._solve, paths, fold) for fold in folds]
+
+    def _solve(self, paths: BinaryPaths, fold: int) -> None:
+        outcome, test = self._outcome, self._task.tests[fold]
+        first = int(np.flatnonzero(~outcome.done[fold])[0])
+        cells = paths.fold(fold, first)
+        solved = slice(first, first + len(cells.margins))
+        outcome.decisions[fold][solved, :, 0] = cells.margins[:, test]
+        outcome.relative_gaps[fold, solved] = cells.relative_gaps
+        outcome.n_support[fold, solved] = np.count_nonzero(cells.coefs, axis=1)
+        outcome.seconds[fold, solved] = cells.seconds
+        outcome.done[fold, solved] = True
+        self._task.tell_cells(len(cells.margins))
+
+    def close(self) -> None:
+        """Hand on the outcome, and give the rows up."""
+        if self._rows is not None:
+            self._outcome.evaluations += self._rows.evaluations
+            self._rows.close()
+            self._rows = None
+        self._task.tell(self._outcome)
+
+
+class PairsWork(Work):
+    """All pairs of classes with one kernel, each with all folds.
+
+    Parameters
+    ----------
+    task : Task
+    outcome : KernelOutcome
+        Filled in, if all pairs come to their end.
+    open_rows : callable
+        ``open_rows()`` returns `PairRows`.
+    """
+
+    def __init__(
+        self, task: Task, outcome: KernelOutcome, open_rows: Callable[[], PairRows]
+    ) -> None:
+        self._task, self._outcome, self._open_rows = task, outcome, open_rows
+        shape = (*outcome.done.shape, task.weights.shape[1])
+        self._used = np.zeros(shape if not outcome.done.all() else (0, 0, 0), dtype=bool)
+        self._n_solved = np.zeros(outcome.done.shape, dtype=np.int64)
+        self._rows: PairRows | None = None
+
+    def open(self) -> list[Job]:
+        """Make what the rows of pairs share."""
+        if self._outcome.done.all() or self._task.stopper.reason() is not None:
+            return []
+        self._rows = rows = self._open_rows()
+        return [partial(self._solve, rows, pair) for pair in self._task.pairs]
+
+    def _solve(self, rows: PairRows, pair: Pair) -> None:
+        task = self._task
+        if task.stopper.reason() is not None:
+            return
+        source = rows.of_pair(pair)
+        paths = task.paths(pair, source)
+        for fold in range(len(task.tests)):
+            self._take(rows, pair, fold, paths.fold(fold))
+        self._outcome.evaluations += source.evaluations
+        source.close()
+        task.tell_cells(self._outcome.done.size / len(task.pairs))
+
+    def _take(self, rows: PairRows, pair: Pair, fold: int, cells: Cells) -> None:
+        """Note what came of a pair and a fold."""
+        outcome, task, n_solved = self._outcome, self._task, len(cells.margins)
+        test = task.tests[fold]
+        place = np.full(task.weights.shape[1], -1, dtype=np.int64)
+        place[pair.members] = np.arange(pair.members.size)
+        within = place[test]
+        own = within >= 0
+        decisions = np.empty((n_solved, test.size))
+        decisions[:, own] = cells.margins[:, within[own]]
+        decisions[:, ~own] = rows.decisions(pair, test[~own], cells)
+        outcome.decisions[fold][:n_solved, :, pair.number] = decisions
+        with task.lock:
+            gaps = outcome.relative_gaps[fold, :n_solved]
+            gaps[:] = np.fmax(gaps, cells.relative_gaps)
+            outcome.seconds[fold, :n_solved] += cells.seconds
+            used = self._used[fold]
+            used[:n_solved, pair.members] |= cells.coefs != 0.0
+            self._n_solved[fold, :n_solved] += 1
+
+    def close(self) -> None:
+        """Hand on the outcome; cells of which a pair is missing are not done."""
+        outcome = self._outcome
+        if self._rows is not None:
+            outcome.evaluations += self._rows.evaluations
+            outcome.done[:] = self._n_solved == len(self._task.pairs)
+            outcome.n_support[:] = self._used.sum(axis=2)
+            missing = ~outcome.done
+            outcome.relative_gaps[missing], outcome.n_support[missing] = np.nan, 0
+            for decisions, absent in zip(outcome.decisions, missing, strict=True):
+                decisions[absent] = np.nan
+            self._rows.close()
+            self._rows, self._used = None, self._used[:0]
+        self._task.tell(outcome)
