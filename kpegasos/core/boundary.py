@@ -220,6 +220,32 @@ def check_evaluation(
         require_shape("stamped_image", state.stamped_image, shape)
 
 
+def check_path_sums(
+    to_margins: np.ndarray,
+    alphas: np.ndarray,
+    images: np.ndarray,
+    examples: Examples,
+    rounding: np.ndarray,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    """Check the arguments of `kpegasos.core.evaluation.path_sums`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    shape = (to_margins.size, examples.label.size)
+    for name, array in (("alphas", alphas), ("images", images), ("coefs", coefs)):
+        require_shape(name, array, shape)
+    require_shape("margins", margins, shape)
+    require_shape("signed", examples.signed, shape[1:])
+    require_shape("rounding", rounding, shape[1:])
+    require_shape("sums", sums, (to_margins.size, 7))
+
+
 def check_dense_margins(
     view: DenseView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:

@@ -137,9 +137,7 @@ def follow(
 
 
 @compiled(inner=True)
-def _begin(
-    path: Path, value: int, state: LoopState, examples: Examples, to_margin: float
-) -> None:
+def _begin(path: Path, value: int, state: LoopState, examples: Examples, to_margin: float) -> None:
     """Go on from the state or from the other start of a value, whichever has the smaller gap."""
     alpha, image = path.alphas[value], path.images[value]
     _scale(state.alpha, state.image, examples, to_margin)

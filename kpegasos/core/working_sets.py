@@ -155,7 +155,7 @@ def ascend(
 def solve_sets(
     state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> int:
-    """`ascend` for compiled callers; ``to_margin`` is what margins are multiples of the image by."""
+    """`ascend` for compiled callers; margins are ``to_margin`` times the image."""
     alpha, image = state.alpha, state.image
     counts, enough = sets.counts, sets.scalars[ENOUGH]
     while counts[LEFT] > 0:

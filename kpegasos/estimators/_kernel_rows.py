@@ -13,7 +13,7 @@ import numpy as np
 
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._training import n_threads
-from kpegasos.kernels.exact import ExactValues
+from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.functions import Kernel
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.kernels.shared import ClassSortedMatrix
@@ -38,8 +38,8 @@ def rows_of_gram(
     positive_definite: bool = True,
     evaluations: int = 0,
     rounding: np.ndarray | float = 0.0,
-    exact: ExactValues | None = None,
-) -> Callable[[Pair, int, bool], RowSource]:
+    exact: ExactProducts | None = None,
+) -> Callable[[Pair, int, bool], GramRows]:
     """Make the rows of any pair from the kernel matrix of all examples.
 
     Parameters
@@ -55,7 +55,7 @@ def rows_of_gram(
     errors = np.broadcast_to(rounding, gram.shape[:1])
     pool = BufferPool()
 
-    def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
+    def make_rows(pair: Pair, n_at_once: int, brief: bool) -> GramRows:
         members = pair.members
         whole = members.size == gram.shape[0]
         memory = None if whole else pool.acquire(members.size**2, gram.dtype)

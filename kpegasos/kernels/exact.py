@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -32,6 +32,24 @@ _MOST_ROUNDING = 1e-11
 def always() -> bool:
     """Go on."""
     return True
+
+
+class ExactProducts(Protocol):
+    """What a certificate asks for: products of the kernel matrix in float64."""
+
+    def products(
+        self,
+        coef: np.ndarray,
+        wanted: np.ndarray,
+        largest: float,
+        go_on: Callable[[], bool] = always,
+    ) -> tuple[np.ndarray, np.ndarray, int] | None:
+        """``K @ coef`` for some examples; see `ExactValues.products`."""
+        ...
+
+    def subset(self, members: np.ndarray) -> ExactProducts:
+        """The kernel matrix of some of these examples."""
+        ...
 
 
 class ExactValues:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kpegasos.kernels.base import Kernel
-from kpegasos.kernels.exact import ExactValues
+from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.kernels.points import KernelPoints
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
@@ -58,7 +58,7 @@ class KernelValues(Protocol):
         ...
 
     @property
-    def exact(self) -> ExactValues:
+    def exact(self) -> ExactProducts:
         """The same values in float64."""
         ...
 
@@ -206,7 +206,7 @@ class KernelMatrix:
         return self.points.rounding
 
     @property
-    def exact(self) -> ExactValues:
+    def exact(self) -> ExactProducts:
         """The same values in float64."""
         return self.points.exact
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from kpegasos.estimators._kernel_rows import rows_of_gram
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.shared import ClassSortedMatrix
-from kpegasos.model_selection._paths import Cells
-from kpegasos.rows.base import RowSource
+from kpegasos.rows.base import KernelSource
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
+from kpegasos.solvers.path_run import Solutions
 
 
 class PairRows(ABC):
@@ -30,12 +30,27 @@ class PairRows(ABC):
     evaluations: int = 0
 
     @abstractmethod
-    def of_pair(self, pair: Pair) -> RowSource:
+    def of_pair(self, pair: Pair) -> KernelSource:
         """The rows of a pair."""
 
     @abstractmethod
-    def decisions(self, pair: Pair, others: np.ndarray, cells: Cells) -> np.ndarray:
-        """Decisions of a pair on examples of other classes, of shape (n_solved, n_others)."""
+    def decisions(
+        self, pair: Pair, tests: list[np.ndarray], found: list[Solutions]
+    ) -> list[np.ndarray]:
+        """Decisions of a pair on the examples of each fold, of all classes.
+
+        Parameters
+        ----------
+        pair : Pair
+        tests : list of ndarray of int
+            Examples of each fold.
+        found : list of Solutions
+            Of each fold.
+
+        Returns
+        -------
+        list of ndarray of shape (n_solved, n_test)
+        """
 
     def close(self) -> None:  # noqa: B027
         """Give up what the pairs share."""
@@ -62,23 +77,32 @@ class GramPairs(PairRows):
             exact=source.exact,
         )
 
-    def of_pair(self, pair: Pair) -> RowSource:
+    def of_pair(self, pair: Pair) -> KernelSource:
         """The rows of a pair."""
         return self._parts(pair, 1, False)
 
-    def decisions(self, pair: Pair, others: np.ndarray, cells: Cells) -> np.ndarray:
-        """Decisions of a pair on examples of other classes, of shape (n_solved, n_others)."""
-        total = np.zeros((others.size, len(cells.coefs)))
-        coefs = cells.coefs.astype(self._gram.dtype, copy=False)
-        ends = np.flatnonzero(np.diff(pair.members) != 1) + 1
+    def decisions(
+        self, pair: Pair, tests: list[np.ndarray], found: list[Solutions]
+    ) -> list[np.ndarray]:
+        """Decisions of a pair on the examples of each fold, of all classes."""
+        gram, members = self._gram, pair.members
+        coefs = np.concatenate([solutions.coefs for solutions in found])
+        coefs = coefs.astype(gram.dtype, copy=False)
+        ends = np.flatnonzero(np.diff(members) != 1) + 1
         if ends.size > 1:
-            total += self._gram[others[:, None], pair.members] @ coefs.T
-        else:  # both classes are ranges
-            for part in np.split(np.arange(pair.members.size), ends):
-                members = pair.members[part]
-                values = self._gram[others, members[0] : members[-1] + 1]
-                total += values @ coefs[:, part[0] : part[-1] + 1].T
-        return np.asarray(total.T + cells.intercepts[:, None])
+            values = gram[:, members] @ coefs.T
+        else:  # classes are ranges: nothing is copied, though four in five values are not asked for
+            parts = np.split(np.arange(members.size), ends)
+            ranges = [slice(members[part[0]], members[part[-1]] + 1) for part in parts]
+            values = sum(
+                gram[:, which] @ coefs[:, part[0] : part[-1] + 1].T
+                for part, which in zip(parts, ranges, strict=True)
+            )
+        columns = np.cumsum([0, *(len(solutions.coefs) for solutions in found)]).tolist()
+        return [
+            values[test, first:last].T + solutions.intercepts[:, None]
+            for test, solutions, (first, last) in zip(tests, found, pairwise(columns), strict=True)
+        ]
 
 
 class ComputedPairs(PairRows):
@@ -98,7 +122,7 @@ class ComputedPairs(PairRows):
         self._intercept_scaling = intercept_scaling
         self._pool = BufferPool()
 
-    def of_pair(self, pair: Pair) -> RowSource:
+    def of_pair(self, pair: Pair) -> KernelSource:
         """The rows of a pair."""
         return choose_source(
             self._shared.pair(*pair.classes),
@@ -108,15 +132,19 @@ class ComputedPairs(PairRows):
             pool=self._pool,
         )
 
-    def decisions(self, pair: Pair, others: np.ndarray, cells: Cells) -> np.ndarray:
-        """Decisions of a pair on examples of other classes, of shape (n_solved, n_others)."""
+    def decisions(
+        self, pair: Pair, tests: list[np.ndarray], found: list[Solutions]
+    ) -> list[np.ndarray]:
+        """Decisions of a pair on the examples of each fold, of all classes."""
         points = self._shared.matrix.points
-        X: Any = points.X
-        members = points.members
+        X, members = points.X, points.members
         assert members is not None
-        support = np.flatnonzero(cells.coefs.any(axis=0))
-        vectors = X[members[pair.members[support]]]
-        rows = X[members[others]]
-        self.evaluations += others.size * support.size
-        decided = kernel_decision(points.kernel, rows, vectors, cells.coefs[:, support])
-        return np.asarray(decided.T + cells.intercepts[:, None])
+        decisions = []
+        for test, solutions in zip(tests, found, strict=True):
+            support = np.flatnonzero(solutions.coefs.any(axis=0))
+            vectors = X[members[pair.members[support]]]
+            coefs = np.ascontiguousarray(solutions.coefs[:, support])
+            self.evaluations += test.size * support.size
+            decided = kernel_decision(points.kernel, X[members[test]], vectors, coefs)
+            decisions.append(decided.T + solutions.intercepts[:, None])
+        return decisions

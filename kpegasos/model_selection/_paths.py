@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kpegasos.core.problem import Problem
-from kpegasos.rows.base import RowSource
-from kpegasos.solvers.path_run import PathRun
+from kpegasos.rows.base import KernelSource
+from kpegasos.solvers.path_run import PathRun, Solutions
 from kpegasos.solvers.stopping import Stopper
 
 #: Passes over the examples that the working sets of one cell come to at the most.
 _MOST_PASSES = 1000
-
-
-class Cells(NamedTuple):
-    """What came of the values of C of one fold, as far as they are solved.
-
-    Attributes
-    ----------
-    margins : ndarray of shape (n_solved, n_members)
-    coefs : ndarray of shape (n_solved, n_members)
-        Signed.
-    intercepts, relative_gaps, seconds : ndarray of shape (n_solved,)
-    """
-
-    margins: np.ndarray
-    coefs: np.ndarray
-    intercepts: np.ndarray
-    relative_gaps: np.ndarray
-    seconds: np.ndarray
 
 
 class BinaryPaths:
@@ -42,7 +22,7 @@ class BinaryPaths:
         Labels -1 and +1.
     weights : ndarray of shape (n_folds, n_members)
         Zero for what a fold is not trained on.
-    rows : RowSource
+    rows : KernelSource
         With room for a few rows.
     Cs : ndarray of shape (n_Cs,)
         Increasing.
@@ -56,7 +36,7 @@ class BinaryPaths:
         self,
         y: np.ndarray,
         weights: np.ndarray,
-        rows: RowSource,
+        rows: KernelSource,
         Cs: np.ndarray,
         *,
         tol: float,
@@ -84,7 +64,7 @@ class BinaryPaths:
             alone=self._alone,
         )
 
-    def fold(self, number: int, first: int = 0) -> Cells:
+    def fold(self, number: int, first: int = 0) -> tuple[Solutions, np.ndarray]:
         """Solve a fold along C, from the value of some number on, until the stopper has a reason.
 
         Parameters
@@ -93,18 +73,18 @@ class BinaryPaths:
             Of the fold.
         first : int, default=0
             Of the first value of C.
+
+        Returns
+        -------
+        solutions : Solutions
+            Of the values of C that are solved.
+        seconds : ndarray of shape (n_solved,)
+            What each took: values of a path share its time by their working sets.
         """
         run = self._run(self._weights[number], self._Cs[first:])
         if first == 0 and self._whole is not None:
             run.start_from(self._whole)
         run.advance(self._stopper)
-        solutions = [run.solution(value, self._stopper) for value in range(run.n_solved)]
-        shape = (len(solutions), self._y.size)
-        shares = run.path.n_sets[: len(solutions)] + 1.0
-        return Cells(
-            np.array([s.margins for s in solutions]).reshape(shape),
-            np.array([s.coef for s in solutions]).reshape(shape),
-            np.array([s.intercept for s in solutions]),
-            np.array([s.certificate.relative_gap for s in solutions]),
-            run.seconds * shares / max(1.0, shares.sum()),
-        )
+        solutions = run.solutions(self._stopper)
+        shares = solutions.n_sets + 1.0
+        return solutions, run.seconds * shares / max(1.0, shares.sum())

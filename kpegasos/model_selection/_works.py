@@ -11,10 +11,11 @@ import numpy as np
 
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.model_selection._pair_rows import PairRows
-from kpegasos.model_selection._paths import BinaryPaths, Cells
+from kpegasos.model_selection._paths import BinaryPaths
 from kpegasos.model_selection._schedule import Job, Work
 from kpegasos.model_selection.outcome import KernelOutcome
-from kpegasos.rows.base import RowSource
+from kpegasos.rows.base import KernelSource
+from kpegasos.solvers.path_run import Solutions
 from kpegasos.solvers.stopping import Stopper
 
 
@@ -50,7 +51,7 @@ class Task(NamedTuple):
     on_cells: Callable[[float], None]
     lock: Lock
 
-    def paths(self, pair: Pair, rows: RowSource) -> BinaryPaths:
+    def paths(self, pair: Pair, rows: KernelSource) -> BinaryPaths:
         """The paths of a pair of classes."""
         return BinaryPaths(
             pair.problem.y,
@@ -86,10 +87,10 @@ class BinaryWork(Work):
     """
 
     def __init__(
-        self, task: Task, outcome: KernelOutcome, make_rows: Callable[[], RowSource]
+        self, task: Task, outcome: KernelOutcome, make_rows: Callable[[], KernelSource]
     ) -> None:
         self._task, self._outcome, self._make_rows = task, outcome, make_rows
-        self._rows: RowSource | None = None
+        self._rows: KernelSource | None = None
 
     def open(self) -> list[Job]:
         """Make the rows, and solve the first value of C for all examples."""
@@ -103,14 +104,14 @@ class BinaryWork(Work):
     def _solve(self, paths: BinaryPaths, fold: int) -> None:
         outcome, test = self._outcome, self._task.tests[fold]
         first = int(np.flatnonzero(~outcome.done[fold])[0])
-        cells = paths.fold(fold, first)
-        solved = slice(first, first + len(cells.margins))
-        outcome.decisions[fold][solved, :, 0] = cells.margins[:, test]
-        outcome.relative_gaps[fold, solved] = cells.relative_gaps
-        outcome.n_support[fold, solved] = np.count_nonzero(cells.coefs, axis=1)
-        outcome.seconds[fold, solved] = cells.seconds
+        found, seconds = paths.fold(fold, first)
+        solved = slice(first, first + seconds.size)
+        outcome.decisions[fold][solved, :, 0] = found.margins[:, test]
+        outcome.relative_gaps[fold, solved] = found.relative_gaps
+        outcome.n_support[fold, solved] = np.count_nonzero(found.coefs, axis=1)
+        outcome.seconds[fold, solved] = seconds
         outcome.done[fold, solved] = True
-        self._task.tell_cells(len(cells.margins))
+        self._task.tell_cells(seconds.size)
 
     def close(self) -> None:
         """Hand on the outcome, and give the rows up."""
@@ -155,31 +156,26 @@ class PairsWork(Work):
             return
         source = rows.of_pair(pair)
         paths = task.paths(pair, source)
-        for fold in range(len(task.tests)):
-            self._take(rows, pair, fold, paths.fold(fold))
+        found = [paths.fold(fold) for fold in range(len(task.tests))]
+        self._take(rows, pair, found)
         self._outcome.evaluations += source.evaluations
         source.close()
         task.tell_cells(self._outcome.done.size / len(task.pairs))
 
-    def _take(self, rows: PairRows, pair: Pair, fold: int, cells: Cells) -> None:
-        """Note what came of a pair and a fold."""
-        outcome, task, n_solved = self._outcome, self._task, len(cells.margins)
-        test = task.tests[fold]
-        place = np.full(task.weights.shape[1], -1, dtype=np.int64)
-        place[pair.members] = np.arange(pair.members.size)
-        within = place[test]
-        own = within >= 0
-        decisions = np.empty((n_solved, test.size))
-        decisions[:, own] = cells.margins[:, within[own]]
-        decisions[:, ~own] = rows.decisions(pair, test[~own], cells)
-        outcome.decisions[fold][:n_solved, :, pair.number] = decisions
-        with task.lock:
-            gaps = outcome.relative_gaps[fold, :n_solved]
-            gaps[:] = np.fmax(gaps, cells.relative_gaps)
-            outcome.seconds[fold, :n_solved] += cells.seconds
-            used = self._used[fold]
-            used[:n_solved, pair.members] |= cells.coefs != 0.0
-            self._n_solved[fold, :n_solved] += 1
+    def _take(self, rows: PairRows, pair: Pair, found: list[tuple[Solutions, np.ndarray]]) -> None:
+        """Note what came of a pair in all folds."""
+        outcome, task = self._outcome, self._task
+        decisions = rows.decisions(pair, task.tests, [solutions for solutions, _ in found])
+        for fold, (solutions, seconds) in enumerate(found):
+            solved = slice(0, seconds.size)
+            outcome.decisions[fold][solved, :, pair.number] = decisions[fold]
+            with task.lock:
+                gaps = outcome.relative_gaps[fold, solved]
+                gaps[:] = np.fmax(gaps, solutions.relative_gaps)
+                outcome.seconds[fold, solved] += seconds
+                used = self._used[fold]
+                used[solved, pair.members] |= solutions.coefs != 0.0
+                self._n_solved[fold, solved] += 1
 
     def close(self) -> None:
         """Hand on the outcome; cells of which a pair is missing are not done."""

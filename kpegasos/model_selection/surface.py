@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.problem import Problem
 from kpegasos.estimators._kernel_rows import dtype_of_rows, share_classes
 from kpegasos.estimators._one_vs_one import Pair, make_pairs
 from kpegasos.estimators._training import n_threads
@@ -27,7 +26,7 @@ from kpegasos.model_selection._pair_rows import ComputedPairs, GramPairs
 from kpegasos.model_selection._schedule import Work, do_all
 from kpegasos.model_selection._works import BinaryWork, PairsWork, Task
 from kpegasos.model_selection.outcome import Folds, KernelOutcome
-from kpegasos.rows.base import RowSource
+from kpegasos.rows.base import KernelSource
 from kpegasos.rows.budget import budget_mb
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
@@ -123,7 +122,7 @@ class Search:
         self._intercept_scaling, self._row_dtype = intercept_scaling, row_dtype
         self._cache_mb = cache_mb
         n_samples = labels.size
-        used = folds.weights.any(axis=0)
+        used = np.asarray(folds.weights.any(axis=0))
         for test in folds.tests:
             used[test] = True
         self._n_classes = int(labels.max()) + 1
@@ -235,7 +234,9 @@ class _Plan:
         shared_mb = n_samples**2 * 8 / mebibyte
         n_open = min(n_threads, len(search._kernels))
         # A single kernel takes them for its certificates.
-        self._can_share = any(SharedProducts.can_make(kernel) for kernel in search._kernels)
+        self._can_share = any(
+            kernel is not None and SharedProducts.can_make(kernel) for kernel in search._kernels
+        )
         self._budget = budget_mb(search._cache_mb, shared_mb + n_open * whole_mb + parts_mb)
         room = self._budget - parts_mb
         self.whole = whole_mb <= room
@@ -251,9 +252,7 @@ class _Plan:
             search._row_dtype, kernel, search._X, search._tol, self._largest_cost()
         )
         # Every cell has to be certified, and in arithmetic of float32 few large C could be.
-        return KernelMatrix(
-            kernel, search._X, search._order, row_dtype=dtype, work_dtype="float64"
-        )
+        return KernelMatrix(kernel, search._X, search._order, row_dtype=dtype, work_dtype="float64")
 
     def _largest_cost(self) -> float:
         """The largest C of an example."""
@@ -282,7 +281,7 @@ class _Plan:
             exact=self._products.exact(matrix),
         )
 
-    def _rows(self, kernel: Kernel | None) -> RowSource:
+    def _rows(self, kernel: Kernel | None) -> KernelSource:
         """Rows of all examples."""
         if self.whole or kernel is None:
             return self._gram_rows(kernel)
@@ -300,9 +299,7 @@ class _Plan:
         if self.whole or kernel is None:
             return GramPairs(self._gram_rows(kernel), search._intercept_scaling)
         dtype = self._matrix(kernel).dtype.name
-        pairs = [
-            pair._replace(members=search._order[pair.members]) for pair in search._pairs
-        ]
+        pairs = [pair._replace(members=search._order[pair.members]) for pair in search._pairs]
         shared = share_classes(kernel, search._X, pairs, 1, dtype, "float64")
         return ComputedPairs(shared, self._budget, search._intercept_scaling)
 

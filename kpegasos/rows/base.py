@@ -25,7 +25,7 @@ from kpegasos.core.state import (
     fold_scale,
 )
 from kpegasos.core.views import KernelView, View
-from kpegasos.kernels.exact import ExactValues, always
+from kpegasos.kernels.exact import ExactProducts, always
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.rows.budget import Grant
 from kpegasos.rows.evaluated import Evaluated, evaluated_at_once
@@ -217,14 +217,14 @@ class KernelSource(RowSource):
     rounding : float or ndarray of shape (n_samples,)
         That of examples i and j is off by ``rounding[i] + rounding[j]`` at the most; 0 where the
         values are the problem itself.
-    exact : ExactValues or None
+    exact : ExactProducts or None
         The same values in float64, where they can be had.
     """
 
     #: Memory that the rows may take; whoever builds them may ask for it.
     grant: Grant | None = None
     rounding: np.ndarray | float = 0.0
-    exact: ExactValues | None = None
+    exact: ExactProducts | None = None
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
@@ -233,10 +233,10 @@ class KernelSource(RowSource):
     def _take_accuracy(self, values: KernelValues) -> None:
         """Know how far off the values of a kernel matrix are."""
         self.rounding, self.exact = values.rounding, values.exact
-        self.blameless = float(np.finfo(values.dtype).eps) * self._largest
+        self.blameless = float(np.finfo(values.dtype).eps) * self.largest
 
     @cached_property
-    def _largest(self) -> float:
+    def largest(self) -> float:
         """No kernel value is larger, if the kernel is positive semi-definite."""
         return float(np.abs(self.squared_norms()).max())
 
@@ -271,9 +271,7 @@ class KernelSource(RowSource):
     ) -> list[Evaluated]:
         """Coefficients, margins and norm of some iterates of a state."""
         if self.image_size and all(iterate.prefix is None for iterate in iterates):
-            return evaluated_at_once(
-                iterates, state, examples, self._rounding_of_each, self._largest
-            )
+            return evaluated_at_once(iterates, state, examples, self.rounding_of_each, self.largest)
         coefs = [iterate.coefficients(state) for iterate in iterates]
         signed = [coef * examples.signed for coef in coefs]
         if self.image_size:
@@ -293,7 +291,7 @@ class KernelSource(RowSource):
         ]
 
     @cached_property
-    def _rounding_of_each(self) -> np.ndarray:
+    def rounding_of_each(self) -> np.ndarray:
         """`rounding` as a vector."""
         # A copy: what may not be written to would be another type, and compiled for by itself.
         return np.full(self.n_samples, self.rounding, dtype=np.float64)
@@ -305,14 +303,14 @@ class KernelSource(RowSource):
         size = float(evaluated.coef @ weight)
         if additions is None:
             additions = (1.0 + np.count_nonzero(evaluated.coef)) * size
-        of_sums = additions * _EPS * self._largest
+        of_sums = additions * _EPS * self.largest
         if isinstance(self.rounding, np.ndarray):
             weighted = self.rounding * weight
             of_values, average = float(evaluated.coef @ weighted), float(weighted.sum())
         else:
             of_values, average = size * self.rounding, weight.size * self.rounding
         # The sum over the examples rounds the squared norm, whose terms come to this at the most.
-        of_norm = 0.5 * weight.size * _EPS * size * size * self._largest
+        of_norm = 0.5 * weight.size * _EPS * size * size * self.largest
         return evaluated._replace(
             loss_rounding=of_sums + of_values + size * average / weight.size,
             norm_rounding=size * (of_sums + 2.0 * of_values) + of_norm,
@@ -332,12 +330,12 @@ class KernelSource(RowSource):
         size = np.abs(signed)
         total = float(size.sum())
         of_values = total * self.rounding + float((size * self.rounding).sum())
-        before = np.asarray(of_values + evaluated.additions * _EPS * self._largest)
+        before = np.asarray(of_values + evaluated.additions * _EPS * self.largest)
         needed = signed != 0.0
         if losses:
             needed |= examples.label * evaluated.margins < 1.0 + before
         if self.exact is not None:
-            found = self.exact.products(signed, needed, self._largest, go_on)
+            found = self.exact.products(signed, needed, self.largest, go_on)
             if found is None:
                 return evaluated
             sums, rounding, evaluations = found
@@ -346,7 +344,7 @@ class KernelSource(RowSource):
             rounding += signed.size * _EPS * self.kernel_offset * total
         else:
             sums = self.product(signed[:, None])[:, 0]
-            added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self._largest
+            added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self.largest
             rounding = np.asarray(of_values + added)
         better = needed & (rounding < before)
         margins = np.where(better, sums, evaluated.margins)

@@ -44,6 +44,25 @@ class Evaluated(NamedTuple):
     sums: Sums | None = None
 
 
+def roundings(sums: Sums, additions: float, n_samples: int, largest: float) -> tuple[float, float]:
+    """Largest errors of the mean loss and of ``‖w‖²`` of an iterate whose margins are held.
+
+    Parameters
+    ----------
+    sums : Sums
+    additions : float
+        What `Iterate.additions` says of its image.
+    n_samples : int
+    largest : float
+        No kernel value is larger.
+    """
+    unit, size = _EPS * largest, sums.size
+    # The sum over the examples rounds the squared norm, whose terms come to this at the most.
+    of_sums, of_norm = additions * unit, 0.5 * n_samples * unit * size * size
+    loss_rounding = of_sums + sums.of_values + size * sums.rounding / n_samples
+    return loss_rounding, size * (of_sums + 2.0 * sums.of_values) + of_norm
+
+
 def evaluated_at_once(
     iterates: Sequence[Iterate],
     state: LoopState,
@@ -64,19 +83,12 @@ def evaluated_at_once(
     largest : float
         No kernel value is larger.
     """
-    n_samples, unit = examples.label.size, _EPS * largest
     coefs, margins, sums = combine_margins(
         [iterate.combination for iterate in iterates], state, examples, rounding
     )
     found = []
     for iterate, coef, margin, of in zip(iterates, coefs, margins, sums, strict=True):
-        size, additions = of.size, iterate.additions(state, examples.label, of.counts)
-        # The sum over the examples rounds the squared norm, whose terms come to this at the most.
-        of_sums, of_norm = additions * unit, 0.5 * n_samples * unit * size * size
-        loss_rounding = of_sums + of.of_values + size * of.rounding / n_samples
-        norm_rounding = size * (of_sums + 2.0 * of.of_values) + of_norm
-        norm = of.squared_norm
-        found.append(
-            Evaluated(coef, margin, norm, None, loss_rounding, norm_rounding, additions, of)
-        )
+        additions = iterate.additions(state, examples.label, of.counts)
+        errors = roundings(of, additions, examples.label.size, largest)
+        found.append(Evaluated(coef, margin, of.squared_norm, None, *errors, additions, of))
     return found

@@ -10,7 +10,7 @@ from kpegasos.core.state import Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView
 from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
-from kpegasos.kernels.exact import ExactValues
+from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import Algorithm, KernelSource, run_loop
 from kpegasos.utils import tuning
@@ -36,7 +36,7 @@ class GramRows(KernelSource):
     rounding : float or ndarray of shape (n_samples,), default=0.0
         The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most. A matrix
         that is given is the problem itself.
-    exact : ExactValues, default=None
+    exact : ExactProducts, default=None
         The same values in float64, where they can be had.
     """
 
@@ -48,7 +48,7 @@ class GramRows(KernelSource):
         positive_definite: bool = True,
         evaluations: int = 0,
         rounding: np.ndarray | float = 0.0,
-        exact: ExactValues | None = None,
+        exact: ExactProducts | None = None,
     ) -> None:
         gram = _square(gram)
         positive_definite = as_flag("positive_definite", positive_definite)
@@ -65,7 +65,7 @@ class GramRows(KernelSource):
             self.gram.diagonal().astype(np.float64) + self.kernel_offset,
             self.kernel_offset,
         )
-        self.blameless = _SPACING[self.gram.dtype] * self._largest
+        self.blameless = _SPACING[self.gram.dtype] * self.largest
 
     @classmethod
     def from_values(cls, values: KernelValues, *, intercept_scaling: float = 0.0) -> GramRows:

@@ -13,15 +13,23 @@ from typing import NamedTuple
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
+from kpegasos.core.evaluation import Sums, path_sums
 from kpegasos.core.path import PAUSED, follow, new_path, remove_members
 from kpegasos.core.path_counts import BEFORE_PAUSE, VALUE
-from kpegasos.core.problem import Problem
+from kpegasos.core.problem import (
+    Problem,
+    dual_bounds_of,
+    is_impossible,
+    primal_bound,
+    primal_of,
+)
 from kpegasos.core.set_counts import WANTED
 from kpegasos.core.state import INHERITED, STEPS, Iterate, PegasosOptions, State, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import ADD_MOVES, DONE, NEED_ROWS, add_moves
-from kpegasos.rows.base import RowSource
-from kpegasos.solvers.certificate import Certificate, Certifier
+from kpegasos.rows.base import KernelSource
+from kpegasos.rows.evaluated import Evaluated, roundings
+from kpegasos.solvers.certificate import Certifier
 from kpegasos.solvers.dual_ascent import INDEFINITE
 from kpegasos.solvers.polish import SAFE, sets_for
 from kpegasos.solvers.stopping import Stopper
@@ -32,31 +40,32 @@ from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 _SETS_BEFORE_PAUSE = 64
 
 
-class Solution(NamedTuple):
-    """What a value of the regularisation has come to.
+class Solutions(NamedTuple):
+    """What values of the regularisation have come to, those that are solved.
 
     Attributes
     ----------
-    alpha : ndarray of shape (n_samples,)
+    alphas : ndarray of shape (n_solved, n_samples)
         Dual variables β in [0, 1].
-    coef : ndarray of shape (n_samples,)
+    coefs : ndarray of shape (n_solved, n_samples)
         Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.
-    intercept : float
-    margins : ndarray of shape (n_samples,)
+    intercepts : ndarray of shape (n_solved,)
+    margins : ndarray of shape (n_solved, n_samples)
         ``f(x_i)``, of examples that are held out as well.
-    objective : float
-    certificate : Certificate
-    n_sets : int
+    objectives, dual_bounds, relative_gaps : ndarray of shape (n_solved,)
+        The gaps have their rounding in them.
+    n_sets : ndarray of shape (n_solved,), int64
         Working sets.
     """
 
-    alpha: np.ndarray
-    coef: np.ndarray
-    intercept: float
+    alphas: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
     margins: np.ndarray
-    objective: float
-    certificate: Certificate
-    n_sets: int
+    objectives: np.ndarray
+    dual_bounds: np.ndarray
+    relative_gaps: np.ndarray
+    n_sets: np.ndarray
 
 
 class PathRun:
@@ -66,7 +75,7 @@ class PathRun:
     ----------
     problem : Problem
         Its weights may be zero; its own ``lam`` is not used.
-    rows : RowSource
+    rows : KernelSource
         With room for a few rows.
     lams : ndarray of shape (n_values,), float64
         In the order in which they are solved; decreasing ones are cheapest.
@@ -94,7 +103,7 @@ class PathRun:
     def __init__(
         self,
         problem: Problem,
-        rows: RowSource,
+        rows: KernelSource,
         lams: np.ndarray,
         *,
         tol: float,
@@ -141,10 +150,12 @@ class PathRun:
         Parameters
         ----------
         whole : PathRun
-            Over the same rows and values, finished. Its weights are positive where these are.
+            Over the same rows and the first of the values, finished. Its weights are positive where
+            these are.
         """
         path, weight, other = self.path, self.problem.weight, whole.problem.weight
-        n=len(whole.path.lams); path.alphas[:n], path.images[:n] = whole.path.alphas, whole.path.images
+        n_values = whole.path.lams.size
+        path.alphas[:n_values], path.images[:n_values] = whole.path.alphas, whole.path.images
         held_out = np.flatnonzero((weight == 0.0) & path.alphas.any(axis=0))
         n_samples, height = weight.size, self.rows.row_capacity
         threads = 1 if self._alone else threads_for(tuning.MEMORY_WORK * height * n_samples)
@@ -188,35 +199,62 @@ class PathRun:
         self.seconds += time.perf_counter() - begin
         return reason
 
-    def solution(self, value: int, stopper: Stopper | None = None) -> Solution:
-        """What a value that is solved has come to.
+    def solutions(self, stopper: Stopper | None = None) -> Solutions:
+        """What the values that are solved have come to.
 
         Parameters
         ----------
-        value : int
-            Number of the value.
         stopper : Stopper, default=None
-            Whose deadline and Ctrl-C bound what is computed again for the certificate.
+            Whose deadline and Ctrl-C bound what is computed again for the certificates.
         """
-        path = self.path
-        problem = self.problem._replace(lam=float(path.lams[value]))
-        loop = self._loop._replace(alpha=path.alphas[value], image=path.images[value])
-        state = State(loop, 0, (), PegasosOptions(average=None), problem.lam)
-        state.evaluations, before = self.evaluations, self.rows.evaluations
+        path, examples, n_solved = self.path, self.examples, self.n_solved
+        n_samples = self.rows.n_samples
+        to_margins = 1.0 / (path.lams[:n_solved] * n_samples)
+        alphas = path.alphas[:n_solved]
+        coefs, margins = np.empty((2, n_solved, n_samples))
+        sums = np.empty((n_solved, len(Sums._fields)))
+        rounding = self.rows.rounding_of_each
+        images = path.images[:n_solved]
+        path_sums(to_margins, alphas, images, examples, rounding, coefs, margins, sums)
+        found = np.empty((3, n_solved))
+        for value, of in enumerate(map(Sums._make, sums.tolist())):
+            unit = Iterate(LinearCombination(float(to_margins[value]), 0.0))
+            additions = unit.additions(self._loop, examples.label, of.counts)
+            errors = roundings(of, additions, n_samples, self.rows.largest)
+            evaluated = Evaluated(
+                coefs[value], margins[value], of.squared_norm, None, *errors, additions, of
+            )
+            margins[value], found[:, value] = self._certified(value, evaluated, stopper)
+        coefs *= examples.signed
+        intercepts = self.rows.kernel_offset * coefs.sum(axis=1)
+        objectives, bounds, gaps = found
+        n_sets = path.n_sets[:n_solved]
+        return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
+
+    def _certified(
+        self, value: int, evaluated: Evaluated, stopper: Stopper | None
+    ) -> tuple[np.ndarray, tuple[float, float, float]]:
+        """Margins of a value, and its objective, dual bound and relative gap.
+
+        Where rounding stands between them and ``tol``, margins are computed again.
+        """
+        problem, sums = self.problem._replace(lam=float(self.path.lams[value])), evaluated.sums
+        assert sums is not None
+        norm, error = evaluated.squared_norm, evaluated.norm_rounding
+        objective = primal_of(sums.loss, norm, problem)
+        upper = primal_bound(objective, evaluated.loss_rounding, error, problem)
+        _, bound = dual_bounds_of(sums.largest, sums.size, norm, error, problem)
+        half_lam = 0.5 * problem.lam
+        impossible = is_impossible(upper, bound, half_lam * norm, half_lam * error)
+        gap = abs(upper - bound)
+        if gap <= self.tol * objective and not impossible:
+            return evaluated.margins, (objective, bound, gap / objective)
+        state = State(self._loop, 0, (), PegasosOptions(average=None), problem.lam)
+        state.evaluations = before = self.evaluations
         certifier = Certifier(problem, self.rows, state, self._refuse_indefinite)
-        unit = Iterate(LinearCombination(1.0 / (problem.lam * problem.y.size), 0.0))
-        (evaluated,) = self.rows.evaluate([unit], loop, self.examples)
         found = certifier.evaluate(evaluated)
         certifier.reaches(found, self.tol, stopper or Stopper())
         found = certifier.final(found, is_over=False)
-        self.evaluations += self.rows.evaluations - before
-        _, intercept = self.rows.primal(found.evaluated, self.examples)
-        return Solution(
-            path.alphas[value],
-            found.coef * self.examples.signed,
-            intercept,
-            found.margins,
-            found.objective,
-            certifier.as_proven(found),
-            int(path.n_sets[value]),
-        )
+        self.evaluations += state.evaluations - before
+        certificate = certifier.as_proven(found)
+        return found.margins, (found.objective, certificate.dual_bound, certificate.relative_gap)
