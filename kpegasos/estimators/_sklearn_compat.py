@@ -58,6 +58,7 @@ __all__ = [
     "checked_weight",
     "fit_context",
     "one_vs_rest_values",
+    "takes_sample_weight",
     "validate_parameters",
     "validate_some_parameters",
     "weights_by_class",
@@ -139,6 +140,14 @@ def one_vs_rest_values(second_wins: np.ndarray, values: np.ndarray, n_classes: i
     """SVC's votes made continuous, of shape (n_samples, n_classes)."""
     decisions: np.ndarray = _ovr_decision_function(second_wins, values, n_classes)
     return decisions
+
+
+def takes_sample_weight(scorer: Callable[..., Any]) -> bool:
+    """Whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
+    try:
+        return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
+    except ValueError:  # compiled functions may have none
+        return False
 
 
 def validate_parameters(estimator: Any) -> None:

@@ -17,6 +17,7 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators._classifier import OneVsOneMixin, Targets
+from kpegasos.estimators._sklearn_compat import takes_sample_weight
 from kpegasos.utils.validation import is_number, shown, told_of
 
 
@@ -93,9 +94,16 @@ class HeldOutScorer:
         As in `PegasosSVCCV`.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
+    weight : ndarray of shape (n_samples,) or None
+        For scorers that take it.
     classes : ndarray of shape (n_classes,)
     decision_function_shape : {"ovr", "ovo"}
     break_ties : bool
+
+    Attributes
+    ----------
+    lacks_weight : bool
+        Whether there are weights and the scorer takes none.
 
     Raises
     ------
@@ -108,6 +116,7 @@ class HeldOutScorer:
         scoring: Any,
         X: Any,
         y: np.ndarray,
+        weight: np.ndarray | None,
         classes: np.ndarray,
         *,
         decision_function_shape: str,
@@ -119,6 +128,8 @@ class HeldOutScorer:
             "break_ties": break_ties,
         }
         self._scorer = make_scorer_of(scoring)
+        self._weight = weight if takes_sample_weight(self._scorer) else None
+        self.lacks_weight = weight is not None and self._weight is None
 
     def _stand_in(self, decisions: np.ndarray) -> GivenDecisions:
         return GivenDecisions(decisions, self._classes, **self._votes)
@@ -163,8 +174,9 @@ class HeldOutScorer:
             If the scorer needs probabilities, or returns something else than a number.
         """
         stand_in = self._stand_in(decisions)
+        weights = {} if self._weight is None else {"sample_weight": self._weight[test]}
         try:
-            score = self._scorer(stand_in, rows, self._y[test])
+            score = self._scorer(stand_in, rows, self._y[test], **weights)
         except Exception as error:
             if stand_in.asked_for_probabilities:
                 raise ValueError(

@@ -97,7 +97,13 @@ def search_settings(search: Any) -> Settings:
 
 
 def make_plan(
-    search: Any, X: Any, y: np.ndarray, weight: np.ndarray, for_splitter: tuple[Any, Any]
+    search: Any,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    for_splitter: tuple[Any, Any],
+    *,
+    weighted: bool,
 ) -> SearchPlan:
     """Make cells of the parameters, and find out which are done.
 
@@ -109,6 +115,13 @@ def make_plan(
     weight : ndarray of shape (n_samples,)
     for_splitter : tuple
         X as it came, and the groups.
+    weighted : bool
+        Whether the weights are the user's, and scores are to heed them.
+
+    Warns
+    -----
+    UserWarning
+        If the scorer takes no weights, as in `GridSearchCV`.
     """
     targets = search._targets(y, weight)
     if search._is_precomputed():
@@ -130,14 +143,22 @@ def make_plan(
         search.scoring,
         X,
         y,
+        weight if weighted else None,
         targets.classes,
         decision_function_shape=search.decision_function_shape,
         break_ties=search.break_ties,
     )
+    if score.lacks_weight:
+        warnings.warn(
+            f"scoring={search.scoring} takes no sample_weight, so that scores count all examples "
+            f"alike.",
+            UserWarning,
+            stacklevel=3,
+        )
     score.try_out(folds.tests[0], targets)
     record, digest = SearchRecord(grid, folds), None
     if search.warm_start:
-        digest = _digest(search, X, y, grid, folds)
+        digest = _digest(search, X, y, weight if weighted else None, grid, folds)
         earlier = getattr(search, "_states", None)
         if earlier is not None and digest != search._states_digest:
             raise ValueError(
@@ -148,7 +169,9 @@ def make_plan(
     return SearchPlan(grid, folds, targets, score, record, digest)
 
 
-def _digest(search: Any, X: Any, y: np.ndarray, grid: Grid, folds: Folds) -> str:
+def _digest(
+    search: Any, X: Any, y: np.ndarray, weight: np.ndarray | None, grid: Grid, folds: Folds
+) -> str:
     """Digest of all that the cells depend on."""
     parameters = {
         "kernel": search.kernel,
@@ -157,7 +180,8 @@ def _digest(search: Any, X: Any, y: np.ndarray, grid: Grid, folds: Folds) -> str
         "accuracy": search.tol,
         "votes": (search.decision_function_shape, search.break_ties),
     }
-    cells = problem_digest(parameters, [X, y, folds.weights, *folds.tests], grid.kernels[0])
+    data = [X, y, folds.weights, *folds.tests, weight]
+    cells = problem_digest(parameters, data, grid.kernels[0])
     # A scorer is known as a kernel is: by its name or its code.
     return cells + problem_digest({"kernel": search.scoring}, [y])
 

@@ -160,8 +160,8 @@ default="rbf"
 
     Notes
     -----
-    Scores count examples as `GridSearchCV` does, without their weights; examples of weight zero
-    are in no score.
+    Scores are weighted by ``sample_weight`` where the scorer takes weights, and their mean over the
+    folds is not, as in `GridSearchCV`. Examples of weight zero are in no score.
 
     Scaling of the features belongs into a `Pipeline` around the search, where it sees all
     examples. To have it fitted on the training parts alone, search with `GridSearchCV` over a
@@ -287,7 +287,8 @@ default="rbf"
             X, y = self._validate(X, y, reset=True)
             self._check_targets(y)
             weight = some_weight(sample_weight, X)
-            plan = make_plan(self, X, y, weight, (given, groups))
+            weighted = sample_weight is not None
+            plan = make_plan(self, X, y, weight, (given, groups), weighted=weighted)
             stopper.limit(settings.max_time)
             stopper.presses_kept = 1
             solve_missing(self, plan, X, settings, stopper)
