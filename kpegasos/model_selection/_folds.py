@@ -6,7 +6,8 @@ folds share whatever is computed between examples.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.model_selection import check_cv
 
 from kpegasos.estimators._classifier import Targets
 from kpegasos.model_selection.surface import Folds
-from kpegasos.utils.validation import shown, told_of
+from kpegasos.utils.validation import is_number, shown, told_of
 
 _EXPECTED = "cv must be an integer of at least 2, a splitter or pairs of index arrays (train, test)"
 
@@ -110,12 +111,16 @@ def _first_without(counts: np.ndarray, whole: Targets) -> str:
 
 def _splits(cv: Any, X: Any, y: np.ndarray, groups: Any) -> list[tuple[Any, Any]]:
     """Training and test part of each fold, as they come."""
-    if isinstance(cv, bool):
-        raise ValueError(f"{_EXPECTED}, got {cv} instead")
-    try:
-        splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
-    except (TypeError, ValueError) as error:
-        raise told_of(error, _EXPECTED) from None
+    splitter = not isinstance(cv, str) and hasattr(cv, "split")
+    if cv is None or is_number(cv, Integral) or splitter:
+        try:
+            splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
+        except (TypeError, ValueError) as error:
+            raise told_of(error, _EXPECTED) from None
+    elif isinstance(cv, Iterable) and not isinstance(cv, str):
+        splits = list(cv)
+    else:
+        raise ValueError(f"{_EXPECTED}, got {shown(cv)} instead")
     for split in splits:
         if not isinstance(split, tuple | list) or len(split) != 2:
             raise ValueError(f"{_EXPECTED}, got {shown(split)} instead")

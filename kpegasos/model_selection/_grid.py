@@ -135,7 +135,7 @@ def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s
 
 def _values_of_C(Cs: Any) -> list[float]:
     def check(name: str, value: Any) -> float:
-        return as_number(name, value, least=SMALLEST, most=LARGEST)
+        return as_number(name, value, positive=True, least=SMALLEST, most=LARGEST)
 
     if is_number(Cs, Integral):
         number = as_integer("Cs", Cs, least=1, most=MOST_VALUES)

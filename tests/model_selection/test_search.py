@@ -119,13 +119,11 @@ def test_scorer_without_weights_counts_examples_alike():
         alike = small(scoring=accuracy).fit(X, y, weight)
     weighted = small(scoring="accuracy").fit(X, y, weight)
     assert (weighted.scores_ != alike.scores_).any()
+    row = weighted.best_index_
     for fold, (_, test) in enumerate(StratifiedKFold(3).split(X, y)):
         right = (weighted.oof_decision_[test] > 0) == y[test]
-        place = (fold, *(int(v == weighted.gammas_[1]) for v in [weighted.best_params_["gamma"]]))
-        C = list(weighted.Cs_).index(weighted.best_params_["C"])
-        assert weighted.scores_[(*place, C)] == pytest.approx(
-            np.average(right, weights=weight[test])
-        )
+        score = weighted.cv_results_[f"split{fold}_test_score"][row]
+        assert score == pytest.approx(np.average(right, weights=weight[test]))
 
 
 def test_examples_of_weight_zero_are_as_good_as_absent():
