@@ -157,7 +157,9 @@ def cv_results(record: SearchRecord, grid: Grid) -> dict[str, Any]:
     results["mean_n_support"] = sizes.mean(axis=1)
     if not np.isfinite(means[rows(record.done).all(axis=1)]).all():
         warnings.warn(
-            f"One or more of the test scores are non-finite: {means}", UserWarning, stacklevel=4
+            f"One or more of the test scores are non-finite: {means}",
+            UserWarning,
+            stacklevel=5,  # the caller of fit, beyond its decorator
         )
     return results
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators._classifier import Targets
 from kpegasos.estimators._settings import Settings, settings_of
-from kpegasos.estimators._sklearn_compat import validate_parameters
+from kpegasos.estimators._sklearn_compat import CallbackObserver, validate_parameters
 from kpegasos.estimators._warm_start import problem_digest
 from kpegasos.estimators.progress import cell_bar
 from kpegasos.model_selection._calibration import calibrate
@@ -153,7 +153,7 @@ def make_plan(
             f"scoring={search.scoring} takes no sample_weight, so that scores count all examples "
             f"alike.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller of fit, beyond its decorator
         )
     score.try_out(folds.tests[0], targets)
     record, digest = SearchRecord(grid, folds), None
@@ -187,7 +187,12 @@ def _digest(
 
 
 def solve_missing(
-    search: Any, plan: SearchPlan, X: Any, settings: Settings, stopper: Stopper
+    search: Any,
+    plan: SearchPlan,
+    X: Any,
+    settings: Settings,
+    stopper: Stopper,
+    callbacks: CallbackObserver | None,
 ) -> None:
     """Solve the cells that are missing, and score those that come."""
     grid, folds, record = plan.grid, plan.folds, plan.record
@@ -201,7 +206,11 @@ def solve_missing(
     def on_kernel(outcome: KernelOutcome) -> None:
         outcome.number = missing[outcome.number]
         record.take(outcome, grid, folds, plan.score)
+        if callbacks is not None and callbacks.tell_task("kernel"):
+            stopper.fail()
 
+    if callbacks is not None:
+        callbacks.begin_fit(len(missing) + 1)  # the refit
     assert settings.tol is not None
     n_done = int(record.done.sum())
     name = type(search).__name__
@@ -230,7 +239,10 @@ def found_by(
     """Fitted attributes of the search, without a model of all examples."""
     grid, folds, record, classes = plan.grid, plan.folds, plan.record, plan.targets.classes
     shape = (len(folds.tests), *grid.shape, grid.Cs.size)
-    ended = "completed" if record.done.all() else "max_time"
+    if record.done.all() or stopper.interrupted:
+        status = "interrupted" if stopper.interrupted else "completed"
+    else:
+        status = stopper.reason() or "max_time"
     found: dict[str, Any] = {
         "classes_": classes,
         "cv_results_": cv_results(record, grid),
@@ -241,7 +253,7 @@ def found_by(
         "n_splits_": len(folds.tests),
         "n_evaluations_": int(record.evaluations.sum()),
         "missing_": missing_cells(record, grid),
-        "status_": "interrupted" if stopper.interrupted else ended,
+        "status_": status,
         "scorer_": make_scorer_of(search.scoring),
         "_states": record if search.warm_start else None,
         "_states_digest": plan.digest,
@@ -297,7 +309,7 @@ def refitted(
 
 
 def report_early_end(search: Any, tol: float | None, *, stacklevel: int) -> None:
-    """Say that cells are missing, or have not reached ``tol``.
+    """Say that cells are missing for want of time, or have not reached ``tol``.
 
     Parameters
     ----------

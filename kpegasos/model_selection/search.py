@@ -7,7 +7,7 @@ choice and a model. How the cells are solved is left to `kpegasos.model_selectio
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,6 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators._base import set_model, some_weight, unchanged_by_errors, validated_rows
 from kpegasos.estimators._classifier import OneVsOneMixin
+from kpegasos.estimators._sklearn_compat import (
+    CallbackObserver,
+    CallbackSupportMixin,
+    fit_context,
+)
 from kpegasos.model_selection._calibration import features_of
 from kpegasos.model_selection._results import SearchRecord
 from kpegasos.model_selection._search_steps import (
@@ -39,7 +44,7 @@ def _calibrates(search: Any) -> bool:
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class PegasosSVCCV(OneVsOneMixin, BaseEstimator):
+class PegasosSVCCV(OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
 
     Every cell, a value of C with a kernel on the training part of a fold, is solved to a certified
@@ -140,8 +145,8 @@ default="rbf"
         Kernel values that the search computed.
     missing_ : list of dict
         Parameters and ``"fold"`` of each cell that has not been done.
-    status_ : {"completed", "max_time", "interrupted"}
-        Why the search ended.
+    status_ : {"completed", "max_time", "stopped", "interrupted"}
+        Why the search ended; "stopped" is by a callback.
     best_estimator_ : PegasosSVC
         The refitted model. Its fitted attributes (``support_``, ``dual_coef_``, ``intercept_``,
         ``relative_gap_`` and so on) are those of the search as well.
@@ -166,6 +171,9 @@ default="rbf"
     Scaling of the features belongs into a `Pipeline` around the search, where it sees all
     examples. To have it fitted on the training parts alone, search with `GridSearchCV` over a
     pipeline with `PegasosSVC`.
+
+    scikit-learn's callbacks are told of a task for each kernel, once its cells are done, and of the
+    refit. One that stops a task stops the search, and the best of the complete cells is chosen.
 
     Ctrl-C stops a search: the estimator gets all attributes of the cells that are done, without a
     refitted model, and ``KeyboardInterrupt`` is raised. With ``warm_start``, the next ``fit`` goes
@@ -242,6 +250,9 @@ default="rbf"
         self.verbose = verbose
         self.random_state = random_state
 
+    #: All are checked by `search_settings`.
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
     best_estimator_: PegasosSVC
     calibrator_: Any
     scorer_: Any
@@ -250,6 +261,7 @@ default="rbf"
 
     # --- fit ---
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> PegasosSVCCV:
         """Search all cells, and fit the chosen one to all examples.
 
@@ -282,6 +294,7 @@ default="rbf"
         stopper = Stopper()
         with interruptible(stopper), unchanged_by_errors(self):
             stopper.presses_kept = 0  # there is nothing to wait for yet
+            callbacks = CallbackObserver.of(self, X, y, sample_weight)
             settings = search_settings(self)
             given = X
             X, y = self._validate(X, y, reset=True)
@@ -291,15 +304,20 @@ default="rbf"
             plan = make_plan(self, X, y, weight, (given, groups), weighted=weighted)
             stopper.limit(settings.max_time)
             stopper.presses_kept = 1
-            solve_missing(self, plan, X, settings, stopper)
+            solve_missing(self, plan, X, settings, stopper, callbacks)
             found = found_by(self, plan, y, weight, stopper)
             if self.refit and "best_params_" in found and not stopper.interrupted:
                 stopper.presses_kept = 0  # the fit of the model bears the first itself
                 found.update(refitted(self, found["best_params_"], X, y, weight, stopper))
+                stopper.presses_kept = math.inf
+                if callbacks is not None:
+                    callbacks.tell_task("refit")
+            if callbacks is not None:
+                callbacks.end_fit()
             # Nothing may come between the model and the end of the fit.
             stopper.presses_kept = math.inf
             set_model(self, found)
-        report_early_end(self, settings.tol, stacklevel=3)
+        report_early_end(self, settings.tol, stacklevel=4)  # the caller, beyond the decorator
         return self
 
     def _is_precomputed(self) -> bool:

@@ -45,6 +45,10 @@ def after_cells(monkeypatch, n_cells, happens):
     monkeypatch.setattr(_search_steps, "search_surface", watched)
 
 
+#: Of the 40 that a fold is tested on.
+ONE_EXAMPLE = 1 / 40 + 1e-12
+
+
 def time_is_up(stopper):
     stopper.deadline = 0.0
 
@@ -52,17 +56,17 @@ def time_is_up(stopper):
 def assert_same_search(one, other):
     assert one.missing_ == other.missing_ == []
     assert one.status_ == other.status_ == "completed"
-    for name, column in one.cv_results_.items():
-        if not name.endswith("_time"):
-            np.testing.assert_array_equal(column, other.cv_results_[name], err_msg=name)
-    np.testing.assert_array_equal(one.scores_, other.scores_)
-    np.testing.assert_array_equal(one.relative_gaps_, other.relative_gaps_)
-    np.testing.assert_array_equal(one.oof_decision_, other.oof_decision_)
+    assert list(one.cv_results_) == list(other.cv_results_)
+    # What is solved after a stop may begin elsewhere, and is certified as well.
+    assert max(one.relative_gaps_.max(), other.relative_gaps_.max()) <= one.tol
+    np.testing.assert_allclose(one.scores_, other.scores_, atol=ONE_EXAMPLE)
+    difference = np.abs(one.oof_decision_ - other.oof_decision_).max()
+    assert difference <= 0.02 * np.abs(one.oof_decision_).max()
     assert one.best_params_ == other.best_params_
 
 
 def settings_of_cells(search):
-    return {"Cs": [0.1, 0.5, 5.0], "gammas": [0.02, 0.2, 1.0], **search}
+    return {"Cs": [0.1, 0.5, 5.0], "gammas": [0.02, 0.2, 1.0], "tol": 1e-4, **search}
 
 
 @pytest.mark.parametrize("n_cells", [1, 10, 26])
@@ -78,11 +82,11 @@ def test_search_that_was_out_of_time_goes_on(n_cells, monkeypatch):
     assert search.status_ == "max_time"
     done = ~np.isnan(search.scores_)
     assert n_cells <= done.sum() == 27 - len(search.missing_) < 27
-    np.testing.assert_array_equal(search.scores_[done], whole.scores_[done])
+    np.testing.assert_allclose(search.scores_[done], whole.scores_[done], atol=ONE_EXAMPLE)
     before = search.cv_results_["mean_fit_time"].copy()
     search.fit(X, y)
     assert_same_search(search, whole)
-    np.testing.assert_array_equal(search.predict_proba(X), whole.predict_proba(X))
+    np.testing.assert_allclose(search.predict_proba(X), whole.predict_proba(X), atol=0.02)
     complete = ~np.isnan(before)
     np.testing.assert_array_equal(search.cv_results_["mean_fit_time"][complete], before[complete])
 
