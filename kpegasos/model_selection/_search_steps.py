@@ -28,7 +28,7 @@ from kpegasos.model_selection._results import (
     held_out_decisions,
     missing_cells,
 )
-from kpegasos.model_selection._scoring import HeldOutScorer, make_scorer_of
+from kpegasos.model_selection._scoring import HeldOutScorer
 from kpegasos.model_selection.surface import Folds, KernelOutcome, search_surface
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import as_choice, as_flag, check_gram, check_magnitude, optional
@@ -254,7 +254,6 @@ def found_by(
         "n_evaluations_": int(record.evaluations.sum()),
         "missing_": missing_cells(record, grid),
         "status_": status,
-        "scorer_": make_scorer_of(search.scoring),
         "_states": record if search.warm_start else None,
         "_states_digest": plan.digest,
     }

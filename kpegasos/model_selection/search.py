@@ -25,6 +25,7 @@ from kpegasos.estimators._sklearn_compat import (
 )
 from kpegasos.model_selection._calibration import features_of
 from kpegasos.model_selection._results import SearchRecord
+from kpegasos.model_selection._scoring import make_scorer_of
 from kpegasos.model_selection._search_steps import (
     found_by,
     make_plan,
@@ -255,7 +256,6 @@ default="rbf"
 
     best_estimator_: PegasosSVC
     calibrator_: Any
-    scorer_: Any
     _states: SearchRecord | None
     _states_digest: str | None
 
@@ -342,6 +342,12 @@ default="rbf"
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.coef_
 
+    @property
+    def scorer_(self) -> Any:
+        """What ``score`` asks."""
+        check_is_fitted(self)
+        return make_scorer_of(self.scoring)
+
     @available_if(_calibrates)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Calibrated probabilities of the classes; with ``calibration`` only.
@@ -385,7 +391,6 @@ default="rbf"
         sample_weight : array-like of shape (n_samples,), default=None
             Handed to the scorer if given.
         """
-        check_is_fitted(self)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.scorer_(self, X, y, **weights))
 

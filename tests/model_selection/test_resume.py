@@ -224,7 +224,7 @@ def test_error_leaves_the_earlier_search():
     with pytest.raises(ZeroDivisionError, match="this scorer fails"):
         search.set_params(scoring=make_scorer(failing)).fit(X, y)
     assert search.cv_results_ is table
-    assert search.score(X, y) > 0.5
+    assert np.mean(search.predict(X) == y) > 0.5
 
 
 CHANGES = {

@@ -1,13 +1,10 @@
 """The search against fits of every cell by themselves."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from searches import blobs, small
-from sklearn.base import clone
 from sklearn.metrics import make_scorer, matthews_corrcoef
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
@@ -353,15 +350,6 @@ def test_search_works_inside_scikit_learn():
         cross_val_score(small(Cs=[1.0], gammas=[0.1]), X, y, cv=3),
         atol=0.03,
     )
-
-
-def test_search_is_cloned_and_pickled():
-    X, y = blobs(3)
-    search = small(calibration="isotonic", warm_start=True).fit(X, y)
-    assert [name for name in vars(clone(search)) if name.endswith("_")] == []
-    back = pickle.loads(pickle.dumps(search))
-    np.testing.assert_array_equal(back.predict_proba(X), search.predict_proba(X))
-    np.testing.assert_array_equal(back.fit(X, y).scores_, search.scores_)
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
