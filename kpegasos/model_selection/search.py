@@ -18,11 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators._base import set_model, some_weight, unchanged_by_errors, validated_rows
 from kpegasos.estimators._classifier import OneVsOneMixin
-from kpegasos.estimators._sklearn_compat import (
-    CallbackObserver,
-    CallbackSupportMixin,
-    fit_context,
-)
+from kpegasos.estimators._sklearn_compat import CallbackObserver, CallbackSupportMixin, fit_context
 from kpegasos.model_selection._calibration import features_of
 from kpegasos.model_selection._results import SearchRecord
 from kpegasos.model_selection._scoring import make_scorer_of
