@@ -112,15 +112,13 @@ def _first_without(counts: np.ndarray, whole: Targets) -> str:
 def _splits(cv: Any, X: Any, y: np.ndarray, groups: Any) -> list[tuple[Any, Any]]:
     """Training and test part of each fold, as they come."""
     splitter = not isinstance(cv, str) and hasattr(cv, "split")
-    if cv is None or is_number(cv, Integral) or splitter:
-        try:
-            splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
-        except (TypeError, ValueError) as error:
-            raise told_of(error, _EXPECTED) from None
-    elif isinstance(cv, Iterable) and not isinstance(cv, str):
-        splits = list(cv)
-    else:
+    if not (cv is None or is_number(cv, Integral) or splitter or isinstance(cv, Iterable)):
         raise ValueError(f"{_EXPECTED}, got {shown(cv)} instead")
+    try:
+        made = isinstance(cv, Iterable) and not splitter
+        splits = list(cv if made else check_cv(cv, y, classifier=True).split(X, y, groups))
+    except (TypeError, ValueError) as error:
+        raise told_of(error, _EXPECTED) from None
     for split in splits:
         if not isinstance(split, tuple | list) or len(split) != 2:
             raise ValueError(f"{_EXPECTED}, got {shown(split)} instead")

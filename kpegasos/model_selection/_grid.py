@@ -17,7 +17,15 @@ from sklearn.model_selection import ParameterGrid
 
 from kpegasos.estimators.kernel import LARGEST_DEGREE
 from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, scale_gamma
-from kpegasos.utils.validation import LARGEST, SMALLEST, as_integer, as_number, is_number, shown
+from kpegasos.utils.validation import (
+    LARGEST,
+    SMALLEST,
+    as_integer,
+    as_number,
+    is_number,
+    refuse_masked,
+    shown,
+)
 
 #: Most values that are made of a number of them.
 MOST_VALUES = 1000
@@ -175,9 +183,14 @@ def _values(name: str, given: Any, check: Callable[[str, Any], Any]) -> list[Any
     """Checked values of a sequence, all different."""
     counts = name in ("Cs", "gammas")
     expected = "a positive integer or a sequence of numbers" if counts else "a sequence of numbers"
-    if isinstance(given, str | bytes) or not hasattr(given, "__len__") or np.ndim(given) == 0:
-        raise ValueError(f"{name} must be {expected}, got {shown(given)} instead")
-    values = [check(f"each value of {name}", value) for value in given]
+    refuse_masked(name, given)
+    try:
+        if isinstance(given, str | bytes):
+            raise TypeError
+        members = list(given)
+    except TypeError:
+        raise ValueError(f"{name} must be {expected}, got {shown(given)} instead") from None
+    values = [check(f"each value of {name}", value) for value in members]
     if not values:
         raise ValueError(f"{name} must have at least one value, got {shown(given)} instead")
     for place, value in enumerate(values):
