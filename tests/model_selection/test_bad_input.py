@@ -159,6 +159,8 @@ def refits(estimator, X, y):
 SCORERS = [
     ("neg_log_loss", "scoring must be of predictions or decisions, got a scorer of probabilities"),
     ("roc_auc_ovr", "scoring must be of predictions or decisions, got a scorer of probabilities"),
+    ("f1", "scoring must be of targets as those of y: Target is multiclass"),
+    ("roc_auc", "scoring must be of targets as those of y: multi_class must be"),
     (["accuracy"], "scoring must be one score"),
     ({"a": "accuracy", "r": "recall"}, "scoring must be one score"),
     (several, r"scoring must be one score, got several: \['accuracy', 'recall'\]"),
