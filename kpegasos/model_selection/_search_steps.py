@@ -251,7 +251,7 @@ def found_by(
         "Cs_": grid.Cs,
         **{f"{name}s_": values for name, values in grid.axes.items()},
         "n_splits_": len(folds.tests),
-        "n_evaluations_": int(record.evaluations.sum()),
+        "kernel_evaluations_": int(record.evaluations.sum()),
         "missing_": missing_cells(record, grid),
         "status_": status,
         "_states": record if search.warm_start else None,

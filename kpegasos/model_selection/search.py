@@ -138,7 +138,7 @@ default="rbf"
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_pairs)
         Held-out decisions of the chosen cell, one column a pair for more than two classes. NaN for
         examples that are never tested, the mean for those that are tested more than once.
-    n_evaluations_ : int
+    kernel_evaluations_ : int
         Kernel values that the search computed.
     missing_ : list of dict
         Parameters and ``"fold"`` of each cell that has not been done.

@@ -87,13 +87,22 @@ def test_search_heeds_its_parameters(settings):
     assert_same_choice(ours.fit(X[kept], y[kept]), theirs.fit(X[kept], y[kept]))
 
 
-def test_search_heeds_weights():
-    X, y = blobs(3, n_samples=300)
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_weights_are_those_of_fits_and_scores(class_weight):
+    X, y = blobs(3, n_samples=300, cluster_std=6.0)
     weight = np.random.default_rng(0).choice([0.2, 1.0, 5.0], size=y.size)
-    ours, theirs = searched("rbf", class_weight="balanced")
-    ours.fit(X, y, weight)
-    assert_same_choice(ours, theirs.fit(X, y, sample_weight=weight))
-    # An example twice is one of twice the weight; the folds are told which.
+    search, _ = searched("rbf", class_weight=class_weight)
+    table = search.fit(X, y, weight).cv_results_
+    for fold, (train, test) in enumerate(FOLDS.split(X, y)):
+        for row, chosen in enumerate(table["params"]):
+            one = PegasosSVC(**chosen, class_weight=class_weight, polish=True, **ACCURATE)
+            one.fit(X[train], y[train], weight[train])
+            expected = one.score(X[test], y[test], weight[test])
+            assert table[f"split{fold}_test_score"][row] == pytest.approx(expected, abs=0.03)
+
+
+def test_example_of_weight_two_is_there_twice():
+    X, y = blobs(3, n_samples=300)
     train, test = np.arange(100, 300), np.arange(100)
     doubled = small(cv=[(train, test)], tol=1e-4)
     doubled.fit(X, y, np.where(np.arange(y.size) >= 200, 2.0, 1.0))
