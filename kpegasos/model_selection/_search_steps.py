@@ -211,6 +211,8 @@ def solve_missing(
 
     if callbacks is not None:
         callbacks.begin_fit(len(missing) + 1)  # the refit
+    if not missing:
+        return
     assert settings.tol is not None
     n_done = int(record.done.sum())
     name = type(search).__name__

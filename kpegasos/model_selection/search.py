@@ -163,7 +163,7 @@ default="rbf"
     Notes
     -----
     Scores are weighted by ``sample_weight`` where the scorer takes weights, and their mean over the
-    folds is not, as in `GridSearchCV`. Examples of weight zero are in no score.
+    folds is not, as in later versions of `GridSearchCV`. Examples of weight zero are in no score.
 
     Scaling of the features belongs into a `Pipeline` around the search, where it sees all
     examples. To have it fitted on the training parts alone, search with `GridSearchCV` over a
