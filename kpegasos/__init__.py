@@ -19,6 +19,7 @@ from kpegasos.kernels.functions import (
 )
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
+from kpegasos.model_selection import PegasosSVCCV
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.choose import make_rows
 from kpegasos.rows.features import FeatureRows, linear_rows
@@ -47,6 +48,7 @@ __all__ = [
     "Linear",
     "LinearPegasosSVC",
     "PegasosSVC",
+    "PegasosSVCCV",
     "Polynomial",
     "Problem",
     "Record",

@@ -203,7 +203,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
             X, y = self._validate(X, y, reset=not self._continues())
             self._check_targets(y)
-            weight, observers = self._set_aside(X, y, _some_weight(sample_weight, X))
+            weight, observers = self._set_aside(X, y, some_weight(sample_weight, X))
             observers = [*([callbacks] if callbacks is not None else []), *observers]
             targets = self._targets(y, weight)
             plan = self._plan(X, targets, in_step=bool(observers))
@@ -355,7 +355,7 @@ def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
     return told_of(error, "y must be a vector of class labels, one for each row of X")
 
 
-def _some_weight(sample_weight: Any, X: Any) -> np.ndarray:
+def some_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the examples, not all of them zero."""
     weight = checked_weight(sample_weight, X)
     if not weight.any():

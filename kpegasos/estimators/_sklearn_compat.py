@@ -58,6 +58,7 @@ __all__ = [
     "checked_weight",
     "fit_context",
     "one_vs_rest_values",
+    "takes_sample_weight",
     "validate_parameters",
     "validate_some_parameters",
     "weights_by_class",
@@ -141,6 +142,14 @@ def one_vs_rest_values(second_wins: np.ndarray, values: np.ndarray, n_classes: i
     return decisions
 
 
+def takes_sample_weight(scorer: Callable[..., Any]) -> bool:
+    """Whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
+    try:
+        return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
+    except ValueError:  # compiled functions may have none
+        return False
+
+
 def validate_parameters(estimator: Any) -> None:
     """Check the constructor's parameters of an estimator against its constraints."""
     estimator._validate_params()
@@ -215,6 +224,12 @@ class CallbackObserver(CheckpointObserver):
             **self._hook_arguments, reconstruction_attributes=model
         )
         return bool(stop)
+
+    def tell_task(self, name: str) -> bool:
+        """Tell the callbacks of a part of the fit without a model, and hear whether it stops."""
+        task = self._fit.subcontext(task_name=name)
+        task.call_on_fit_task_begin(**self._hook_arguments)
+        return bool(task.call_on_fit_task_end(**self._hook_arguments))
 
     def end_fit(self) -> None:
         """Tell the callbacks that the fit has ended."""

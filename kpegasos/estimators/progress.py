@@ -1,4 +1,4 @@
-"""The progress bar of ``verbose=True``: one bar over all pairs, with the certified gap."""
+"""The progress bar of ``verbose=True``: over pairs with the certified gap, or over cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from kpegasos.solvers.pegasos import PegasosRun
 
@@ -50,16 +58,8 @@ def progress_bar(
     if not enabled or sys.stdout is None:
         yield lambda pair, run: None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%  gap {task.fields[gap]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     done = [0.0] * runs
-    console = Console(file=cast(Any, _Unfailing(sys.stdout)))  # a bar must not cost the model
-    with Progress(*columns, console=console) as progress:
+    with _progress(TextColumn("gap {task.fields[gap]}")) as progress:
         task = progress.add_task(name, total=runs, gap="?")
 
         def update(pair: int, run: PegasosRun) -> None:
@@ -68,3 +68,41 @@ def progress_bar(
             progress.update(task, completed=sum(done), gap=gap)
 
         yield update
+
+
+@contextmanager
+def cell_bar(
+    enabled: bool, name: str, cells: int, done: int = 0
+) -> Iterator[Callable[[int], None]]:
+    """Yield a function ``advance(n_cells)`` to call when cells are done, from any thread.
+
+    Parameters
+    ----------
+    enabled : bool
+        Whether anything is shown.
+    name : str
+        What is being searched.
+    cells : int
+        How many cells there are.
+    done : int, default=0
+        How many of them are done.
+    """
+    if not enabled or sys.stdout is None:
+        yield lambda n_cells: None
+        return
+    with _progress(MofNCompleteColumn(), TextColumn("cells")) as progress:
+        task = progress.add_task(name, total=cells, completed=done)
+        yield lambda n_cells: progress.advance(task, n_cells)
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
+    """A bar with further columns."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        *columns,
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(file=cast(Any, _Unfailing(sys.stdout))),  # a bar must not cost the model
+    )

@@ -1,3 +1,9 @@
-"""The search over C and the kernel's parameters, on shared kernel values."""
+"""The search over C and the kernel's parameters, on shared kernel values.
 
-from __future__ import annotations
+Lives here: `PegasosSVCCV`, its grids, folds, scores, calibration and tables; the solver of cells.
+May import: `kpegasos.estimators` and the rooms below it.
+"""
+
+from kpegasos.model_selection.search import PegasosSVCCV
+
+__all__ = ["PegasosSVCCV"]

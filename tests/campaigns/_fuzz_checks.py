@@ -29,9 +29,11 @@ _ALIASES = {
     "X": ("array", "features", "sample", "samples", "sparse", "decisions", "alpha"),
     "y": ("labels", "label", "classes", "target", "targets", "samples"),
     "coef0": ("kernel", "Polynomial"),
+    "coef0s": ("kernel", "Polynomial"),
     "decisions": ("margins",),
     "degree": ("kernel", "Polynomial"),
     "gamma": ("kernel", "Polynomial"),
+    "groups": ("cv",),
     "metrics": ("values",),
     "sample_weight": ("weights",),
     "counts": ("count",),
@@ -115,12 +117,17 @@ def model(model: Any, arguments: dict[str, Any]) -> None:
         assert (objective >= 0).all(), f"objective_ {objective}"
         sure = arguments.get("kernel", "rbf") in ("rbf", "linear", "laplacian")
         assert (gap >= 0).all() or (not sure and np.isnan(gap).any()), f"duality_gap_ {gap}"
-    if "X" in arguments:
+    if "X" in arguments and not _has_no_model(model):
         X = arguments["X"]
         shape = X.shape if sparse.issparse(X) else np.shape(X)
         assert model.n_features_in_ == shape[1]
         if getattr(model, "kernel", None) != "precomputed":
             prediction(model.predict(X), {"X": X, "model": model})
+
+
+def _has_no_model(model: Any) -> bool:
+    """Whether a search has none, and says why."""
+    return hasattr(model, "scores_") and (not model.refit or len(model.missing_) > 0)
 
 
 def prediction(values: Any, arguments: dict[str, Any]) -> None:

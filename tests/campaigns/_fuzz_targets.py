@@ -144,6 +144,16 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "OneVsOneDisplay.from_estimator.estimator": ("fitted(PegasosSVC, True)", "fitted(PegasosSVC)"),
     "OneVsOneDisplay.values": ("{'gap': [0.1, 0.2, 0.3]}",),
     "PegasosSVC.fit.gamma": ("'scale'", "'auto'", "0.5", "np.float32(2.0)"),
+    "PegasosSVCCV.fit.Cs": ("[1.0, 10]", "2", "(np.float32(0.5),)", "np.array([3, 1])"),
+    "PegasosSVCCV.fit.calibration": ("None", "'sigmoid'", "'isotonic'"),
+    "PegasosSVCCV.fit.coef0s": ("(0.0,)", "[1, 0.5]"),
+    "PegasosSVCCV.fit.cv": ("2", "None", "np.int8(3)", "[(range(12), range(12, 24))]"),
+    "PegasosSVCCV.fit.degrees": ("(3,)", "[2, np.int8(1)]"),
+    "PegasosSVCCV.fit.gammas": ("[1.0]", "2", "['scale', 'auto']", "(np.float32(2.0), 1)"),
+    "PegasosSVCCV.fit.groups": ("None", "np.arange(24) % 4"),
+    "PegasosSVCCV.fit.max_time": ("20", "None", "np.float32(9.5)"),
+    "PegasosSVCCV.fit.refit": ("True", "False", "np.bool_(True)"),
+    "PegasosSVCCV.fit.scoring": ("None", "'f1_macro'", "'roc_auc'", "lambda model, X, y: 0.5"),
     "TrainingAnimation.X": ("animation().X",),
     "TrainingAnimation.alpha": ("animation().alpha",),
     "TrainingAnimation.from_estimator.estimator": ("PegasosSVC(epochs=2)",),
@@ -162,10 +172,13 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
 }
 #: Parameters that are always given: without them a call takes long, or needs a screen.
 _ALWAYS = {
+    "Cs",
     "ax",
     "classes",
+    "cv",
     "dpi",
     "epochs",
+    "gammas",
     "grid_resolution",
     "hold",
     "max_epochs",
@@ -181,7 +194,7 @@ _UNLIMITED = ("2**63", "10**30", "1e308", "np.uint64(2**64 - 1)")
 _SECONDS = ("2.5", "np.float32(1.5)", "np.int16(7)", "np.uint8(3)")
 
 #: Parameters that are called, and callables whose own errors are not the package's.
-_CALLED = {"kernel", "sampling", "monitor", "chunks", "bounds"}
+_CALLED = {"kernel", "sampling", "monitor", "chunks", "bounds", "scoring"}
 _CALLABLES = ("len", "int", "object", "PegasosSVC", "sparse.csr_matrix")
 
 
@@ -255,9 +268,8 @@ def _is_ours(method: Any) -> bool:
 
 def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
     def fit(**arguments: Any) -> Any:
-        of_fit = {
-            key: arguments.pop(key) for key in ("X", "y", "sample_weight") if key in arguments
-        }
+        names = ("X", "y", "sample_weight", "groups")
+        of_fit = {key: arguments.pop(key) for key in names if key in arguments}
         return checks.fit(kind(**arguments), of_fit)
 
     yield _target(f"{name}.fit", fit, kind, kind.fit, check=checks.model)
@@ -276,7 +288,11 @@ def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
                 check=checks.prediction,
             )
             # What else scikit-learn's own methods take is their affair.
-            yield made if _is_ours(function) else replace(made, parameters=("X",))
+            yield (
+                made
+                if _is_ours(function) and method != "score"
+                else replace(made, parameters=("X",))
+            )
 
 
 #: How a display is made whose methods are called.

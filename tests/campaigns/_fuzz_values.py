@@ -22,7 +22,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.svm import SVC
 
 import kpegasos
-from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
 
 #: Values that hardly any parameter means.
 NASTY = (
@@ -136,7 +136,8 @@ _WEIGHT = np.linspace(0.5, 2.0, 24)
 @cache
 def _fitted(kind: type, many: bool = False) -> Any:
     """A model that nobody modifies; of three classes if ``many``."""
-    return kind(random_state=0).fit(*(_BLOBS if many else _MOONS))
+    options = {"Cs": 2, "gammas": 2, "calibration": "sigmoid"} if kind is PegasosSVCCV else {}
+    return kind(random_state=0, **options).fit(*(_BLOBS if many else _MOONS))
 
 
 @cache
@@ -177,6 +178,7 @@ _NAMES: dict[str, Any] = {
     "OrderedDict": OrderedDict,
     "Path": Path,
     "PegasosSVC": PegasosSVC,
+    "PegasosSVCCV": PegasosSVCCV,
     "SVC": SVC,
     "X": _MOONS[0],
     "X3": _BLOBS[0],

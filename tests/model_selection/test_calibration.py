@@ -1,0 +1,105 @@
+"""Probabilities from held-out decisions."""
+
+import numpy as np
+import pytest
+import sklearn
+from searches import blobs, small
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+
+from kpegasos import PegasosSVC, PegasosSVCCV
+from kpegasos.model_selection import _search_steps
+
+METHODS = pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+CLASSES = pytest.mark.parametrize("n_classes", [2, 4])
+FOLDS = StratifiedKFold(4, shuffle=True, random_state=0)
+
+
+def halves(n_classes):
+    X, y = blobs(n_classes, n_samples=600)
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+@METHODS
+@CLASSES
+def test_probabilities_are_those_of_CalibratedClassifierCV(method, n_classes):
+    X, y, X_new, y_new = halves(n_classes)
+    search = PegasosSVCCV(
+        [1.0], gammas=[0.05], cv=FOLDS, tol=1e-4, calibration=method, random_state=0
+    ).fit(X, y)
+    one = PegasosSVC(C=1.0, gamma=0.05, polish=True, tol=1e-4, random_state=0)
+    theirs = CalibratedClassifierCV(one, method=method, cv=FOLDS, ensemble=False).fit(X, y)
+    ours, expected = search.predict_proba(X_new), theirs.predict_proba(X_new)
+    np.testing.assert_allclose(ours.sum(axis=1), 1.0)
+    assert log_loss(y_new, ours) == pytest.approx(log_loss(y_new, expected), rel=0.02)
+    assert np.abs(ours - expected).mean() < 0.01
+    np.testing.assert_allclose(np.exp(search.predict_log_proba(X_new)), ours)
+
+
+@METHODS
+def test_probabilities_heed_weights(method):
+    X, y = blobs(n_samples=300, cluster_std=8.0)
+    settings = {"Cs": [1.0], "gammas": [0.005], "calibration": method, "tol": 1e-5}
+    even = small(**settings).fit(X, y)
+    # The class weight takes the weights off the model, but not off the calibration.
+    first = small(class_weight={0: 0.25}, **settings).fit(X, y, np.where(y == 0, 4.0, 1.0))
+    np.testing.assert_allclose(first.oof_decision_, even.oof_decision_, atol=0.05)
+    difference = first.predict_proba(X)[:, 0] - even.predict_proba(X)[:, 0]
+    assert difference.mean() > 0.1
+
+
+@CLASSES
+def test_calibration_makes_no_further_fits(n_classes, monkeypatch):
+    X, y = blobs(n_classes)
+    plain = small().fit(X, y)
+    solved, fits = [], []
+    search_surface, fit = _search_steps.search_surface, PegasosSVC.fit
+
+    def counted_search(*arguments, on_cells, **options):
+        def counted(n_cells):
+            solved.append(n_cells)
+            on_cells(n_cells)
+
+        search_surface(*arguments, on_cells=counted, **options)
+        fits.clear()
+
+    def counted_fit(self, *arguments, **options):
+        fits.append(self)
+        return fit(self, *arguments, **options)
+
+    monkeypatch.setattr(_search_steps, "search_surface", counted_search)
+    monkeypatch.setattr(PegasosSVC, "fit", counted_fit)
+    calibrated = small(calibration="sigmoid").fit(X, y)
+    assert sum(solved) == plain.scores_.size
+    assert fits == [calibrated.best_estimator_]
+    np.testing.assert_array_equal(calibrated.scores_, plain.scores_)
+    np.testing.assert_array_equal(calibrated.predict(X), plain.predict(X))
+
+
+def test_probabilities_of_names_follow_the_classes():
+    X, y = blobs(3)
+    names = np.array(["cow", "ant", "bee"])[y]
+    search = small(calibration="sigmoid").fit(X, names)
+    np.testing.assert_array_equal(search.classes_, ["ant", "bee", "cow"])
+    likely = search.classes_[search.predict_proba(X).argmax(axis=1)]
+    assert np.mean(likely == names) > 0.7
+
+
+def test_there_are_no_probabilities_without_calibration():
+    X, y = blobs()
+    search = small().fit(X, y)
+    for method in ("predict_proba", "predict_log_proba"):
+        assert not hasattr(search, method)
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
+        _ = search.predict_proba
+    assert hasattr(small(calibration="sigmoid"), "predict_proba")
+
+
+def test_calibration_works_with_metadata_routing():
+    X, y = blobs()
+    weight = np.where(y == 0, 2.0, 1.0)
+    plain = small(calibration="sigmoid").fit(X, y, weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = small(calibration="sigmoid").fit(X, y, weight)
+        np.testing.assert_array_equal(routed.predict_proba(X), plain.predict_proba(X))

@@ -1,0 +1,77 @@
+"""scikit-learn's callbacks on a search."""
+
+import numpy as np
+import pytest
+from searches import blobs, small
+
+callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks yet")
+
+
+class Recorder:
+    """Notes every hook; stops the search at the end of kernel ``stop_after``."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after = stop_after
+        self.events = []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(f"end {context.task_name}")
+        return self.events.count("end kernel") == self.stop_after
+
+
+def test_hooks_come_in_pairs():
+    recorder = Recorder()
+    small().set_callbacks(recorder).fit(*blobs())
+    kernels = ["begin kernel", "end kernel"] * 2
+    assert recorder.events == [
+        "setup",
+        "begin fit",
+        *kernels,
+        "begin refit",
+        "end refit",
+        "end fit",
+        "teardown",
+    ]
+
+
+def test_callback_stops_the_search():
+    X, y = blobs()
+    search = small(gammas=[0.02, 0.2, 1.0], warm_start=True).set_callbacks(Recorder(stop_after=1))
+    search.fit(X, y)
+    assert search.status_ == "stopped"
+    assert 0 < len(search.missing_) < 18
+    assert search.predict(X).shape == y.shape
+    search.set_callbacks().fit(X, y)
+    assert search.status_ == "completed"
+    assert search.missing_ == []
+
+
+def test_failing_callback_is_torn_down():
+    class Failing(Recorder):
+        def on_fit_task_end(self, estimator, context):
+            raise RuntimeError("this callback fails")
+
+    failing = Failing()
+    search = small().set_callbacks(failing)
+    with pytest.raises(RuntimeError, match="this callback fails"):
+        search.fit(*blobs())
+    assert failing.events == ["setup", "begin fit", "begin kernel", "teardown"]
+    assert not hasattr(search, "scores_")
+
+
+def test_scikit_learn_s_own_callbacks_change_nothing(capsys):
+    X, y = blobs()
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    watched = small().set_callbacks(callback.ProgressBar(), monitor).fit(X, y)
+    plain = small().fit(X, y)
+    np.testing.assert_array_equal(watched.scores_, plain.scores_)
+    np.testing.assert_array_equal(watched.decision_function(X), plain.decision_function(X))

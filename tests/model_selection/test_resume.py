@@ -1,0 +1,281 @@
+"""Searches that are stopped: what they have, what they say, and how they go on."""
+
+import os
+import signal
+import warnings
+
+import numpy as np
+import pytest
+from searches import blobs, small
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, make_scorer
+
+from kpegasos import PegasosSVC
+from kpegasos.model_selection import _search_steps
+
+
+@pytest.fixture(autouse=True)
+def _default_handler():
+    """Ctrl-C raises KeyboardInterrupt before and after each test."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def after_cells(monkeypatch, n_cells, happens):
+    """Have something happen to the stopper when so many cells of a search are done."""
+    search_surface = _search_steps.search_surface
+
+    def watched(*arguments, stopper, on_cells, **options):
+        done = []
+
+        def counted(n):
+            done.extend([n] * n)
+            on_cells(n)
+            if len(done) >= n_cells > len(done) - n:
+                happens(stopper)
+
+        search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
+
+    monkeypatch.setattr(_search_steps, "search_surface", watched)
+
+
+#: Of the 40 that a fold is tested on.
+ONE_EXAMPLE = 1 / 40 + 1e-12
+
+
+def time_is_up(stopper):
+    stopper.deadline = 0.0
+
+
+def assert_same_search(one, other):
+    assert one.missing_ == other.missing_ == []
+    assert one.status_ == other.status_ == "completed"
+    assert list(one.cv_results_) == list(other.cv_results_)
+    # What is solved after a stop may begin elsewhere, and is certified as well.
+    assert max(one.relative_gaps_.max(), other.relative_gaps_.max()) <= one.tol
+    np.testing.assert_allclose(one.scores_, other.scores_, atol=ONE_EXAMPLE)
+    difference = np.abs(one.oof_decision_ - other.oof_decision_).max()
+    assert difference <= 0.02 * np.abs(one.oof_decision_).max()
+    assert one.best_params_ == other.best_params_
+
+
+def settings_of_cells(search):
+    return {"Cs": [0.1, 0.5, 5.0], "gammas": [0.02, 0.2, 1.0], "tol": 1e-4, **search}
+
+
+@pytest.mark.parametrize("n_cells", [1, 10, 26])
+def test_search_that_was_out_of_time_goes_on(n_cells, monkeypatch):
+    X, y = blobs(3)
+    settings = settings_of_cells({"calibration": "sigmoid"})
+    whole = small(**settings).fit(X, y)
+    with monkeypatch.context() as patch:
+        after_cells(patch, n_cells, time_is_up)
+        search = small(warm_start=True, **settings)
+        with pytest.warns(ConvergenceWarning, match=r"max_time with \d+ of 27 cells missing"):
+            search.fit(X, y)
+    assert search.status_ == "max_time"
+    done = ~np.isnan(search.scores_)
+    assert n_cells <= done.sum() == 27 - len(search.missing_) < 27
+    np.testing.assert_allclose(search.scores_[done], whole.scores_[done], atol=ONE_EXAMPLE)
+    before = search.cv_results_["mean_fit_time"].copy()
+    search.fit(X, y)
+    assert_same_search(search, whole)
+    np.testing.assert_allclose(search.predict_proba(X), whole.predict_proba(X), atol=0.02)
+    complete = ~np.isnan(before)
+    np.testing.assert_array_equal(search.cv_results_["mean_fit_time"][complete], before[complete])
+
+
+def test_cells_that_are_done_are_not_solved_again(monkeypatch):
+    X, y = blobs()
+    search = small(warm_start=True)
+    with monkeypatch.context() as patch:
+        after_cells(patch, 5, time_is_up)
+        with pytest.warns(ConvergenceWarning, match="max_time"):
+            search.fit(X, y)
+    n_missing, solved = len(search.missing_), []
+    assert 0 < n_missing <= 7
+    after_cells(monkeypatch, 0, time_is_up)
+    search_surface = _search_steps.search_surface
+
+    def counted_search(*arguments, on_cells, **options):
+        search_surface(*arguments, on_cells=solved.append, **options)
+
+    monkeypatch.setattr(_search_steps, "search_surface", counted_search)
+    search.fit(X, y)
+    assert sum(solved) == n_missing
+    search.fit(X, y)
+    assert sum(solved) == n_missing
+
+
+def test_best_of_the_complete_cells_is_refitted(monkeypatch):
+    X, y = blobs()
+    after_cells(monkeypatch, 8, time_is_up)
+    search = small()
+    with pytest.warns(ConvergenceWarning, match="the best of those that are complete is chosen"):
+        search.fit(X, y)
+    complete = {name for name in search.cv_results_ if name.startswith("split")}
+    assert complete
+    means = search.cv_results_["mean_test_score"]
+    assert np.isnan(means).any()
+    assert search.best_score_ == np.nanmax(means)
+    one = PegasosSVC(**search.best_params_, polish=True, tol=0.01, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(search.decision_function(X), one.decision_function(X))
+
+
+def test_search_without_a_complete_cell_chooses_nothing():
+    X, y = blobs()
+    search = small(max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match="with 12 of 12 cells missing; nothing is chosen"):
+        search.fit(X, y)
+    assert not hasattr(search, "best_params_")
+    assert len(search.missing_) == 12
+    assert search.missing_[0] == {"C": 0.5, "gamma": 0.02, "fold": 0}
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
+    with pytest.raises(ValueError, match=r"no model of all examples.*stopped before it"):
+        search.predict(X)
+
+
+@pytest.mark.parametrize("n_cells", [2, 12, 20])
+def test_interrupted_search_has_what_it_found_and_goes_on(n_cells, monkeypatch):
+    X, y = blobs(3)
+    settings = settings_of_cells({})
+    search = small(warm_start=True, **settings)
+    with monkeypatch.context() as patch:
+        after_cells(patch, n_cells, lambda stopper: press())
+        with pytest.raises(KeyboardInterrupt, match=r"by Ctrl-C with \d+ of 27 cells missing"):
+            search.fit(X, y)
+    assert search.status_ == "interrupted"
+    assert not hasattr(search, "best_estimator_")
+    assert hasattr(search, "best_params_") == (~np.isnan(search.scores_)).all(axis=0).any()
+    assert (~np.isnan(search.scores_)).sum() == 27 - len(search.missing_) >= n_cells
+    assert_same_search(search.fit(X, y), small(**settings).fit(X, y))
+    assert search.predict(X).shape == y.shape
+
+
+def test_interrupted_refit_leaves_the_search(monkeypatch):
+    X, y = blobs()
+    fit = PegasosSVC.fit
+    for model_is_fitted in (True, False):
+
+        def stopped(self, *arguments, whole=model_is_fitted):
+            if whole:
+                fit(self, *arguments)
+            raise KeyboardInterrupt
+
+        search = small()
+        with monkeypatch.context() as patch:
+            patch.setattr(PegasosSVC, "fit", stopped)
+            # What is solved now by fits of their own needs them.
+            after_surface(patch, fit, stopped)
+            with pytest.raises(KeyboardInterrupt, match="with 0 of 12 cells missing"):
+                search.fit(X, y)
+        assert search.missing_ == []
+        assert search.status_ == "interrupted"
+        assert search.best_score_ == small().fit(X, y).best_score_
+        assert hasattr(search, "best_estimator_") == model_is_fitted
+
+
+def after_surface(patch, during, afterwards):
+    search_surface = _search_steps.search_surface
+
+    def watched(*arguments, **options):
+        PegasosSVC.fit = during
+        search_surface(*arguments, **options)
+        PegasosSVC.fit = afterwards
+
+    patch.setattr(_search_steps, "search_surface", watched)
+
+
+def test_press_before_the_search_leaves_the_earlier_one():
+    X, y = blobs()
+
+    class Pressing:
+        def split(self, X, y, groups=None):
+            press()
+            yield from []
+
+    search = small().fit(X, y)
+    earlier = dict(vars(search))
+    with pytest.raises(KeyboardInterrupt):
+        search.set_params(cv=Pressing()).fit(X, y)
+    for name, value in earlier.items():
+        if name.endswith("_"):
+            assert getattr(search, name) is value
+
+
+def test_error_leaves_the_earlier_search():
+    X, y = blobs()
+    calls = []
+
+    def failing(truth, predicted):
+        calls.append(1)
+        if len(calls) > 3:
+            raise ZeroDivisionError("this scorer fails")
+        return accuracy_score(truth, predicted)
+
+    search = small().fit(X, y)
+    table = search.cv_results_
+    with pytest.raises(ZeroDivisionError, match="this scorer fails"):
+        search.set_params(scoring=make_scorer(failing)).fit(X, y)
+    assert search.cv_results_ is table
+    assert np.mean(search.predict(X) == y) > 0.5
+
+
+CHANGES = {
+    "X": lambda X, y: ({}, X + 1.0, y, None),
+    "y": lambda X, y: ({}, X, 1 - y, None),
+    "weight": lambda X, y: ({}, X, y, np.linspace(1, 2, y.size)),
+    "Cs": lambda X, y: ({"Cs": [0.5, 5.1]}, X, y, None),
+    "order": lambda X, y: ({"Cs": [5.0, 0.5]}, X, y, None),
+    "gammas": lambda X, y: ({"gammas": [0.02]}, X, y, None),
+    "kernel": lambda X, y: ({"kernel": "laplacian"}, X, y, None),
+    "cv": lambda X, y: ({"cv": 4}, X, y, None),
+    "scoring": lambda X, y: ({"scoring": "f1"}, X, y, None),
+    "tol": lambda X, y: ({"tol": 0.02}, X, y, None),
+    "class_weight": lambda X, y: ({"class_weight": {0: 2.0}}, X, y, None),
+    "fit_intercept": lambda X, y: ({"fit_intercept": False}, X, y, None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_search_goes_on_with_the_same_problem_only(change):
+    X, y = blobs()
+    search = small(warm_start=True).fit(X, y)
+    scores = search.scores_
+    changed, X_new, y_new, weight = CHANGES[change](X, y)
+    with pytest.raises(ValueError, match="warm_start=True goes on with the earlier search"):
+        search.set_params(**changed).fit(X_new, y_new, weight)
+    assert search.scores_ is scores
+
+
+def test_search_goes_on_with_other_resources():
+    X, y = blobs()
+    search = small(warm_start=True).fit(X, y)
+    scores = search.scores_
+    search.set_params(n_jobs=2, cache_mb=10, max_time=60.0, verbose=False, random_state=1)
+    np.testing.assert_array_equal(search.fit(X, y).scores_, scores)
+    search.set_params(warm_start=False, Cs=[1.0]).fit(X, y)
+    assert search.scores_.shape == (3, 2, 1)
+
+
+def test_cells_that_do_not_reach_tol_are_told(monkeypatch):
+    X, y = blobs()
+    search_surface = _search_steps.search_surface
+
+    def coarse(*arguments, tol, **options):
+        search_surface(*arguments, tol=0.1, **options)
+
+    monkeypatch.setattr(_search_steps, "search_surface", coarse)
+    search = small(tol=1e-4)
+    with pytest.warns(ConvergenceWarning, match=r"did not reach tol in \d+ of 12 cells"):
+        search.fit(X, y)
+    monkeypatch.undo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        small(tol=1e-3).fit(X, y)
