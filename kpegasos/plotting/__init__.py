@@ -13,6 +13,7 @@ from kpegasos.plotting.margins import MarginHistogramDisplay
 from kpegasos.plotting.pairs import OneVsOneDisplay
 from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import COLORS
+from kpegasos.plotting.surface import ValidationSurfaceDisplay
 
 __all__ = [
     "COLORS",
@@ -21,4 +22,5 @@ __all__ = [
     "MarginHistogramDisplay",
     "OneVsOneDisplay",
     "TrainingAnimation",
+    "ValidationSurfaceDisplay",
 ]
