@@ -1,4 +1,4 @@
-"""What heat maps share: colour maps, and numbers in cells that can be read."""
+"""What heat maps share: colour maps, edges of cells, and numbers in them that can be read."""
 
 from __future__ import annotations
 
@@ -57,3 +57,12 @@ def ink_on(image: ScalarMappable, value: float) -> str:
         return "black"
     red, green, blue, _ = image.cmap(image.norm(np.asarray(value)))
     return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < 0.5 else "black"
+
+
+def log_edges(centres: np.ndarray) -> np.ndarray:
+    """Return the edges of cells around increasing positive numbers, halfway on a log scale."""
+    logs = np.log(centres)
+    halves = np.diff(logs) / 2
+    inner = logs[:-1] + halves
+    ends = logs[[0, -1]] + [-halves[0], halves[-1]]
+    return np.exp(np.concatenate((ends[:1], inner, ends[1:])))

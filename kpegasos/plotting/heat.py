@@ -16,15 +16,14 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import PercentFormatter
 
-from kpegasos.plotting.cells import ink_on, text_of
-from kpegasos.plotting.style import GREY, VERMILLION, ticks_at
+from kpegasos.plotting.cells import ink_on, log_edges, text_of
+from kpegasos.plotting.style import MISSING, VERMILLION, ticks_at
 
 # Lines that stand out from dark cells and from light ones.
 _HALO = [patheffects.Stroke(linewidth=4.5, foreground="white"), patheffects.Normal()]
 _RIM = [patheffects.Stroke(linewidth=3.2, foreground="black"), patheffects.Normal()]
 _CHOSEN: dict[str, Any] = {"linewidth": 2.4, "path_effects": _HALO}
 _WITHIN: dict[str, Any] = {"color": "white", "linewidth": 1.6, "path_effects": _RIM}
-_MISSING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
 #: From this ratio of largest to smallest on, colours are logarithmic.
 _LOG_FROM = 20.0
 
@@ -93,7 +92,7 @@ class HeatMap:
 
     def _hatch(self, unknown: np.ndarray) -> None:
         cells = [self._cell((i, j), {}) for i, j in np.argwhere(unknown).tolist()]
-        self.missing = PatchCollection(cells, linewidth=0, **_MISSING)
+        self.missing = PatchCollection(cells, linewidth=0, **MISSING)
         self.panel.add_collection(self.missing)
 
     def mark(self, inside: np.ndarray | None, chosen: tuple[int, int] | None) -> None:
@@ -120,7 +119,7 @@ class HeatMap:
 
     def _text(self, value: float, values_format: str | None) -> str:
         if values_format is None and self.name == "relative_gap":
-            return f"{100 * value:.2g}%"
+            return f"{100 * value:#.2g}".rstrip(".") + "%"
         if values_format is None and self.name == "support_size":
             return f"{value:,.0f}"
         if values_format is None and self.name == "score":
@@ -128,25 +127,16 @@ class HeatMap:
         return text_of(value, values_format)
 
 
-def key_of(maps: list[HeatMap]) -> tuple[list[Any], list[str]]:
+def key_of(maps: list[HeatMap]) -> dict[str, Any]:
     """Return the entries of a legend: what the marks on heat maps mean."""
-    entries: list[tuple[Any, str]] = []
+    entries: dict[str, Any] = {}
     if any(heat_map.chosen is not None for heat_map in maps):
-        entries.append((Line2D([], [], color=VERMILLION, **_CHOSEN), "chosen cell"))
+        entries["chosen cell"] = Line2D([], [], color=VERMILLION, **_CHOSEN)
     if any(heat_map.outline is not None for heat_map in maps):
-        entries.append((Line2D([], [], **_WITHIN), "within one standard error of the best"))
+        entries["within one standard error of the best"] = Line2D([], [], **_WITHIN)
     if any(heat_map.missing is not None for heat_map in maps):
-        entries.append((Patch(linewidth=0.8, **_MISSING), "missing"))
-    return [handle for handle, _ in entries], [label for _, label in entries]
-
-
-def log_edges(centres: np.ndarray) -> np.ndarray:
-    """Return the edges of cells around increasing positive numbers, halfway on a log scale."""
-    logs = np.log(centres)
-    halves = np.diff(logs) / 2
-    inner = logs[:-1] + halves
-    ends = logs[[0, -1]] + [-halves[0], halves[-1]]
-    return np.exp(np.concatenate((ends[:1], inner, ends[1:])))
+        entries["missing"] = Patch(linewidth=0.8, **MISSING)
+    return entries
 
 
 def outline_of(inside: np.ndarray, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
-"""What the displays read from the ``cv_results_`` of a search: which cells, and their numbers.
+"""What the displays read from the results of a search, or from a path of solutions.
 
-The columns are those of `sklearn.model_selection.GridSearchCV`, whatever search has filled them.
+The columns of a search are those of `sklearn.model_selection.GridSearchCV`, whatever search has filled them.
 Names of parameters may have a prefix, as the steps of a pipeline give them.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.plotting import checks
+from kpegasos.plotting import checks, columns
 from kpegasos.utils.validation import as_integer, is_number, shown
 
 #: Columns of quantities that have names of their own; a score's follows from its metric.
@@ -23,19 +23,21 @@ COLUMNS = {
     "relative_gap": "max_relative_gap",
     "seconds": "mean_fit_time",
 }
-_TITLES = {
-    "support_size": "support vectors, mean of the folds",
-    "relative_gap": "largest certified relative gap",
-    "seconds": "seconds of a fit, mean of the folds",
-    "objective": "objective f(w)",
+#: Attributes of a path of solutions, by the names of their curves.
+_OF_PATH = {
+    "objective": "objectives",
+    "dual_bound": "dual_bounds",
+    "relative_gap": "relative_gaps",
+    "support_size": "n_support",
 }
+_TITLES = {"seconds": "seconds of a fit", "objective": "objective f(w)"}
 
 
 def title_of(name: str, metric: str = "score") -> str:
     """Return what a quantity is called beside a colour bar or an axis."""
     if name == "score":
         return "mean score" if metric == "score" else f"mean {metric.replace('_', ' ')}"
-    return _TITLES.get(name, name.replace("_", " "))
+    return _TITLES.get(name) or columns.title_of(name)
 
 
 def results_of(search: Any) -> tuple[Any, int | None]:
@@ -299,3 +301,25 @@ def check_grid(n_cells: int, n_Cs: int, n_gammas: int) -> None:
             f"cv_results must have a grid of C and gamma, got {n_cells} cells of {n_Cs} and "
             f"{n_gammas} values"
         )
+
+
+def path_columns(path: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return what a path has for each C, by the names of the curves.
+
+    Raises
+    ------
+    ValueError
+        If it lacks something, or shapes do not fit.
+    """
+    for name in ("Cs", *_OF_PATH.values()):
+        if not hasattr(path, name):
+            raise ValueError(f"path must have {name}, got {shown(path)} instead")
+    Cs, curves = checks.finite("path.Cs", path.Cs, ndim=1), {}
+    for name, attribute in _OF_PATH.items():
+        curves[name] = checks.numbers(f"path.{attribute}", getattr(path, attribute))
+        if curves[name].shape != Cs.shape:
+            raise ValueError(
+                f"path.{attribute} must have an entry for each of the {Cs.size} values of C, "
+                f"got shape {curves[name].shape}"
+            )
+    return Cs, curves

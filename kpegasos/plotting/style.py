@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,15 @@ _BESIDE: dict[str, Any] = {
     "frameon": False,
 }
 
+#: A legend above the axes, where colour bars or more panels are beside them.
+_ABOVE: dict[str, Any] = {
+    "loc": "lower left",
+    "bbox_to_anchor": (0.0, 1.0),
+    "borderaxespad": 0.2,
+    "frameon": False,
+}
+#: Where there is no number.
+MISSING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
 #: Up to so many values along an axis have a tick each.
 _MOST_TICKS = 10
 
@@ -74,6 +83,20 @@ def panels_or_new(
     for panel in axes:
         checks.axes(panel)
     return axes
+
+
+def legend_above(
+    axes: np.ndarray, entries: Mapping[str, Artist], *, own: bool, wanted: bool
+) -> Legend | None:
+    """Add a legend above the first panel, or above all panels of a figure of one's own."""
+    if not wanted or not entries:
+        return None
+    handles, labels = list(entries.values()), list(entries)
+    if own and len(axes) > 1:
+        figure = axes[0].get_figure(root=True)
+        place: dict[str, Any] = {"loc": "outside upper left", "frameon": False}
+        return figure.legend(handles, labels, ncols=len(labels), **place)
+    return axes[0].legend(handles, labels, **_ABOVE)
 
 
 def ticks_at(axis: Axis, values: np.ndarray) -> None:

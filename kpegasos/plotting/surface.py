@@ -28,18 +28,11 @@ from kpegasos.plotting.searches import (
     results_of,
     title_of,
 )
-from kpegasos.plotting.style import Panels, panels_or_new
+from kpegasos.plotting.style import Panels, legend_above, panels_or_new
 from kpegasos.utils.validation import as_flag, optional, shown
 
 #: Up to so many values along an axis have their numbers in the cells.
 _MOST_NUMBERS = 7
-#: A legend above the axes, since colour bars are beside them.
-_ABOVE: dict[str, Any] = {
-    "loc": "lower left",
-    "bbox_to_anchor": (0.0, 1.0),
-    "borderaxespad": 0.2,
-    "frameon": False,
-}
 
 
 class ValidationSurfaceDisplay:
@@ -84,7 +77,7 @@ class ValidationSurfaceDisplay:
     chosen_ : dict of str to Rectangle or None
         The frame of the chosen cell; None if no cell has a score.
     legend_ : Legend or None
-        The legend above the first panel; None if there is none.
+        The legend above the panels; None if there is none.
     figure_ : Figure
         The figure of the panels.
 
@@ -173,8 +166,8 @@ class ValidationSurfaceDisplay:
             Values of other parameters that were searched; those of the chosen cell where it has
             none.
         panels : str or sequence of str, default=("score",)
-            What to show: ``"score"``, ``"support_size"``, ``"relative_gap"``, ``"seconds"`` or a
-            column of the results.
+            What to show: ``"score"``, ``"support_size"`` and ``"seconds"`` (means of the folds),
+            ``"relative_gap"`` (the largest of the folds), or a column of the results.
         ax : Axes or sequence of Axes, default=None
             Axes of the panels; those of a new figure if None.
         **plot_options
@@ -231,8 +224,8 @@ class ValidationSurfaceDisplay:
             Values of other parameters that were searched; those of the chosen cell where it has
             none.
         panels : str or sequence of str, default=("score",)
-            What to show: ``"score"``, ``"support_size"``, ``"relative_gap"``, ``"seconds"`` or a
-            column of the results.
+            What to show: ``"score"``, ``"support_size"`` and ``"seconds"`` (means of the folds),
+            ``"relative_gap"`` (the largest of the folds), or a column of the results.
         ax : Axes or sequence of Axes, default=None
             Axes of the panels; those of a new figure if None.
         **plot_options
@@ -303,7 +296,7 @@ class ValidationSurfaceDisplay:
         values_format : str, default=None
             Format of the values in the cells; one that suits each quantity if None.
         legend : bool, default=True
-            Whether to add a legend, above the first panel and so never over the cells.
+            Whether to add a legend, above the panels and so never over the cells.
 
         Returns
         -------
@@ -340,7 +333,8 @@ class ValidationSurfaceDisplay:
             self.missing_[name], self.outlines_[name] = heat_map.missing, heat_map.outline
             self.chosen_[name] = heat_map.chosen
             maps.append(heat_map)
-        self.legend_ = self.axes_[0].legend(*key_of(maps), **_ABOVE) if legend else None
+        key = key_of(maps)
+        self.legend_ = legend_above(self.axes_, key, own=ax is None, wanted=legend)
         return self
 
     def _within(self) -> np.ndarray:
