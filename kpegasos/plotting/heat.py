@@ -22,8 +22,13 @@ from kpegasos.plotting.style import MISSING, VERMILLION, ticks_at
 # Lines that stand out from dark cells and from light ones.
 _HALO = [patheffects.Stroke(linewidth=4.5, foreground="white"), patheffects.Normal()]
 _RIM = [patheffects.Stroke(linewidth=3.2, foreground="black"), patheffects.Normal()]
-_CHOSEN: dict[str, Any] = {"linewidth": 2.4, "path_effects": _HALO}
-_WITHIN: dict[str, Any] = {"color": "white", "linewidth": 1.6, "path_effects": _RIM}
+_CHOSEN: dict[str, Any] = {"linewidth": 2.4, "path_effects": _HALO, "clip_on": False}
+_WITHIN: dict[str, Any] = {
+    "color": "white",
+    "linewidth": 1.6,
+    "path_effects": _RIM,
+    "clip_on": False,
+}
 #: From this ratio of largest to smallest on, colours are logarithmic.
 _LOG_FROM = 20.0
 

@@ -25,7 +25,7 @@ from kpegasos.plotting.path_panel import (
     key_of,
     scale_axis,
 )
-from kpegasos.plotting.searches import COLUMNS, SearchResults, path_columns, results_of, title_of
+from kpegasos.plotting.searches import QUANTITIES, SearchResults, path_columns, results_of, title_of
 from kpegasos.plotting.style import Panels, legend_above, panels_or_new
 from kpegasos.utils.validation import as_flag, as_number, optional, shown
 
@@ -115,12 +115,13 @@ class RegularizationPathDisplay:
         chosen: float | None = None,
         metric: str = "score",
     ) -> None:
-        self.Cs = checks.increasing("Cs", Cs)
+        self.Cs = checks.increasing("Cs", Cs, least=1)
         self.curves = {
             name: self._curve(f"curves[{name!r}]", curve)
             for name, curve in checks.mapping("curves", curves).items()
         }
-        self.standard_errors = optional(self._curve, "standard_errors", standard_errors)
+        errors = optional(self._curve, "standard_errors", standard_errors)
+        self.standard_errors = None if errors is None or np.isnan(errors).all() else errors
         self.metric = checks.name("metric", metric)
         self.chosen = optional(as_number, "chosen", chosen, positive=True)
         scores = self.curves.get("score", np.full(self.Cs.size, np.nan))
@@ -229,7 +230,7 @@ class RegularizationPathDisplay:
         values = results.numbers_of("C", rows)
         Cs, last = np.unique(values[::-1], return_index=True)
         rows = rows[::-1][last]
-        names = {"score", *(named or ()), *(name for name in COLUMNS if results.has(name))}
+        names = {"score", *(named or ()), *(name for name in QUANTITIES if results.has(name))}
         display = cls(
             Cs=Cs,
             curves={name: results.values(name)[rows] for name in names},

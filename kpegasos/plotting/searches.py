@@ -1,7 +1,7 @@
 """What the displays read from the results of a search, or from a path of solutions.
 
-The columns of a search are those of `sklearn.model_selection.GridSearchCV`, whatever search has filled them.
-Names of parameters may have a prefix, as the steps of a pipeline give them.
+The columns of a search are those of `sklearn.model_selection.GridSearchCV`, whoever has filled
+them. Names of parameters may have a prefix, as the steps of a pipeline give them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kpegasos.plotting import checks, columns
 from kpegasos.utils.validation import as_integer, is_number, shown
 
 #: Columns of quantities that have names of their own; a score's follows from its metric.
-COLUMNS = {
+QUANTITIES = {
     "support_size": "mean_n_support",
     "relative_gap": "max_relative_gap",
     "seconds": "mean_fit_time",
@@ -98,7 +98,7 @@ class SearchResults:
         self.best_index: int | None = best_index
 
     def _column_of(self, name: str) -> str:
-        return f"mean_test_{self.metric}" if name == "score" else COLUMNS.get(name, name)
+        return f"mean_test_{self.metric}" if name == "score" else QUANTITIES.get(name, name)
 
     def has(self, name: str) -> bool:
         """Say whether there is such a quantity."""
@@ -114,10 +114,15 @@ class SearchResults:
         """
         column = self._column_of(name)
         if column not in self.columns:
-            numbers = [known for known in self.columns if not known.startswith("param")]
-            raise ValueError(
-                f"cv_results must have the column {column!r} for {name!r}, got {shown(numbers)}"
-            )
+            if name == "score":
+                start = "mean_test_"
+                known = [key.removeprefix(start) for key in self.columns if key.startswith(start)]
+                raise ValueError(
+                    f"metric must be one of the scores {tuple(known)} of the search, "
+                    f"got {shown(self.metric)} instead"
+                )
+            lacking = "" if column == name else f" without its column {column!r}"
+            raise ValueError(f"panels must name columns of cv_results, got {shown(name)}{lacking}")
         values = checks.numbers(f"cv_results[{column!r}]", self.columns[column], ndim=1)
         scores = getattr(self, "scores", values)
         if values.size != scores.size or not values.size:

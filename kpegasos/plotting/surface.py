@@ -22,7 +22,7 @@ from kpegasos.plotting import checks
 from kpegasos.plotting.cells import check_format, color_map
 from kpegasos.plotting.heat import HeatMap, key_of
 from kpegasos.plotting.searches import (
-    COLUMNS,
+    QUANTITIES,
     SearchResults,
     check_grid,
     results_of,
@@ -261,7 +261,7 @@ class ValidationSurfaceDisplay:
             standard_errors=table(results.standard_errors()),
             quantities={
                 name: table(results.values(name))
-                for name in {*panels, *COLUMNS}
+                for name in {*panels, *QUANTITIES}
                 if name != "score" and (name in panels or results.has(name))
             },
             chosen=None if at is None else (Cs[column[at]], gammas[line[at]]),
