@@ -15,8 +15,8 @@ from sklearn.model_selection import train_test_split
 from kpegasos import PegasosSVCCV
 from kpegasos.plotting import RegularizationPathDisplay, ValidationSurfaceDisplay
 
-X, y = make_moons(1000, noise=0.3, random_state=0)
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.6, random_state=0)
+X, y = make_moons(4400, noise=0.3, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random_state=0)
 search = PegasosSVCCV(
     Cs=np.logspace(-1, 3, 5),
     gammas=0.1 * 4.0 ** np.arange(5),
@@ -53,5 +53,5 @@ probability = search.predict_proba(X_test)[:, 1]
 print(f"log loss {log_loss(y_test, probability):.3f}")
 
 figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
-CalibrationDisplay.from_predictions(y_test, probability, n_bins=8, ax=ax, name="held-out sigmoid")
+CalibrationDisplay.from_predictions(y_test, probability, n_bins=10, ax=ax, name="held-out sigmoid")
 plt.show()

@@ -30,7 +30,7 @@ _WITHIN: dict[str, Any] = {
     "clip_on": False,
 }
 #: From this ratio of largest to smallest on, colours are logarithmic.
-_LOG_FROM = 20.0
+_LOG_FROM = 10.0
 
 
 class HeatMap:

@@ -15,7 +15,7 @@ from kpegasos.plotting.cells import log_edges
 from kpegasos.plotting.style import BLUE, GREEN, MISSING, VERMILLION, ticks_at
 
 #: From this ratio of largest to smallest on, the vertical axis is logarithmic.
-_LOG_FROM = 20.0
+_LOG_FROM = 10.0
 
 
 def draw_curve(

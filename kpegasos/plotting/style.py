@@ -73,7 +73,9 @@ def panels_or_new(
         width = min(n_panels, n_columns or n_panels)
         height = -(-n_panels // width)
         size = (figsize[0] * width, figsize[1] * height)
-        _, ax = plt.subplots(height, width, figsize=size, layout="constrained", squeeze=False)
+        figure, ax = plt.subplots(height, width, figsize=size, layout="constrained", squeeze=False)
+        if n_columns is not None:  # the labels of these axes are long
+            figure.get_layout_engine().set(wspace=0.06, hspace=0.04)
         for unused in ax.flat[n_panels:]:
             unused.remove()
         return ax.ravel()[:n_panels]

@@ -290,7 +290,7 @@ class ValidationSurfaceDisplay:
         cmap : str, Colormap or None, default="cividis"
             Colour map, matplotlib's default if None. The median of the scores has the colour in
             the middle, so that the good ones can be told apart. Colours are logarithmic for other
-            quantities that are positive and differ by a factor of 20 or more.
+            quantities that are positive and differ by a factor of 10 or more.
         annotate : bool, default=None
             Whether to write the values into the cells; if None, up to seven along each axis.
         values_format : str, default=None
