@@ -11,6 +11,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
 
@@ -72,13 +73,12 @@ def panels_or_new(
     if ax is None:
         width = min(n_panels, n_columns or n_panels)
         height = -(-n_panels // width)
-        size = (figsize[0] * width, figsize[1] * height)
-        figure, ax = plt.subplots(height, width, figsize=size, layout="constrained", squeeze=False)
-        if n_columns is not None:  # the labels of these axes are long
-            figure.get_layout_engine().set(wspace=0.06, hspace=0.04)
-        for unused in ax.flat[n_panels:]:
+        layout = ConstrainedLayoutEngine(wspace=0.05 if n_columns else None)
+        figure = plt.figure(figsize=(figsize[0] * width, figsize[1] * height), layout=layout)
+        panels = figure.subplots(height, width, squeeze=False).ravel()
+        for unused in panels[n_panels:]:
             unused.remove()
-        return ax.ravel()[:n_panels]
+        return panels[:n_panels]
     axes = np.ravel(np.asarray(ax, dtype=object))
     if axes.size != n_panels:
         raise ValueError(f"ax must hold {n_panels} axes, got {axes.size}")
