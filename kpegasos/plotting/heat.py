@@ -87,7 +87,7 @@ class HeatMap:
         if self.name == "score":
             middle = float(np.median(known))
             return Normalize(max(low, 2 * middle - high) if middle < high else low, high)
-        if low > 0.0 and high >= _LOG_FROM * low:
+        if self.name != "relative_gap" and low > 0.0 and high >= _LOG_FROM * low:
             return LogNorm(low, high)
         return Normalize(low, high)
 

@@ -63,11 +63,15 @@ def hatch_missing(panel: Axes, Cs: np.ndarray, curve: np.ndarray) -> list[Rectan
 
 
 def scale_axis(panel: Axes, name: str, curve: np.ndarray) -> None:
-    """Choose the vertical axis: logarithmic for what differs much, from zero for a size."""
+    """Choose the vertical axis: logarithmic for what differs much, else from zero.
+
+    Gaps are all below one tolerance, and what counts is how far.
+    """
     known = curve[np.isfinite(curve)]
     if name == "score" or not known.size:
         return
-    if known.min() > 0 and known.max() >= _LOG_FROM * known.min():
+    differs = known.min() > 0 and known.max() >= _LOG_FROM * known.min()
+    if differs and name != "relative_gap":
         panel.set_yscale("log")
     elif known.min() >= 0:
         panel.set_ylim(0.0, 1.08 * max(float(known.max()), 1e-12))

@@ -289,8 +289,8 @@ class ValidationSurfaceDisplay:
             What to show: ``"score"`` or names of quantities.
         cmap : str, Colormap or None, default="cividis"
             Colour map, matplotlib's default if None. The median of the scores has the colour in
-            the middle, so that the good ones can be told apart. Colours are logarithmic for other
-            quantities that are positive and differ by a factor of 10 or more.
+            the middle, so that the good ones can be told apart. Colours are logarithmic for
+            positive quantities that differ by a factor of 10 or more, but for gaps.
         annotate : bool, default=None
             Whether to write the values into the cells; if None, up to seven along each axis.
         values_format : str, default=None

@@ -34,6 +34,7 @@ _ALIASES = {
     "gamma": ("kernel", "Polynomial"),
     "metrics": ("values",),
     "sample_weight": ("weights",),
+    "scores": ("axes",),  # of the panel that they add
     "counts": ("count",),
     "curves": ("y",),
     "chunks": ("X", "y", "sample_weight"),

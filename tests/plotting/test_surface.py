@@ -131,7 +131,7 @@ def test_surface_without_any_score_is_all_hatched():
 def test_surface_panels_show_what_each_cell_cost():
     costs = {
         "mean_n_support": [[1200, 30, 20], [90, 80, 70]],
-        "max_relative_gap": [[0.001, 0.002, 0.003], [0.004, 0.0055, 0.01]],
+        "max_relative_gap": [[0.0001, 0.002, 0.003], [0.004, 0.0055, 0.01]],
         "mean_fit_time": [[0.1, 0.2, 0.3], [1.0, 10.0, 100.0]],
     }
     panels = ("score", "support_size", "relative_gap", "seconds")
