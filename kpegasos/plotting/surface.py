@@ -136,7 +136,9 @@ class ValidationSurfaceDisplay:
         self.standard_errors = self._table("standard_errors", errors)
         self.quantities = {
             name: self._table(f"quantities[{name!r}]", table)
-            for name, table in checks.mapping("quantities", quantities or {}).items()
+            for name, table in checks.mapping(
+                "quantities", {} if quantities is None else quantities
+            ).items()
         }
         self.metric = checks.name("metric", metric)
         self.within_ = self._within()
