@@ -220,9 +220,10 @@ class SearchResults:
         """
         name = self.name_of(parameter)
         if name is None:
+            other = "; RegularizationPathDisplay needs C only" if parameter == "gamma" else ""
             raise ValueError(
                 f"cv_results must have the parameter {parameter}, "
-                f"got {shown(list(self.parameters))}"
+                f"got {shown(list(self.parameters))}{other}"
             )
         column = self.parameters[name][rows]
         unfit = [value for value in column if not _is_positive(value)]

@@ -235,7 +235,7 @@ def test_surface_of_a_gamma_that_is_no_number_is_refused(moons):
     with pytest.raises(ValueError, match=says("positive number for gamma", "got 'scale'")):
         ValidationSurfaceDisplay.from_estimator(search)
     search = GridSearchCV(SVC(), {"C": CS}, cv=3).fit(*moons[:2])
-    with pytest.raises(ValueError, match=says("must have the parameter gamma", r"got \['C'\]")):
+    with pytest.raises(ValueError, match=says("the parameter gamma", r"got \['C'\]", "Path")):
         ValidationSurfaceDisplay.from_estimator(search)
 
 
