@@ -36,7 +36,9 @@ def test_every_public_name_is_in_the_api_pages(module):
     assert expected <= documented()
 
 
-@pytest.mark.parametrize("page", ["index.md", "user_guide.md", "guarantees.md"])
+@pytest.mark.parametrize(
+    "page", ["index.md", "user_guide.md", "model_selection.md", "guarantees.md"]
+)
 def test_code_of_the_pages_runs(page):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S)
     assert blocks

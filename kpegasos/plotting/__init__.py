@@ -11,8 +11,10 @@ from kpegasos.plotting.animation import TrainingAnimation
 from kpegasos.plotting.convergence import ConvergenceDisplay
 from kpegasos.plotting.margins import MarginHistogramDisplay
 from kpegasos.plotting.pairs import OneVsOneDisplay
+from kpegasos.plotting.path import RegularizationPathDisplay
 from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import COLORS
+from kpegasos.plotting.surface import ValidationSurfaceDisplay
 
 __all__ = [
     "COLORS",
@@ -20,5 +22,7 @@ __all__ = [
     "DecisionRegionDisplay",
     "MarginHistogramDisplay",
     "OneVsOneDisplay",
+    "RegularizationPathDisplay",
     "TrainingAnimation",
+    "ValidationSurfaceDisplay",
 ]

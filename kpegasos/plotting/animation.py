@@ -172,7 +172,7 @@ class TrainingAnimation:
             If there are not two axes, or there is no such frame.
         """
         frame = _frame(frame, len(self.values))
-        self.axes_ = panels_or_new(ax, 2, (9, 4.2))
+        self.axes_ = panels_or_new(ax, 2, (4.5, 4.2))
         left, right = self.axes_
         self.figure_ = left.get_figure(root=True)
         self.convergence_ = ConvergenceDisplay.from_history(self.history, ax=right, legend=False)

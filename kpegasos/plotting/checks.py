@@ -45,6 +45,22 @@ def finite(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.flo
     return array
 
 
+def increasing(name: str, values: Any, *, least: int = 2) -> NDArray[np.float64]:
+    """Return increasing positive numbers, as many as are needed at least.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    array = finite(name, values, ndim=1)
+    if array.size < least or (array <= 0).any() or (np.diff(array) <= 0).any():
+        raise ValueError(
+            f"{name} must be increasing positive numbers, {least} at least, got {shown(values)}"
+        )
+    return array
+
+
 def indices(name: str, values: Any, size: int) -> NDArray[np.intp]:
     """Return row numbers as an array.
 
@@ -94,6 +110,19 @@ def names(name: str, values: Any) -> list[str]:
     if not all(isinstance(value, str) for value in found):
         raise ValueError(f"{name} must be a string or several, got {shown(values)} instead")
     return [str(value) for value in found]
+
+
+def name(name: str, value: Any) -> str:
+    """Return a name as Python's str.
+
+    Raises
+    ------
+    ValueError
+        If it is no string.
+    """
+    if isinstance(value, str):
+        return str(value)
+    raise ValueError(f"{name} must be a string, got {shown(value)} instead")
 
 
 def _is_finite_iterable(values: Any) -> bool:

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.text import Text
@@ -17,6 +15,7 @@ from matplotlib.ticker import ScalarFormatter
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
+from kpegasos.plotting.cells import check_format, color_map, ink_on, text_of
 from kpegasos.plotting.columns import title_of
 from kpegasos.plotting.fitted import check_classifier, histories
 from kpegasos.plotting.style import Panels, panels_or_new
@@ -175,9 +174,9 @@ class OneVsOneDisplay:
             If there are not as many axes as quantities.
         """
         annotate = optional(as_flag, "annotate", annotate)
-        _check_format(values_format)
-        cmap = _colors(cmap)
-        self.axes_ = panels_or_new(ax, len(self.values), (4.2 * len(self.values), 4.2))
+        check_format(values_format)
+        cmap = color_map(cmap)
+        self.axes_ = panels_or_new(ax, len(self.values), (4.2, 4.2))
         self.figure_ = self.axes_[0].get_figure(root=True)
         if annotate is None:
             annotate = len(self.classes) <= 6
@@ -209,36 +208,6 @@ def _names_of(values: Any, name: str) -> list[Any]:
     return list(found)
 
 
-def _check_format(values_format: Any) -> None:
-    """Check a format of numbers.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
-    try:
-        format(0.5, "" if values_format is None else values_format)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"values_format must be a format of numbers, got {shown(values_format)} instead"
-        ) from None
-
-
-def _colors(cmap: Any) -> Any:
-    """Return a colour map, its name, or None for matplotlib's default.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
-    """
-    named = isinstance(cmap, str) and cmap in colormaps
-    if cmap is None or named or isinstance(cmap, Colormap):
-        return cmap
-    raise ValueError(f"cmap must be a colour map of matplotlib's, got {shown(cmap)} instead")
-
-
 def _draw_cells(panel: Axes, values: np.ndarray, classes: list[Any], cmap: Any) -> AxesImage:
     """Draw a heat map: a column for each first class of a pair, a row for each second one."""
     cells = np.full((len(classes), len(classes)), np.nan)
@@ -266,26 +235,10 @@ def _write_values(
         panel.text(
             i,
             j - 1,
-            _text(value, values_format),
+            text_of(value, values_format),
             ha="center",
             va="center",
-            color=_ink(image, value),
+            color=ink_on(image, value),
         )
         for i, j, value in zip(first.tolist(), second.tolist(), values, strict=True)
     ]
-
-
-def _text(value: float, values_format: str | None) -> str:
-    if not np.isfinite(value):
-        return "–"
-    if values_format is not None:
-        return format(value, values_format)
-    return f"{value:,.0f}" if value == np.round(value) else f"{value:.2g}"
-
-
-def _ink(image: AxesImage, value: float) -> str:
-    """Return black or white, whichever stands out from the cell."""
-    if not np.isfinite(value):
-        return "black"
-    red, green, blue, _ = image.cmap(image.norm(np.asarray(value)))
-    return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < 0.5 else "black"

@@ -36,6 +36,7 @@ _ALIASES = {
     "groups": ("cv",),
     "metrics": ("values",),
     "sample_weight": ("weights",),
+    "scores": ("axes",),  # of the panel that they add
     "counts": ("count",),
     "curves": ("y",),
     "chunks": ("X", "y", "sample_weight"),

@@ -64,7 +64,9 @@ GOOD: dict[str, tuple[str, ...]] = {
     "class_weight": ("None", "'balanced'", "{0: 1.0, 1: 2.0}"),
     "classes": ("[0, 1]", "np.array([0, 1])", "(0, 1)"),
     "coef0": ("0.0", "1", "-1.0"),
+    "cmap": ("'cividis'", "None"),
     "counts": ("np.arange(24)",),
+    "cv_results": ("searched().cv_results_",),
     "curves": ("{'gap': [0.5, 0.2, 0.1]}", "{'objective_last': [[1, 0.5, 0.2], [1, 0.4, 0.3]]}"),
     "decisions": ("np.where(y == 1, 0.7, -0.3)",),
     "decision_function_shape": ("'ovr'", "'ovo'"),
@@ -115,6 +117,8 @@ GOOD: dict[str, tuple[str, ...]] = {
     "runs": ("fitted(PegasosSVC).history_", "fitted(PegasosSVC).history_.to_dict()"),
     "sample_weight": ("None", "weight", "weight.tolist()", "np.arange(24)"),
     "sampling": ("'permutation'", "'uniform'"),
+    "scores": ("[[0.5, 0.7, 0.6], [0.4, np.nan, 0.8]]",),
+    "search": ("searched()",),
     "support": ("None", "[0, 3]"),
     "support_vectors": ("X",),
     "threads": ("1", "2", "None"),
@@ -130,6 +134,14 @@ GOOD: dict[str, tuple[str, ...]] = {
 GOOD_OF: dict[str, tuple[str, ...]] = {
     "ArrayChunks.y": ("y", "y.tolist()"),
     "CachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
+    "RegularizationPathDisplay.Cs": ("[0.1, 1, 10]",),
+    "RegularizationPathDisplay.curves": ("{'score': [0.5, 0.7, 0.6]}",),
+    "RegularizationPathDisplay.from_path.ax": ("None", "Figure().subplots(1, 3)"),
+    "RegularizationPathDisplay.from_path.path": ("solutions()",),
+    "RegularizationPathDisplay.from_path.scores": ("None", "[0.5, 0.7, 0.6]"),
+    "RegularizationPathDisplay.plot.panels": ("'score'", "None"),
+    "ValidationSurfaceDisplay.Cs": ("[0.1, 1, 10]",),
+    "ValidationSurfaceDisplay.gammas": ("[0.5, 2.0]",),
     "UncachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
     "DecisionRegionDisplay.classes": ("None", "[0, 1]"),
     "DecisionRegionDisplay.from_predictions.classes": ("None", "[0, 1]"),
@@ -309,7 +321,13 @@ _MADE: dict[str, Callable[[], Any]] = {
     "OneVsOneDisplay": lambda: plotting.OneVsOneDisplay(
         values={"gap": [0.1, 0.2, 0.3]}, classes=["a", "b", "c"]
     ),
+    "RegularizationPathDisplay": lambda: plotting.RegularizationPathDisplay(
+        Cs=[0.1, 1, 10], curves={"score": [0.5, 0.7, 0.6]}
+    ),
     "TrainingAnimation": lambda: checks.animation(),
+    "ValidationSurfaceDisplay": lambda: plotting.ValidationSurfaceDisplay(
+        Cs=[0.1, 1, 10], gammas=[0.5, 2.0], scores=[[0.5, 0.7, 0.6], [0.4, 0.5, 0.8]]
+    ),
 }
 
 

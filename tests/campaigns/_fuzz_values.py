@@ -13,12 +13,14 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.datasets import make_blobs, make_moons
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import kpegasos
@@ -170,6 +172,19 @@ def _animation() -> Any:
     return TrainingAnimation.from_estimator(model, *_MOONS, grid_resolution=4)
 
 
+@cache
+def _searched() -> Any:
+    """A search over C and gamma."""
+    return GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.5, 2.0]}, cv=3).fit(*_MOONS)
+
+
+def _solutions() -> Any:
+    """A path of three solutions."""
+    ones = np.ones(3)
+    of_each = {"objectives": ones, "dual_bounds": 0.99 * ones, "relative_gaps": 0.01 * ones}
+    return SimpleNamespace(Cs=[0.1, 1, 10], n_support=[9, 8, 7], **of_each)
+
+
 _NAMES: dict[str, Any] = {
     "Decimal": Decimal,
     "Figure": Figure,
@@ -189,6 +204,8 @@ _NAMES: dict[str, Any] = {
     "kpegasos": kpegasos,
     "np": np,
     "rows": _rows,
+    "searched": _searched,
+    "solutions": _solutions,
     "sparse": sparse,
     "svmlight": _svmlight,
     "weight": _WEIGHT,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pictures import difference
+from search_cases import table
 
 from kpegasos.plotting import (
     ConvergenceDisplay,
     DecisionRegionDisplay,
     MarginHistogramDisplay,
     OneVsOneDisplay,
+    RegularizationPathDisplay,
+    ValidationSurfaceDisplay,
 )
 
 
@@ -59,7 +62,23 @@ def pairs(ax):
     OneVsOneDisplay(values=values, classes="abcd").plot(ax, annotate=False)
 
 
-@pytest.mark.parametrize("picture", [regions, many_regions, curves, histogram, pairs])
+def surface(ax):
+    """Six cells: one chosen, three within one standard error, one missing."""
+    scores = [[0.5, np.nan, 0.87], [0.8, 0.9, 0.88]]
+    options = {"annotate": False, "legend": False}
+    ValidationSurfaceDisplay.from_results(table(scores), ax=ax, **options)
+
+
+def path(ax):
+    """A curve with its band, two marks and a value that is missing."""
+    scores = [[0.5, 0.6, 0.7], [np.nan, 0.88, 0.9]]
+    RegularizationPathDisplay.from_results(table(scores), ax=ax, legend=False)
+
+
+PICTURES = [regions, many_regions, curves, histogram, pairs, surface, path]
+
+
+@pytest.mark.parametrize("picture", PICTURES)
 def test_picture_is_as_before(picture, tmp_path):
     assert difference(picture, picture.__name__, tmp_path) is None
 

@@ -1,0 +1,57 @@
+"""
+The surface of C and γ
+======================
+
+A search over both, what it says about each cell, and probabilities from its held-out decisions.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.calibration import CalibrationDisplay
+from sklearn.datasets import make_moons
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+
+from kpegasos import PegasosSVCCV
+from kpegasos.plotting import RegularizationPathDisplay, ValidationSurfaceDisplay
+
+X, y = make_moons(4400, noise=0.3, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random_state=0)
+search = PegasosSVCCV(
+    Cs=np.logspace(-1, 3, 5),
+    gammas=0.1 * 4.0 ** np.arange(5),
+    calibration="sigmoid",
+    random_state=0,
+).fit(X_train, y_train)
+
+print(f"chosen: {search.best_params_}, score {search.best_score_:.3f}")
+print(f"largest certified gap of all cells: {search.relative_gaps_.max():.2%}")
+print(f"test accuracy {search.score(X_test, y_test):.3f}")
+
+# %%
+# The white line surrounds the cells within one standard error of the best: the folds do not tell
+# them from it. They lie along a ridge, as a smaller γ asks for a larger C. If the chosen cell were
+# on the border, the grid would have to be moved.
+
+panels = ("score", "support_size", "relative_gap", "seconds")
+ValidationSurfaceDisplay.from_estimator(search, panels=panels)
+plt.show()
+
+# %%
+# The same along C, at the chosen γ. The one-standard-error rule takes the smallest C whose score is
+# within one standard error of the best, a flatter model that does as well.
+
+RegularizationPathDisplay.from_estimator(search)
+plt.show()
+
+# %%
+# ``oof_decision_`` has the decision of each training example by the model that has not seen it.
+# From these come probabilities, without another fit. A curve near the diagonal says that they are
+# frequencies: of the examples with probability 0.8, eight in ten are of the class.
+
+probability = search.predict_proba(X_test)[:, 1]
+print(f"log loss {log_loss(y_test, probability):.3f}")
+
+figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
+CalibrationDisplay.from_predictions(y_test, probability, n_bins=10, ax=ax, name="held-out sigmoid")
+plt.show()

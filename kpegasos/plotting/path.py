@@ -1,0 +1,377 @@
+"""The regularisation path: score, certified gap and support size as functions of C.
+
+The numbers come from one γ of a search, or from a path of solutions; neither is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from kpegasos.plotting import checks
+from kpegasos.plotting.path_panel import (
+    draw_band,
+    draw_curve,
+    draw_marks,
+    hatch_missing,
+    key_of,
+    scale_axis,
+)
+from kpegasos.plotting.searches import QUANTITIES, SearchResults, path_columns, results_of, title_of
+from kpegasos.plotting.style import Panels, legend_above, panels_or_new
+from kpegasos.utils.validation import as_flag, as_number, optional, shown
+
+#: What has a panel if it is there and nothing else is asked for.
+_USUAL = ("score", "objective", "relative_gap", "support_size")
+
+
+class RegularizationPathDisplay:
+    """Score, certified gap, support size and further quantities against C, a panel each.
+
+    The score has a band of one standard error. Two lines mark the chosen C and the smallest C whose
+    score is within one standard error of the best, which the one-standard-error rule chooses.
+    Values of C without a number are hatched.
+
+    Parameters
+    ----------
+    Cs : array-like of shape (n_Cs,)
+        Values of C, increasing.
+    curves : mapping of str to array-like of shape (n_Cs,)
+        Quantities by name: ``"score"`` (larger is better), ``"objective"``, ``"dual_bound"``,
+        ``"relative_gap"``, ``"support_size"``, ``"seconds"`` or any other.
+    standard_errors : array-like of shape (n_Cs,), default=None
+        Standard errors of the scores.
+    chosen : float, default=None
+        The chosen C; that of the highest score if None.
+    metric : str, default="score"
+        What the score is called.
+
+    Attributes
+    ----------
+    one_standard_error_C_ : float or None
+        Smallest C whose score is within one standard error of the best; None if there is no score,
+        or no standard error.
+    axes_ : ndarray of Axes of shape (n_panels,)
+        The axes of each panel.
+    lines_ : dict of str to Line2D
+        The curve of each quantity.
+    bands_ : dict of str to Collection or None
+        The band of each panel; None without a standard error.
+    marks_ : dict of str to list of Line2D
+        The vertical lines in each panel: at the chosen C, and at ``one_standard_error_C_`` where it
+        is another one.
+    legend_ : Legend or None
+        The legend above the panels; None if there is none.
+    figure_ : Figure
+        The figure of the panels.
+
+    Raises
+    ------
+    ValueError
+        If the values of C do not increase, or shapes do not fit.
+
+    See Also
+    --------
+    RegularizationPathDisplay.from_estimator : From a fitted search.
+    RegularizationPathDisplay.from_path : From a path of solutions.
+    ValidationSurfaceDisplay : Score over C and γ.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.svm import SVC
+    >>> from kpegasos.plotting import RegularizationPathDisplay
+    >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10]}).fit(*load_iris(return_X_y=True))
+    >>> display = RegularizationPathDisplay.from_estimator(search, ax=Figure().subplots())
+    >>> display.Cs
+    array([ 0.1,  1. , 10. ])
+    >>> list(display.lines_)
+    ['score']
+    """
+
+    axes_: np.ndarray
+    lines_: dict[str, Line2D]
+    bands_: dict[str, Collection | None]
+    marks_: dict[str, list[Line2D]]
+    legend_: Legend | None
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        Cs: ArrayLike,
+        curves: Mapping[str, ArrayLike],
+        standard_errors: ArrayLike | None = None,
+        chosen: float | None = None,
+        metric: str = "score",
+    ) -> None:
+        self.Cs = checks.increasing("Cs", Cs, least=1)
+        self.curves = {
+            name: self._curve(f"curves[{name!r}]", curve)
+            for name, curve in checks.mapping("curves", curves).items()
+        }
+        errors = optional(self._curve, "standard_errors", standard_errors)
+        self.standard_errors = None if errors is None or np.isnan(errors).all() else errors
+        self.metric = checks.name("metric", metric)
+        self.chosen = optional(as_number, "chosen", chosen, positive=True)
+        scores = self.curves.get("score", np.full(self.Cs.size, np.nan))
+        best = int(np.nanargmax(scores)) if np.isfinite(scores).any() else None
+        if self.chosen is None and best is not None:
+            self.chosen = float(self.Cs[best])
+        self.one_standard_error_C_: float | None = None
+        if best is not None and self.standard_errors is not None:
+            near = self.Cs[scores >= scores[best] - self.standard_errors[best]]
+            self.one_standard_error_C_ = float(near[0]) if near.size else None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        search: Any,
+        *,
+        metric: str = "score",
+        where: Mapping[str, Any] | None = None,
+        panels: str | Sequence[str] | None = None,
+        ax: Panels | None = None,
+        **plot_options: Any,
+    ) -> RegularizationPathDisplay:
+        """Draw what a fitted search says about C.
+
+        Parameters
+        ----------
+        search : object
+            Fitted search over C with ``cv_results_``: `kpegasos.PegasosSVCCV`, or a search of
+            scikit-learn's. C may be a parameter of a pipeline's step.
+        metric : str, default="score"
+            Which score, where the search has several.
+        where : mapping of str to object, default=None
+            Values of other parameters that were searched, such as ``{"gamma": 0.1}``; those of the
+            chosen cell where it has none.
+        panels : str or sequence of str, default=None
+            What to show: ``"score"`` and ``"support_size"`` (means of the folds),
+            ``"relative_gap"`` (the largest of the folds), ``"seconds"`` or a column of the results;
+            the first three if None, where the results have them.
+        ax : Axes or sequence of Axes, default=None
+            Axes of the panels; those of a new figure if None.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        RegularizationPathDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the search is not fitted.
+        ValueError
+            If it is no search over numbers C, or there is no such column.
+        """
+        results, best_index = results_of(search)
+        shared: dict[str, Any] = {"metric": metric, "where": where, "panels": panels, "ax": ax}
+        return cls.from_results(results, best_index=best_index, **shared, **plot_options)
+
+    @classmethod
+    def from_results(
+        cls,
+        cv_results: Any,
+        *,
+        best_index: int | None = None,
+        metric: str = "score",
+        where: Mapping[str, Any] | None = None,
+        panels: str | Sequence[str] | None = None,
+        ax: Panels | None = None,
+        **plot_options: Any,
+    ) -> RegularizationPathDisplay:
+        """Draw what the results of a search say about C.
+
+        Of a cell that was tried several times, as by successive halving, the last row counts.
+
+        Parameters
+        ----------
+        cv_results : mapping of str to array-like, or pandas.DataFrame
+            Columns as in ``GridSearchCV.cv_results_``.
+        best_index : int, default=None
+            Row of the chosen cell; that of the highest mean score if None.
+        metric : str, default="score"
+            Which score, where there are several: the end of ``mean_test_score``.
+        where : mapping of str to object, default=None
+            As for `from_estimator`.
+        panels : str or sequence of str, default=None
+            As for `from_estimator`.
+        ax : Axes or sequence of Axes, default=None
+            Axes of the panels; those of a new figure if None.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        RegularizationPathDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If these are no results of a search over C, or there is no such column.
+        """
+        named = optional(checks.names, "panels", panels)
+        results = SearchResults(cv_results, metric, best_index)
+        rows, best = results.along(("C",), where)
+        values = results.numbers_of("C", rows)
+        Cs, last = np.unique(values[::-1], return_index=True)
+        rows = rows[::-1][last]
+        names = {"score", *(named or ()), *(name for name in QUANTITIES if results.has(name))}
+        display = cls(
+            Cs=Cs,
+            curves={name: results.values(name)[rows] for name in names},
+            standard_errors=results.standard_errors()[rows],
+            chosen=None if best is None else float(results.numbers_of("C", np.array([best]))[0]),
+            metric=metric,
+        )
+        return display.plot(ax, panels=named, **plot_options)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: Any,
+        *,
+        scores: ArrayLike | None = None,
+        panels: str | Sequence[str] | None = None,
+        ax: Panels | None = None,
+        **plot_options: Any,
+    ) -> RegularizationPathDisplay:
+        """Draw a path of solutions.
+
+        Parameters
+        ----------
+        path : object
+            What `kpegasos.regularization_path` returns: ``Cs``, ``objectives``, ``dual_bounds``,
+            ``relative_gaps`` and ``n_support``, with an entry for each C.
+        scores : array-like of shape (n_Cs,) or (n_folds, n_Cs), default=None
+            Scores of the solutions, in the order of ``path.Cs``; of several folds, mean and
+            standard error are shown.
+        panels : str or sequence of str, default=None
+            What to show: ``"score"``, ``"objective"`` (with the dual bound), ``"relative_gap"``,
+            ``"support_size"``; all that there is if None.
+        ax : Axes or sequence of Axes, default=None
+            Axes of the panels; those of a new figure if None.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        RegularizationPathDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If the path lacks one of these, or shapes do not fit.
+        """
+        Cs, curves = path_columns(path)
+        order, errors = np.argsort(Cs), None
+        if scores is not None:
+            folds = np.atleast_2d(checks.numbers("scores", scores))
+            if folds.ndim != 2 or folds.shape[1] != Cs.size:
+                raise ValueError(
+                    f"scores must have an entry for each of the {Cs.size} values of C, "
+                    f"got shape {folds.shape}"
+                )
+            curves["score"] = folds.mean(axis=0)
+            if len(folds) > 1:
+                errors = (folds.std(axis=0, ddof=1) / np.sqrt(len(folds)))[order]
+        display = cls(
+            Cs=Cs[order],
+            curves={name: curve[order] for name, curve in curves.items()},
+            standard_errors=errors,
+        )
+        return display.plot(ax, panels=panels, **plot_options)
+
+    def plot(
+        self,
+        ax: Panels | None = None,
+        *,
+        panels: str | Sequence[str] | None = None,
+        legend: bool = True,
+        **line_style: Any,
+    ) -> RegularizationPathDisplay:
+        """Draw the panels.
+
+        Parameters
+        ----------
+        ax : Axes or sequence of Axes, default=None
+            Axes of the panels; those of a new figure if None.
+        panels : str or sequence of str, default=None
+            Names of curves; the usual ones that there are if None.
+        legend : bool, default=True
+            Whether to add a legend, above the panels and so never over the curves.
+        **line_style
+            Options of ``Axes.plot`` for every curve.
+
+        Returns
+        -------
+        RegularizationPathDisplay
+            This display.
+
+        Raises
+        ------
+        ValueError
+            If there is no such curve, or there are not as many axes as panels.
+        """
+        if panels is None:
+            panels = [name for name in _USUAL if name in self.curves]
+        panels = checks.names("panels", panels)
+        if not panels or any(name not in self.curves for name in panels):
+            raise ValueError(f"panels must name some of {tuple(self.curves)}, got {shown(panels)}")
+        legend = as_flag("legend", legend)
+        self.axes_ = panels_or_new(ax, len(panels), (4.4, 3.6), n_columns=3)
+        self.figure_ = self.axes_[0].get_figure(root=True)
+        self.lines_, self.bands_, self.marks_ = {}, {}, {}
+        for panel, name in zip(self.axes_, panels, strict=True):
+            self._draw(panel, name, line_style)
+        key = key_of(self.axes_)
+        self.legend_ = legend_above(self.axes_, key, own=ax is None, wanted=legend)
+        return self
+
+    def _draw(self, panel: Axes, name: str, line_style: dict[str, Any]) -> None:
+        """Draw one panel."""
+        curve = self.curves[name]
+        hatch_missing(panel, self.Cs, curve)
+        paired = name == "objective" and "dual_bound" in self.curves
+        style = {"label": "objective", **line_style} if paired else line_style
+        self.lines_[name] = draw_curve(panel, self.Cs, curve, style)
+        self.bands_[name] = None
+        if name == "score" and self.standard_errors is not None:
+            self.bands_[name] = draw_band(panel, self.Cs, curve, self.standard_errors)
+        if paired:
+            bound, style = self.curves["dual_bound"], {"label": "dual bound", **line_style}
+            self.lines_["dual_bound"] = draw_curve(panel, self.Cs, bound, style, second=True)
+        self.marks_[name] = draw_marks(panel, self.chosen, self.one_standard_error_C_)
+        scale_axis(panel, name, curve)
+        panel.set(ylabel=title_of(name, self.metric))
+
+    def _curve(self, name: str, values: Any) -> np.ndarray:
+        """Return a quantity of all C.
+
+        Raises
+        ------
+        ValueError
+            If it has another shape.
+        """
+        curve = checks.numbers(name, values)
+        if curve.shape != self.Cs.shape:
+            raise ValueError(
+                f"{name} must have an entry for each of the {self.Cs.size} values of C, "
+                f"got shape {curve.shape}"
+            )
+        return curve

@@ -1,0 +1,162 @@
+"""The path shows score, gap and support size at each C, and which C the rules choose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pictures import color_of, says, texts
+from search_cases import CS, GAMMAS, solutions, table
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from kpegasos.plotting import RegularizationPathDisplay
+
+SCORES = [[0.5, 0.6, 0.7], [0.8, 0.88, 0.9]]
+
+
+def drawn(results=None, **options):
+    found = table(SCORES) if results is None else results
+    return RegularizationPathDisplay.from_results(found, **options)
+
+
+def heights(display, name="score"):
+    return display.lines_[name].get_ydata()
+
+
+def test_path_curve_is_that_of_the_chosen_gamma_or_of_another(ax):
+    display = drawn(ax=ax)
+    assert display.lines_["score"].get_xdata().tolist() == CS
+    assert heights(display).tolist() == SCORES[1]
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("log", "C", "mean score")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10"]
+    assert heights(drawn(where={"gamma": GAMMAS[0]})).tolist() == SCORES[0]
+    assert heights(drawn(best_index=2)).tolist() == SCORES[0]
+
+
+def test_path_band_is_one_standard_error_wide():
+    display = drawn()
+    (outline,) = display.bands_["score"].get_paths()
+    np.testing.assert_allclose(outline.vertices[:, 1].min(), 0.8 - 0.05)
+    np.testing.assert_allclose(outline.vertices[:, 1].max(), 0.9 + 0.05)
+    assert drawn(table(SCORES, n_splits=1)).bands_["score"] is None
+
+
+def test_path_marks_the_chosen_C_and_the_smallest_that_is_nearly_as_good():
+    display = drawn()
+    assert (display.chosen, display.one_standard_error_C_) == (10.0, 1.0)
+    assert [line.get_xdata()[0] for line in display.marks_["score"]] == [10.0, 1.0]
+    assert texts(display.legend_) == [
+        "± one standard error",
+        "chosen C",
+        "smallest C within one standard error",
+    ]
+    close = drawn(table(SCORES, deviations=0.01))
+    assert close.one_standard_error_C_ == 10.0
+    assert len(close.marks_["score"]) == 1
+    assert drawn(table(SCORES, n_splits=1)).one_standard_error_C_ is None
+
+
+def test_path_of_a_search_without_gamma(moons):
+    search = GridSearchCV(SVC(), {"C": CS[::-1]}, cv=3).fit(*moons[:2])
+    display = RegularizationPathDisplay.from_estimator(search)
+    assert display.Cs.tolist() == CS
+    np.testing.assert_array_equal(heights(display), search.cv_results_["mean_test_score"][::-1])
+    assert display.chosen == search.best_params_["C"]
+
+
+def test_path_panels_are_those_that_the_results_have():
+    costs = {
+        "mean_n_support": [[9, 8, 7], [1200, 80, 70]],
+        "max_relative_gap": [[0.1, 0.1, 0.1], [0.004, 0.005, 0.01]],
+        "mean_fit_time": [[0.1, 0.2, 0.3], [1.0, 10.0, 100.0]],
+    }
+    display = drawn(table(SCORES, **costs))
+    assert list(display.lines_) == ["score", "relative_gap", "support_size"]
+    assert heights(display, "relative_gap").tolist() == [0.004, 0.005, 0.01]
+    assert heights(display, "support_size").tolist() == [1200, 80, 70]
+    _, gap, _ = display.axes_
+    assert gap.get_ylabel() == "certified relative gap"
+    assert gap.get_ylim()[0] == 0.0
+    assert gap.yaxis.get_major_formatter()(0.005) in ("0.5%", "0.50%")
+    seconds = drawn(table(SCORES, **costs), panels=["seconds"])
+    assert seconds.axes_[0].get_yscale() == "log"
+    assert [line.get_xdata()[0] for line in seconds.marks_["seconds"]] == [10.0, 1.0]
+
+
+def test_path_missing_values_are_hatched_and_not_dropped():
+    display = drawn(table([[0.5, 0.6, 0.7], [0.8, np.nan, 0.9]]))
+    np.testing.assert_array_equal(heights(display), [0.8, np.nan, 0.9])
+    (span,) = [patch for patch in display.axes_[0].patches if patch.get_hatch()]
+    np.testing.assert_allclose([span.get_x(), span.get_x() + span.get_width()], np.sqrt([0.1, 10]))
+    assert texts(display.legend_)[-1] == "missing"
+
+
+def test_path_of_solutions_shows_objective_and_dual_bound_side_by_side():
+    path = solutions()
+    display = RegularizationPathDisplay.from_path(path)
+    assert list(display.lines_) == ["objective", "dual_bound", "relative_gap", "support_size"]
+    objective, bound = display.lines_["objective"], display.lines_["dual_bound"]
+    assert objective.axes is bound.axes
+    assert objective.get_color() != bound.get_color()
+    assert heights(display, "objective").tolist() == path.objectives.tolist()
+    assert heights(display, "dual_bound").tolist() == path.dual_bounds.tolist()
+    assert heights(display, "support_size").tolist() == path.n_support.tolist()
+    assert display.chosen is None
+    assert texts(display.legend_) == ["objective", "dual bound"]
+
+
+def test_path_of_solutions_may_come_in_any_order_and_have_scores():
+    path = solutions([10.0, 0.1, 1.0])
+    folds = [[0.9, 0.7, 0.8], [0.8, 0.6, 0.8]]
+    display = RegularizationPathDisplay.from_path(path, scores=folds)
+    assert display.Cs.tolist() == CS
+    np.testing.assert_allclose(heights(display), [0.65, 0.8, 0.85])
+    np.testing.assert_allclose(display.standard_errors, [0.05, 0.0, 0.05])
+    assert heights(display, "objective").tolist() == sorted(path.objectives)[::-1]
+    assert (display.chosen, display.one_standard_error_C_) == (10.0, 1.0)
+    one = RegularizationPathDisplay.from_path(path, scores=folds[0])
+    assert one.bands_["score"] is None
+
+
+def test_path_one_C_is_a_point(ax):
+    display = RegularizationPathDisplay.from_path(solutions([1.0]), panels="objective", ax=ax)
+    assert heights(display, "objective").tolist() == [0.5]
+
+
+def test_path_style_is_passed_on(ax):
+    display = drawn(ax=ax, color="black", legend=False)
+    assert display.lines_["score"].get_color() == "black"
+    assert color_of(display.bands_["score"]) == "#0072B2"
+    assert display.legend_ is None
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"relative_gaps": [0.1]}, ("path.relative_gaps", "each of the 3", r"got shape \(1,\)")),
+        ({"Cs": "abc"}, ("path.Cs must be", "got 'abc'")),
+    ],
+)
+def test_path_whose_arrays_do_not_fit_is_refused(change, parts):
+    path = solutions()
+    vars(path).update(change)
+    # The names have a dot: they are attributes.
+    with pytest.raises(ValueError, match=r"[^\n]*".join(parts)):
+        RegularizationPathDisplay.from_path(path)
+
+
+def test_path_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=says("path must have Cs", "got 3")):
+        RegularizationPathDisplay.from_path(3)
+    with pytest.raises(ValueError, match=says("scores must have an entry", r"got shape \(1, 2\)")):
+        RegularizationPathDisplay.from_path(solutions(), scores=[0.1, 0.2])
+    with pytest.raises(ValueError, match=says("panels must name some of", r"got \['speed'\]")):
+        RegularizationPathDisplay.from_path(solutions(), panels="speed")
+    with pytest.raises(ValueError, match=says("ax must hold 3 axes", "got 1")):
+        RegularizationPathDisplay.from_path(solutions(), ax=drawn().axes_)
+    with pytest.raises(ValueError, match=says("panels must name columns", "got 'speed'")):
+        drawn(panels="speed")
+    with pytest.raises(ValueError, match=says("chosen must be a positive", "got 0")):
+        RegularizationPathDisplay(Cs=CS, curves={"score": SCORES[0]}, chosen=0)
+    with pytest.raises(ValueError, match=says(r"curves\['score'\]", "each of the 3", "got shape")):
+        RegularizationPathDisplay(Cs=CS, curves={"score": [1.0]})

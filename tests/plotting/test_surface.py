@@ -1,0 +1,277 @@
+"""The surface of a search shows each cell where it is, what it is, and which ones are as good."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib import colors
+from pictures import says, texts
+from search_cases import CS, GAMMAS, table
+from sklearn.exceptions import NotFittedError
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from kpegasos.plotting import ValidationSurfaceDisplay
+
+SCORES = [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
+GRID = {"C": CS, "gamma": GAMMAS}
+
+
+def drawn(results=None, **options):
+    return ValidationSurfaceDisplay.from_results(
+        table(SCORES) if results is None else results, **options
+    )
+
+
+def cells(display, name="score"):
+    return np.ma.filled(display.images_[name].get_array().astype(float), np.nan)
+
+
+@pytest.fixture(scope="module")
+def search(moons):
+    return GridSearchCV(SVC(), GRID, cv=3).fit(*moons[:2])
+
+
+def test_surface_cells_are_the_mean_scores_of_a_search(ax, search):
+    display = ValidationSurfaceDisplay.from_estimator(search, ax=ax)
+    for params, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        row, column = GAMMAS.index(params["gamma"]), CS.index(params["C"])
+        assert cells(display)[row, column] == score
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("C", "γ")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0.5", "2"]
+
+
+def test_surface_cell_lies_around_its_values_on_the_log_scale():
+    corners = drawn().images_["score"].get_coordinates()
+    np.testing.assert_allclose(corners[0, :, 0], np.sqrt([0.001, 0.1, 10, 1000]))
+    np.testing.assert_allclose(corners[:, 0, 1], [0.25, 1.0, 4.0])
+
+
+def test_surface_numbers_are_in_the_cells():
+    display = drawn()
+    assert [text.get_text() for text in display.texts_["score"]][:4] == [
+        "0.500",
+        "0.600",
+        "0.700",
+        "0.800",
+    ]
+    assert display.texts_["score"][4].get_position() == (1.0, 2.0)
+    assert display.texts_["score"][4].get_color() == "black"
+    assert display.texts_["score"][0].get_color() == "white"
+    assert next(text.get_text() for text in drawn(values_format=".1f").texts_["score"]) == "0.5"
+    assert drawn(annotate=False).texts_["score"] == []
+
+
+def test_surface_frame_is_around_the_chosen_cell(search):
+    display = ValidationSurfaceDisplay.from_estimator(search)
+    chosen = search.best_params_
+    frame = display.chosen_["score"].get_bbox()
+    assert frame.x0 < chosen["C"] < frame.x1
+    assert frame.y0 < chosen["gamma"] < frame.y1
+    other = drawn(best_index=0).chosen_["score"].get_bbox()
+    assert other.x0 < CS[0] < other.x1 < CS[1]
+
+
+def test_surface_line_surrounds_the_cells_within_one_standard_error_of_the_best():
+    # 0.1 / sqrt(5 - 1) below 0.9 is 0.85.
+    display = drawn()
+    assert display.within_.tolist() == [[False] * 3, [False, True, True]]
+    segments = np.array(display.outlines_["score"].get_segments())
+    np.testing.assert_allclose(segments.min(axis=(0, 1)), [np.sqrt(0.1), 1.0])
+    np.testing.assert_allclose(segments.max(axis=(0, 1)), [np.sqrt(1000), 4.0])
+    assert len(segments) == 6  # two cells beside each other have six sides
+    wide = drawn(table(SCORES, deviations=0.21))
+    assert wide.within_.tolist() == [[False] * 3, [True, True, True]]
+
+
+def test_surface_standard_error_is_that_of_the_mean_of_the_splits(search):
+    results = search.cv_results_
+    splits = np.array([results[f"split{k}_test_score"] for k in range(3)])
+    expected = splits.std(axis=0, ddof=1) / np.sqrt(3)
+    errors = ValidationSurfaceDisplay.from_results(results).standard_errors
+    np.testing.assert_allclose(errors.T.ravel(), expected)
+
+
+def test_surface_without_a_standard_error_has_no_line():
+    display = drawn(table(SCORES, n_splits=1))
+    assert display.outlines_["score"] is None
+    assert texts(display.legend_) == ["chosen cell"]
+
+
+def test_surface_missing_cells_are_hatched_and_not_dropped(ax):
+    scores = [[0.5, np.nan, 0.7], [np.nan, 0.9, 0.88]]
+    display = drawn(table(scores), ax=ax)
+    np.testing.assert_array_equal(cells(display), scores)
+    hatched = display.missing_["score"]
+    assert hatched.get_hatch() == "////"
+    assert len(hatched.get_paths()) == 2
+    first = hatched.get_paths()[0].get_extents()
+    assert first.x0 < 1.0 < first.x1
+    assert first.y0 < 0.5 < first.y1
+    assert texts(display.legend_)[-1] == "missing"
+    assert len(display.texts_["score"]) == 4
+    assert drawn().missing_["score"] is None
+
+
+def test_surface_without_any_score_is_all_hatched():
+    display = drawn(table(np.full((2, 3), np.nan)))
+    assert display.chosen is None
+    assert display.chosen_["score"] is None
+    assert len(display.missing_["score"].get_paths()) == 6
+    assert texts(display.legend_) == ["missing"]
+
+
+def test_surface_panels_show_what_each_cell_cost():
+    costs = {
+        "mean_n_support": [[1200, 30, 20], [90, 80, 70]],
+        "max_relative_gap": [[0.0001, 0.002, 0.003], [0.004, 0.0055, 0.01]],
+        "mean_fit_time": [[0.1, 0.2, 0.3], [1.0, 10.0, 100.0]],
+    }
+    panels = ("score", "support_size", "relative_gap", "seconds")
+    display = drawn(table(SCORES, **costs), panels=panels)
+    assert list(display.images_) == list(panels)
+    for name, column in zip(panels[1:], costs.values(), strict=True):
+        np.testing.assert_array_equal(cells(display, name), column)
+        assert display.chosen_[name].get_bbox().bounds == display.chosen_["score"].get_bbox().bounds
+    assert display.texts_["support_size"][0].get_text() == "1,200"
+    assert [text.get_text() for text in display.texts_["relative_gap"]][-2:] == ["0.55%", "1.0%"]
+    assert isinstance(display.images_["seconds"].norm, colors.LogNorm)
+    assert not isinstance(display.images_["relative_gap"].norm, colors.LogNorm)
+    labels = [display.colorbars_[name].ax.get_ylabel() for name in panels]
+    assert labels == ["mean score", "support vectors", "certified relative gap", "seconds of a fit"]
+    assert [panel.get_subplotspec().rowspan.start for panel in display.axes_] == [0, 0, 1, 1]
+
+
+def test_surface_panel_may_be_any_column():
+    display = drawn(table(SCORES, mean_score_time=SCORES), panels="mean_score_time")
+    np.testing.assert_array_equal(cells(display, "mean_score_time"), SCORES)
+
+
+def test_surface_colours_tell_the_good_cells_apart():
+    norm = drawn(table([[0.1, 0.1, 0.88], [0.89, 0.9, 0.91]])).images_["score"].norm
+    assert norm.vmax == 0.91
+    assert norm(0.885) == pytest.approx(0.5)
+
+
+def test_surface_of_a_pipeline_is_that_of_its_step(moons):
+    pipeline = make_pipeline(StandardScaler(), SVC())
+    grid = {f"svc__{name}": values for name, values in GRID.items()}
+    search = GridSearchCV(pipeline, grid, cv=3, scoring="balanced_accuracy").fit(*moons[:2])
+    display = ValidationSurfaceDisplay.from_estimator(search)
+    means = search.cv_results_["mean_test_score"].reshape(3, 2).T
+    np.testing.assert_array_equal(cells(display), means)
+
+
+def test_surface_of_several_metrics_is_that_of_one(moons):
+    scoring = ["accuracy", "f1"]
+    search = GridSearchCV(SVC(), GRID, cv=3, scoring=scoring, refit="f1").fit(*moons[:2])
+    display = ValidationSurfaceDisplay.from_estimator(search, metric="f1")
+    np.testing.assert_array_equal(
+        cells(display), search.cv_results_["mean_test_f1"].reshape(3, 2).T
+    )
+    assert display.colorbars_["score"].ax.get_ylabel() == "mean f1"
+    with pytest.raises(
+        ValueError, match=says("metric must be one of the scores", "f1", "got 'score'")
+    ):
+        ValidationSurfaceDisplay.from_estimator(search)
+
+
+def test_surface_other_parameters_are_those_of_the_chosen_cell_or_as_said(moons):
+    grid = [{"kernel": ["linear"], "C": CS}, {"kernel": ["rbf", "sigmoid"], **GRID}]
+    search = GridSearchCV(SVC(), grid, cv=3).fit(*moons[:2])
+    results = search.cv_results_
+    assert search.best_params_["kernel"] == "rbf"
+    for kernel, options in (("rbf", {}), ("sigmoid", {"where": {"kernel": "sigmoid"}})):
+        display = ValidationSurfaceDisplay.from_estimator(search, **options)
+        of_kernel = [params["kernel"] == kernel for params in results["params"]]
+        means = results["mean_test_score"][of_kernel].reshape(3, 2).T
+        np.testing.assert_array_equal(cells(display), means)
+    with pytest.raises(ValueError, match=says("positive number for gamma", "got none in some")):
+        ValidationSurfaceDisplay.from_estimator(search, where={"kernel": "linear"})
+    with pytest.raises(ValueError, match=says("where must be the values of some cell", "poly")):
+        ValidationSurfaceDisplay.from_estimator(search, where={"kernel": "poly"})
+    with pytest.raises(ValueError, match=says("where must name parameters", "got 'degree'")):
+        ValidationSurfaceDisplay.from_estimator(search, where={"degree": 3})
+
+
+def test_surface_of_successive_halving_shows_the_last_score_of_a_cell(moons):
+    search = HalvingGridSearchCV(SVC(), GRID, cv=3, random_state=0).fit(*moons[:2])
+    display = ValidationSurfaceDisplay.from_estimator(search)
+    results = search.cv_results_
+    last = {}
+    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
+        last[params["gamma"], params["C"]] = score
+    assert len(results["params"]) > len(last) == 6
+    for (gamma, C), score in last.items():
+        assert cells(display)[GAMMAS.index(gamma), CS.index(C)] == score
+
+
+def test_surface_may_come_from_a_table_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(table(SCORES))
+    np.testing.assert_array_equal(cells(drawn(frame)), SCORES)
+
+
+def test_surface_of_one_gamma_or_of_scattered_cells_is_refused(moons):
+    search = GridSearchCV(SVC(), {"C": CS, "gamma": [0.5]}, cv=3).fit(*moons[:2])
+    with pytest.raises(ValueError, match=says("two values", "got 3 and 1", "RegularizationPath")):
+        ValidationSurfaceDisplay.from_estimator(search)
+    drawn_at_random = {"C": np.geomspace(0.1, 10, 50), "gamma": np.geomspace(0.1, 10, 50)}
+    search = RandomizedSearchCV(SVC(), drawn_at_random, n_iter=6, cv=3, random_state=0)
+    with pytest.raises(ValueError, match=says("a grid of C and gamma", "got 6 cells")):
+        ValidationSurfaceDisplay.from_estimator(search.fit(*moons[:2]))
+
+
+def test_surface_of_a_gamma_that_is_no_number_is_refused(moons):
+    grid = {"C": CS, "gamma": ["scale", 0.5]}
+    search = GridSearchCV(SVC(), grid, cv=3).fit(*moons[:2])
+    with pytest.raises(ValueError, match=says("positive number for gamma", "got 'scale'")):
+        ValidationSurfaceDisplay.from_estimator(search)
+    search = GridSearchCV(SVC(), {"C": CS}, cv=3).fit(*moons[:2])
+    with pytest.raises(ValueError, match=says("the parameter gamma", r"got \['C'\]", "Path")):
+        ValidationSurfaceDisplay.from_estimator(search)
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"panels": "speed"}, ("panels must name columns of cv_results", "got 'speed'")),
+        ({"panels": "seconds"}, ("got 'seconds' without its column 'mean_fit_time'",)),
+        ({"panels": []}, ("panels must name some of", r"got \[\]")),
+        ({"best_index": 6}, ("best_index must be at most 5", "got 6")),
+        ({"metric": 3}, ("metric must be a string", "got 3")),
+        ({"cmap": 3}, ("cmap must be a colour map", "got 3")),
+        ({"values_format": 3}, ("values_format must be a format of numbers", "got 3")),
+        ({"where": 3}, ("where must be a mapping", "got 3")),
+    ],
+)
+def test_surface_what_does_not_fit_is_refused(options, parts):
+    with pytest.raises(ValueError, match=says(*parts)):
+        drawn(**options)
+
+
+def test_surface_needs_a_fitted_search(moons):
+    with pytest.raises(NotFittedError):
+        ValidationSurfaceDisplay.from_estimator(GridSearchCV(SVC(), GRID))
+    with pytest.raises(ValueError, match=says("search must be", "cv_results_", "got PegasosSVC")):
+        ValidationSurfaceDisplay.from_estimator(moons[2])
+    with pytest.raises(ValueError, match=says("cv_results must be a mapping", "got 3")):
+        drawn(3)
+
+
+def test_surface_shapes_and_values_are_checked():
+    with pytest.raises(ValueError, match=says(r"scores must have shape \(2, 3\)", r"got \(3, 2\)")):
+        ValidationSurfaceDisplay(Cs=CS, gammas=GAMMAS, scores=np.transpose(SCORES))
+    with pytest.raises(ValueError, match=says("Cs must be increasing positive numbers", "got")):
+        ValidationSurfaceDisplay(Cs=CS[::-1], gammas=GAMMAS, scores=SCORES)
+    with pytest.raises(ValueError, match=says("chosen must be a C and a γ", r"got \(3, 4\)")):
+        ValidationSurfaceDisplay(Cs=CS, gammas=GAMMAS, scores=SCORES, chosen=(3, 4))
+    with pytest.raises(ValueError, match=says("an entry for each cell", "got 5 of 6")):
+        drawn({**table(SCORES), "mean_fit_time": np.ones(5)}, panels="seconds")

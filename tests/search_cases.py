@@ -1,0 +1,38 @@
+"""Searches and tables of results that the tests of surface and path share."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+CS, GAMMAS = [0.1, 1.0, 10.0], [0.5, 2.0]
+
+
+def table(scores, deviations=0.1, n_splits=5, **columns):
+    """Results of a search over CS and GAMMAS, whose cells come with γ running fastest."""
+    scores = np.asarray(scores, dtype=float)  # of shape (n_gammas, n_Cs)
+    by_row = scores.T.ravel()
+    found = {
+        "param_C": np.repeat(CS, 2).astype(object),
+        "param_gamma": np.tile(GAMMAS, 3).astype(object),
+        "params": [{}] * 6,
+        "mean_test_score": by_row,
+        "std_test_score": np.full(6, deviations),
+        "rank_test_score": np.argsort(np.argsort(-by_row)) + 1,
+    }
+    found |= {f"split{k}_test_score": by_row for k in range(n_splits)}
+    return found | {name: np.asarray(cells).T.ravel() for name, cells in columns.items()}
+
+
+def solutions(Cs=(0.1, 1.0, 10.0)):
+    """A path, as `kpegasos.regularization_path` returns it."""
+    Cs = np.asarray(Cs)
+    objectives = 0.5 / Cs
+    return SimpleNamespace(
+        Cs=Cs,
+        objectives=objectives,
+        dual_bounds=0.99 * objectives,
+        relative_gaps=np.full(Cs.size, 0.01),
+        n_support=np.round(100 / Cs).astype(int),
+    )
