@@ -41,14 +41,14 @@ def _seconds(ax: Axes, lines: dict[str, list[Row]]) -> None:
         ours = next((row["seconds"] for row in rows if row["tool"] == OURS), None)
         measured = [row["seconds"] for row in rows]
         ax.plot([min(measured), max(measured)], [height] * 2, color=GREY, linewidth=0.8, zorder=1)
-        for row in rows:
+        for position, row in enumerate(sorted(rows, key=lambda row: float(row["seconds"]))):
             color, marker, _ = _STYLES[row["tool"]]
             ax.plot(row["seconds"], height, marker, color=color, markersize=7, markeredgewidth=1.5)
             if ours and row["tool"] != OURS:
                 ax.annotate(
                     _ratio(row["seconds"] / ours),
                     (row["seconds"], height),
-                    xytext=(0, 6),
+                    xytext=(0, (6, -14)[position % 2]),  # neighbours may be close
                     textcoords="offset points",
                     ha="center",
                     fontsize=8,
@@ -133,7 +133,8 @@ def draw(results: Row) -> Figure:
     from matplotlib.lines import Line2D
 
     figure = plt.figure(figsize=(12, 9))
-    panels: Any = figure.subplot_mosaic([["compared", "simulated"], ["surface", "simulated"]])
+    rows: Any = [["compared", "simulated"], ["surface", "simulated"]]
+    panels: Any = figure.subplot_mosaic(rows, height_ratios=[3, 2])
     _compared(results, panels["compared"])
     _simulated(results, panels["simulated"])
     _surface(results["surfaces"], panels["surface"])

@@ -78,6 +78,7 @@ class _Memory:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+        self._peak = max(self._peak, self._now())
 
     @property
     def extra(self) -> float:

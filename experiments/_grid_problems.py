@@ -1,7 +1,8 @@
 """The searches of the experiment `grid_search`: data, folds, γ and C.
 
-γ are powers of 4 times SVC's "scale" of all data, the same numbers for every fold and tool. The
-problems of TorchKM are told in `experiments._torchkm`.
+γ are powers of 4 times SVC's "scale" of all data, the same numbers for every fold and tool, and C
+are powers of 10: five of each are the default grid of `PegasosSVCCV`. The problems of TorchKM are
+told in `experiments._torchkm`.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _kernlab(X: np.ndarray) -> np.ndarray:
 
 
 _FIVE_GAMMAS = partial(_around_scale, range(-2, 3))
-_FIVE_CS = np.logspace(-2, 2, 5)
+_FIVE_CS = np.logspace(-1, 3, 5)
 
 #: With peers.
 COMPARED: dict[str, Problem] = {

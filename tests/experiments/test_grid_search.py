@@ -133,7 +133,13 @@ def test_unknown_tools_are_refused():
 
 
 def test_process_measures_a_peer():
-    job = {"problem": "moons 2,000", "tool": "SVC", "n_samples": 60, "n_values": 2, "repeats": 2}
+    job = {
+        "problem": "moons 2,000",
+        "tool": "PegasosSVC",
+        "n_samples": 60,
+        "n_values": 2,
+        "repeats": 2,
+    }
     found = peers.in_a_process(job)
     row = found["row"]
     assert (row["n_samples"], row["n_fits"], row["repeats"]) == (60, 20, 2)
@@ -183,6 +189,7 @@ def test_judge_compares_scores_and_seconds():
     assert "reference" not in rows[1]
     assert rows[0]["reference"] == "SVC"
     assert rows[0]["largest_difference"] == pytest.approx(0.015)
+    assert rows[0]["differing_cells"] == 2
     assert rows[0]["same_cell"] is False
     assert rows[0]["shortfall"] == pytest.approx(0.005)
     assert rows[0]["standard_error"] == pytest.approx(0.01)
