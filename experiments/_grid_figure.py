@@ -35,16 +35,28 @@ def _ratio(value: float) -> str:
     return f"{value:.2f} ×" if value < 1 else f"{value:.1f} ×" if value < 10 else f"{value:.0f} ×"
 
 
+def _style(tool: str, setting: str) -> dict[str, Any]:
+    """Hollow markers are for ways of a tool other than the default one."""
+    color, marker, _ = _STYLES[tool]
+    style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 7}
+    hollow = {"markerfacecolor": "white"} if setting else {}
+    return {**style, "markeredgewidth": 1.5, "linestyle": "none", **hollow}
+
+
+def _is_ours(row: Row) -> bool:
+    return row["tool"] == OURS and not row["setting"]
+
+
 def _seconds(ax: Axes, lines: dict[str, list[Row]]) -> None:
     """A line for each name, a dot on it for each row, and how much longer than ours it took."""
     for height, rows in enumerate(lines.values()):
-        ours = next((row["seconds"] for row in rows if row["tool"] == OURS), None)
+        ours = next((row["seconds"] for row in rows if _is_ours(row)), None)
         measured = [row["seconds"] for row in rows]
         ax.plot([min(measured), max(measured)], [height] * 2, color=GREY, linewidth=0.8, zorder=1)
         for position, row in enumerate(sorted(rows, key=lambda row: float(row["seconds"]))):
-            color, marker, _ = _STYLES[row["tool"]]
-            ax.plot(row["seconds"], height, marker, color=color, markersize=7, markeredgewidth=1.5)
-            if ours and row["tool"] != OURS:
+            style = _style(row["tool"], row.get("setting", ""))
+            ax.plot(row["seconds"], height, zorder=3 if row["tool"] == OURS else 2, **style)
+            if ours and row["seconds"] != ours:
                 ax.annotate(
                     _ratio(row["seconds"] / ours),
                     (row["seconds"], height),
@@ -56,6 +68,7 @@ def _seconds(ax: Axes, lines: dict[str, list[Row]]) -> None:
     ax.set_yticks(range(len(lines)), list(lines), fontsize=9)
     ax.set_ylim(len(lines) - 0.5, -0.7)
     ax.set(xscale="log", xlabel="seconds, and how many times ours")
+    ax.margins(x=0.1)
     ax.grid(alpha=0.25, axis="x")
 
 
@@ -80,7 +93,7 @@ def _missing(results: Row, problem: str) -> list[str]:
 
 def _compared(results: Row, ax: Axes) -> None:
     simulated = {row["problem"] for row in results["published"]}
-    table = [row for row in select(results["table"], setting="") if row["problem"] not in simulated]
+    table = [row for row in results["table"] if row["problem"] not in simulated]
     lines = _by_problem(table)
     labelled = {
         "\n".join([problem, *_missing(results, problem)]): rows for problem, rows in lines.items()
@@ -90,22 +103,29 @@ def _compared(results: Row, ax: Axes) -> None:
 
 
 def _simulated(results: Row, ax: Axes) -> None:
-    ours = {row["problem"]: row for row in select(results["table"], tool=OURS, setting="")}
-    published = [row for row in results["published"] if row["problem"] in ours]
-    rows = [ours[problem] for problem in dict.fromkeys(row["problem"] for row in published)]
+    measured = select(results["table"], tool=OURS)
+    problems = {row["problem"] for row in measured}
+    published = [row for row in results["published"] if row["problem"] in problems]
+    lines = _by_problem(published)  # for their order
     labelled = {}
-    for problem, line in _by_problem(rows + published).items():
-        lacking = ours[problem].get("missing") or 0
-        words = problem.removeprefix("TorchKM ").replace(", ", "\n")
-        labelled[words + (f"\n{lacking} fits missing" if lacking else "")] = line
+    for problem, line in lines.items():
+        ours = select(measured, problem=problem)
+        lacking = max(row.get("missing") or 0 for row in ours)
+        words = [problem.removeprefix("TorchKM ").replace(", ", "\n")]
+        words += [f"{lacking} fits missing"] * bool(lacking) + _missing(results, problem)
+        labelled["\n".join(words)] = [row for row in ours if row.get("seconds")] + line
     _seconds(ax, labelled)
-    ax.set_title("TorchKM's protocol: 10,000 examples, 50 λ, 10 folds", fontsize=11)
+    ax.set_title("TorchKM's protocol: 50 λ, 10 folds", fontsize=11)
 
 
 def _surface(surfaces: list[Row], ax: Axes) -> None:
     """Mean scores; a star on the chosen cell, dots on those within a standard error of it."""
-    shown = select(surfaces, tool=OURS, setting="")
-    surface = next((row for row in shown if row["problem"] == _SHOWN), shown[0])
+    shown = [row for row in select(surfaces, tool=OURS, setting="") if len(row["gammas"]) > 1]
+    shown.sort(key=lambda row: row["problem"] != _SHOWN)
+    if not shown:
+        ax.set_axis_off()
+        return
+    surface = shown[0]
     scores = np.asarray(surface["scores"], dtype=float)
     deviations = np.asarray(surface["deviations"], dtype=float)
     best = np.unravel_index(np.nanargmax(scores), scores.shape)
@@ -133,16 +153,18 @@ def draw(results: Row) -> Figure:
     from matplotlib.lines import Line2D
 
     figure = plt.figure(figsize=(12, 9))
-    rows: Any = [["compared", "simulated"], ["surface", "simulated"]]
-    panels: Any = figure.subplot_mosaic(rows, height_ratios=[3, 2])
+    layout: Any = [["compared", "simulated"], ["surface", "simulated"]]
+    panels: Any = figure.subplot_mosaic(layout, height_ratios=[3, 2])
     _compared(results, panels["compared"])
     _simulated(results, panels["simulated"])
     _surface(results["surfaces"], panels["surface"])
-    used = {row["tool"] for row in (*results["table"], *results["published"])}
+    rows = [*results["table"], *results["published"]]
+    used = {(row["tool"], row.get("setting", "")) for row in rows}
+    order = list(_STYLES)
     handles = [
-        Line2D([], [], color=color, marker=marker, linestyle="none", label=label)
-        for tool, (color, marker, label) in _STYLES.items()
-        if tool in used
+        Line2D([], [], label=", ".join(filter(None, (_STYLES[tool][2], setting))), **style)
+        for tool, setting in sorted(used, key=lambda kind: (order.index(kind[0]), kind[1]))
+        for style in [_style(tool, setting)]
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     return figure

@@ -40,6 +40,8 @@ def _against(row: Row, surface: Row, reference: Row, its_surface: Row) -> Row:
     """Compare the scores of two searches over the same cells."""
     scores, truth = _array(surface["scores"]), _array(its_surface["scores"])
     differences = np.abs(scores - truth)
+    if np.isnan(scores).all():
+        return {}
     chosen = np.unravel_index(np.nanargmax(scores), scores.shape)
     best = np.unravel_index(np.nanargmax(truth), truth.shape)
     error = _array(its_surface["deviations"])[best] / math.sqrt(its_surface["n_splits"])

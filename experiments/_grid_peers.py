@@ -163,13 +163,14 @@ def _surface(model: Any, search: Search, column: str) -> np.ndarray:
 
 def _describe(model: Any, search: Search) -> dict[str, Any]:
     """What a search found, and its certificates if it is ours."""
-    row: dict[str, Any] = {
-        "n_fits": search.gammas.size * search.Cs.size * len(search.splits),
-        "refit_seconds": float(model.refit_time_),
-        "best_gamma": float(model.best_params_["gamma"]),
-        "best_C": float(model.best_params_["C"]),
-        "best_score": float(model.best_score_),
-    }
+    row: dict[str, Any] = {"n_fits": search.gammas.size * search.Cs.size * len(search.splits)}
+    if hasattr(model, "best_params_"):  # not where time was up before any cell was complete
+        row |= {
+            "refit_seconds": float(model.refit_time_),
+            "best_gamma": float(model.best_params_["gamma"]),
+            "best_C": float(model.best_params_["C"]),
+            "best_score": float(model.best_score_),
+        }
     surface: dict[str, Any] = {
         "gammas": search.gammas,
         "Cs": search.Cs,

@@ -127,6 +127,25 @@ def test_surface_has_each_cell_in_its_place():
     np.testing.assert_array_equal(found, 10 * np.arange(5)[:, None] + np.arange(5))
 
 
+def test_search_that_was_stopped_early_has_no_choice():
+    search = problems.load("moons 2,000", 20, n_values=1)
+    (gamma,), (C,) = search.gammas, search.Cs
+    nothing = np.array([np.nan])
+    columns = ("mean_test_score", "std_test_score", "max_relative_gap")
+    results = {"params": [{"C": C, "gamma": gamma}], **dict.fromkeys(columns, nothing)}
+    model = SimpleNamespace(
+        cv_results_=results,
+        relative_gaps_=np.array([0.005, 0.02, np.nan, np.nan, np.nan]),
+        missing_=[{}, {}, {}],
+        n_evaluations_=7,
+    )
+    found = peers._describe(model, search)
+    assert found["row"] == {
+        **{"n_fits": 5, "missing": 3, "max_relative_gap": 0.02, "fits_above_tol": 1},
+        "kernel_evaluations": 7,
+    }
+
+
 def test_unknown_tools_are_refused():
     with pytest.raises(ValueError, match=r"tool must be one of 'PegasosSVCCV', .* got 'abacus'"):
         peers.make_search("abacus", problems.load("moons 2,000", 20), {})
@@ -369,3 +388,11 @@ def test_figure_says_what_was_not_measured_and_what_was_given_up(done):
     assert label.splitlines()[0] == MANY
     assert "SVC not measured" in label.splitlines()
     assert any(line.startswith("PegasosSVC given up after") for line in label.splitlines())
+
+
+def test_figure_has_each_way_of_our_search(done, monkeypatch):
+    monkeypatch.setattr(grid_search, "VARIANTS", {"cold": {"environment": {"COLD": "1"}}})
+    figure = draw(grid_search.compute(Context("digits")))
+    (legend,) = figure.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels[:2] == ["PegasosSVCCV", "PegasosSVCCV, cold"]
