@@ -87,7 +87,7 @@ def _groups() -> dict[str, list[Job]]:
 def _quick_groups() -> dict[str, list[Job]]:
     """Return the jobs that need no data files, on few examples, γ and C."""
     groups = _groups()
-    few = {"n_samples": 300, "n_values": 2, "repeats": 1}
+    few = {"n_samples": 200, "n_values": 2, "repeats": 1}
     chosen = {name: groups[name] for name in ("moons 2,000", next(iter(SIMULATED)))}
     chosen["digits"] = [job for job in groups["digits"] if job["tool"] in ("PegasosSVCCV", "SVC")]
     return {name: [{**job, **few} for job in jobs] for name, jobs in chosen.items()}
