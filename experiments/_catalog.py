@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 #: Helpers that take part in no result.
-_DRAWING = ("_plots", "_kernel_figure", "_kernel_markdown")
+_DRAWING = ("_plots", "_kernel_figure", "_kernel_markdown", "_grid_figure")
 
 
 @dataclass(frozen=True)
