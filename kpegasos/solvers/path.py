@@ -234,7 +234,8 @@ def _by_ascents(
 ) -> tuple[list[np.ndarray], int, str | None]:
     """Solve values by an ascent each; returns what `_in_order` takes."""
     n_samples, evaluations = problem.y.size, 0
-    before, found = None, []
+    before: Any = None
+    found: list[Any] = []
     for C in Cs:
         reason = stopper.reason()
         if reason is not None:
@@ -285,4 +286,4 @@ def _in_order(
         filled.append(whole)
     reached = n_solved == Cs.size and bool((filled[-1] <= tol).all())
     status = reason or ("tolerance" if reached else "completed")
-    return RegularizationPath(Cs, *filled, evaluations, status)
+    return RegularizationPath(*[Cs, *filled, evaluations, status])
