@@ -149,6 +149,20 @@ def check_start(
     require_range("first and last", first, last, path.label.size)
 
 
+def check_gathering(view: KernelView, members: np.ndarray, out: np.ndarray) -> None:
+    """Check the arguments of `kpegasos.core.shrinking.gather`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    check_view(view, view.slots, view.slots.shape)
+    require_indices("members", members, view.slots.size)
+    require_shape("out", out, (members.size, members.size))
+    _require_rows(view, members)
+
+
 def check_path_sums(
     path: Any,
     first: int,

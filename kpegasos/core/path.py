@@ -11,6 +11,7 @@ others.
     while (status := follow(path, state, view, sets)) != DONE:
         # NEED_ROWS and ADD_MOVES: see `kpegasos.core.working_sets`
         # PAUSED: so many sets as were asked for are done
+        # HARD: a cell takes many sets; see `kpegasos.core.shrinking`
 
 All arrays are modified in place.
 """
@@ -23,7 +24,14 @@ import numpy as np
 
 from kpegasos.core.boundary import check_path, check_path_sums, check_start
 from kpegasos.core.evaluation import combine_into
-from kpegasos.core.path_counts import BEFORE_PAUSE, CELL, IDLE, N_PATH_COUNTS, STEPS_BEFORE
+from kpegasos.core.path_counts import (
+    BEFORE_HARD,
+    BEFORE_PAUSE,
+    CELL,
+    IDLE,
+    N_PATH_COUNTS,
+    STEPS_BEFORE,
+)
 from kpegasos.core.set_counts import CHOSEN, LEFT, MEMBERS, SETS_DONE
 from kpegasos.core.state import STEPS, Examples, LoopState
 from kpegasos.core.views import KernelView
@@ -31,11 +39,13 @@ from kpegasos.core.working_sets import DONE, WorkingSets, gap_and_dual, solve_se
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
-#: Status code of `follow`, beside those of `ascend`.
-PAUSED = 3
+#: Status codes of `follow`, beside those of `ascend`.
+PAUSED, HARD = 3, 4
 #: Sets in which neither gap nor dual value of a cell improves, after which the next one is gone on
 #: to; and the least relative gain of a dual value.
 _IDLE_SETS, _LEAST_GAIN = 160, 1e-9
+#: Sets of a hard cell between two problems of its active examples alone.
+_BETWEEN = 8
 
 
 class Path(NamedTuple):
@@ -55,6 +65,8 @@ class Path(NamedTuple):
         Relative gap at which a cell is solved.
     most_sets : int
         Working sets of a cell at the most.
+    patience : int
+        Working sets after which a cell is hard; a few later it is so again.
     alphas, images : ndarray of shape (n_cells, n_samples), float64
         Dual variables and image of each; before the first of a fold is solved, what it starts from.
     gaps : ndarray of shape (n_cells,), float64
@@ -66,7 +78,7 @@ class Path(NamedTuple):
     additions : ndarray of shape (n_cells,), float64
         How many additions have rounded as much as the image of each; before the first of a fold is
         solved, those of its start.
-    counts : ndarray of shape (4,), int64
+    counts : ndarray of shape (5,), int64
         See `kpegasos.core.path_counts`.
     """
 
@@ -76,6 +88,7 @@ class Path(NamedTuple):
     signed: np.ndarray
     enough: float
     most_sets: int
+    patience: int
     alphas: np.ndarray
     images: np.ndarray
     gaps: np.ndarray
@@ -86,7 +99,12 @@ class Path(NamedTuple):
 
 
 def new_path(
-    label: np.ndarray, weights: np.ndarray, lams: np.ndarray, enough: float, most_sets: int
+    label: np.ndarray,
+    weights: np.ndarray,
+    lams: np.ndarray,
+    enough: float,
+    most_sets: int,
+    patience: int,
 ) -> Path:
     """A path that has not begun, from zero.
 
@@ -98,8 +116,8 @@ def new_path(
         Values of each fold, in the order in which they are solved.
     enough : float
         Relative gap at which a cell is solved.
-    most_sets : int
-        Working sets of a cell at the most.
+    most_sets, patience : int
+        See `Path`.
     """
     n_folds, n_values = lams.shape
     alphas, images = np.zeros((2, lams.size, label.size))
@@ -110,6 +128,7 @@ def new_path(
         label * weights,
         float(enough),
         most_sets,
+        patience,
         alphas,
         images,
         np.full(lams.size, np.inf),
@@ -135,7 +154,8 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
     Returns
     -------
     int
-        `DONE`, `NEED_ROWS`, `ADD_MOVES` or `PAUSED`: what is to be done before the next call.
+        `DONE`, `NEED_ROWS`, `ADD_MOVES`, `PAUSED` or `HARD`: what is to be done before the next
+        call.
     """
     alpha, image, counts = state.alpha, state.image, path.counts
     while counts[CELL] < path.lams.size:
@@ -151,7 +171,7 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
                     path.additions[cell] = path.additions[cell - 1]
                 factor = _scale(alpha, image, examples, to_margin)
                 path.additions[cell] = factor * path.additions[cell] + 1.0
-                counts[STEPS_BEFORE] = state.counters[STEPS]
+                counts[STEPS_BEFORE], counts[BEFORE_HARD] = state.counters[STEPS], path.patience
             gap, dual = gap_and_dual(alpha, image, examples, to_margin)
             # The dual value rises with every set, the gap of a hard cell does not fall for long.
             gains = dual > path.duals[cell] + _LEAST_GAIN * abs(dual)
@@ -165,8 +185,12 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
                 counts[CELL] += 1
                 counts[IDLE] = 0
                 continue
+            if counts[BEFORE_HARD] == 0:
+                counts[BEFORE_HARD] = _BETWEEN
+                return HARD
             if counts[BEFORE_PAUSE] <= 0:
                 return PAUSED
+            counts[BEFORE_HARD] -= 1
             counts[BEFORE_PAUSE] -= 1
             path.n_sets[cell] += 1
         sets.counts[LEFT], sets.counts[SETS_DONE] = 1, 0

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-#: The cell in work, sets before the next pause, sets since its gap fell last, and steps before it;
-#: and how many positions there are.
-CELL, BEFORE_PAUSE, IDLE, STEPS_BEFORE, N_PATH_COUNTS = range(5)
+#: The cell in work, sets before the next pause, sets since its gap fell last, steps before it, and
+#: sets before it is hard; and how many positions there are.
+CELL, BEFORE_PAUSE, IDLE, STEPS_BEFORE, BEFORE_HARD, N_PATH_COUNTS = range(6)

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kpegasos.core.additions import add_range, add_rows_together
 from kpegasos.core.evaluation import Sums
-from kpegasos.core.path import follow, new_path, path_sums, remove_held_out
+from kpegasos.core.path import HARD, follow, new_path, path_sums, remove_held_out
 from kpegasos.core.path_counts import BEFORE_PAUSE, CELL
 from kpegasos.core.problem import (
     Problem,
@@ -23,11 +24,13 @@ from kpegasos.core.problem import (
     primal_of,
 )
 from kpegasos.core.set_counts import WANTED
-from kpegasos.core.state import STEPS, PegasosOptions, State, new_state
+from kpegasos.core.shrinking import active_examples
+from kpegasos.core.state import STEPS, Examples, PegasosOptions, State, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import ADD_MOVES, DONE, NEED_ROWS, add_moves
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.evaluated import Evaluated, roundings
+from kpegasos.solvers.active import solve_among
 from kpegasos.solvers.certificate import Certifier
 from kpegasos.solvers.dual_ascent import INDEFINITE
 from kpegasos.solvers.polish import SAFE, sets_for
@@ -128,7 +131,11 @@ class PathRun:
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets = sets_for(rows, self._loop.alpha, alone=alone)
         most_sets = -(-max_epochs * n_samples // self._sets.members.size)
-        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets)
+        # As many as are worth a problem of their own, if their rows can be held together.
+        self._n_active = min(tuning.ACTIVE_EXAMPLES, rows.row_capacity)
+        worth = n_samples >= 2 * self._n_active >= 4 * tuning.SMALL_WORKING_SET
+        patience = tuning.PATIENT_SETS if worth else most_sets + 1
+        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets, patience)
         self._alone = alone
         self._view = self._rows_of(self._sets.wanted[:0])
 
@@ -197,9 +204,30 @@ class PathRun:
                 self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
             elif status == ADD_MOVES:
                 add_moves(loop, self._view, sets)
+            elif status == HARD:
+                self._solve_active(stopper)
             reason = stopper.reason()
         self.seconds += time.perf_counter() - begin
         return reason
+
+    def _solve_active(self, stopper: Stopper) -> None:
+        """Solve the cell in work over its active examples, the others held fixed."""
+        path, loop = self.path, self._loop
+        cell = int(path.counts[CELL])
+        examples = Examples(path.label, path.signed[path.folds[cell]])
+        to_margin = 1.0 / (path.lams.item(cell) * path.label.size)
+        members = active_examples(loop, examples, to_margin, self._n_active)
+        self._view = view = self._rows_of(members)
+        before = loop.alpha[members]
+        solve_among(view, members, loop, examples, path.lams.item(cell), path.enough, stopper)
+        moves = (loop.alpha[members] - before) * examples.signed[members]
+        moved = np.flatnonzero(moves)
+        arguments = (view.values, view.values[:0], view.slots[members[moved]], moves[moved])
+        image, nothing = loop.image, moves[:0]
+        if self._alone:
+            add_range(*arguments, moves[moved], view.kernel_offset, 0, image.size, image, nothing)
+        else:
+            add_rows_together(*arguments, moves[moved], view.kernel_offset, image, nothing)
 
     def solutions(self, stopper: Stopper | None = None) -> Solutions:
         """What the cells that are solved have come to.

@@ -92,3 +92,7 @@ EXAMPLES_OF_A_MEMBER = 32
 WORKING_SETS_OF_A_ROUND = 8
 #: Rows that working sets ask for at a time: a product with fewer reads all examples for little.
 ROWS_AT_ONCE = 128
+#: Working sets of a cell of a path after which those that matter are solved alone, examples of such
+#: a problem, and those of its working sets.
+PATIENT_SETS = 64
+ACTIVE_EXAMPLES, ACTIVE_WORKING_SET = 1536, 96
