@@ -2,7 +2,7 @@
 
 ``python -m experiments._grid_peers '{"problem": ..., "tool": ..., ...}'`` prints one line of JSON.
 All tools get the same examples, folds, γ and C, a warm-up on a few examples, and 1,024 MiB for the
-kernel rows of a fit; they score by accuracy, and refit the best cell to all examples. `SVC` runs
+kernel rows of a fit (our search has the budget that it comes with); they score by accuracy, and refit the best cell to all examples. `SVC` runs
 one fit per process, two at a time; the others use all cores in one process. Peers have the
 tolerance that they come with.
 """
@@ -121,7 +121,7 @@ def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:
     if tool == "PegasosSVCCV":
         from kpegasos import PegasosSVCCV
 
-        ours: dict[str, Any] = {"tol": TOL, "cache_mb": CACHE_MB, "n_jobs": -1, "random_state": 0}
+        ours: dict[str, Any] = {"tol": TOL, "cache_mb": "auto", "n_jobs": -1, "random_state": 0}
         ours |= parameters
         return PegasosSVCCV(search.Cs, gammas=search.gammas, cv=search.splits, **ours)
     from sklearn.model_selection import GridSearchCV

@@ -10,6 +10,9 @@ against those of `SVC`, or of intelex where `SVC` was not measured; both have a 
 which makes a difference where γ and C are so small that nearly all examples are support vectors.
 The dearest single fit is that of the cell that takes `PegasosSVC` longest on all examples.
 
+What warm starts along C save is measured on one fold of two of the problems, against a path for
+each C, on the same rows.
+
 The protocol of TorchKM, 500 fits at n = 10,000, is told with all that differs in
 `experiments._torchkm`; published seconds stand beside ours, of other machines and other draws.
 
@@ -30,6 +33,7 @@ from experiments._grid_figure import draw
 from experiments._grid_judge import goals, judge
 from experiments._grid_peers import SINGLE, TOOLS, in_a_process, measure
 from experiments._grid_problems import COMPARED, SIMULATED
+from experiments._grid_starts import starts
 from experiments._meta import commit, package_fingerprint
 from experiments._torchkm import PUBLISHED
 
@@ -44,9 +48,11 @@ QUICK_TIME = "10 s"
 Job = dict[str, Any]
 #: Ways of our search beside the default one: what it takes, and variables of its process.
 VARIANTS: dict[str, Job] = {}
+#: Problems of two classes whose warm starts are measured against cold ones.
+_STARTED = ("moons 2,000", "T-shirt or shirt 4,000")
 #: Seconds after which ours returns what it has, and after which a process is given up.
 _MAX_TIME, _TIMEOUT, _SLOW_TIMEOUT = 900.0, 1800.0, 6 * 3600.0
-_SLOW = "slow"
+_SLOW, _STARTS = "slow", "starts"
 
 
 def _installed() -> list[str]:
@@ -132,6 +138,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         today = datetime.now(UTC).date().isoformat()
         origins[group] = {"date": today, "commit": commit(), "package": package_fingerprint()}
     judge(table, surfaces)
+    begun = previous.get("starts", [])
+    if context.wants(_STARTS):
+        few = {"n_samples": 200, "n_values": 2} if context.quick else {}
+        names = _STARTED[:1] if context.quick else _STARTED
+        begun = [context.part(f"{_STARTS}: {name}", partial(starts, name, **few)) for name in names]
     return {
         "seeds": [0],
         "vectors": sorted(set(measured)) or previous.get("vectors"),
@@ -139,6 +150,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "not_measured": _not_measured(table, groups),
         "published": _published(),
         "goals": goals(table),
+        "starts": begun,
         "surfaces": surfaces,
         "table": table,
     }
