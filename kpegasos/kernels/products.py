@@ -2,8 +2,8 @@
 
 All RBF kernels of some examples come from the same inner products, and so do all polynomials; all
 Laplacian kernels come from the same distances. `SharedProducts` holds these, and makes one kernel
-matrix after another from them, to the last bit what `KernelMatrix` would compute. Whether there is
-room for that is for others to say.
+matrix after another from them. Values of kernels of inner products are to the last bit what
+`KernelMatrix` would compute in float64. Whether there is room for that is for others to say.
 """
 
 from __future__ import annotations

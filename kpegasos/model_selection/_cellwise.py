@@ -69,12 +69,18 @@ class CellwiseWork(Work):
         parameters = {**self._model.get_params(), "C": float(self._Cs[position])}
         model = PegasosSVC(**parameters)
         columns = train if parameters["kernel"] == "precomputed" else slice(None)
-        model.fit(X[train][:, columns], self._labels[train], weight[train])
+        try:
+            model.fit(X[train][:, columns], self._labels[train], weight[train])
+        except KeyboardInterrupt:  # the other cells are kept
+            self._stopper.interrupt()
+            return
         decisions = model.decision_function(X[test][:, columns])
         outcome.decisions[fold][position] = decisions.reshape(test.size, -1)
         outcome.relative_gaps[fold, position] = np.max(model.relative_gap_)
         outcome.n_support[fold, position] = model.support_.size
         outcome.seconds[fold, position] = time.perf_counter() - begin
+        histories = model.history_ if isinstance(model.history_, list) else [model.history_]
+        outcome.evaluations += sum(int(h["kernel_evaluations"][-1]) for h in histories)
         outcome.done[fold, position] = True
         self._tell_cells(1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,26 +10,11 @@ from kpegasos.estimators._kernel_rows import rows_of_gram
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.model_selection.outcome import PairCells
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
-
-
-class PairCells(NamedTuple):
-    """What came of a pair of classes in a fold, one value of C after the other.
-
-    Attributes
-    ----------
-    coefs : ndarray of shape (n_solved, n_members)
-        Signed.
-    intercepts, relative_gaps, seconds : ndarray of shape (n_solved,)
-    """
-
-    coefs: np.ndarray
-    intercepts: np.ndarray
-    relative_gaps: np.ndarray
-    seconds: np.ndarray
 
 
 class PairRows(ABC):
@@ -108,8 +92,8 @@ class GramPairs(PairRows):
             for k in own:
                 inside = np.isin(pairs[k].members, members, assume_unique=True)
                 parts.append(found[k].coefs[:, inside])
-            coefs = np.concatenate(parts).astype(gram.dtype, copy=False)
-            products = _columns(gram, test, members) @ coefs.T
+            coefs = np.concatenate(parts)
+            products = _columns(gram, test, members).astype(np.float64, copy=False) @ coefs.T
             result[:, :, own] += products.T.reshape(len(own), n_solved, test.size).transpose(
                 1, 2, 0
             )

@@ -29,6 +29,8 @@ class BinaryPaths:
     stopper : Stopper
     alone : bool
         Whether each path has one thread for all it does.
+    from_first : bool, default=True
+        Whether some fold begins at the first value of C.
     """
 
     def __init__(
@@ -41,15 +43,17 @@ class BinaryPaths:
         tol: float,
         stopper: Stopper,
         alone: bool,
+        from_first: bool = True,
     ) -> None:
         self._y, self._weights, self._rows, self._Cs = y, weights, rows, Cs
         self._tol, self._stopper, self._alone = tol, stopper, alone
-        # Neighbours of the first value of C have no neighbour of their own to start from. Later
-        # values gain nothing by a start from all examples over that from the value before.
-        whole = self._run(weights.max(axis=0)[None], Cs[:1])
-        whole.advance(stopper)
-        self._whole = whole if whole.finished else None
-        self.evaluations = whole.evaluations
+        # The first value of C has no neighbour to start from. Later ones gain nothing by a start
+        # from all examples over that from the value before.
+        self._whole: PathRun | None = None
+        if from_first:
+            whole = self._run(weights.max(axis=0)[None], Cs[:1])
+            whole.advance(stopper)
+            self._whole = whole if whole.finished else None
 
     def _run(self, weights: np.ndarray, Cs: np.ndarray) -> PathRun:
         return PathRun(

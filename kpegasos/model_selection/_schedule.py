@@ -48,6 +48,7 @@ class _Board:
                     self.failures.append(error)
                     self._stopper.fail()  # or the others would go on to their end
                     self._changed.notify_all()
+            del job  # while this thread waits, it would keep a kernel matrix alive
 
     def _take(self) -> Job | None:
         with self._changed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from threading import Lock
@@ -10,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.model_selection._pair_rows import PairCells, PairRows
+from kpegasos.model_selection._pair_rows import PairRows
 from kpegasos.model_selection._paths import BinaryPaths
 from kpegasos.model_selection._schedule import Job, Work
-from kpegasos.model_selection.outcome import KernelOutcome
+from kpegasos.model_selection.outcome import KernelOutcome, PairCells
 from kpegasos.rows.base import KernelSource
 from kpegasos.solvers.stopping import Stopper
 
@@ -50,8 +51,17 @@ class Task(NamedTuple):
     on_cells: Callable[[float], None]
     lock: Lock
 
-    def paths(self, pair: Pair, rows: KernelSource) -> BinaryPaths:
-        """The paths of a pair of classes."""
+    def n_good(self, relative_gaps: np.ndarray) -> int:
+        """How many values of C, from the first on, are as good as they get.
+
+        After a stop, a certificate that was cut short is none to keep.
+        """
+        if self.stopper.reason() is None:
+            return relative_gaps.size
+        return int(np.argmin(np.append(relative_gaps <= self.tol, False)))
+
+    def paths(self, pair: Pair, rows: KernelSource, *, from_first: bool = True) -> BinaryPaths:
+        """The paths of a pair of classes; whether some begin at the first value of C."""
         return BinaryPaths(
             pair.problem.y,
             np.ascontiguousarray(self.weights[:, pair.members]),
@@ -60,6 +70,7 @@ class Task(NamedTuple):
             tol=self.tol,
             stopper=self.stopper,
             alone=self.alone,
+            from_first=from_first,
         )
 
     def tell(self, outcome: KernelOutcome) -> None:
@@ -90,27 +101,32 @@ class BinaryWork(Work):
     ) -> None:
         self._task, self._outcome, self._make_rows = task, outcome, make_rows
         self._rows: KernelSource | None = None
+        self._shared, self._before = 0.0, outcome.done.copy()
 
     def open(self) -> list[Job]:
         """Make the rows, and solve the first value of C for all examples."""
-        folds = np.flatnonzero(~self._outcome.done.all(axis=1)).tolist()
+        folds = np.flatnonzero(~self._before.all(axis=1)).tolist()
         if not folds or self._task.stopper.reason() is not None:
             return []
+        begin = time.perf_counter()
         self._rows = self._make_rows()
-        paths = self._task.paths(self._task.pairs[0], self._rows)
+        from_first = not self._before[folds, 0].all()
+        paths = self._task.paths(self._task.pairs[0], self._rows, from_first=from_first)
+        self._shared = time.perf_counter() - begin
         return [partial(self._solve, paths, fold) for fold in folds]
 
     def _solve(self, paths: BinaryPaths, fold: int) -> None:
         outcome, test = self._outcome, self._task.tests[fold]
         first = int(np.flatnonzero(~outcome.done[fold])[0])
         ((found, seconds),) = paths.folds(slice(fold, fold + 1), first)
-        solved = slice(first, first + seconds.size)
-        outcome.decisions[fold][solved, :, 0] = found.margins[:, test]
-        outcome.relative_gaps[fold, solved] = found.relative_gaps
-        outcome.n_support[fold, solved] = np.count_nonzero(found.coefs, axis=1)
-        outcome.seconds[fold, solved] = seconds
+        n_good = self._task.n_good(found.relative_gaps)
+        solved = slice(first, first + n_good)
+        outcome.decisions[fold][solved, :, 0] = found.margins[:n_good, test]
+        outcome.relative_gaps[fold, solved] = found.relative_gaps[:n_good]
+        outcome.n_support[fold, solved] = np.count_nonzero(found.coefs[:n_good], axis=1)
+        outcome.seconds[fold, solved] = seconds[:n_good]
         outcome.done[fold, solved] = True
-        self._task.tell_cells(seconds.size)
+        self._task.tell_cells(n_good)
 
     def close(self) -> None:
         """Hand on the outcome, and give the rows up."""
@@ -118,7 +134,14 @@ class BinaryWork(Work):
             self._outcome.evaluations += self._rows.evaluations
             self._rows.close()
             self._rows = None
+        share_seconds(self._outcome, self._before, self._shared)
         self._task.tell(self._outcome)
+
+
+def share_seconds(outcome: KernelOutcome, before: np.ndarray, seconds: float) -> None:
+    """Divide seconds among the cells that have been done since."""
+    new = outcome.done & ~before
+    outcome.seconds[new] += seconds / max(1, np.count_nonzero(new))
 
 
 class PairsWork(Work):
@@ -128,7 +151,7 @@ class PairsWork(Work):
     ----------
     task : Task
     outcome : KernelOutcome
-        Filled in, if all pairs come to their end.
+        Filled in when all pairs are solved; until then it keeps those that are.
     open_rows : callable
         ``open_rows()`` returns `PairRows`.
     """
@@ -137,58 +160,63 @@ class PairsWork(Work):
         self, task: Task, outcome: KernelOutcome, open_rows: Callable[[], PairRows]
     ) -> None:
         self._task, self._outcome, self._open_rows = task, outcome, open_rows
-        self._found: dict[int, list[PairCells]] = {}
         self._rows: PairRows | None = None
+        self._shared, self._before = 0.0, outcome.done.copy()
 
     def open(self) -> list[Job]:
         """Make what the rows of pairs share."""
         if self._outcome.done.all() or self._task.stopper.reason() is not None:
             return []
+        begin = time.perf_counter()
         self._rows = rows = self._open_rows()
-        return [partial(self._solve, rows, pair) for pair in self._task.pairs]
+        self._shared = time.perf_counter() - begin
+        pairs = [pair for pair in self._task.pairs if pair.number not in self._outcome.pairs]
+        return [partial(self._solve, rows, pair) for pair in pairs]
 
     def _solve(self, rows: PairRows, pair: Pair) -> None:
-        task = self._task
+        task, outcome = self._task, self._outcome
         if task.stopper.reason() is not None:
             return
         source = rows.of_pair(pair)
-        found = self._task.paths(pair, source).folds(slice(None))
-        self._found[pair.number] = [
-            PairCells(
-                solutions.coefs.copy(), solutions.intercepts, solutions.relative_gaps, seconds
-            )
-            for solutions, seconds in found
-        ]
-        self._outcome.evaluations += source.evaluations
+        found = task.paths(pair, source).folds(slice(None))
+        evaluations = source.evaluations
         source.close()
-        task.tell_cells(self._outcome.done.size / len(task.pairs))
+        cells = [
+            PairCells(part.coefs.copy(), part.intercepts, part.relative_gaps, seconds)
+            for part, seconds in found
+        ]
+        is_whole = all(task.n_good(part.relative_gaps) == task.Cs.size for part in cells)
+        with task.lock:
+            outcome.evaluations += evaluations
+            if is_whole:
+                outcome.pairs[pair.number] = cells
+        if is_whole:
+            task.tell_cells(outcome.done.size / len(task.pairs))
 
     def close(self) -> None:
-        """Hand on the outcome; cells of which a pair is missing are not done."""
+        """Hand on the outcome."""
         rows, outcome, pairs = self._rows, self._outcome, self._task.pairs
         if rows is not None:
-            if len(self._found) == len(pairs):
-                found = [self._found[number] for number in range(len(pairs))]
+            if len(outcome.pairs) == len(pairs):
+                begin = time.perf_counter()
                 for fold in range(len(self._task.tests)):
-                    self._take(rows, fold, [of_pair[fold] for of_pair in found])
+                    self._take(rows, fold, [outcome.pairs[k][fold] for k in range(len(pairs))])
+                outcome.pairs = {}
+                self._shared += time.perf_counter() - begin
+                share_seconds(outcome, self._before, self._shared)
             outcome.evaluations += rows.evaluations
             rows.close()
-            self._rows, self._found = None, {}
+            self._rows = None
         self._task.tell(outcome)
 
     def _take(self, rows: PairRows, fold: int, found: list[PairCells]) -> None:
-        """Note what came of all pairs in a fold, as far as all of them are solved."""
+        """Note what came of all pairs in a fold."""
         outcome, task = self._outcome, self._task
-        n_solved = min(cells.seconds.size for cells in found)
-        if n_solved == 0:
-            return
-        found = [PairCells(*(array[:n_solved] for array in cells)) for cells in found]
-        used = np.zeros((n_solved, task.weights.shape[1]), dtype=bool)
+        used = np.zeros((task.Cs.size, task.weights.shape[1]), dtype=bool)
         for pair, cells in zip(task.pairs, found, strict=True):
             used[:, pair.members] |= cells.coefs != 0.0
-        solved = slice(0, n_solved)
-        outcome.decisions[fold][solved] = rows.decisions(task.pairs, fold, found)
-        outcome.relative_gaps[fold, solved] = np.max([c.relative_gaps for c in found], axis=0)
-        outcome.n_support[fold, solved] = used.sum(axis=1)
-        outcome.seconds[fold, solved] += np.sum([c.seconds for c in found], axis=0)
-        outcome.done[fold, solved] = True
+        outcome.decisions[fold][:] = rows.decisions(task.pairs, fold, found)
+        outcome.relative_gaps[fold] = np.max([cells.relative_gaps for cells in found], axis=0)
+        outcome.n_support[fold] = used.sum(axis=1)
+        outcome.seconds[fold] = np.sum([cells.seconds for cells in found], axis=0)
+        outcome.done[fold] = True

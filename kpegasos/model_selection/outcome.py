@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,22 @@ class Folds(NamedTuple):
     tests: list[np.ndarray]
 
 
+class PairCells(NamedTuple):
+    """What came of a pair of classes in a fold, one value of C after the other.
+
+    Attributes
+    ----------
+    coefs : ndarray of shape (n_solved, n_members)
+        Signed.
+    intercepts, relative_gaps, seconds : ndarray of shape (n_solved,)
+    """
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    relative_gaps: np.ndarray
+    seconds: np.ndarray
+
+
 @dataclass
 class KernelOutcome:
     """What came of all folds and values of C with one kernel.
@@ -40,12 +56,14 @@ class KernelOutcome:
     n_support : ndarray of shape (n_folds, n_Cs), int64
         Support vectors, each counted once.
     seconds : ndarray of shape (n_folds, n_Cs)
-        Of the solver, all pairs together. Values of C share what their path took by their working
-        sets; kernel values that folds share are in the first that asked for them.
+        Of all threads together. Values of C share what their path took by their working sets. What
+        all cells of a kernel share, such as its matrix, is divided evenly.
     done : ndarray of shape (n_folds, n_Cs), bool
         Which cells have a model. A cell that did not reach ``tol`` has one, and its gap says so.
     evaluations : int
         Kernel values computed.
+    pairs : dict of int to list of PairCells
+        Pairs of several classes that are solved in all folds, as long as others are not.
     """
 
     number: int
@@ -55,6 +73,7 @@ class KernelOutcome:
     seconds: np.ndarray
     done: np.ndarray
     evaluations: int = 0
+    pairs: dict[int, list[PairCells]] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, number: int, folds: Folds, n_Cs: int, n_pairs: int) -> KernelOutcome:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from kpegasos.model_selection._schedule import Work, do_all
 from kpegasos.model_selection._works import BinaryWork, PairsWork, Task
 from kpegasos.model_selection.outcome import Folds, KernelOutcome
 from kpegasos.rows.base import KernelSource
-from kpegasos.rows.budget import budget_mb
+from kpegasos.rows.budget import ACCOUNT, budget_mb
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
@@ -99,6 +99,15 @@ def search_surface(
     )
 
 
+#: MiB without which nothing can be held.
+_LEAST_MB = 1.0
+
+
+def _is_certified(kernel: Kernel | None) -> TypeGuard[Kernel]:
+    """Whether a kernel is computed here, and its cells are to be certified."""
+    return kernel is not None and bool(kernel.positive_definite)
+
+
 class Search:
     """What `search_surface` is given, and how its kernels share what they can.
 
@@ -117,30 +126,32 @@ class Search:
         row_dtype: str,
         cache_mb: float | str,
     ) -> None:
-        self._X, self._labels, self._folds = X, labels, folds
-        self._kernels, self._Cs, self._tol = kernels, Cs, tol
-        self._intercept_scaling, self._row_dtype = intercept_scaling, row_dtype
-        self._cache_mb = cache_mb
+        self.X, self.labels, self.folds = X, labels, folds
+        self.kernels, self.Cs, self.tol = kernels, Cs, tol
+        self.intercept_scaling, self.row_dtype = intercept_scaling, row_dtype
+        self.cache_mb = cache_mb
         n_samples = labels.size
         used = np.asarray(folds.weights.any(axis=0))
         for test in folds.tests:
             used[test] = True
-        self._n_classes = int(labels.max()) + 1
+        self.n_classes = int(labels.max()) + 1
         if kernels[0] is None:
-            self._order = np.arange(n_samples)  # the matrix that is given is not copied
+            self.order = np.flatnonzero(used)
+            if self.order.size < n_samples:  # else the matrix that is given is not copied
+                self.X = X[np.ix_(self.order, self.order)]
         else:
-            self._order = np.flatnonzero(used)
-            if self._n_classes > 2:
-                self._order = self._order[np.argsort(labels[self._order], kind="stable")]
-        self._place = np.full(n_samples, -1, dtype=np.int64)
-        self._place[self._order] = np.arange(self._order.size)
-        self._weights = np.ascontiguousarray(folds.weights[:, self._order])
-        self._pairs = self._make_pairs()
+            self.order = np.flatnonzero(used)
+            if self.n_classes > 2:
+                self.order = self.order[np.argsort(labels[self.order], kind="stable")]
+        self.place = np.full(n_samples, -1, dtype=np.int64)
+        self.place[self.order] = np.arange(self.order.size)
+        self.weights = np.ascontiguousarray(folds.weights[:, self.order])
+        self.pairs = self._make_pairs()
 
     def _make_pairs(self) -> list[Pair]:
         """Pairs of classes over the examples in their order, those of weight zero included."""
-        labels = self._labels[self._order]
-        return make_pairs(labels, self._n_classes, np.ones(labels.size), 1.0, 1.0)
+        labels = self.labels[self.order]
+        return make_pairs(labels, self.n_classes, np.ones(labels.size), 1.0, 1.0)
 
     def run(
         self,
@@ -152,15 +163,15 @@ class Search:
         seed: int,
     ) -> None:
         """Solve all cells; parameters are those of `search_surface`."""
-        most = max(len(self._folds.tests), len(self._pairs)) * len(self._kernels)
+        most = max(len(self.folds.tests), len(self.pairs)) * len(self.kernels)
         threads = n_threads(available_threads() if n_jobs is None else n_jobs, most)
         plan = _Plan(self, threads)
         task = Task(
-            self._pairs,
-            self._weights,
-            [self._place[test] for test in self._folds.tests],
-            self._Cs,
-            self._tol,
+            self.pairs,
+            self.weights,
+            [self.place[test] for test in self.folds.tests],
+            self.Cs,
+            self.tol,
             plan.whole,
             stopper,
             on_kernel,
@@ -168,9 +179,9 @@ class Search:
             Lock(),
         )
         works = []
-        for number, kernel in enumerate(self._kernels):
+        for number, kernel in enumerate(self.kernels):
             outcome = known.get(number) or KernelOutcome.empty(
-                number, self._folds, self._Cs.size, len(self._pairs)
+                number, self.folds, self.Cs.size, len(self.pairs)
             )
             if kernel is not None and not kernel.positive_definite:
                 works.append(self._cellwise(kernel, outcome, task, seed))
@@ -186,19 +197,19 @@ class Search:
     def _cellwise(self, kernel: Kernel, outcome: KernelOutcome, task: Task, seed: int) -> Work:
         model = PegasosSVC(
             kernel=kernel,
-            fit_intercept=self._intercept_scaling > 0,
-            intercept_scaling=self._intercept_scaling or 1.0,
+            fit_intercept=self.intercept_scaling > 0,
+            intercept_scaling=self.intercept_scaling or 1.0,
             decision_function_shape="ovo",
-            cache_mb=self._cache_mb,
-            row_dtype=self._row_dtype,
+            cache_mb=self.cache_mb,
+            row_dtype=self.row_dtype,
             random_state=seed,
         )
         return CellwiseWork(
             model,
-            self._X,
-            self._labels,
-            self._folds,
-            self._Cs,
+            self.X,
+            self.labels,
+            self.folds,
+            self.Cs,
             outcome=outcome,
             stopper=task.stopper,
             tell=task.tell,
@@ -221,42 +232,40 @@ class _Plan:
         self._search = search
         self._n_threads = n_threads
         self.whole, self.n_open, self._shares = True, 1, False
-        self._dtype: str | None = None
-        if search._kernels[0] is None:
+        if search.kernels[0] is None:
             return
-        matrix = self._matrix(search._kernels[0])
-        n_samples, pairs = matrix.n_samples, search._pairs
-        mebibyte = tuning.MEBIBYTE
-        whole_mb = n_samples**2 * matrix.dtype.itemsize / mebibyte
-        # Each thread holds the part of a pair beside the matrix of all.
+        certified = [kernel for kernel in search.kernels if _is_certified(kernel)]
+        n_samples, pairs = search.order.size, search.pairs
+        itemsize = max((self._matrix(kernel).dtype.itemsize for kernel in certified), default=8)
+        whole_mb = n_samples**2 * itemsize / tuning.MEBIBYTE
+        # Beside the matrix of all each thread holds the part of a pair, or of a hard cell.
         parts = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 0
-        parts_mb = n_threads * parts * matrix.dtype.itemsize / mebibyte
-        shared_mb = n_samples**2 * 8 / mebibyte
-        n_open = min(n_threads, len(search._kernels))
-        # A single kernel takes them for its certificates.
-        self._can_share = any(
-            kernel is not None and SharedProducts.can_make(kernel) for kernel in search._kernels
-        )
-        self._budget = budget_mb(search._cache_mb, shared_mb + n_open * whole_mb + parts_mb)
-        room = self._budget - parts_mb
-        self.whole = whole_mb <= room
+        parts = max(parts, min(tuning.ACTIVE_EXAMPLES, n_samples // 2) ** 2)
+        each_mb = whole_mb + n_threads * parts * itemsize / tuning.MEBIBYTE
+        # A single kernel takes products for its certificates.
+        can_share = any(SharedProducts.can_make(kernel) for kernel in certified)
+        shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
+        n_open = max(1, min(n_threads, len(certified)))
+        wanted_mb = shared_mb + n_open * each_mb
+        wanted_mb = min(wanted_mb, budget_mb(search.cache_mb, wanted_mb))
+        self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
+        self._budget = self._grant.mb
+        self.whole = each_mb <= self._budget
         if self.whole:
-            self._shares = self._can_share and shared_mb <= room - whole_mb
-            left = room - (shared_mb if self._shares else 0.0)
-            self.n_open = max(1, min(n_open, int(left // whole_mb)))
-        self._products = SharedProducts(search._X, search._order, _whole_matrix)
+            self._shares = can_share and shared_mb <= self._budget - each_mb
+            left = self._budget - (shared_mb if self._shares else 0.0)
+            self.n_open = max(1, min(n_open, int(left // each_mb)))
+        self._products = SharedProducts(search.X, search.order, _whole_matrix)
 
     def _matrix(self, kernel: Kernel) -> KernelMatrix:
         search = self._search
-        dtype = dtype_of_rows(
-            search._row_dtype, kernel, search._X, search._tol, self._largest_cost()
-        )
+        dtype = dtype_of_rows(search.row_dtype, kernel, search.X, search.tol, self._largest_cost())
         # Every cell has to be certified, and in arithmetic of float32 few large C could be.
-        return KernelMatrix(kernel, search._X, search._order, row_dtype=dtype, work_dtype="float64")
+        return KernelMatrix(kernel, search.X, search.order, row_dtype=dtype, work_dtype="float64")
 
     def _largest_cost(self) -> float:
         """The largest C of an example."""
-        return float(self._search._Cs.max() * self._search._weights.max())
+        return float(self._search.Cs.max() * self._search.weights.max())
 
     def work(self, task: Task, outcome: KernelOutcome, kernel: Kernel | None) -> Work:
         """The work of a kernel."""
@@ -266,9 +275,9 @@ class _Plan:
 
     def _gram_rows(self, kernel: Kernel | None) -> GramRows:
         """A whole kernel matrix."""
-        scaling = self._search._intercept_scaling
+        scaling = self._search.intercept_scaling
         if kernel is None:
-            return GramRows(self._search._X, intercept_scaling=scaling)
+            return GramRows(self._search.X, intercept_scaling=scaling)
         matrix = self._matrix(kernel)
         if not (self._shares and SharedProducts.can_make(kernel)):
             return GramRows.from_values(matrix, intercept_scaling=scaling)
@@ -289,19 +298,18 @@ class _Plan:
             self._matrix(kernel),
             cache="cached",
             cache_mb=self._budget,
-            unasked=self._search._cache_mb == "auto",
-            intercept_scaling=self._search._intercept_scaling,
+            intercept_scaling=self._search.intercept_scaling,
         )
 
     def _pair_rows(self, kernel: Kernel | None) -> GramPairs | ComputedPairs:
         """Rows of all pairs of classes."""
         search = self._search
-        scaling, tests = search._intercept_scaling, [search._place[t] for t in search._folds.tests]
+        scaling, tests = search.intercept_scaling, [search.place[t] for t in search.folds.tests]
         if self.whole or kernel is None:
             return GramPairs(self._gram_rows(kernel), scaling, tests)
         dtype = self._matrix(kernel).dtype.name
-        pairs = [pair._replace(members=search._order[pair.members]) for pair in search._pairs]
-        shared = share_classes(kernel, search._X, pairs, 1, dtype, "float64")
+        pairs = [pair._replace(members=search.order[pair.members]) for pair in search.pairs]
+        shared = share_classes(kernel, search.X, pairs, 1, dtype, "float64")
         return ComputedPairs(shared, self._budget, scaling, tests)
 
 

@@ -21,7 +21,16 @@ from kpegasos.solvers.interior_point import InteriorPointAscent
 from kpegasos.solvers.path_run import PathRun
 from kpegasos.solvers.pegasos import check_task
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
-from kpegasos.utils.validation import as_array, as_integer, as_number, draw_seed, optional, shown
+from kpegasos.utils.validation import (
+    LARGEST,
+    SMALLEST,
+    as_array,
+    as_integer,
+    as_number,
+    draw_seed,
+    optional,
+    shown,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,6 +160,11 @@ def regularization_path(
     True
     """
     check_task(problem, rows)
+    if problem.y.size != rows.n_samples:
+        raise ValueError(
+            f"rows must belong to the {problem.y.size} examples of the problem, got "
+            f"{rows.n_samples} instead"
+        )
     values = _checked_values(Cs)
     weight = problem.weight
     if held_out is not None:
@@ -197,11 +211,19 @@ def _checked_values(Cs: Any) -> np.ndarray:
         If they are not.
     """
     values = as_array("Cs", Cs)
-    if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values > 0.0)).all():
-        raise ValueError(f"Cs must be positive finite numbers, at least one, got {shown(Cs)}")
+    if values.ndim != 1 or not values.size or not _are_moderate(values):
+        raise ValueError(
+            f"Cs must be one or more numbers from {SMALLEST:g} to {LARGEST:g}, got {shown(Cs)} "
+            "instead"
+        )
     if np.unique(values).size < values.size:
         raise ValueError(f"Cs must differ from each other, got {shown(Cs)} instead")
     return values
+
+
+def _are_moderate(values: np.ndarray) -> bool:
+    # A comparison that is false for NaN.
+    return bool(((values >= SMALLEST) & (values <= LARGEST)).all())
 
 
 def _checked_held_out(held_out: Any, problem: Problem) -> np.ndarray:

@@ -32,7 +32,6 @@ from kpegasos.rows.base import KernelSource
 from kpegasos.rows.evaluated import Evaluated, roundings
 from kpegasos.solvers.active import solve_among
 from kpegasos.solvers.certificate import Certifier
-from kpegasos.solvers.dual_ascent import INDEFINITE
 from kpegasos.solvers.polish import SAFE, sets_for
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -140,7 +139,10 @@ class PathRun:
         self._view = self._rows_of(self._sets.wanted[:0])
 
     def _refuse_indefinite(self) -> None:
-        raise ValueError(INDEFINITE)
+        raise ValueError(
+            "kernel must be positive semi-definite for certified solutions along C, got one that "
+            "is not"
+        )
 
     def _rows_of(self, members: np.ndarray) -> KernelView:
         """A view that holds the rows of some examples."""
@@ -285,7 +287,7 @@ class PathRun:
         certifier = Certifier(problem, self.rows, state, self._refuse_indefinite)
         found = certifier.evaluate(evaluated)
         certifier.reaches(found, self.tol, stopper or Stopper())
-        found = certifier.final(found, is_over=False)
+        found = certifier.final(found, is_over=True)
         self.evaluations += state.evaluations - before
         certificate = certifier.as_proven(found)
         return found.margins, (found.objective, certificate.dual_bound, certificate.relative_gap)
