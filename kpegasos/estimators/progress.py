@@ -73,7 +73,7 @@ def progress_bar(
 @contextmanager
 def cell_bar(
     enabled: bool, name: str, cells: int, done: int = 0
-) -> Iterator[Callable[[int], None]]:
+) -> Iterator[Callable[[float], None]]:
     """Yield a function ``advance(n_cells)`` to call when cells are done, from any thread.
 
     Parameters
