@@ -10,7 +10,7 @@ import pytest
 from row_cases import SLACK_MB, large_data, peak_mb
 from surface_cases import CS, classes, largest_difference, searched, uneven_folds
 
-from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial
+from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
 from kpegasos.kernels.products import SharedProducts
 from kpegasos.model_selection import surface
 from kpegasos.rows.gram import GramRows
@@ -216,6 +216,52 @@ def test_search_that_was_stopped_goes_on(n_classes, n_jobs, n_cells):
             )
     # A cell that begins elsewhere ends elsewhere, within its gap.
     assert largest_difference(found, whole) < 0.01
+
+
+class Countdown(Stopper):
+    """Has a reason after so many questions."""
+
+    def __init__(self, n_questions):
+        super().__init__()
+        self.left = n_questions
+
+    def reason(self):
+        self.left -= 1
+        return "max_time" if self.left < 0 else super().reason()
+
+
+@pytest.mark.parametrize("budget", ["shared", "rows"])
+def test_path_that_was_stopped_on_its_way_goes_on(budget):
+    Cs, settings = (0.3, 3.0, 30.0, 300.0), {"cache_mb": BUDGETS[budget]}
+    arguments = (*problem(2), [RBF(0.5)], Cs)
+    for n_questions in range(1, 300):
+        known = searched(*arguments, stopper=Countdown(n_questions), **settings)
+        done = known[0].done.copy()
+        if np.any(done.any(axis=1) & ~done.all(axis=1)):
+            break
+    else:
+        raise AssertionError("no path was stopped between two values of C")
+    before, counted = [each.copy() for each in known[0].decisions], []
+    found = searched(*arguments, known=known, on_cells=counted.append, **settings)[0]
+    assert found.done.all()
+    assert sum(counted) == np.count_nonzero(~done)
+    assert found.relative_gaps.max() <= 1e-6
+    for fold, decisions in enumerate(found.decisions):
+        np.testing.assert_array_equal(decisions[done[fold]], before[fold][done[fold]])
+    assert largest_difference({0: found}, searched(*arguments)) < 0.01
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_cells_that_are_runs_of_pegasos_go_on(n_jobs):
+    arguments, settings = (*problem(3), [Sigmoid(0.01, 0.0)]), {"n_jobs": n_jobs, "seed": 3}
+    whole = searched(*arguments, **settings)
+    known = stopped_after(2, *arguments, **settings)
+    assert 2 <= np.count_nonzero(known[0].done) < known[0].done.size
+    counted = []
+    found = searched(*arguments, known=known, on_cells=counted.append, **settings)
+    assert found[0].done.all()
+    assert sum(counted) < found[0].done.size
+    assert largest_difference(found, whole) == 0.0
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
