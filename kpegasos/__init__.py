@@ -27,6 +27,7 @@ from kpegasos.rows.gram import GramRows
 from kpegasos.rows.uncached import UncachedRows
 from kpegasos.solvers.dual_ascent import sdca
 from kpegasos.solvers.history import History, Record
+from kpegasos.solvers.path import RegularizationPath, regularization_path
 from kpegasos.solvers.pegasos import pegasos
 from kpegasos.solvers.result import Result
 
@@ -52,6 +53,7 @@ __all__ = [
     "Polynomial",
     "Problem",
     "Record",
+    "RegularizationPath",
     "Result",
     "Sigmoid",
     "UncachedRows",
@@ -61,6 +63,7 @@ __all__ = [
     "make_problem",
     "make_rows",
     "pegasos",
+    "regularization_path",
     "sdca",
 ]
 

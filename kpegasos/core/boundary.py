@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
-from kpegasos.core.path_counts import N_PATH_COUNTS, VALUE
+from kpegasos.core.path_counts import CELL, N_PATH_COUNTS
 from kpegasos.core.set_counts import CHOSEN, MEMBERS, N_COUNTS, N_SCALARS
 from kpegasos.core.state import INHERITED, Examples, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView, KernelView
@@ -100,9 +100,7 @@ def check_ascent(
     _check_sets(view, sets, rows_needed=bool(sets.counts[CHOSEN]))
 
 
-def check_path(
-    path: Any, state: LoopState, view: KernelView, sets: Any, examples: Examples
-) -> None:
+def check_path(path: Any, state: LoopState, view: KernelView, sets: Any) -> None:
     """Check the arguments of `kpegasos.core.path.follow`.
 
     Raises
@@ -110,35 +108,68 @@ def check_path(
     ValueError
         If it would read or write beyond one of its arrays.
     """
-    check_ascent(state, view, sets, examples, None)
-    _check_path(path, examples.label.size)
+    _check_cells(path)
+    check_ascent(state, view, sets, Examples(path.label, path.label), None)
+    require_range("cell", 0, int(path.counts[CELL]), path.lams.size)
 
 
-def _check_path(path: Any, n_samples: int) -> None:
-    values = path.lams.shape
-    for name in ("enough", "gaps", "n_sets"):
-        require_shape(name, getattr(path, name), values)
+def _check_cells(path: Any) -> None:
+    cells, shape = path.lams.shape, path.label.shape
+    for name in ("folds", "gaps", "n_sets", "additions"):
+        require_shape(name, getattr(path, name), cells)
     for name in ("alphas", "images"):
-        require_shape(name, getattr(path, name), (*values, n_samples))
+        require_shape(name, getattr(path, name), (*cells, *shape))
+    require_shape("signed", path.signed, (path.signed.shape[0], *shape))
+    require_indices("folds", path.folds, path.signed.shape[0])
     require_shape("counts", path.counts, (N_PATH_COUNTS,))
-    require_range("value", 0, int(path.counts[VALUE]), path.lams.size)
 
 
-def check_removal(
-    path: Any, view: KernelView, members: np.ndarray, signed: np.ndarray, first: int, last: int
+def check_start(
+    path: Any,
+    cells: np.ndarray,
+    view: KernelView,
+    members: np.ndarray,
+    moves: np.ndarray,
+    first: int,
+    last: int,
 ) -> None:
-    """Check the arguments of `kpegasos.core.path.remove_members`.
+    """Check the arguments of `kpegasos.core.path.remove_held_out`.
 
     Raises
     ------
     ValueError
         If it would read or write beyond one of its arrays.
     """
-    _check_path(path, signed.size)
-    check_view(view, signed, signed.shape)
-    require_indices("members", members, signed.size)
+    _check_cells(path)
+    check_view(view, path.label, path.label.shape)
+    require_indices("cells", cells, path.lams.size)
+    require_indices("members", members, path.label.size)
+    require_shape("moves", moves, members.shape)
     _require_rows(view, members)
-    require_range("first and last", first, last, signed.size)
+    require_range("first and last", first, last, path.label.size)
+
+
+def check_path_sums(
+    path: Any,
+    first: int,
+    rounding: np.ndarray,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    """Check the arguments of `kpegasos.core.path.path_sums`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    _check_cells(path)
+    require_range("first and last", first, first + len(sums), path.lams.size)
+    require_shape("rounding", rounding, path.label.shape)
+    require_shape("coefs", coefs, (len(sums), path.label.size))
+    require_shape("margins", margins, coefs.shape)
+    require_shape("sums", sums, (len(sums), 7))
 
 
 def check_moves(view: KernelView, sets: Any) -> None:
@@ -218,32 +249,6 @@ def check_evaluation(
     require_shape("rounding", rounding, shape)
     if any(combination.stamped for combination in combinations):
         require_shape("stamped_image", state.stamped_image, shape)
-
-
-def check_path_sums(
-    to_margins: np.ndarray,
-    alphas: np.ndarray,
-    images: np.ndarray,
-    examples: Examples,
-    rounding: np.ndarray,
-    coefs: np.ndarray,
-    margins: np.ndarray,
-    sums: np.ndarray,
-) -> None:
-    """Check the arguments of `kpegasos.core.evaluation.path_sums`.
-
-    Raises
-    ------
-    ValueError
-        If it would read or write beyond one of its arrays.
-    """
-    shape = (to_margins.size, examples.label.size)
-    for name, array in (("alphas", alphas), ("images", images), ("coefs", coefs)):
-        require_shape(name, array, shape)
-    require_shape("margins", margins, shape)
-    require_shape("signed", examples.signed, shape[1:])
-    require_shape("rounding", rounding, shape[1:])
-    require_shape("sums", sums, (to_margins.size, 7))
 
 
 def check_dense_margins(

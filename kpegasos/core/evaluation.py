@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
-from kpegasos.core.boundary import check_evaluation, check_path_sums
+from kpegasos.core.boundary import check_evaluation
 from kpegasos.core.state import Examples, LoopState
-from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
 
@@ -49,7 +48,7 @@ class Sums(NamedTuple):
 
 # Not contracted: coefficients are those that numpy would find, to the last bit.
 @compiled(fastmath={"reassoc"})
-def _combine_into(
+def combine_into(
     plain: float,
     stamped: float,
     alpha: np.ndarray,
@@ -109,7 +108,7 @@ def combine_margins(
     coefs, margins = np.empty((2, len(combinations), n_samples))
     sums = [
         Sums(
-            *_combine_into(
+            *combine_into(
                 combination.plain,
                 combination.stamped,
                 state.alpha,
@@ -126,45 +125,3 @@ def combine_margins(
         for combination, coef, margin in zip(combinations, coefs, margins, strict=True)
     ]
     return coefs, margins, sums
-
-
-@checked(check_path_sums)
-@compiled(fastmath={"reassoc"})
-def path_sums(
-    to_margins: np.ndarray,
-    alphas: np.ndarray,
-    images: np.ndarray,
-    examples: Examples,
-    rounding: np.ndarray,
-    coefs: np.ndarray,
-    margins: np.ndarray,
-    sums: np.ndarray,
-) -> None:
-    """Write coefficients, margins and `Sums` of several states over the same examples.
-
-    Parameters
-    ----------
-    to_margins : ndarray of shape (n_states,)
-        What each state's coefficients and margins are multiples by.
-    alphas, images : ndarray of shape (n_states, n_samples)
-    examples : Examples
-    rounding : ndarray of shape (n_samples,)
-        See `combine_margins`.
-    coefs, margins : ndarray of shape (n_states, n_samples)
-    sums : ndarray of shape (n_states, 7)
-    """
-    nothing = alphas[0, :0]
-    for k in range(to_margins.size):
-        sums[k] = _combine_into(
-            to_margins[k],
-            0.0,
-            alphas[k],
-            nothing,
-            images[k],
-            nothing,
-            examples.label,
-            examples.signed,
-            rounding,
-            coefs[k],
-            margins[k],
-        )

@@ -1,11 +1,14 @@
-"""Dual ascent along values of the regularisation, each from the solution of the one before.
+"""Dual ascent cell by cell: values of the regularisation, for the weights of several folds.
 
 Neighbouring values have neighbouring solutions. The dual variables, which are fractions of their
 box, are carried over, and so is the image of the iterate, which is unscaled; both are scaled to
-the best dual point of that direction. A value may have another start as well: the better one is
-gone on from.
+the best dual point of that direction. The first value of a fold has no neighbour, and is begun from
+a start that it may be given.
 
-    while (status := follow(path, state, view, sets, examples)) != DONE:
+Examples of weight zero are held out: they get no coefficient, and their margins come with the
+others.
+
+    while (status := follow(path, state, view, sets)) != DONE:
         # NEED_ROWS and ADD_MOVES: see `kpegasos.core.working_sets`
         # PAUSED: so many sets as were asked for are done
 
@@ -18,10 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.boundary import check_path, check_removal
-from kpegasos.core.path_counts import BEFORE_PAUSE, IDLE, N_PATH_COUNTS, VALUE
-from kpegasos.core.set_counts import CHOSEN, LEFT, SETS_DONE
-from kpegasos.core.state import Examples, LoopState
+from kpegasos.core.boundary import check_path, check_path_sums, check_start
+from kpegasos.core.evaluation import combine_into
+from kpegasos.core.path_counts import BEFORE_PAUSE, CELL, IDLE, N_PATH_COUNTS, STEPS_BEFORE
+from kpegasos.core.set_counts import CHOSEN, LEFT, MEMBERS, SETS_DONE
+from kpegasos.core.state import STEPS, Examples, LoopState
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import DONE, WorkingSets, relative_gap, solve_sets
 from kpegasos.utils.boundary import checked
@@ -29,72 +33,92 @@ from kpegasos.utils.compiled import compiled
 
 #: Status code of `follow`, beside those of `ascend`.
 PAUSED = 3
-#: Sets in which the gap of a value does not fall, after which the next one is gone on to.
+#: Sets in which the gap of a cell does not fall, after which the next one is gone on to.
 _IDLE_SETS = 160
 
 
 class Path(NamedTuple):
-    """Values of the regularisation, and what has come of each.
+    """Cells in the order in which they are solved, and what has come of each.
 
     Parameters
     ----------
-    lams : ndarray of shape (n_values,), float64
-        The values of ``lam``, in the order in which they are solved.
-    enough : ndarray of shape (n_values,), float64
-        Relative gap at which each is solved.
-    alphas, images : ndarray of shape (n_values, n_samples), float64
-        Dual variables and image of each; before it is solved, another start for it, or zeros.
-    gaps : ndarray of shape (n_values,), float64
-        The least relative gap of each, as its margins said; infinite before it is begun.
-    n_sets : ndarray of shape (n_values,), int64
-        Working sets of each.
+    lams : ndarray of shape (n_cells,), float64
+        The regularisation ``lam``.
+    folds : ndarray of shape (n_cells,), int64
+        The fold of each cell; cells of a fold follow each other.
+    label : ndarray of shape (n_samples,), float64
+        Labels ±1.
+    signed : ndarray of shape (n_folds, n_samples), float64
+        Labels times their weight in each fold.
+    enough : float
+        Relative gap at which a cell is solved.
     most_sets : int
-        Working sets of one value at the most.
-    counts : ndarray of shape (3,), int64
+        Working sets of a cell at the most.
+    alphas, images : ndarray of shape (n_cells, n_samples), float64
+        Dual variables and image of each; before the first of a fold is solved, what it starts from.
+    gaps : ndarray of shape (n_cells,), float64
+        The least relative gap of each, as its margins said; infinite before it is begun.
+    n_sets : ndarray of shape (n_cells,), int64
+        Working sets of each.
+    additions : ndarray of shape (n_cells,), float64
+        How many additions have rounded as much as the image of each; before the first of a fold is
+        solved, those of its start.
+    counts : ndarray of shape (4,), int64
         See `kpegasos.core.path_counts`.
     """
 
     lams: np.ndarray
-    enough: np.ndarray
+    folds: np.ndarray
+    label: np.ndarray
+    signed: np.ndarray
+    enough: float
+    most_sets: int
     alphas: np.ndarray
     images: np.ndarray
     gaps: np.ndarray
     n_sets: np.ndarray
-    most_sets: int
+    additions: np.ndarray
     counts: np.ndarray
 
 
-def new_path(lams: np.ndarray, enough: float, n_samples: int, most_sets: int) -> Path:
-    """A path that has not begun, and has no other starts.
+def new_path(
+    label: np.ndarray, weights: np.ndarray, lams: np.ndarray, enough: float, most_sets: int
+) -> Path:
+    """A path that has not begun, from zero.
 
     Parameters
     ----------
-    lams : ndarray of shape (n_values,)
+    label : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_folds, n_samples)
+    lams : ndarray of shape (n_folds, n_values)
+        Values of each fold, in the order in which they are solved.
     enough : float
-        Relative gap at which a value is solved.
-    n_samples : int
+        Relative gap at which a cell is solved.
     most_sets : int
-        Working sets of one value at the most.
+        Working sets of a cell at the most.
     """
-    alphas, images = np.zeros((2, lams.size, n_samples))
+    n_folds, n_values = lams.shape
+    alphas, images = np.zeros((2, lams.size, label.size))
     return Path(
-        np.array(lams, dtype=np.float64),
-        np.full(lams.size, enough),
+        lams.astype(np.float64).ravel(),
+        np.repeat(np.arange(n_folds), n_values),
+        label,
+        label * weights,
+        float(enough),
+        most_sets,
         alphas,
         images,
         np.full(lams.size, np.inf),
         np.zeros(lams.size, dtype=np.int64),
-        most_sets,
+        np.zeros(lams.size),
         np.zeros(N_PATH_COUNTS, dtype=np.int64),
     )
 
 
 @checked(check_path)
 @compiled()
-def follow(
-    path: Path, state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples
-) -> int:
-    """Solve the values of a path, from that in work on.
+def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) -> int:
+    """Solve the cells of a path, from that in work on.
 
     Parameters
     ----------
@@ -102,7 +126,6 @@ def follow(
     state : LoopState
     view : KernelView
     sets : WorkingSets
-    examples : Examples
 
     Returns
     -------
@@ -110,25 +133,34 @@ def follow(
         `DONE`, `NEED_ROWS`, `ADD_MOVES` or `PAUSED`: what is to be done before the next call.
     """
     alpha, image, counts = state.alpha, state.image, path.counts
-    while counts[VALUE] < path.lams.size:
-        value = counts[VALUE]
-        to_margin = 1.0 / (path.lams[value] * image.size)
+    while counts[CELL] < path.lams.size:
+        cell = counts[CELL]
+        examples = Examples(path.label, path.signed[path.folds[cell]])
+        to_margin = 1.0 / (path.lams[cell] * image.size)
         if sets.counts[CHOSEN] == 0:
-            if path.gaps[value] == np.inf:
-                _begin(path, value, state, examples, to_margin)
+            if path.gaps[cell] == np.inf:
+                if cell == 0 or path.folds[cell] != path.folds[cell - 1]:
+                    alpha[:], image[:] = path.alphas[cell], path.images[cell]
+                    sets.counts[MEMBERS] = 0  # their Hessian is that of other weights
+                else:
+                    path.additions[cell] = path.additions[cell - 1]
+                factor = _scale(alpha, image, examples, to_margin)
+                path.additions[cell] = factor * path.additions[cell] + 1.0
+                counts[STEPS_BEFORE] = state.counters[STEPS]
             gap = relative_gap(alpha, image, examples, to_margin)
-            counts[IDLE] = 0 if gap < path.gaps[value] else counts[IDLE] + 1
-            path.gaps[value] = min(gap, path.gaps[value])
-            hopeless = path.n_sets[value] >= path.most_sets or counts[IDLE] > _IDLE_SETS
-            if gap <= path.enough[value] or hopeless:
-                path.alphas[value], path.images[value] = alpha, image
-                counts[VALUE] += 1
+            counts[IDLE] = 0 if gap < path.gaps[cell] else counts[IDLE] + 1
+            path.gaps[cell] = min(gap, path.gaps[cell])
+            hopeless = path.n_sets[cell] >= path.most_sets or counts[IDLE] > _IDLE_SETS
+            if gap <= path.enough or hopeless:
+                path.alphas[cell], path.images[cell] = alpha, image
+                path.additions[cell] += state.counters[STEPS] - counts[STEPS_BEFORE]
+                counts[CELL] += 1
                 counts[IDLE] = 0
                 continue
             if counts[BEFORE_PAUSE] <= 0:
                 return PAUSED
             counts[BEFORE_PAUSE] -= 1
-            path.n_sets[value] += 1
+            path.n_sets[cell] += 1
         sets.counts[LEFT], sets.counts[SETS_DONE] = 1, 0
         status = solve_sets(state, view, sets, examples, to_margin)
         if status != DONE:
@@ -137,27 +169,15 @@ def follow(
 
 
 @compiled(inner=True)
-def _begin(path: Path, value: int, state: LoopState, examples: Examples, to_margin: float) -> None:
-    """Go on from the state or from the other start of a value, whichever has the smaller gap."""
-    alpha, image = path.alphas[value], path.images[value]
-    _scale(state.alpha, state.image, examples, to_margin)
-    _scale(alpha, image, examples, to_margin)
-    own = relative_gap(state.alpha, state.image, examples, to_margin)
-    if relative_gap(alpha, image, examples, to_margin) < own:
-        for i in range(alpha.size):
-            state.alpha[i], state.image[i] = alpha[i], image[i]
-
-
-@compiled(inner=True)
-def _scale(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float) -> None:
-    """Go to the best multiple of some dual variables that is within the box."""
+def _scale(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float) -> float:
+    """Go to the best multiple of some dual variables that is within the box; returns the factor."""
     largest = linear = quadratic = 0.0
     for i in range(alpha.size):
         largest = max(largest, alpha[i])
         linear += abs(examples.signed[i]) * alpha[i]
         quadratic += alpha[i] * examples.signed[i] * image[i]
     if largest <= 0.0:
-        return
+        return 1.0
     quadratic *= to_margin
     factor = 1.0 / largest
     if linear < factor * quadratic:
@@ -165,32 +185,79 @@ def _scale(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: 
     for i in range(alpha.size):
         alpha[i] = min(1.0, factor * alpha[i])
         image[i] *= factor
+    return float(factor)
 
 
-@checked(check_removal)
+@checked(check_start)
 @compiled()
-def remove_members(
-    path: Path, view: KernelView, members: np.ndarray, signed: np.ndarray, first: int, last: int
+def remove_held_out(
+    path: Path,
+    cells: np.ndarray,
+    view: KernelView,
+    members: np.ndarray,
+    moves: np.ndarray,
+    first: int,
+    last: int,
 ) -> None:
-    """Take some examples out of the images of all values, for a range of the examples.
+    """Take examples out of the images of those cells whose fold holds them out.
 
     Parameters
     ----------
     path : Path
-        Its images are modified, its dual variables are not.
+        Its images are modified for a range of the examples.
+    cells : ndarray of int64
     view : KernelView
         Holds the rows of the members.
     members : ndarray of int64
-    signed : ndarray of shape (n_samples,)
-        Weighted labels that the images were made with.
+    moves : ndarray of shape (n_members,)
+        The multiples of their rows that are in the images.
     first, last : int
         The range.
     """
-    for i in members:
-        row = view.values[view.slots[i]]
-        for value in range(path.lams.size):
-            move = path.alphas[value, i] * signed[i]
-            if move != 0.0:
-                image = path.images[value]
+    for a in range(members.size):
+        row = view.values[view.slots[members[a]]]
+        for cell in cells:
+            if path.signed[path.folds[cell], members[a]] == 0.0:
+                image = path.images[cell]
                 for j in range(first, last):
-                    image[j] -= move * (row[j] + view.kernel_offset)
+                    image[j] -= moves[a] * (row[j] + view.kernel_offset)
+
+
+@checked(check_path_sums)
+@compiled(fastmath={"reassoc"})
+def path_sums(
+    path: Path,
+    first: int,
+    rounding: np.ndarray,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    """Write coefficients, margins and `kpegasos.core.evaluation.Sums` of cells that are solved.
+
+    Parameters
+    ----------
+    path : Path
+    first : int
+        The first cell.
+    rounding : ndarray of shape (n_samples,)
+        See `kpegasos.core.evaluation.combine_margins`.
+    coefs, margins : ndarray of shape (n_cells, n_samples)
+    sums : ndarray of shape (n_cells, 7)
+    """
+    nothing = path.alphas[0, :0]
+    for k in range(len(sums)):
+        cell = first + k
+        sums[k] = combine_into(
+            1.0 / (path.lams[cell] * path.label.size),
+            0.0,
+            path.alphas[cell],
+            nothing,
+            path.images[cell],
+            nothing,
+            path.label,
+            path.signed[path.folds[cell]],
+            rounding,
+            coefs[k],
+            margins[k],
+        )

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-#: The value in work, sets before the next pause, and sets since its gap fell last; and how many
-#: positions there are.
-VALUE, BEFORE_PAUSE, IDLE, N_PATH_COUNTS = range(4)
+#: The cell in work, sets before the next pause, sets since its gap fell last, and steps before it;
+#: and how many positions there are.
+CELL, BEFORE_PAUSE, IDLE, STEPS_BEFORE, N_PATH_COUNTS = range(5)

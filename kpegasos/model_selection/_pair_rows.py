@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,22 @@ from kpegasos.rows.base import KernelSource
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
-from kpegasos.solvers.path_run import Solutions
+
+
+class PairCells(NamedTuple):
+    """What came of a pair of classes in a fold, one value of C after the other.
+
+    Attributes
+    ----------
+    coefs : ndarray of shape (n_solved, n_members)
+        Signed.
+    intercepts, relative_gaps, seconds : ndarray of shape (n_solved,)
+    """
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    relative_gaps: np.ndarray
+    seconds: np.ndarray
 
 
 class PairRows(ABC):
@@ -34,22 +49,19 @@ class PairRows(ABC):
         """The rows of a pair."""
 
     @abstractmethod
-    def decisions(
-        self, pair: Pair, tests: list[np.ndarray], found: list[Solutions]
-    ) -> list[np.ndarray]:
-        """Decisions of a pair on the examples of each fold, of all classes.
+    def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
+        """Decisions of all pairs on the examples that a fold is tested on.
 
         Parameters
         ----------
-        pair : Pair
-        tests : list of ndarray of int
-            Examples of each fold.
-        found : list of Solutions
-            Of each fold.
+        pairs : list of Pair
+        fold : int
+        found : list of PairCells
+            Of each pair, all of as many values of C.
 
         Returns
         -------
-        list of ndarray of shape (n_solved, n_test)
+        ndarray of shape (n_solved, n_test, n_pairs)
         """
 
     def close(self) -> None:  # noqa: B027
@@ -64,11 +76,13 @@ class GramPairs(PairRows):
     source : GramRows
         Of all examples.
     intercept_scaling : float
+    tests : list of ndarray of int
+        Examples of each fold.
     """
 
-    def __init__(self, source: GramRows, intercept_scaling: float) -> None:
+    def __init__(self, source: GramRows, intercept_scaling: float, tests: list[np.ndarray]) -> None:
         self.evaluations = source.evaluations
-        self._gram = source.gram
+        self._gram, self._tests = source.gram, tests
         self._parts = rows_of_gram(
             source.gram,
             intercept_scaling,
@@ -81,28 +95,38 @@ class GramPairs(PairRows):
         """The rows of a pair."""
         return self._parts(pair, 1, False)
 
-    def decisions(
-        self, pair: Pair, tests: list[np.ndarray], found: list[Solutions]
-    ) -> list[np.ndarray]:
-        """Decisions of a pair on the examples of each fold, of all classes."""
-        gram, members = self._gram, pair.members
-        coefs = np.concatenate([solutions.coefs for solutions in found])
-        coefs = coefs.astype(gram.dtype, copy=False)
-        ends = np.flatnonzero(np.diff(members) != 1) + 1
-        if ends.size > 1:
-            values = gram[:, members] @ coefs.T
-        else:  # classes are ranges: nothing is copied, though four in five values are not asked for
-            parts = np.split(np.arange(members.size), ends)
-            ranges = [slice(members[part[0]], members[part[-1]] + 1) for part in parts]
-            values = sum(
-                gram[:, which] @ coefs[:, part[0] : part[-1] + 1].T
-                for part, which in zip(parts, ranges, strict=True)
+    def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
+        """Decisions of all pairs on the examples that a fold is tested on."""
+        test, n_solved = self._tests[fold], len(found[0].intercepts)
+        result = np.empty((n_solved, test.size, len(pairs)))
+        result[:] = np.stack([cells.intercepts for cells in found], axis=1)[:, None]
+        gram, n_classes = self._gram, 1 + pairs[-1].classes[1]
+        for number in range(n_classes):
+            # All pairs of a class read its kernel values once.
+            own = [k for k, pair in enumerate(pairs) if number in pair.classes]
+            members, parts = self._class(pairs[own[0]], number), []
+            for k in own:
+                inside = np.isin(pairs[k].members, members, assume_unique=True)
+                parts.append(found[k].coefs[:, inside])
+            coefs = np.concatenate(parts).astype(gram.dtype, copy=False)
+            products = _columns(gram, test, members) @ coefs.T
+            result[:, :, own] += products.T.reshape(len(own), n_solved, test.size).transpose(
+                1, 2, 0
             )
-        columns = np.cumsum([0, *(len(solutions.coefs) for solutions in found)]).tolist()
-        return [
-            values[test, first:last].T + solutions.intercepts[:, None]
-            for test, solutions, (first, last) in zip(tests, found, pairwise(columns), strict=True)
-        ]
+        return result
+
+    @staticmethod
+    def _class(pair: Pair, number: int) -> np.ndarray:
+        """Members of a class; the first of a pair of several classes is the positive one."""
+        return pair.members[(pair.problem.y > 0) == (pair.classes[0] == number)]
+
+
+def _columns(gram: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Values of a matrix; where columns are side by side, as they are in class order, faster."""
+    first, last = columns[0], columns[-1] + 1
+    if last - first == columns.size:
+        return gram[rows, first:last]
+    return gram[rows[:, None], columns]
 
 
 class ComputedPairs(PairRows):
@@ -113,12 +137,18 @@ class ComputedPairs(PairRows):
     shared : ClassSortedMatrix
     cache_mb : float or "auto"
     intercept_scaling : float
+    tests : list of ndarray of int
+        Examples of each fold.
     """
 
     def __init__(
-        self, shared: ClassSortedMatrix, cache_mb: float | str, intercept_scaling: float
+        self,
+        shared: ClassSortedMatrix,
+        cache_mb: float | str,
+        intercept_scaling: float,
+        tests: list[np.ndarray],
     ) -> None:
-        self._shared, self._cache_mb = shared, cache_mb
+        self._shared, self._cache_mb, self._tests = shared, cache_mb, tests
         self._intercept_scaling = intercept_scaling
         self._pool = BufferPool()
 
@@ -132,19 +162,18 @@ class ComputedPairs(PairRows):
             pool=self._pool,
         )
 
-    def decisions(
-        self, pair: Pair, tests: list[np.ndarray], found: list[Solutions]
-    ) -> list[np.ndarray]:
-        """Decisions of a pair on the examples of each fold, of all classes."""
-        points = self._shared.matrix.points
+    def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
+        """Decisions of all pairs on the examples that a fold is tested on."""
+        points, test = self._shared.matrix.points, self._tests[fold]
         X, members = points.X, points.members
         assert members is not None
-        decisions = []
-        for test, solutions in zip(tests, found, strict=True):
-            support = np.flatnonzero(solutions.coefs.any(axis=0))
+        rows = X[members[test]]
+        result = np.empty((len(found[0].intercepts), test.size, len(pairs)))
+        for k, (pair, cells) in enumerate(zip(pairs, found, strict=True)):
+            support = np.flatnonzero(cells.coefs.any(axis=0))
             vectors = X[members[pair.members[support]]]
-            coefs = np.ascontiguousarray(solutions.coefs[:, support])
+            coefs = np.ascontiguousarray(cells.coefs[:, support])
             self.evaluations += test.size * support.size
-            decided = kernel_decision(points.kernel, X[members[test]], vectors, coefs)
-            decisions.append(decided.T + solutions.intercepts[:, None])
-        return decisions
+            decided = kernel_decision(points.kernel, rows, vectors, coefs)
+            result[:, :, k] = decided.T + cells.intercepts[:, None]
+        return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpegasos.core.problem import Problem
 from kpegasos.rows.base import KernelSource
 from kpegasos.solvers.path_run import PathRun, Solutions
 from kpegasos.solvers.stopping import Stopper
@@ -47,44 +46,47 @@ class BinaryPaths:
         self._tol, self._stopper, self._alone = tol, stopper, alone
         # Neighbours of the first value of C have no neighbour of their own to start from. Later
         # values gain nothing by a start from all examples over that from the value before.
-        whole = self._run(weights.max(axis=0), Cs[:1])
+        whole = self._run(weights.max(axis=0)[None], Cs[:1])
         whole.advance(stopper)
         self._whole = whole if whole.finished else None
         self.evaluations = whole.evaluations
 
-    def _run(self, weight: np.ndarray, Cs: np.ndarray) -> PathRun:
-        total = float(weight.sum())
-        problem = Problem(self._y, weight * (weight.size / total), 1.0)
+    def _run(self, weights: np.ndarray, Cs: np.ndarray) -> PathRun:
         return PathRun(
-            problem,
+            self._y,
+            weights,
             self._rows,
-            1.0 / (Cs * total),
+            Cs,
             tol=self._tol,
             most_sets=_MOST_PASSES,
             alone=self._alone,
         )
 
-    def fold(self, number: int, first: int = 0) -> tuple[Solutions, np.ndarray]:
-        """Solve a fold along C, from the value of some number on, until the stopper has a reason.
+    def folds(self, numbers: slice, first: int = 0) -> list[tuple[Solutions, np.ndarray]]:
+        """Solve folds along C, from the value of some number on, until the stopper has a reason.
 
         Parameters
         ----------
-        number : int
-            Of the fold.
+        numbers : slice
+            Of the folds.
         first : int, default=0
             Of the first value of C.
 
         Returns
         -------
-        solutions : Solutions
-            Of the values of C that are solved.
-        seconds : ndarray of shape (n_solved,)
-            What each took: values of a path share its time by their working sets.
+        list of (Solutions, ndarray)
+            For each fold the values of C that are solved, and the seconds that each took: cells
+            share those of their run by their working sets.
         """
-        run = self._run(self._weights[number], self._Cs[first:])
+        weights, Cs = self._weights[numbers], self._Cs[first:]
+        run = self._run(weights, Cs)
         if first == 0 and self._whole is not None:
             run.start_from(self._whole)
         run.advance(self._stopper)
         solutions = run.solutions(self._stopper)
         shares = solutions.n_sets + 1.0
-        return solutions, run.seconds * shares / max(1.0, shares.sum())
+        seconds = run.seconds * shares / max(1.0, shares.sum())
+        return [
+            (solutions.part(begin, begin + Cs.size), seconds[begin : begin + Cs.size])
+            for begin in range(0, Cs.size * len(weights), Cs.size)
+        ]

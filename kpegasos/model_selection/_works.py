@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.model_selection._pair_rows import PairRows
+from kpegasos.model_selection._pair_rows import PairCells, PairRows
 from kpegasos.model_selection._paths import BinaryPaths
 from kpegasos.model_selection._schedule import Job, Work
 from kpegasos.model_selection.outcome import KernelOutcome
 from kpegasos.rows.base import KernelSource
-from kpegasos.solvers.path_run import Solutions
 from kpegasos.solvers.stopping import Stopper
 
 
@@ -104,7 +103,7 @@ class BinaryWork(Work):
     def _solve(self, paths: BinaryPaths, fold: int) -> None:
         outcome, test = self._outcome, self._task.tests[fold]
         first = int(np.flatnonzero(~outcome.done[fold])[0])
-        found, seconds = paths.fold(fold, first)
+        ((found, seconds),) = paths.folds(slice(fold, fold + 1), first)
         solved = slice(first, first + seconds.size)
         outcome.decisions[fold][solved, :, 0] = found.margins[:, test]
         outcome.relative_gaps[fold, solved] = found.relative_gaps
@@ -138,9 +137,7 @@ class PairsWork(Work):
         self, task: Task, outcome: KernelOutcome, open_rows: Callable[[], PairRows]
     ) -> None:
         self._task, self._outcome, self._open_rows = task, outcome, open_rows
-        shape = (*outcome.done.shape, task.weights.shape[1])
-        self._used = np.zeros(shape if not outcome.done.all() else (0, 0, 0), dtype=bool)
-        self._n_solved = np.zeros(outcome.done.shape, dtype=np.int64)
+        self._found: dict[int, list[PairCells]] = {}
         self._rows: PairRows | None = None
 
     def open(self) -> list[Job]:
@@ -155,39 +152,43 @@ class PairsWork(Work):
         if task.stopper.reason() is not None:
             return
         source = rows.of_pair(pair)
-        paths = task.paths(pair, source)
-        found = [paths.fold(fold) for fold in range(len(task.tests))]
-        self._take(rows, pair, found)
+        found = self._task.paths(pair, source).folds(slice(None))
+        self._found[pair.number] = [
+            PairCells(
+                solutions.coefs.copy(), solutions.intercepts, solutions.relative_gaps, seconds
+            )
+            for solutions, seconds in found
+        ]
         self._outcome.evaluations += source.evaluations
         source.close()
         task.tell_cells(self._outcome.done.size / len(task.pairs))
 
-    def _take(self, rows: PairRows, pair: Pair, found: list[tuple[Solutions, np.ndarray]]) -> None:
-        """Note what came of a pair in all folds."""
-        outcome, task = self._outcome, self._task
-        decisions = rows.decisions(pair, task.tests, [solutions for solutions, _ in found])
-        for fold, (solutions, seconds) in enumerate(found):
-            solved = slice(0, seconds.size)
-            outcome.decisions[fold][solved, :, pair.number] = decisions[fold]
-            with task.lock:
-                gaps = outcome.relative_gaps[fold, solved]
-                gaps[:] = np.fmax(gaps, solutions.relative_gaps)
-                outcome.seconds[fold, solved] += seconds
-                used = self._used[fold]
-                used[solved, pair.members] |= solutions.coefs != 0.0
-                self._n_solved[fold, solved] += 1
-
     def close(self) -> None:
         """Hand on the outcome; cells of which a pair is missing are not done."""
-        outcome = self._outcome
-        if self._rows is not None:
-            outcome.evaluations += self._rows.evaluations
-            outcome.done[:] = self._n_solved == len(self._task.pairs)
-            outcome.n_support[:] = self._used.sum(axis=2)
-            missing = ~outcome.done
-            outcome.relative_gaps[missing], outcome.n_support[missing] = np.nan, 0
-            for decisions, absent in zip(outcome.decisions, missing, strict=True):
-                decisions[absent] = np.nan
-            self._rows.close()
-            self._rows, self._used = None, self._used[:0]
+        rows, outcome, pairs = self._rows, self._outcome, self._task.pairs
+        if rows is not None:
+            if len(self._found) == len(pairs):
+                found = [self._found[number] for number in range(len(pairs))]
+                for fold in range(len(self._task.tests)):
+                    self._take(rows, fold, [of_pair[fold] for of_pair in found])
+            outcome.evaluations += rows.evaluations
+            rows.close()
+            self._rows, self._found = None, {}
         self._task.tell(outcome)
+
+    def _take(self, rows: PairRows, fold: int, found: list[PairCells]) -> None:
+        """Note what came of all pairs in a fold, as far as all of them are solved."""
+        outcome, task = self._outcome, self._task
+        n_solved = min(cells.seconds.size for cells in found)
+        if n_solved == 0:
+            return
+        found = [PairCells(*(array[:n_solved] for array in cells)) for cells in found]
+        used = np.zeros((n_solved, task.weights.shape[1]), dtype=bool)
+        for pair, cells in zip(task.pairs, found, strict=True):
+            used[:, pair.members] |= cells.coefs != 0.0
+        solved = slice(0, n_solved)
+        outcome.decisions[fold][solved] = rows.decisions(task.pairs, fold, found)
+        outcome.relative_gaps[fold, solved] = np.max([c.relative_gaps for c in found], axis=0)
+        outcome.n_support[fold, solved] = used.sum(axis=1)
+        outcome.seconds[fold, solved] += np.sum([c.seconds for c in found], axis=0)
+        outcome.done[fold, solved] = True

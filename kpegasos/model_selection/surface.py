@@ -296,12 +296,13 @@ class _Plan:
     def _pair_rows(self, kernel: Kernel | None) -> GramPairs | ComputedPairs:
         """Rows of all pairs of classes."""
         search = self._search
+        scaling, tests = search._intercept_scaling, [search._place[t] for t in search._folds.tests]
         if self.whole or kernel is None:
-            return GramPairs(self._gram_rows(kernel), search._intercept_scaling)
+            return GramPairs(self._gram_rows(kernel), scaling, tests)
         dtype = self._matrix(kernel).dtype.name
         pairs = [pair._replace(members=search._order[pair.members]) for pair in search._pairs]
         shared = share_classes(kernel, search._X, pairs, 1, dtype, "float64")
-        return ComputedPairs(shared, self._budget, search._intercept_scaling)
+        return ComputedPairs(shared, self._budget, scaling, tests)
 
 
 def _whole_matrix(values: KernelMatrix) -> np.ndarray:

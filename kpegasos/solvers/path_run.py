@@ -1,21 +1,20 @@
-"""Dual ascent along values of ``lam`` on kernel rows that are held, each with its certificate.
+"""Dual ascent over the cells of a path on kernel rows that are held, each with its certificate.
 
-One problem and one source of rows serve all values. Examples of weight zero are held out: they
-never get a coefficient, and their margins come with everybody else's. So a fold of a
-cross-validation is a run over other weights, and starts from the run over all examples.
+One source of rows serves all values of the regularisation, and all folds: these differ by the
+weights of the examples alone.
 """
 
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.averaging import LinearCombination
-from kpegasos.core.evaluation import Sums, path_sums
-from kpegasos.core.path import PAUSED, follow, new_path, remove_members
-from kpegasos.core.path_counts import BEFORE_PAUSE, VALUE
+from kpegasos.core.evaluation import Sums
+from kpegasos.core.path import follow, new_path, path_sums, remove_held_out
+from kpegasos.core.path_counts import BEFORE_PAUSE, CELL
 from kpegasos.core.problem import (
     Problem,
     dual_bounds_of,
@@ -24,7 +23,7 @@ from kpegasos.core.problem import (
     primal_of,
 )
 from kpegasos.core.set_counts import WANTED
-from kpegasos.core.state import INHERITED, STEPS, Iterate, PegasosOptions, State, new_state
+from kpegasos.core.state import STEPS, PegasosOptions, State, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import ADD_MOVES, DONE, NEED_ROWS, add_moves
 from kpegasos.rows.base import KernelSource
@@ -41,7 +40,7 @@ _SETS_BEFORE_PAUSE = 64
 
 
 class Solutions(NamedTuple):
-    """What values of the regularisation have come to, those that are solved.
+    """What cells have come to, those that are solved, in their order.
 
     Attributes
     ----------
@@ -67,22 +66,29 @@ class Solutions(NamedTuple):
     relative_gaps: np.ndarray
     n_sets: np.ndarray
 
+    def part(self, first: int, last: int) -> Solutions:
+        """Some of the cells."""
+        return Solutions(*(array[first:last] for array in self))
+
 
 class PathRun:
-    """A run along values of ``lam`` that can be advanced and stopped.
+    """A run over folds and values of ``lam`` that can be advanced and stopped.
 
     Parameters
     ----------
-    problem : Problem
-        Its weights may be zero; its own ``lam`` is not used.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    weights : ndarray of shape (n_folds, n_samples)
+        Weights of each fold, zero for what it holds out; scaled to mean one, zeros included.
     rows : KernelSource
         With room for a few rows.
-    lams : ndarray of shape (n_values,), float64
-        In the order in which they are solved; decreasing ones are cheapest.
+    Cs : ndarray of shape (n_values,), float64
+        In the order in which they are solved, increasing for the least work; ``lam`` of a fold is
+        ``1 / (C · Σ weights)``.
     tol : float
-        Certified relative gap of each value.
+        Certified relative gap of each cell.
     most_sets : int
-        Working sets of one value at the most.
+        Working sets of one cell at the most.
     alone : bool, default=False
         Whether the run has one thread for all it does; rows that it shares with others must then
         all be held.
@@ -102,9 +108,10 @@ class PathRun:
 
     def __init__(
         self,
-        problem: Problem,
+        y: np.ndarray,
+        weights: np.ndarray,
         rows: KernelSource,
-        lams: np.ndarray,
+        Cs: np.ndarray,
         *,
         tol: float,
         most_sets: int,
@@ -112,11 +119,12 @@ class PathRun:
     ) -> None:
         if not rows.positive_definite:
             self._refuse_indefinite()
+        n_samples, totals = rows.n_samples, weights.sum(axis=1)[:, None]
+        lams = 1.0 / (Cs * totals)
         rows.check_lam(float(lams.min()))
-        n_samples = rows.n_samples
-        self.problem, self.rows, self.tol = problem, rows, tol
-        self.examples = problem.examples
-        self.path = new_path(lams, SAFE * tol, n_samples, most_sets)
+        self.rows, self.tol = rows, tol
+        self.weights = weights * (n_samples / totals)
+        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets)
         self.seconds, self.evaluations = 0.0, rows.claim_construction()
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets = sets_for(rows, self._loop.alpha, alone=alone)
@@ -136,49 +144,44 @@ class PathRun:
 
     @property
     def n_solved(self) -> int:
-        """How many values are solved, from the first on."""
-        return int(self.path.counts[VALUE])
+        """How many cells are solved, from the first on."""
+        return int(self.path.counts[CELL])
 
     @property
     def finished(self) -> bool:
-        """Whether all values are solved."""
+        """Whether all cells are solved."""
         return self.n_solved == self.path.lams.size
 
     def start_from(self, whole: PathRun) -> None:
-        """Take the solutions of a run as other starts, less the examples that are held out here.
+        """Begin each fold at the first solution of another run, less the examples it holds out.
 
         Parameters
         ----------
         whole : PathRun
-            Over the same rows and the first of the values, finished. Its weights are positive where
-            these are.
+            Over the same rows, with one fold whose weights are positive where any of these are.
         """
-        path, weight, other = self.path, self.problem.weight, whole.problem.weight
-        n_values = whole.path.lams.size
-        path.alphas[:n_values], path.images[:n_values] = whole.path.alphas, whole.path.images
-        held_out = np.flatnonzero((weight == 0.0) & path.alphas.any(axis=0))
-        n_samples, height = weight.size, self.rows.row_capacity
+        path, alpha = self.path, whole.path.alphas[0]
+        cells = np.searchsorted(path.folds, np.arange(len(path.signed)))
+        path.images[cells] = whole.path.images[0]
+        removed = np.flatnonzero((alpha > 0.0) & (self.weights == 0.0).any(axis=0))
+        moves = alpha * whole.path.signed[0]
+        n_samples, height = alpha.size, self.rows.row_capacity
         threads = 1 if self._alone else threads_for(tuning.MEMORY_WORK * height * n_samples)
-        signed = whole.examples.signed
-        for top in range(0, held_out.size, height):
-            members = held_out[top : top + height]
+        for top in range(0, removed.size, height):
+            members = removed[top : top + height]
             view = self._view if self._alone else self._rows_of(members)
-
-            def piece(
-                first: int, last: int, view: KernelView = view, members: np.ndarray = members
-            ) -> None:
-                remove_members(path, view, members, signed, first, last)
-
-            parallel_for(piece, even_ranges(n_samples, threads))
+            arguments = (path, cells, view, members, moves[members])
+            parallel_for(partial(remove_held_out, *arguments), even_ranges(n_samples, threads))
         # The same vector by other weights: where these differ by a factor, so do all β.
-        path.alphas[:] *= np.divide(other, weight, out=np.zeros(n_samples), where=weight > 0.0)
+        ratios = np.zeros(self.weights.shape)
+        np.divide(whole.weights, self.weights, out=ratios, where=self.weights > 0.0)
+        path.alphas[cells] = alpha * ratios
         if not self._sets.seen.all():
             self._sets.seen[:] = whole._sets.seen
-        inherited = whole._loop.counters[[STEPS, INHERITED]].sum() + held_out.size
-        self._loop.counters[INHERITED] += inherited
+        path.additions[cells] = whole.path.additions[0] + removed.size
 
     def advance(self, stopper: Stopper) -> str | None:
-        """Go on until all values are solved; returns the stopper's reason if that came first.
+        """Go on until all cells are solved; returns the stopper's reason if that came first.
 
         What has been begun can be gone on with.
         """
@@ -186,60 +189,59 @@ class PathRun:
         begin, reason = time.perf_counter(), stopper.reason()
         while reason is None:
             path.counts[BEFORE_PAUSE] = _SETS_BEFORE_PAUSE
-            status = follow(path, loop, self._view, sets, self.examples)
+            status = follow(path, loop, self._view, sets)
             if status == DONE:
                 break
             if status == NEED_ROWS:
                 self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
             elif status == ADD_MOVES:
                 add_moves(loop, self._view, sets)
-            else:
-                assert status == PAUSED
             reason = stopper.reason()
         self.seconds += time.perf_counter() - begin
         return reason
 
     def solutions(self, stopper: Stopper | None = None) -> Solutions:
-        """What the values that are solved have come to.
+        """What the cells that are solved have come to.
 
         Parameters
         ----------
         stopper : Stopper, default=None
             Whose deadline and Ctrl-C bound what is computed again for the certificates.
         """
-        path, examples, n_solved = self.path, self.examples, self.n_solved
-        n_samples = self.rows.n_samples
-        to_margins = 1.0 / (path.lams[:n_solved] * n_samples)
-        alphas = path.alphas[:n_solved]
+        path, rows, n_solved = self.path, self.rows, self.n_solved
+        n_samples = rows.n_samples
         coefs, margins = np.empty((2, n_solved, n_samples))
         sums = np.empty((n_solved, len(Sums._fields)))
-        rounding = self.rows.rounding_of_each
-        images = path.images[:n_solved]
-        path_sums(to_margins, alphas, images, examples, rounding, coefs, margins, sums)
+        path_sums(path, 0, rows.rounding_of_each, coefs, margins, sums)
         found = np.empty((3, n_solved))
-        for value, of in enumerate(map(Sums._make, sums.tolist())):
-            unit = Iterate(LinearCombination(float(to_margins[value]), 0.0))
-            additions = unit.additions(self._loop, examples.label, of.counts)
-            errors = roundings(of, additions, n_samples, self.rows.largest)
+        for cell, of in enumerate(map(Sums._make, sums.tolist())):
+            unit = 1.0 / (path.lams.item(cell) * n_samples)
+            # As `Iterate.additions` has it.
+            number = path.additions.item(cell) + 4.0
+            additions = number * unit * (of.counts + n_samples)
+            errors = roundings(of, additions, n_samples, rows.largest)
             evaluated = Evaluated(
-                coefs[value], margins[value], of.squared_norm, None, *errors, additions, of
+                coefs[cell], margins[cell], of.squared_norm, None, *errors, additions, of
             )
-            margins[value], found[:, value] = self._certified(value, evaluated, stopper)
-        coefs *= examples.signed
-        intercepts = self.rows.kernel_offset * coefs.sum(axis=1)
+            margins_again, found[:, cell] = self._certified(cell, evaluated, stopper)
+            if margins_again is not evaluated.margins:
+                margins[cell] = margins_again
+        coefs *= path.signed[path.folds[:n_solved]]
+        intercepts = rows.kernel_offset * coefs.sum(axis=1)
         objectives, bounds, gaps = found
-        n_sets = path.n_sets[:n_solved]
+        alphas, n_sets = path.alphas[:n_solved], path.n_sets[:n_solved]
         return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
 
     def _certified(
-        self, value: int, evaluated: Evaluated, stopper: Stopper | None
+        self, cell: int, evaluated: Evaluated, stopper: Stopper | None
     ) -> tuple[np.ndarray, tuple[float, float, float]]:
-        """Margins of a value, and its objective, dual bound and relative gap.
+        """Margins of a cell, and its objective, dual bound and relative gap.
 
         Where rounding stands between them and ``tol``, margins are computed again.
         """
-        problem, sums = self.problem._replace(lam=float(self.path.lams[value])), evaluated.sums
+        path, sums = self.path, evaluated.sums
         assert sums is not None
+        problem = Problem(path.label, self.weights[path.folds[cell]], path.lams.item(cell))
         norm, error = evaluated.squared_norm, evaluated.norm_rounding
         objective = primal_of(sums.loss, norm, problem)
         upper = primal_bound(objective, evaluated.loss_rounding, error, problem)
