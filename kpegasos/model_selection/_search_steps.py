@@ -211,11 +211,19 @@ def solve_missing(
             known[place] = record.unfinished[number]
             known[place].number = place
 
+    told = callbacks
+
     def on_kernel(outcome: KernelOutcome) -> None:
+        nonlocal told
         outcome.number = missing[outcome.number]
         record.take(outcome, grid, folds, plan.score)
-        if callbacks is not None and callbacks.tell_task("kernel"):
-            stopper.fail()
+        # Other threads may still end kernels when one has failed or stopped the search.
+        observer, told = told, None
+        if observer is not None:
+            if observer.tell_task("kernel"):
+                stopper.fail()
+            else:
+                told = observer
 
     if callbacks is not None:
         callbacks.begin_fit(len(missing) + 1)  # the refit
