@@ -115,7 +115,7 @@ def check_path(path: Any, state: LoopState, view: KernelView, sets: Any) -> None
 
 def _check_cells(path: Any) -> None:
     cells, shape = path.lams.shape, path.label.shape
-    for name in ("folds", "gaps", "n_sets", "additions"):
+    for name in ("folds", "gaps", "duals", "n_sets", "additions"):
         require_shape(name, getattr(path, name), cells)
     for name in ("alphas", "images"):
         require_shape(name, getattr(path, name), (*cells, *shape))

@@ -27,14 +27,15 @@ from kpegasos.core.path_counts import BEFORE_PAUSE, CELL, IDLE, N_PATH_COUNTS, S
 from kpegasos.core.set_counts import CHOSEN, LEFT, MEMBERS, SETS_DONE
 from kpegasos.core.state import STEPS, Examples, LoopState
 from kpegasos.core.views import KernelView
-from kpegasos.core.working_sets import DONE, WorkingSets, relative_gap, solve_sets
+from kpegasos.core.working_sets import DONE, WorkingSets, gap_and_dual, solve_sets
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
 #: Status code of `follow`, beside those of `ascend`.
 PAUSED = 3
-#: Sets in which the gap of a cell does not fall, after which the next one is gone on to.
-_IDLE_SETS = 160
+#: Sets in which neither gap nor dual value of a cell improves, after which the next one is gone on
+#: to; and the least relative gain of a dual value.
+_IDLE_SETS, _LEAST_GAIN = 160, 1e-9
 
 
 class Path(NamedTuple):
@@ -58,6 +59,8 @@ class Path(NamedTuple):
         Dual variables and image of each; before the first of a fold is solved, what it starts from.
     gaps : ndarray of shape (n_cells,), float64
         The least relative gap of each, as its margins said; infinite before it is begun.
+    duals : ndarray of shape (n_cells,), float64
+        The largest dual value of each, times the number of examples.
     n_sets : ndarray of shape (n_cells,), int64
         Working sets of each.
     additions : ndarray of shape (n_cells,), float64
@@ -76,6 +79,7 @@ class Path(NamedTuple):
     alphas: np.ndarray
     images: np.ndarray
     gaps: np.ndarray
+    duals: np.ndarray
     n_sets: np.ndarray
     additions: np.ndarray
     counts: np.ndarray
@@ -109,6 +113,7 @@ def new_path(
         alphas,
         images,
         np.full(lams.size, np.inf),
+        np.full(lams.size, -np.inf),
         np.zeros(lams.size, dtype=np.int64),
         np.zeros(lams.size),
         np.zeros(N_PATH_COUNTS, dtype=np.int64),
@@ -147,9 +152,12 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
                 factor = _scale(alpha, image, examples, to_margin)
                 path.additions[cell] = factor * path.additions[cell] + 1.0
                 counts[STEPS_BEFORE] = state.counters[STEPS]
-            gap = relative_gap(alpha, image, examples, to_margin)
-            counts[IDLE] = 0 if gap < path.gaps[cell] else counts[IDLE] + 1
+            gap, dual = gap_and_dual(alpha, image, examples, to_margin)
+            # The dual value rises with every set, the gap of a hard cell does not fall for long.
+            gains = dual > path.duals[cell] + _LEAST_GAIN * abs(dual)
+            counts[IDLE] = 0 if gains or gap < path.gaps[cell] else counts[IDLE] + 1
             path.gaps[cell] = min(gap, path.gaps[cell])
+            path.duals[cell] = max(dual, path.duals[cell])
             hopeless = path.n_sets[cell] >= path.most_sets or counts[IDLE] > _IDLE_SETS
             if gap <= path.enough or hopeless:
                 path.alphas[cell], path.images[cell] = alpha, image

@@ -214,6 +214,15 @@ def relative_gap(
     alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float
 ) -> float:
     """Relative duality gap of the iterate, as its margins say."""
+    gap, _ = gap_and_dual(alpha, image, examples, to_margin)
+    return gap
+
+
+@compiled(inner=True)
+def gap_and_dual(
+    alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float
+) -> tuple[float, float]:
+    """Relative duality gap of the iterate, and its dual value times the number of examples."""
     label, signed = examples.label, examples.signed
     loss = gain = squared_norm = 0.0
     for i in range(image.size):
@@ -221,8 +230,8 @@ def relative_gap(
         loss += weight * max(0.0, 1.0 - label[i] * margin)
         gain += weight * alpha[i]
         squared_norm += alpha[i] * signed[i] * margin
-    # All times the number of examples.
-    return (loss + squared_norm - gain) / (loss + 0.5 * squared_norm)
+    gap = (loss + squared_norm - gain) / (loss + 0.5 * squared_norm)
+    return gap, gain - 0.5 * squared_norm
 
 
 @compiled(inner=True)

@@ -9,7 +9,7 @@ from kpegasos.solvers.path_run import PathRun, Solutions
 from kpegasos.solvers.stopping import Stopper
 
 #: Passes over the examples that the working sets of one cell come to at the most.
-_MOST_PASSES = 1000
+_MAX_EPOCHS = 1000
 
 
 class BinaryPaths:
@@ -58,7 +58,7 @@ class BinaryPaths:
             self._rows,
             Cs,
             tol=self._tol,
-            most_sets=_MOST_PASSES,
+            max_epochs=_MAX_EPOCHS,
             alone=self._alone,
         )
 

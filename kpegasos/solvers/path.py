@@ -118,7 +118,7 @@ def regularization_path(
     tol : float, default=1e-2
         Certified ``(P − D) / P`` at which a value is solved.
     max_epochs : int, default=1000
-        Passes over the data for one value at the most; working sets where kernel rows are held.
+        Passes over the data for one value at the most.
     max_time : float, default=None
         Seconds after which the values that are solved are returned.
     random_state : int, RandomState or None, default=None
@@ -167,11 +167,11 @@ def regularization_path(
     with interruptible(Stopper(max_time)) as stopper:
         if isinstance(rows, KernelSource) and _are_held(rows):
             run = PathRun(
-                problem.y, weight[None], rows, values[order], tol=tol, most_sets=max_epochs
+                problem.y, weight[None], rows, values[order], tol=tol, max_epochs=max_epochs
             )
             reason = run.advance(stopper)
             found = run.solutions(stopper)
-            parts, evaluations = found[:-1], run.evaluations
+            parts, evaluations = list(found[:-1]), run.evaluations
         else:
             parts, evaluations, reason = _by_ascents(
                 problem, rows, values[order], tol, max_epochs, seed, stopper

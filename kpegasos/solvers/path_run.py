@@ -87,8 +87,8 @@ class PathRun:
         ``1 / (C · Σ weights)``.
     tol : float
         Certified relative gap of each cell.
-    most_sets : int
-        Working sets of one cell at the most.
+    max_epochs : int
+        Passes over the examples that the working sets of one cell come to at the most.
     alone : bool, default=False
         Whether the run has one thread for all it does; rows that it shares with others must then
         all be held.
@@ -114,7 +114,7 @@ class PathRun:
         Cs: np.ndarray,
         *,
         tol: float,
-        most_sets: int,
+        max_epochs: int,
         alone: bool = False,
     ) -> None:
         if not rows.positive_definite:
@@ -124,10 +124,11 @@ class PathRun:
         rows.check_lam(float(lams.min()))
         self.rows, self.tol = rows, tol
         self.weights = weights * (n_samples / totals)
-        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets)
         self.seconds, self.evaluations = 0.0, rows.claim_construction()
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets = sets_for(rows, self._loop.alpha, alone=alone)
+        most_sets = -(-max_epochs * n_samples // self._sets.members.size)
+        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets)
         self._alone = alone
         self._view = self._rows_of(self._sets.wanted[:0])
 
