@@ -193,7 +193,8 @@ def test_search_that_was_stopped_goes_on(n_classes, n_jobs, n_cells):
     whole = searched(*arguments, **settings)
     known = stopped_after(n_cells, *arguments, **settings)
     n_done = sum(int(outcome.done.sum()) for outcome in known.values())
-    assert n_done < len(KERNELS) * 6
+    if n_jobs == 1:  # other threads may do the rest meanwhile
+        assert n_done < len(KERNELS) * 6
     if n_classes == 2:  # with more, a cell that lacks a pair is not done
         assert n_done >= n_cells
     before = {
