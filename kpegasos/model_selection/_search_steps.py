@@ -31,7 +31,14 @@ from kpegasos.model_selection._results import (
 from kpegasos.model_selection._scoring import HeldOutScorer
 from kpegasos.model_selection.surface import Folds, KernelOutcome, search_surface
 from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils.validation import as_choice, as_flag, check_gram, check_magnitude, optional
+from kpegasos.utils.validation import (
+    as_choice,
+    as_flag,
+    check_gram,
+    check_magnitude,
+    draw_seed,
+    optional,
+)
 
 #: Parameters that the model of one fit gets as they are.
 _SHARED = (
@@ -69,7 +76,8 @@ class SearchPlan(NamedTuple):
 
 def model_of(search: Any, **chosen: Any) -> PegasosSVC:
     """The estimator of one fit, with the parameters that it shares with the search."""
-    return PegasosSVC(polish=True, **{name: getattr(search, name) for name in _SHARED}, **chosen)
+    shared = {"polish": True, **{name: getattr(search, name) for name in _SHARED}}
+    return PegasosSVC(**{**shared, **chosen})
 
 
 def search_settings(search: Any) -> Settings:
@@ -203,17 +211,26 @@ def solve_missing(
             known[place] = record.unfinished[number]
             known[place].number = place
 
+    told = callbacks
+
     def on_kernel(outcome: KernelOutcome) -> None:
+        nonlocal told
         outcome.number = missing[outcome.number]
         record.take(outcome, grid, folds, plan.score)
-        if callbacks is not None and callbacks.tell_task("kernel"):
-            stopper.fail()
+        # Other threads may still end kernels when one has failed or stopped the search.
+        observer, told = told, None
+        if observer is not None:
+            if observer.tell_task("kernel"):
+                stopper.fail()
+            else:
+                told = observer
 
     if callbacks is not None:
         callbacks.begin_fit(len(missing) + 1)  # the refit
     if not missing:
         return
     assert settings.tol is not None
+    certified = all(grid.is_certified(number) for number in missing)
     n_done = int(record.done.sum())
     name = type(search).__name__
     with cell_bar(bool(search.verbose), name, record.done.size, n_done) as advance:
@@ -232,6 +249,7 @@ def solve_missing(
             on_kernel=on_kernel,
             on_cells=advance,
             known=known,
+            seed=0 if certified else draw_seed(search.random_state),
         )
 
 
@@ -262,8 +280,7 @@ def found_by(
     best = record.best
     if best is None:
         return found
-    places = [(candidate.kernel, candidate.C) for candidate in grid.candidates]
-    found["best_index_"] = index = places.index((best.kernel, best.C))
+    found["best_index_"] = index = _best_index(plan)
     found["best_params_"] = dict(grid.candidates[index].parameters)
     found["best_score_"] = float(found["cv_results_"]["mean_test_score"][index])
     decisions = held_out_decisions(best, folds, y.size)
@@ -276,16 +293,28 @@ def found_by(
     return found
 
 
+def _best_index(plan: SearchPlan) -> int:
+    """The row of the chosen cell in the table."""
+    best = plan.record.best
+    assert best is not None
+    places = [(candidate.kernel, candidate.C) for candidate in plan.grid.candidates]
+    return places.index((best.kernel, best.C))
+
+
 def refitted(
     search: Any,
-    chosen: dict[str, Any],
+    plan: SearchPlan,
     X: Any,
     y: np.ndarray,
     weight: np.ndarray,
     stopper: Stopper,
 ) -> dict[str, Any]:
     """Fitted attributes of a model of all examples with the chosen parameters."""
-    model, begin = model_of(search, **chosen), time.perf_counter()
+    begin, chosen = time.perf_counter(), dict(plan.grid.candidates[_best_index(plan)].parameters)
+    assert plan.record.best is not None
+    if not plan.grid.is_certified(plan.record.best.kernel):
+        chosen.update(polish=False, tol=None)
+    model = model_of(search, **chosen)
     ended = {}
     try:
         model.fit(X, y, weight)

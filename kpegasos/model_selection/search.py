@@ -45,9 +45,9 @@ class PegasosSVCCV(OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
 
     Every cell, a value of C with a kernel on the training part of a fold, is solved to a certified
-    relative gap of at most ``tol``. Cells share what they have in common, so that a search costs a
-    fraction of what `GridSearchCV` over `PegasosSVC` costs, for the same scores up to what the gaps
-    allow.
+    relative gap of at most ``tol``, if the kernel is positive semi-definite. Cells share what they
+    have in common, so that a search costs a fraction of what `GridSearchCV` over `PegasosSVC`
+    costs, for the same scores up to what the gaps allow.
 
     Parameters
     ----------
@@ -55,18 +55,19 @@ class PegasosSVCCV(OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
         Values of C, in SVC's terms; a number of them is spread evenly from 0.1 to 1,000 on the
         logarithmic scale. Larger ones take longer.
     gammas : int or array-like of {float, "scale", "auto"}, default=5
-        Values of gamma of the RBF, polynomial and Laplacian kernels. A number of them is "scale"
+        Values of gamma of all named kernels but the linear one. A number of them is "scale"
         times powers of 4, as many below as above. "scale" and "auto" are those of `PegasosSVC` on
         all of X, and not of each training part.
-    kernel : {"rbf", "poly", "linear", "laplacian", "precomputed"}, callable or kernel object, \
-default="rbf"
-        As in `PegasosSVC`, and positive semi-definite, which the sigmoid kernel is not: without
-        that no gap is certified. Callables, objects, "linear" and "precomputed" are searched over
-        C only.
+    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
+object, default="rbf"
+        As in `PegasosSVC`. Callables, objects, "linear" and "precomputed" are searched over C only.
+        The sigmoid kernel and polynomials with negative coef0 are not positive semi-definite: each
+        of their cells, and the refit, is a run of Pegasos without a certified gap (NaN), and costs
+        what `GridSearchCV` pays.
     degrees : array-like of int, default=(3,)
         Degrees of the polynomial kernel.
     coef0s : array-like of float, default=(0.0,)
-        Constant terms of the polynomial kernel, not negative.
+        Constant terms of the polynomial and the sigmoid kernel.
     cv : int, splitter or iterable, default=None
         Number of stratified folds, a splitter of scikit-learn, or pairs of index arrays (train,
         test); None for 5. The training part of a fold needs examples of each class, and has none
@@ -86,7 +87,7 @@ default="rbf"
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     tol : float, default=1e-2
-        Certified relative gap of each cell, and of the refitted model.
+        Certified relative gap of each cell, and of the refitted model, where there is one.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which cells that are missing stay so, with a
         `ConvergenceWarning`. The best of the complete cells is chosen. Its refit comes on top, and
@@ -110,7 +111,7 @@ default="rbf"
     verbose : bool, default=False
         Whether a progress bar is shown.
     random_state : int, RandomState or None, default=None
-        Seed of the draws of the refitted model.
+        Seed of the draws of the refitted model, and of cells without a certified gap.
 
     Attributes
     ----------
@@ -128,7 +129,8 @@ default="rbf"
         NaN.
     scores_, relative_gaps_ : ndarray of shape (n_folds, ..., n_Cs)
         Score and certified relative gap of each cell; between folds and values of C an axis for
-        each parameter of the kernel: gamma, degree, coef0. NaN for missing cells.
+        each parameter of the kernel: gamma, degree, coef0. NaN for missing cells, and for gaps that
+        are not certified.
     Cs_ : ndarray of shape (n_Cs,)
         Values of C, increasing.
     gammas_, degrees_, coef0s_ : ndarray
@@ -304,7 +306,7 @@ default="rbf"
             found = found_by(self, plan, y, weight, stopper)
             if self.refit and "best_params_" in found and not stopper.interrupted:
                 stopper.presses_kept = 0  # the fit of the model bears the first itself
-                found.update(refitted(self, found["best_params_"], X, y, weight, stopper))
+                found.update(refitted(self, plan, X, y, weight, stopper))
                 stopper.presses_kept = math.inf
                 if callbacks is not None:
                     callbacks.tell_task("refit")

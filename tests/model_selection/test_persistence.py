@@ -44,7 +44,7 @@ def unfinished(X, y, monkeypatch):
 
         search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
 
-    search = small(warm_start=True)
+    search = small(warm_start=True, n_jobs=1)
     with monkeypatch.context() as patch:
         patch.setattr(_search_steps, "search_surface", cut)
         with pytest.warns(ConvergenceWarning):

@@ -38,7 +38,8 @@ def expected_failures(search):
 @parametrize_with_checks(
     [
         PegasosSVCCV(Cs=[1.0, 10.0], gammas=["scale"], cv=2),
-        PegasosSVCCV(Cs=[1.0], kernel="linear", cv=2, calibration="sigmoid"),
+        # The checks want of probabilities what `predict` says, and models of halves know less.
+        PegasosSVCCV(Cs=[1.0], kernel="linear", cv=5, calibration="sigmoid"),
         PegasosSVCCV(Cs=[1.0], kernel="precomputed", cv=2),
     ],
     expected_failed_checks=expected_failures,

@@ -1,0 +1,199 @@
+"""Jobs of a search on several threads: each once, so many works at a time, errors end them all."""
+
+from __future__ import annotations
+
+from functools import partial
+from threading import Barrier, Event, Lock, current_thread
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from kpegasos.model_selection._schedule import Work, do_all
+from kpegasos.solvers.stopping import Stopper
+
+each_number_of_threads = pytest.mark.parametrize("n_threads", [1, 2, 5])
+#: Seconds after which a test that waits for another thread has failed.
+LONG = 20.0
+
+
+class Log:
+    """What happened, in order; how many works were open at a time at the most."""
+
+    def __init__(self):
+        self.events, self.open, self.most_open = [], 0, 0
+        self.lock = Lock()
+
+    def add(self, *event):
+        with self.lock:
+            self.events.append(event)
+            self.open += (event[0] == "open") - (event[0] == "close")
+            self.most_open = max(self.most_open, self.open)
+
+    def of(self, kind):
+        return [event[1:] for event in self.events if event[0] == kind]
+
+
+class Logged(Work):
+    """A work with so many jobs, each of which does something of its own as well."""
+
+    def __init__(self, log, number, n_jobs, does=lambda number, job: None):
+        self.log, self.number, self.n_jobs, self.does = log, number, n_jobs, does
+
+    def open(self):
+        self.log.add("open", self.number)
+        return [partial(self._job, job) for job in range(self.n_jobs)]
+
+    def _job(self, job):
+        self.does(self.number, job)
+        self.log.add("job", self.number, job)
+
+    def close(self):
+        self.log.add("close", self.number)
+
+
+def done(sizes, *, n_threads, n_open, does=lambda number, job: None):
+    """The log of works with so many jobs each, when all is done."""
+    log, stopper = Log(), Stopper()
+    works = [Logged(log, number, size, does) for number, size in enumerate(sizes)]
+    do_all(works, n_threads=n_threads, n_open=n_open, stopper=stopper)
+    assert stopper.reason() is None
+    return log
+
+
+@each_number_of_threads
+@pytest.mark.parametrize("n_open", [1, 2, 7])
+def test_schedule_does_every_job_once(n_threads, n_open):
+    sizes = [3, 0, 1, 5, 2, 0, 4]
+    log = done(sizes, n_threads=n_threads, n_open=n_open)
+    every = [(number, job) for number, size in enumerate(sizes) for job in range(size)]
+    assert sorted(log.of("job")) == every
+
+
+@each_number_of_threads
+@pytest.mark.parametrize("n_open", [1, 2, 7])
+def test_schedule_opens_no_more_works_than_it_may(n_threads, n_open):
+    log = done([3, 0, 1, 5, 2, 0, 4], n_threads=n_threads, n_open=n_open)
+    assert 1 <= log.most_open <= n_open
+
+
+def test_schedule_has_as_many_works_open_as_it_may():
+    together = Barrier(3)
+    log = done([1, 1, 1], n_threads=3, n_open=3, does=lambda *_: together.wait(LONG))
+    assert log.most_open == 3
+
+
+def test_schedule_has_as_many_jobs_of_a_work_as_threads():
+    together = Barrier(4)
+    done([4], n_threads=4, n_open=1, does=lambda *_: together.wait(LONG))
+    assert not together.broken
+
+
+@each_number_of_threads
+@pytest.mark.parametrize("n_open", [1, 3])
+def test_schedule_closes_each_work_once_after_its_last_job(n_threads, n_open):
+    sizes = [3, 0, 1, 5, 2, 0]
+    log = done(sizes, n_threads=n_threads, n_open=n_open)
+    assert sorted(log.of("open")) == sorted(log.of("close")) == [(k,) for k in range(len(sizes))]
+    for number in range(len(sizes)):
+        own = [event[0] for event in log.events if event[1] == number]
+        assert own == ["open", *["job"] * sizes[number], "close"]
+
+
+def test_schedule_on_one_thread_keeps_the_order():
+    log = done([2, 0, 1], n_threads=1, n_open=2)
+    assert log.of("open") == [(0,), (1,), (2,)]
+    assert log.of("job") == [(0, 0), (0, 1), (2, 0)]
+
+
+def test_schedule_on_one_thread_stays_in_it():
+    threads = []
+    done([2, 2], n_threads=1, n_open=1, does=lambda *_: threads.append(current_thread()))
+    assert set(threads) == {current_thread()}
+
+
+def test_schedule_without_works_does_nothing():
+    assert done([], n_threads=3, n_open=2).events == []
+
+
+@each_number_of_threads
+def test_error_of_a_job_stops_the_others(n_threads):
+    log, stopper = Log(), Stopper()
+
+    def fails(number, job):
+        if (number, job) == (1, 1):
+            raise ValueError("out of luck")
+
+    works = [Logged(log, number, 3, fails) for number in range(50)]
+    with pytest.raises(ValueError, match="out of luck"):
+        do_all(works, n_threads=n_threads, n_open=2, stopper=stopper)
+    assert stopper.reason() == "stopped"
+    assert (1, 1) not in log.of("job")
+    if n_threads == 1:
+        assert log.of("job") == [(0, 0), (0, 1), (0, 2), (1, 0)]
+        assert log.of("close") == [(0,)]
+    assert len(log.of("job")) < 50 * 3 - 1  # not to their end
+
+
+@pytest.mark.parametrize("where", ["open", "close"])
+@each_number_of_threads
+def test_error_of_a_work_is_raised(where, n_threads):
+    class Failing(Logged):
+        def open(self):
+            if where == "open":
+                raise OSError("no room")
+            return super().open()
+
+        def close(self):
+            raise OSError("no room")
+
+    log, stopper = Log(), Stopper()
+    works = [Logged(log, 0, 2), Failing(log, 1, 2), Logged(log, 2, 2)]
+    with pytest.raises(OSError, match="no room"):
+        do_all(works, n_threads=n_threads, n_open=1, stopper=stopper)
+    assert stopper.reason() == "stopped"
+    assert (2,) not in log.of("open")
+
+
+def test_first_of_several_errors_is_raised_when_no_job_is_running():
+    log, first_is_out, stopper = Log(), Event(), Stopper()
+    fail = stopper.fail
+
+    def told():
+        fail()
+        first_is_out.set()
+
+    stopper.fail = told
+    both_run = Barrier(2)
+
+    def fails(number, job):
+        both_run.wait(LONG)
+        if job == 0:
+            raise ValueError("the first")
+        assert first_is_out.wait(LONG)
+        log.add("end")
+        raise ValueError("the second")
+
+    with pytest.raises(ValueError, match="the first"):
+        do_all([Logged(log, 0, 2, fails)], n_threads=2, n_open=1, stopper=stopper)
+    assert log.of("end") == [()]
+
+
+@each_number_of_threads
+def test_interrupt_of_a_job_is_raised(n_threads):
+    def pressed(number, job):
+        raise KeyboardInterrupt
+
+    log, stopper = Log(), Stopper()
+    with pytest.raises(KeyboardInterrupt):
+        do_all([Logged(log, 0, 1, pressed)], n_threads=n_threads, n_open=1, stopper=stopper)
+    assert stopper.reason() == "stopped"
+
+
+def test_jobs_on_several_threads_have_a_thread_of_BLAS_each():
+    def threads_of_blas():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before, seen = threads_of_blas(), []
+    done([3], n_threads=2, n_open=1, does=lambda *_: seen.append(threads_of_blas()))
+    assert seen == [[1] * len(before)] * 3
+    assert threads_of_blas() == before

@@ -1,0 +1,224 @@
+"""The cells of a search against fits of every cell by itself, and their gaps against optima."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from scipy import sparse
+from surface_cases import CS, classes, searched, single_fit, uneven_folds
+
+from kpegasos import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from kpegasos.kernels.base import CallableKernel
+from kpegasos.model_selection.surface import Folds, KernelOutcome
+
+KERNELS = {
+    "rbf": [RBF(0.05), RBF(0.5)],
+    "laplacian": [Laplacian(0.1), Laplacian(0.5)],
+    "poly": [Polynomial(0.05, 2, 1.0), Polynomial(0.05, 3, 0.5)],
+    "linear": [Linear()],
+    "mixed": [Laplacian(0.1), RBF(0.1), Polynomial(0.05, 2, 1.0)],
+    "callable": [CallableKernel(lambda A, B: 1.0 / (1.0 + 0.1 * ((A[:, None] - B) ** 2).sum(2)))],
+}
+
+
+def pairs_of(labels):
+    n_classes = int(labels.max()) + 1
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def largest_distances(model, gaps, labels, weight, C, norms):
+    """How far the decisions of two models may be apart, by their relative gaps and convexity.
+
+    Of shape (n_test, n_pairs): a model of gap ε is at most √(2ε/λ) from the optimum.
+
+    Parameters
+    ----------
+    model : PegasosSVC
+    gaps : float
+        The relative gaps of both together, which are small.
+    labels, weight : ndarray of shape (n_train,)
+    C : float
+    norms : ndarray of shape (n_test,)
+        Lengths of the test examples.
+    """
+    objectives = np.atleast_1d(model.objective_)
+    reach = []
+    for objective, pair in zip(objectives, pairs_of(labels), strict=True):
+        lam = 1.0 / (C * weight[np.isin(labels, pair)].sum())
+        # The sum of two roots is at most the root of twice the sum.
+        reach.append(np.sqrt(2.0 * 2.0 * gaps * objective / (1.0 - gaps) / lam))
+    return norms[:, None] * np.array(reach)
+
+
+def assert_cells_are_single_fits(X, labels, folds, kernels, *, intercept_scaling=1.0, **changed):
+    """Decisions are within what the certified gaps allow, and that is little."""
+    tol = 1e-6
+    outcomes = searched(
+        X, labels, folds, kernels, tol=tol, intercept_scaling=intercept_scaling, **changed
+    )
+    assert sorted(outcomes) == list(range(len(kernels)))
+    for number, kernel in enumerate(kernels):
+        outcome = outcomes[number]
+        assert outcome.done.all()
+        assert np.all(outcome.relative_gaps <= tol)
+        assert np.all(outcome.n_support > 0)
+        assert outcome.evaluations > 0 or kernel is None
+        for fold, test in enumerate(folds.tests):
+            weight = folds.weights[fold]
+            train = np.flatnonzero(weight)
+            squares = X.diagonal()[test] if kernel is None else kernel.diag(X[test])
+            norms = np.sqrt(np.asarray(squares) + intercept_scaling**2)
+            for C, decisions in zip(CS, outcome.decisions[fold], strict=True):
+                model, expected = single_fit(
+                    X, labels, folds, fold, kernel, C, intercept_scaling=intercept_scaling, tol=tol
+                )
+                most = largest_distances(model, 2 * tol, labels[train], weight[train], C, norms)
+                assert decisions.shape == expected.shape == (test.size, most.shape[1])
+                assert np.all(np.abs(decisions - expected) <= most + 1e-12), (number, fold, C)
+                # The bound is the worst case; usual differences are far below it.
+                scale = np.abs(expected).max()
+                np.testing.assert_allclose(decisions, expected, atol=0.02 * scale, rtol=0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_cells_are_single_fits(kernels, n_classes):
+    X, labels = classes(n_classes)
+    assert_cells_are_single_fits(X, labels, uneven_folds(labels), KERNELS[kernels])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("intercept_scaling", [0.0, 3.0])
+def test_cells_heed_the_constant_feature(intercept_scaling, n_classes):
+    X, labels = classes(n_classes)
+    folds = uneven_folds(labels)
+    assert_cells_are_single_fits(X, labels, folds, [RBF(0.1)], intercept_scaling=intercept_scaling)
+
+
+@pytest.mark.parametrize("cache_mb", ["auto", 0.12])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernels", ["rbf", "laplacian", "poly"])
+def test_cells_of_sparse_rows_are_single_fits(kernels, n_classes, cache_mb):
+    X, labels = classes(n_classes)
+    rows = sparse.csr_matrix(np.where(np.abs(X) < 2.0, 0.0, X))
+    folds = uneven_folds(labels)
+    assert_cells_are_single_fits(rows, labels, folds, KERNELS[kernels], cache_mb=cache_mb)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_cells_of_a_given_matrix_are_single_fits(n_classes):
+    X, labels = classes(n_classes)
+    gram = RBF(0.1).block(X, X)
+    before = gram.copy()
+    assert_cells_are_single_fits(gram, labels, uneven_folds(labels), [None])
+    np.testing.assert_array_equal(gram, before)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_cells_of_float32_rows_are_single_fits(n_classes):
+    X, labels = classes(n_classes)
+    folds = uneven_folds(labels)
+    assert_cells_are_single_fits(X.astype(np.float32), labels, folds, [RBF(0.1), RBF(0.5)])
+
+
+def test_examples_in_no_fold_change_nothing():
+    X, labels = classes(3)
+    folds = uneven_folds(labels, unused=0.4)
+    absent = ~folds.weights.any(axis=0)
+    absent[np.concatenate(folds.tests)] = False
+    assert np.count_nonzero(absent) > 10
+    moved = X.copy()
+    moved[absent] = 1e6
+    one, other = (searched(rows, labels, folds, [Laplacian(0.1)]) for rows in (X, moved))
+    for a, b in zip(one[0].decisions, other[0].decisions, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_example_that_two_folds_test_has_a_decision_of_each():
+    X, labels = classes(2)
+    folds = uneven_folds(labels)
+    both = np.intersect1d(folds.tests[0], folds.tests[1])
+    assert both.size > 5
+    outcome = searched(X, labels, folds, [RBF(0.1)])[0]
+    of_fold = [
+        outcome.decisions[fold][:, np.searchsorted(folds.tests[fold], both)] for fold in (0, 1)
+    ]
+    assert np.all(of_fold[0] != of_fold[1])
+
+
+@pytest.mark.parametrize("cache_mb", ["auto", 0.12])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_order_of_the_examples_does_not_matter(n_classes, cache_mb):
+    X, labels = classes(n_classes)
+    folds = uneven_folds(labels)
+    order = np.random.default_rng(1).permutation(labels.size)
+    place = np.argsort(order)
+    moved = Folds(folds.weights[:, order], [place[test] for test in folds.tests])
+    settings = {"tol": 1e-8, "cache_mb": cache_mb}
+    one = searched(X, labels, folds, [RBF(0.1)], **settings)[0]
+    other = searched(X[order], labels[order], moved, [RBF(0.1)], **settings)[0]
+    for a, b in zip(one.decisions, other.decisions, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-3 * np.abs(a).max(), rtol=0)
+
+
+@pytest.mark.parametrize("row_dtype", ["float32", "float64"])
+@pytest.mark.parametrize("tol", [0.1, 1e-2, 1e-4])
+def test_gaps_are_true(tol, row_dtype):
+    """The objective of a cell is made of its decisions, and held against the optimum.
+
+    Each example is there twice: once to train on, and once to be tested on, which gives the
+    decisions of the training part. ``w`` is in the span of these, so ‖w‖² is f K⁻¹ f.
+    """
+    X, labels = classes(2, 36)
+    n_samples, B = labels.size, 1.0
+    kernel = Laplacian(0.5)  # well conditioned
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, n_samples)
+    folds = Folds(
+        np.array([np.append(weight, np.zeros(n_samples))]), [np.arange(n_samples) + n_samples]
+    )
+    Cs = (0.05, 0.5, 5.0)
+    found = searched(
+        np.vstack((X, X)), np.tile(labels, 2), folds, [kernel], Cs, tol=tol, row_dtype=row_dtype
+    )
+    gram = naive.gram(X, X, "laplacian", gamma=kernel.gamma)
+    y = 2 * labels - 1
+    omega = weight / weight.mean()
+    assert np.all(found[0].relative_gaps <= tol)
+    worst, slack = 0.0, 1e-6 if row_dtype == "float32" else 1e-9  # rounding of the decisions
+    for C, gap, decisions in zip(
+        Cs, found[0].relative_gaps[0], found[0].decisions[0][:, :, 0], strict=True
+    ):
+        lam = 1.0 / (C * weight.sum())
+        norm = float(decisions @ np.linalg.solve(gram + B**2, decisions))
+        hinge = float(omega @ np.maximum(0.0, 1.0 - y * decisions)) / n_samples
+        objective = 0.5 * lam * norm + hinge
+        optimum, _ = naive.optimum(gram, y, lam, omega, offset=B**2)
+        suboptimality = (objective - optimum) / objective
+        assert -slack <= suboptimality <= gap + slack
+        worst = max(worst, suboptimality)
+    assert worst > 1e-3 * tol  # cells are not solved further than they are asked to be
+
+
+def test_one_kernel_that_is_not_definite_leaves_the_others_certified():
+    X, labels = classes(2)
+    folds = uneven_folds(labels)
+    found = searched(X, labels, folds, [RBF(0.1), Sigmoid(0.01, 0.0), RBF(0.5)])
+    assert sorted(found) == [0, 1, 2]
+    assert all(outcome.done.all() for outcome in found.values())
+    assert np.isnan(found[1].relative_gaps).all()
+    assert max(found[0].relative_gaps.max(), found[2].relative_gaps.max()) <= 1e-6
+    alone = searched(X, labels, folds, [RBF(0.1), RBF(0.5)])
+    for number, place in ((0, 0), (2, 1)):
+        for a, b in zip(found[number].decisions, alone[place].decisions, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_empty_outcome_has_nothing():
+    folds = Folds(np.ones((2, 7)), [np.array([3]), np.array([1, 4])])
+    outcome = KernelOutcome.empty(5, folds, 4, 3)
+    assert outcome.number == 5
+    assert [decisions.shape for decisions in outcome.decisions] == [(4, 1, 3), (4, 2, 3)]
+    assert all(np.isnan(decisions).all() for decisions in outcome.decisions)
+    assert outcome.relative_gaps.shape == outcome.done.shape == outcome.seconds.shape == (2, 4)
+    assert not outcome.done.any()
