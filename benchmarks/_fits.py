@@ -33,6 +33,12 @@ def _linear(X: Any, y: Any, **parameters: Any) -> Any:
     return LinearPegasosSVC(random_state=0, **parameters).fit(X, y)
 
 
+def _search(X: Any, y: Any, **parameters: Any) -> Any:
+    from kpegasos import PegasosSVCCV
+
+    return PegasosSVCCV(random_state=0, **parameters).fit(X, y)
+
+
 def _moons(n_samples: int) -> tuple[Any, Any]:
     return make_moons(n_samples, noise=0.2, random_state=0)
 
@@ -85,6 +91,10 @@ FITS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "polished": (
         lambda: _classification(5000, 20),
         lambda X, y: _kernel(X, y, C=1.0, epochs=2, polish=True, tol=1e-2),
+    ),
+    "search": (
+        lambda: _classification(5000, 20),
+        lambda X, y: _search(X, y, Cs=[1.0, 10.0, 100.0, 1000.0], gammas=["scale"], cv=3),
     ),
     "not_kept": (
         lambda: _classification(5000, 20),

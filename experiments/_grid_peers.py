@@ -2,9 +2,9 @@
 
 ``python -m experiments._grid_peers '{"problem": ..., "tool": ..., ...}'`` prints one line of JSON.
 All tools get the same examples, folds, γ and C, a warm-up on a few examples, and 1,024 MiB for the
-kernel rows of a fit (our search has the budget that it comes with); they score by accuracy, and refit the best cell to all examples. `SVC` runs
-one fit per process, two at a time; the others use all cores in one process. Peers have the
-tolerance that they come with.
+kernel rows of a fit (our search has the budget that it comes with); they score by accuracy, and
+refit the best cell to all examples. `SVC` runs one fit per process, two at a time; the others use
+all cores in one process. Peers have the tolerance that they come with.
 """
 
 from __future__ import annotations

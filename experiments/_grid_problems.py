@@ -104,7 +104,10 @@ COMPARED: dict[str, Problem] = {
         partial(_two_garments, 4000), partial(_around_scale, range(-1, 3)), np.logspace(-1, 2, 4)
     ),
     "T-shirt or shirt 12,000": Problem(
-        partial(_two_garments, None), _FIVE_GAMMAS, _FIVE_CS, slow=("SVC",)
+        partial(_two_garments, None),
+        _FIVE_GAMMAS,
+        _FIVE_CS,
+        slow=("SVC", "intelex", "PegasosSVC"),
     ),
     "Adult 8,000": Problem(_adult, _FIVE_GAMMAS, _FIVE_CS, slow=("SVC",)),
 }

@@ -33,7 +33,7 @@ def starts(name: str, n_samples: int | None = None, n_values: int | None = None)
     for gamma in search.gammas:
         # float64, so that certificates take no kernel values of their own.
         rows = make_rows(search.X.astype(float), gamma=float(gamma), cache="precomputed")
-        ways = {"warm": [search.Cs], "cold": [[C] for C in search.Cs]}
+        ways: dict[str, list[Any]] = {"warm": [search.Cs], "cold": [[C] for C in search.Cs]}
         for way, parts in ways.items():
             taken = []
             for _ in range(3):

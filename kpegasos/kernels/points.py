@@ -44,6 +44,17 @@ def _squared_norms(rows: Any) -> np.ndarray:
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
+def rounding_on_the_way_out(dtype: np.dtype, diagonal: np.ndarray) -> np.ndarray:
+    """The part of `KernelPoints.rounding` that the dtype of the values handed out is to blame for.
+
+    Parameters
+    ----------
+    dtype : dtype
+    diagonal : ndarray of shape (n_points,)
+    """
+    return np.asarray(0.25 * float(np.finfo(dtype).eps) * np.abs(diagonal))
+
+
 class KernelPoints:
     """A kernel and the points against which it is evaluated.
 
@@ -152,17 +163,12 @@ class KernelPoints:
         float64 of shape (n_points,). Values of functions of a user's own are only rounded when
         they are handed out.
         """
-        handed_out = self.rounding_on_the_way_out
+        handed_out = rounding_on_the_way_out(self.dtype, self.diagonal)
         if not hasattr(self.kernel, "value_rounding"):
             return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
         norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
         bound = self.kernel.value_rounding(self._spacing(), norms, self._roundings())
         return np.asarray(bound + handed_out)
-
-    @property
-    def rounding_on_the_way_out(self) -> np.ndarray:
-        """The part of `rounding` that the dtype of the values handed out is to blame for."""
-        return 0.25 * float(np.finfo(self.dtype).eps) * np.abs(self.diagonal)
 
     def _roundings(self) -> int:
         """How often sums are rounded: of products, and of norms unless they are of a wider type."""

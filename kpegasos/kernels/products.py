@@ -19,6 +19,7 @@ from kpegasos.kernels.base import InnerProductKernel, Kernel
 from kpegasos.kernels.exact import always
 from kpegasos.kernels.functions import Laplacian
 from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.kernels.points import rounding_on_the_way_out
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
@@ -126,7 +127,9 @@ class SharedProducts:
         base = _base(matrix.kernel)
         assert base is not None
         points = matrix.points
-        bounds = np.maximum(points.rounding - points.rounding_on_the_way_out, 0.0)
+        bounds = np.maximum(
+            points.rounding - rounding_on_the_way_out(matrix.dtype, matrix.diagonal), 0.0
+        )
         return HeldValues(matrix.kernel, self._products(base), points.squared_norms, bounds)
 
     def _products(self, base: Kernel) -> np.ndarray:

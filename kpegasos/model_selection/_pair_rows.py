@@ -11,7 +11,7 @@ from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.shared import ClassSortedMatrix
 from kpegasos.model_selection.outcome import PairCells
-from kpegasos.rows.base import KernelSource
+from kpegasos.rows.base import RowSource
 from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
@@ -29,7 +29,7 @@ class PairRows(ABC):
     evaluations: int = 0
 
     @abstractmethod
-    def of_pair(self, pair: Pair) -> KernelSource:
+    def of_pair(self, pair: Pair) -> RowSource:
         """The rows of a pair."""
 
     @abstractmethod
@@ -75,7 +75,7 @@ class GramPairs(PairRows):
             exact=source.exact,
         )
 
-    def of_pair(self, pair: Pair) -> KernelSource:
+    def of_pair(self, pair: Pair) -> RowSource:
         """The rows of a pair."""
         return self._parts(pair, 1, False)
 
@@ -136,7 +136,7 @@ class ComputedPairs(PairRows):
         self._intercept_scaling = intercept_scaling
         self._pool = BufferPool()
 
-    def of_pair(self, pair: Pair) -> KernelSource:
+    def of_pair(self, pair: Pair) -> RowSource:
         """The rows of a pair."""
         return choose_source(
             self._shared.pair(*pair.classes),

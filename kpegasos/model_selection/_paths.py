@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpegasos.rows.base import KernelSource
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.path_run import PathRun, Solutions
 from kpegasos.solvers.stopping import Stopper
 
@@ -21,7 +21,7 @@ class BinaryPaths:
         Labels -1 and +1.
     weights : ndarray of shape (n_folds, n_members)
         Zero for what a fold is not trained on.
-    rows : KernelSource
+    rows : RowSource
         With room for a few rows.
     Cs : ndarray of shape (n_Cs,)
         Increasing.
@@ -37,7 +37,7 @@ class BinaryPaths:
         self,
         y: np.ndarray,
         weights: np.ndarray,
-        rows: KernelSource,
+        rows: RowSource,
         Cs: np.ndarray,
         *,
         tol: float,

@@ -15,7 +15,7 @@ from kpegasos.model_selection._pair_rows import PairRows
 from kpegasos.model_selection._paths import BinaryPaths
 from kpegasos.model_selection._schedule import Job, Work
 from kpegasos.model_selection.outcome import KernelOutcome, PairCells
-from kpegasos.rows.base import KernelSource
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.stopping import Stopper
 
 
@@ -60,7 +60,7 @@ class Task(NamedTuple):
             return relative_gaps.size
         return int(np.argmin(np.append(relative_gaps <= self.tol, False)))
 
-    def paths(self, pair: Pair, rows: KernelSource, *, from_first: bool = True) -> BinaryPaths:
+    def paths(self, pair: Pair, rows: RowSource, *, from_first: bool = True) -> BinaryPaths:
         """The paths of a pair of classes; whether some begin at the first value of C."""
         return BinaryPaths(
             pair.problem.y,
@@ -97,10 +97,10 @@ class BinaryWork(Work):
     """
 
     def __init__(
-        self, task: Task, outcome: KernelOutcome, make_rows: Callable[[], KernelSource]
+        self, task: Task, outcome: KernelOutcome, make_rows: Callable[[], RowSource]
     ) -> None:
         self._task, self._outcome, self._make_rows = task, outcome, make_rows
-        self._rows: KernelSource | None = None
+        self._rows: RowSource | None = None
         self._shared, self._before = 0.0, outcome.done.copy()
 
     def open(self) -> list[Job]:
@@ -141,7 +141,7 @@ class BinaryWork(Work):
 def share_seconds(outcome: KernelOutcome, before: np.ndarray, seconds: float) -> None:
     """Divide seconds among the cells that have been done since."""
     new = outcome.done & ~before
-    outcome.seconds[new] += seconds / max(1, np.count_nonzero(new))
+    outcome.seconds[new] += seconds / max(1.0, float(new.sum()))
 
 
 class PairsWork(Work):

@@ -26,7 +26,7 @@ from kpegasos.model_selection._pair_rows import ComputedPairs, GramPairs
 from kpegasos.model_selection._schedule import Work, do_all
 from kpegasos.model_selection._works import BinaryWork, PairsWork, Task
 from kpegasos.model_selection.outcome import Folds, KernelOutcome
-from kpegasos.rows.base import KernelSource
+from kpegasos.rows.base import RowSource
 from kpegasos.rows.budget import ACCOUNT, budget_mb
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
@@ -240,7 +240,7 @@ class _Plan:
         whole_mb = n_samples**2 * itemsize / tuning.MEBIBYTE
         # Beside the matrix of all each thread holds the part of a pair, or of a hard cell.
         parts = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 0
-        parts = max(parts, min(tuning.ACTIVE_EXAMPLES, n_samples // 2) ** 2)
+        parts = max(parts, min(tuning.ACTIVE_EXAMPLES**2, n_samples**2 // 5))
         each_mb = whole_mb + n_threads * parts * itemsize / tuning.MEBIBYTE
         # A single kernel takes products for its certificates.
         can_share = any(SharedProducts.can_make(kernel) for kernel in certified)
@@ -255,6 +255,8 @@ class _Plan:
             self._shares = can_share and shared_mb <= self._budget - each_mb
             left = self._budget - (shared_mb if self._shares else 0.0)
             self.n_open = max(1, min(n_open, int(left // each_mb)))
+        else:  # a fifth of the rows is for hard cells
+            self._budget /= 1.2
         self._products = SharedProducts(search.X, search.order, _whole_matrix)
 
     def _matrix(self, kernel: Kernel) -> KernelMatrix:
@@ -290,7 +292,7 @@ class _Plan:
             exact=self._products.exact(matrix),
         )
 
-    def _rows(self, kernel: Kernel | None) -> KernelSource:
+    def _rows(self, kernel: Kernel | None) -> RowSource:
         """Rows of all examples."""
         if self.whole or kernel is None:
             return self._gram_rows(kernel)

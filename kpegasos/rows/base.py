@@ -149,6 +149,16 @@ class RowSource(ABC):
         """A view that holds the kernel rows of some examples, at most `row_capacity` of them."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
+    @property
+    def rounding_of_each(self) -> np.ndarray:
+        """How far off kernel values are: that of i and j by the sum of two entries, if held."""
+        raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+
+    @property
+    def largest(self) -> float:
+        """No kernel value is larger, where kernel rows are held."""
+        raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+
     def factor(self) -> Factor | None:
         """Z with ``K = Z Zᵀ``, if it has so few columns that systems of them can be solved."""
         return None

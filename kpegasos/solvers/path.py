@@ -16,7 +16,7 @@ import numpy as np
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.problem import Problem, best_multiple
 from kpegasos.core.state import INHERITED, STEPS, Iterate, PegasosOptions, new_state
-from kpegasos.rows.base import KernelSource, RowSource
+from kpegasos.rows.base import RowSource
 from kpegasos.solvers.interior_point import InteriorPointAscent
 from kpegasos.solvers.path_run import PathRun
 from kpegasos.solvers.pegasos import check_task
@@ -169,7 +169,7 @@ def regularization_path(
     weight = problem.weight
     if held_out is not None:
         weight = np.where(_checked_held_out(held_out, problem), 0.0, weight)
-        if not (isinstance(rows, KernelSource) and _are_held(rows)):
+        if not _are_held(rows):
             raise ValueError(
                 "held_out must be None unless kernel rows are held (GramRows, CachedRows), got "
                 f"{type(rows).__name__} instead"
@@ -179,7 +179,7 @@ def regularization_path(
     max_time = optional(as_number, "max_time", max_time, least=0.0)
     order, seed = np.argsort(values), draw_seed(random_state)
     with interruptible(Stopper(max_time)) as stopper:
-        if isinstance(rows, KernelSource) and _are_held(rows):
+        if _are_held(rows):
             run = PathRun(
                 problem.y, weight[None], rows, values[order], tol=tol, max_epochs=max_epochs
             )

@@ -28,7 +28,7 @@ from kpegasos.core.shrinking import active_examples
 from kpegasos.core.state import STEPS, Examples, PegasosOptions, State, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import ADD_MOVES, DONE, NEED_ROWS, add_moves
-from kpegasos.rows.base import KernelSource
+from kpegasos.rows.base import RowSource
 from kpegasos.rows.evaluated import Evaluated, roundings
 from kpegasos.solvers.active import solve_among
 from kpegasos.solvers.certificate import Certifier
@@ -39,6 +39,8 @@ from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 #: Sets between two looks at the clock, where a set takes next to no time.
 _SETS_BEFORE_PAUSE = 64
+#: Kernel values of a problem of active examples, as a share of those that rows may hold.
+_ACTIVE_SHARE = 0.2
 
 
 class Solutions(NamedTuple):
@@ -82,7 +84,7 @@ class PathRun:
         Labels -1 and +1.
     weights : ndarray of shape (n_folds, n_samples)
         Weights of each fold, zero for what it holds out; scaled to mean one, zeros included.
-    rows : KernelSource
+    rows : RowSource
         With room for a few rows.
     Cs : ndarray of shape (n_values,), float64
         In the order in which they are solved, increasing for the least work; ``lam`` of a fold is
@@ -112,7 +114,7 @@ class PathRun:
         self,
         y: np.ndarray,
         weights: np.ndarray,
-        rows: KernelSource,
+        rows: RowSource,
         Cs: np.ndarray,
         *,
         tol: float,
@@ -130,9 +132,10 @@ class PathRun:
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets = sets_for(rows, self._loop.alpha, alone=alone)
         most_sets = -(-max_epochs * n_samples // self._sets.members.size)
-        # As many as are worth a problem of their own, if their rows can be held together.
-        self._n_active = min(tuning.ACTIVE_EXAMPLES, rows.row_capacity)
-        worth = n_samples >= 2 * self._n_active >= 4 * tuning.SMALL_WORKING_SET
+        # As many as are worth a problem of their own, which takes a fifth of the rows' memory.
+        room = int((_ACTIVE_SHARE * rows.row_capacity * n_samples) ** 0.5)
+        self._n_active = min(tuning.ACTIVE_EXAMPLES, rows.row_capacity, room)
+        worth = self._n_active >= 2 * tuning.SMALL_WORKING_SET
         patience = tuning.PATIENT_SETS if worth else most_sets + 1
         self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets, patience)
         self._alone = alone
@@ -258,7 +261,7 @@ class PathRun:
             if margins_again is not evaluated.margins:
                 margins[cell] = margins_again
         coefs *= path.signed[path.folds[:n_solved]]
-        intercepts = rows.kernel_offset * coefs.sum(axis=1)
+        intercepts = self._view.kernel_offset * coefs.sum(axis=1)
         objectives, bounds, gaps = found
         alphas, n_sets = path.alphas[:n_solved], path.n_sets[:n_solved]
         return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)

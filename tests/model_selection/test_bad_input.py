@@ -169,7 +169,11 @@ SCORERS = [
 ]
 
 
-@pytest.mark.parametrize(("scoring", "message"), SCORERS, ids=str)
+@pytest.mark.parametrize(
+    ("scoring", "message"),
+    SCORERS,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
+)
 def test_scorers_are_refused_in_a_sentence(scoring, message):
     assert_rejected(small(scoring=scoring), *blobs(3), message)
 
