@@ -184,7 +184,7 @@ def _describe(model: Any, search: Search) -> dict[str, Any]:
             "missing": len(model.missing_),
             "max_relative_gap": float(np.nanmax(gaps)),
             "fits_above_tol": int(np.sum(gaps > TOL)),
-            "kernel_evaluations": int(model.n_evaluations_),
+            "kernel_evaluations": int(model.kernel_evaluations_),
         }
         surface["gaps"] = _surface(model, search, "max_relative_gap")
     return {"row": row, "surface": surface}
