@@ -262,6 +262,8 @@ class _Plan:
     def _matrix(self, kernel: Kernel) -> KernelMatrix:
         search = self._search
         dtype = dtype_of_rows(search.row_dtype, kernel, search.X, search.tol, self._largest_cost())
+        if search.row_dtype == "auto" and hasattr(kernel, "value_rounding"):
+            dtype = dtype or "float64"  # whatever that of X is
         # Every cell has to be certified, and in arithmetic of float32 few large C could be.
         return KernelMatrix(kernel, search.X, search.order, row_dtype=dtype, work_dtype="float64")
 
