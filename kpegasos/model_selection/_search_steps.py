@@ -100,7 +100,11 @@ def search_settings(search: Any) -> Settings:
     if search.tol is None:
         raise ValueError("tol must be a positive finite number, got None instead")
     model = model_of(search)
-    validate_parameters(model)
+    try:
+        validate_parameters(model)
+    except ValueError as error:  # the parameter is the search's
+        name, own = type(model).__name__, type(search).__name__
+        raise type(error)(str(error).replace(f"of {name} must", f"of {own} must")) from None
     return settings_of(model)
 
 
