@@ -93,9 +93,9 @@ object, default="rbf"
         `ConvergenceWarning`. The best of the complete cells is chosen. Its refit comes on top, and
         may take as many seconds again.
     cache_mb : float or "auto", default="auto"
-        MiB that kernel values may take, all threads together; less is taken where less is free. With
-        12 bytes · n² (16 up to 2,000 examples) products are computed once for all kernels, with a
-        third of that kernel matrices are held as wholes, with less their rows.
+        MiB that kernel values may take, all threads together; less is taken where less is free.
+        With 12 bytes · n² (16 up to 2,000 examples) products are computed once for all kernels,
+        with a third of that kernel matrices are held as wholes, with less their rows.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are kept; they are computed in float64, since each cell is
         certified. "auto" is float64 up to 2,000 examples, or if C times the largest weight is above
