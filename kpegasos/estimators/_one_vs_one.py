@@ -169,12 +169,13 @@ def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:
         Positive for the first class of the pair.
     n_classes : int
     """
-    votes = np.zeros((decisions.shape[0], n_classes), dtype=np.int64)
+    # Votes are small integers, exact in float32, and so a product of matrices counts them.
+    of_first, of_second = np.zeros((2, decisions.shape[1], n_classes), dtype=np.float32)
     for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        first = decisions[:, number] > 0
-        votes[first, i] += 1
-        votes[~first, j] += 1
-    return votes.argmax(axis=1)
+        of_first[number, i] = of_second[number, j] = 1.0
+    wins = (decisions > 0).astype(np.float32)
+    votes = wins @ (of_first - of_second) + of_second.sum(axis=0)
+    return np.asarray(votes.argmax(axis=1))
 
 
 def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
