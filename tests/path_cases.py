@@ -71,7 +71,7 @@ def run(path, *, held=None, pause=10**6, size=8, adds=True):
 @cache
 def optimum(cell):
     fold, value = divmod(cell, LAMS.shape[1])
-    return naive.optimum(GRAM, LABEL, LAMS[fold, value], WEIGHTS[fold], offset=OFFSET, gap=1e-6)[0]
+    return naive.optimum(GRAM, LABEL, LAMS[fold, value], WEIGHTS[fold], offset=OFFSET, gap=1e-10)[0]
 
 
 def objectives(path, cell):
