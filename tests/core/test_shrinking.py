@@ -104,6 +104,10 @@ def test_active_examples_begin_with_free_ones():
     for most, expected in [(2, [0, 3]), (4, [0, 1, 3, 4]), (5, [0, 1, 3, 4, 6]), (8, range(8))]:
         found = active_examples(case.state, examples, case.to_margin, most)
         assert_array_equal(found, expected)
+    # They come before others that are at the margin as well, on a bound.
+    case.state.image[:] = case.label / case.to_margin
+    case.state.alpha[:] = [0.0, 1.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.5]
+    assert_array_equal(active_examples(case.state, examples, case.to_margin, 2), [4, 7])
 
 
 # --- the kernel values between them ---------------------------------------------------------------
