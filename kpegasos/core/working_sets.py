@@ -230,8 +230,10 @@ def gap_and_dual(
         loss += weight * max(0.0, 1.0 - label[i] * margin)
         gain += weight * alpha[i]
         squared_norm += alpha[i] * signed[i] * margin
-    gap = (loss + squared_norm - gain) / (loss + 0.5 * squared_norm)
-    return gap, gain - 0.5 * squared_norm
+    gap, objective = loss + squared_norm - gain, loss + 0.5 * squared_norm
+    # A part of the examples may have neither loss nor coefficients.
+    relative = gap / objective if objective > 0.0 else 0.0
+    return relative, gain - 0.5 * squared_norm
 
 
 @compiled(inner=True)

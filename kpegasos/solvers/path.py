@@ -44,7 +44,7 @@ class RegularizationPath:
     Cs : ndarray of shape (n_Cs,)
         The values that were asked for.
     alphas : ndarray of shape (n_Cs, n_samples)
-        Dual variables β in [0, 1].
+        Dual variables β in [0, 1] of the coefficients.
     coefs : ndarray of shape (n_Cs, n_samples)
         Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.
     intercepts : ndarray of shape (n_Cs,)
@@ -279,7 +279,9 @@ def _by_ascents(
         if result.status in ("max_time", "interrupted") and not result.relative_gap <= tol:
             return _stacked(found, n_samples), evaluations, result.status
         numbers = (result.intercept, result.objective, result.dual_bound, result.relative_gap)
-        found.append((result.alpha, result.coef, result.margins, *numbers))
+        # The last dual variables may be those of a worse iterate than the one that is returned.
+        alpha = np.minimum(1.0, np.abs(result.coef) / (float(C) * problem.weight))
+        found.append((alpha, result.coef, result.margins, *numbers))
     return _stacked(found, n_samples), evaluations, None
 
 

@@ -1,0 +1,268 @@
+"""Cells of a path, one after the other: each against its own optimum, whatever comes in between."""
+
+import copy
+from fractions import Fraction
+from itertools import pairwise
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from path_cases import (
+    ENOUGH,
+    GRAM,
+    LABEL,
+    LAMS,
+    OFFSET,
+    RNG,
+    WEIGHTS,
+    N,
+    assert_same_path,
+    beginning,
+    images_of,
+    make_path,
+    objectives,
+    optimum,
+    run,
+)
+
+from kpegasos.core.path import HARD, PAUSED, path_sums, remove_held_out
+from kpegasos.core.path_counts import CELL
+from kpegasos.core.working_sets import NEED_ROWS
+
+pytestmark = pytest.mark.pure_python
+
+# --- what cells come to ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("size", [4, 9, N])
+def test_follow_solves_each_cell_to_what_is_enough(size, adds):
+    path = make_path()
+    run(path, size=size, adds=adds)
+    assert path.counts[CELL] == path.lams.size
+    for cell in range(path.lams.size):
+        primal, dual = objectives(path, cell)
+        assert dual <= optimum(cell) + 1e-10  # itself a dual value
+        assert optimum(cell) - 1e-12 <= primal <= optimum(cell) + ENOUGH * primal
+        assert path.gaps[cell] == pytest.approx((primal - dual) / primal, rel=1e-6, abs=1e-12)
+        assert path.duals[cell] == pytest.approx(N * dual)
+        assert path.gaps[cell] <= ENOUGH
+
+
+def test_follow_gives_no_coefficient_to_examples_of_weight_zero():
+    path = make_path()
+    run(path)
+    held_out = (WEIGHTS == 0.0)[path.folds]
+    assert not path.alphas[held_out].any()
+    assert path.alphas.min() == 0.0
+    assert path.alphas.max() == 1.0
+    # Their margins are those of everybody else's coefficients.
+    assert_allclose(path.images, images_of(path), rtol=1e-12, atol=1e-12)
+    assert (np.abs(path.images[held_out]) > 1e-3).all()
+
+
+def test_follow_solves_a_fold_as_if_it_were_alone():
+    path = make_path()
+    run(path)
+    for fold in range(2):
+        alone = make_path([fold])
+        run(alone)
+        of_fold = path.folds == fold
+        assert_array_equal(path.alphas[of_fold], alone.alphas)
+        assert_array_equal(path.images[of_fold], alone.images)
+        assert_array_equal(path.n_sets[of_fold], alone.n_sets)
+
+
+def test_follow_begins_a_fold_at_its_start():
+    """At the best multiple of it: a share of a solution is as good as the solution."""
+    solved = make_path(enough=1e-6)
+    run(solved)
+    path = make_path()
+    first = [0, LAMS.shape[1]]
+    for cell, share in zip(first, (1.0, 0.3), strict=True):
+        path.alphas[cell] = share * solved.alphas[cell]
+        path.images[cell] = share * solved.images[cell]
+    run(path)
+    assert not path.n_sets[first].any()
+    assert solved.n_sets[first].all()
+    assert_allclose(path.alphas[first], solved.alphas[first], rtol=1e-2, atol=1e-12)
+    assert (path.gaps <= ENOUGH).all()
+
+
+def test_follow_carries_a_solution_to_the_next_value():
+    """A value that follows itself is solved when it is begun."""
+    lams = np.repeat(LAMS[:, 1:2], 2, axis=1)
+    path = make_path(lams=lams)
+    run(path)
+    assert path.n_sets[[0, 2]].all()
+    assert not path.n_sets[[1, 3]].any()
+    assert_allclose(path.alphas[[1, 3]], path.alphas[[0, 2]], rtol=1e-2)
+
+
+def test_additions_bound_the_error_of_the_image():
+    """That of a start is carried on, through every multiple of it."""
+    begun, path = 1e6, make_path(enough=1e-8)
+    solved = make_path(enough=1e-3)
+    run(solved)
+    eps, first = np.finfo(np.float64).eps, [0, LAMS.shape[1]]
+    path.alphas[first] = solved.alphas[first]
+    path.images[first] = images_of(solved)[first] + begun * eps * N * LABEL
+    path.additions[first] = begun
+    run(path)
+    largest = Fraction(1.0 + OFFSET)
+    for cell in range(path.lams.size):
+        signed = path.signed[path.folds[cell]]
+        beta = [Fraction(a) * Fraction(s) for a, s in zip(path.alphas[cell], signed, strict=True)]
+        exact = [
+            sum(b * (Fraction(k) + Fraction(OFFSET)) for b, k in zip(beta, row, strict=True))
+            for row in GRAM
+        ]
+        errors = [abs(Fraction(v) - e) for v, e in zip(path.images[cell], exact, strict=True)]
+        counts = np.abs(signed) @ path.alphas[cell]
+        bound = Fraction(float((path.additions[cell] + 4.0) * eps * (counts + N))) * largest
+        assert max(errors) <= bound
+        # Without what was begun with, it would be far too small.
+        assert max(errors) > 10 * Fraction(float(path.n_sets.sum() * 8 * eps * N)) * largest
+
+
+def test_follow_counts_the_additions_of_each_cell():
+    path = make_path(enough=1e-8)
+    run(path)
+    again = make_path(enough=1e-8)
+    again.additions[0] = 100.0  # of a start that is zero
+    run(again)
+    assert (path.additions >= path.n_sets + 1.0).all()
+    assert again.additions[0] == path.additions[0] + 100.0
+    assert_array_equal(again.additions[3:], path.additions[3:])
+
+
+# --- statuses -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("pause", [1, 3, 50])
+def test_follow_pauses_after_so_many_sets_and_goes_on(pause, adds):
+    expected = make_path()
+    run(expected)
+    path = make_path()
+    statuses = run(path, pause=pause, adds=adds)
+    assert_same_path(path, expected)
+    total = path.n_sets.sum()
+    paused = [at for at in statuses if at[0] == PAUSED]
+    # A pause comes where a set would, and not after the last.
+    assert len(paused) == (total - 1) // pause
+    assert len(statuses) - len(paused) == (0 if adds else total)
+
+
+@pytest.mark.parametrize("held", [[], np.arange(0, N, 3)])
+def test_follow_asks_for_rows_that_are_missing(held):
+    expected = make_path()
+    run(expected)
+    path = make_path()
+    statuses = run(path, held=held)
+    assert statuses
+    assert {status for status, *_ in statuses} == {NEED_ROWS}
+    assert_same_path(path, expected)
+
+
+def test_follow_says_that_a_cell_is_hard():
+    """After as many sets as its patience, and every eight from there."""
+    expected = make_path(enough=1e-8)
+    run(expected, size=4)
+    path = make_path(enough=1e-8, patience=5)
+    statuses = run(path, size=4)
+    assert_same_path(path._replace(patience=expected.patience), expected)
+    assert {status for status, *_ in statuses} == {HARD}
+    assert path.n_sets.max() > 5 + 2 * 8
+    for cell, n_sets in enumerate(path.n_sets):
+        # What is enough after so many sets is not hard.
+        assert [n for _, of, n in statuses if of == cell] == list(range(5, n_sets, 8))
+
+
+def test_follow_gives_a_cell_up_after_its_most_sets():
+    path = make_path(enough=0.0, most_sets=4)
+    run(path)
+    assert_array_equal(path.n_sets, np.full(path.lams.size, 4))
+    assert (path.gaps > 0.0).all()
+    assert_allclose(path.images, images_of(path), rtol=1e-12, atol=1e-12)
+
+
+def test_follow_gives_a_cell_up_that_gains_nothing():
+    path = make_path(enough=-1.0)
+    run(path)
+    assert (path.n_sets < 2000).all()
+    assert (path.gaps < 1e-7).all()
+
+
+def test_follow_has_nothing_to_do_at_the_end():
+    path = make_path()
+    run(path)
+    before = copy.deepcopy(path)
+    assert run(path) == []
+    assert_same_path(path, before)
+
+
+# --- what goes with it ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0])
+def test_gap_and_dual_are_those_of_the_best_multiple(scale):
+    """Of any dual variables, within the box."""
+    rng = np.random.default_rng(3)
+    path = make_path(most_sets=0)
+    starts = scale * rng.uniform(size=(path.lams.size, N)) * rng.integers(0, 2, N)
+    starts[path.signed[path.folds] == 0.0] = 0.0
+    path.alphas[:] = starts
+    path.images[:] = images_of(path)
+    run(path)
+    assert not path.n_sets.any()
+    assert_allclose(path.images, images_of(path), rtol=1e-12, atol=1e-12)
+    for cell in range(path.lams.size):
+        primal, dual = objectives(path, cell)
+        assert path.duals[cell] == pytest.approx(N * dual)
+        assert path.gaps[cell] == pytest.approx((primal - dual) / primal)
+        start = starts[cell - cell % LAMS.shape[1]]
+        lam, weight = path.lams[cell], WEIGHTS[path.folds[cell]]
+        values = [
+            naive.dual(share * start / start.max(), GRAM, LABEL, lam, weight, offset=OFFSET)
+            for share in np.linspace(0.0, 1.0, 30)
+        ]
+        assert dual >= max(values) - 1e-12
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_remove_held_out_leaves_images_of_the_others(parts):
+    """Coefficients of all examples become those of a fold, and the image with them."""
+    path, (_, view) = make_path(), beginning()
+    alpha = RNG.uniform(size=N)
+    moves = alpha * LABEL
+    path.images[:] = (GRAM + OFFSET) @ moves
+    cells, members = np.array([0, 3]), np.arange(N)
+    bounds = np.linspace(0, N, parts + 1).astype(int)
+    for first, last in pairwise(bounds):
+        remove_held_out(path, cells, view, members, moves, first, last)
+    for cell in range(path.lams.size):
+        trained = WEIGHTS[path.folds[cell]] > 0.0 if cell in cells else np.full(N, True)
+        expected = (GRAM + OFFSET) @ np.where(trained, moves, 0.0)
+        assert_allclose(path.images[cell], expected, atol=1e-12)
+
+
+def test_path_sums_are_those_of_the_definitions():
+    path = make_path()
+    run(path)
+    rounding = np.linspace(1.0, 2.0, N)
+    coefs, margins = np.empty((2, 3, N))
+    sums = np.empty((3, 7))
+    path_sums(path, 2, rounding, coefs, margins, sums)
+    for k, cell in enumerate([2, 3, 4]):
+        weight, lam = WEIGHTS[path.folds[cell]], path.lams[cell]
+        coef = path.alphas[cell] / (lam * N)
+        f = (GRAM + OFFSET) @ (coef * weight * LABEL)
+        assert_allclose(coefs[k], coef)
+        assert_allclose(margins[k], f, atol=1e-10)
+        loss = weight @ np.maximum(0.0, 1.0 - LABEL * f)
+        norm = (coef * weight * LABEL) @ f
+        expected = [loss, norm, coef @ weight, coef.max(), coef @ (weight * rounding)]
+        expected += [weight @ rounding, path.alphas[cell] @ weight]
+        assert_allclose(sums[k], expected, atol=1e-10)

@@ -1,0 +1,371 @@
+"""Runs along a path: their certificates, their starts, and cells that take many working sets."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, beginning, optimum
+from solver_cases import Countdown, noisy
+
+from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, Sigmoid, make_problem, sdca
+from kpegasos.core.state import Examples, LoopState
+from kpegasos.rows.budget import cached_mb_needed
+from kpegasos.solvers import path_run
+from kpegasos.solvers.active import solve_among
+from kpegasos.solvers.path_run import PathRun
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+
+CS = 1.0 / (N * LAMS[0])
+SCALING = OFFSET**0.5
+
+
+def values_of(row_dtype="float64"):
+    return KernelMatrix(RBF(1.0), POINTS, row_dtype=row_dtype)
+
+
+def smallest_cache(values, **options):
+    return CachedRows(values, cache_mb=cached_mb_needed(values), **options)
+
+
+SOURCES = {"gram": GramRows.from_values, "cached": CachedRows, "evicting": smallest_cache}
+each_source = pytest.mark.parametrize("source", SOURCES)
+#: Rows that a run shares with others are all held.
+each_source_and_alone = pytest.mark.parametrize(
+    ("source", "alone"), [*((source, False) for source in SOURCES), ("gram", True)]
+)
+
+
+def make_run(source="gram", weights=WEIGHTS, Cs=CS, *, tol=1e-3, row_dtype="float64", **options):
+    rows = SOURCES[source](values_of(row_dtype), intercept_scaling=SCALING)
+    return PathRun(LABEL, weights, rows, Cs, tol=tol, **({"max_epochs": 1000} | options))
+
+
+def solved(*arguments, **options):
+    run = make_run(*arguments, **options)
+    assert run.advance(Stopper()) is None
+    assert run.finished
+    return run, run.solutions()
+
+
+def assert_certified(solutions, tol):
+    for cell, gap in enumerate(solutions.relative_gaps):
+        objective, bound = solutions.objectives[cell], solutions.dual_bounds[cell]
+        # The reference is a dual value that is 1e-10 off.
+        assert bound <= optimum(cell) + 1e-10
+        assert optimum(cell) <= objective * (1.0 + 1e-14) + gap * objective
+        assert objective - bound <= gap * objective * (1.0 + 1e-9)
+        assert gap <= tol
+
+
+def assert_consistent(solutions, weights=WEIGHTS, Cs=CS, atol=1e-9):
+    """Coefficients, intercepts and margins of float64 rows belong to each other."""
+    total = weights.sum(axis=1, keepdims=True)
+    folds = np.repeat(np.arange(len(weights)), len(Cs))
+    scaled = (weights * LABEL)[folds] * np.tile(Cs, len(weights))[:, None]
+    assert (total > 0.0).all()
+    assert_allclose(solutions.coefs, solutions.alphas * scaled, rtol=1e-9)
+    assert_allclose(solutions.intercepts, OFFSET * solutions.coefs.sum(axis=1))
+    assert_allclose(solutions.margins, solutions.coefs @ (GRAM + OFFSET), atol=atol)
+
+
+# --- what a run comes to --------------------------------------------------------------------------
+
+
+@each_source_and_alone
+def test_certificates_of_all_cells_are_true(source, alone):
+    run, found = solved(source, alone=alone)
+    assert found.alphas.shape == (LAMS.size, N)
+    assert_certified(found, run.tol)
+    assert_consistent(found)
+    assert not found.coefs[np.repeat(WEIGHTS == 0.0, 3, axis=0)].any()
+
+
+@each_source
+def test_certificates_of_float32_rows_are_settled_where_they_must_be(source, monkeypatch):
+    """Rounding of these rows is more than the tolerance, until margins are computed again."""
+    settled = []
+    plain = SOURCES[source]
+
+    def counting(values, **options):
+        rows = plain(values, **options)
+        settle = rows.settle
+        monkeypatch.setattr(rows, "settle", lambda *a, **k: settled.append(1) or settle(*a, **k))
+        return rows
+
+    monkeypatch.setitem(SOURCES, source, counting)
+    tol = 2e-6
+    run, found = solved(source, tol=tol, row_dtype="float32")
+    assert settled
+    assert_certified(found, tol)
+    needed = found.coefs != 0.0
+    exact = found.coefs @ (GRAM + OFFSET)
+    assert np.abs(found.margins - exact)[needed].max() < 1e-12
+    assert run.evaluations >= N * N
+
+
+def test_certificates_of_float32_rows_are_true_where_nothing_is_settled():
+    _, found = solved(tol=1e-2, row_dtype="float32")
+    assert_certified(found, 1e-2)
+
+
+def test_certificates_say_what_was_not_reached():
+    """A cell that is given up has the gap that it has."""
+    _, found = solved("evicting", tol=1e-9, max_epochs=1)
+    assert found.relative_gaps.max() > 1e-6
+    assert_certified(found, 1.0)
+
+
+@each_source
+def test_evaluations_are_those_of_the_rows(source):
+    run, _ = solved(source)
+    assert run.evaluations == run.rows.evaluations
+    again = PathRun(LABEL, WEIGHTS, run.rows, CS, tol=1e-3, max_epochs=100)
+    again.advance(Stopper())
+    again.solutions()
+    if source == "evicting":
+        assert run.evaluations + again.evaluations == run.rows.evaluations
+    else:
+        assert again.evaluations == 0
+
+
+@pytest.mark.parametrize("questions", [0, 1, 2])
+def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
+    monkeypatch.setattr(path_run, "_SETS_BEFORE_PAUSE", 2)
+    expected, whole = solved(tol=1e-6)
+    run = make_run(tol=1e-6)
+    assert run.advance(Countdown(questions)) == "max_time"
+    assert not run.finished
+    part = run.solutions()
+    assert part.objectives.size == run.n_solved < LAMS.size
+    assert run.advance(Stopper()) is None
+    found = run.solutions()
+    for array, other, before in zip(found, whole, part, strict=True):
+        assert_array_equal(array, other)
+        assert_array_equal(array[: len(before)], before)
+    assert run.seconds > 0.0
+    assert_array_equal(run.path.n_sets, expected.path.n_sets)
+
+
+def test_parts_of_solutions_are_those_of_a_fold():
+    _, found = solved()
+    part = found.part(3, 6)
+    for array, whole in zip(part, found, strict=True):
+        assert_array_equal(array, whole[3:6])
+
+
+def test_a_kernel_that_is_not_positive_semi_definite_is_refused():
+    rows = GramRows.from_values(KernelMatrix(Sigmoid(1.0, -1.0), POINTS))
+    with pytest.raises(ValueError, match="kernel must be positive semi-definite for certified"):
+        PathRun(LABEL, WEIGHTS, rows, CS, tol=1e-2, max_epochs=10)
+
+
+def test_values_that_are_not_positive_semi_definite_are_noticed():
+    """Whatever their kernel has promised."""
+    wrong = GRAM - 3.0 * np.eye(N)
+    run = PathRun(LABEL, WEIGHTS, GramRows(wrong), CS, tol=1e-2, max_epochs=10)
+    run.advance(Stopper())
+    with pytest.raises(ValueError, match="kernel must be positive semi-definite for certified"):
+        run.solutions()
+
+
+# --- starts ---------------------------------------------------------------------------------------
+
+
+@each_source_and_alone
+def test_start_from_leaves_images_that_belong_to_their_coefficients(source, alone):
+    everything = WEIGHTS.max(axis=0)[None]
+    whole, _ = solved(source, everything, CS[:1], alone=alone)
+    run = make_run(source, alone=alone)
+    run.start_from(whole)
+    path, first = run.path, np.array([0, 3])
+    assert path.alphas[first].any(axis=1).all()
+    assert not path.alphas[first][WEIGHTS == 0.0].any()
+    expected = (path.alphas[first] * path.signed) @ (GRAM + OFFSET)
+    assert_allclose(path.images[first], expected, atol=1e-11)
+    rest = np.delete(np.arange(LAMS.size), first)
+    assert not path.images[rest].any()
+    assert (path.additions[first] > whole.path.additions[0]).all()
+    run.advance(Stopper())
+    found = run.solutions()
+    assert_certified(found, run.tol)
+    assert_consistent(found)
+
+
+def test_start_from_is_the_solution_where_nothing_is_held_out():
+    whole, _ = solved(weights=WEIGHTS[:1], Cs=CS[:1], tol=1e-6)
+    run = make_run(weights=WEIGHTS[:1], Cs=CS)
+    run.start_from(whole)
+    assert_allclose(run.path.alphas[0], whole.path.alphas[0])
+    run.advance(Stopper())
+    assert run.path.n_sets[0] == 0
+
+
+def test_start_from_takes_fewer_sets_than_zero():
+    X, y = noisy(600)
+    gram = RBF(0.5).block(X, X)
+    weights = np.array([np.arange(600) % 10 != fold for fold in range(3)], dtype=float)
+    options = {"tol": 1e-4, "max_epochs": 1000}
+
+    def run_of(weights, start=None):
+        run = PathRun(y.astype(float), weights, GramRows(gram), np.array([1.0]), **options)
+        if start is not None:
+            run.start_from(start)
+        run.advance(Stopper())
+        return run
+
+    start = run_of(np.ones((1, 600)))
+    assert 2 * run_of(weights, start).path.n_sets.sum() < run_of(weights).path.n_sets.sum()
+
+
+# --- hard cells -----------------------------------------------------------------------------------
+
+
+def overlapping(n_samples=400):
+    """Two folds of classes that overlap, with a C that makes most of them free or bound."""
+    X, y = noisy(n_samples, seed=2)
+    weights = np.array([np.arange(n_samples) % 5 != fold for fold in range(2)], dtype=float)
+    return X, y.astype(float), weights, np.array([1.0, 30.0, 300.0])
+
+
+@pytest.fixture
+def hard_cells(monkeypatch):
+    """Cells that are hard after a few sets; returns how often they were."""
+    monkeypatch.setattr(tuning, "WORKING_SET", 16)
+    monkeypatch.setattr(tuning, "SMALL_WORKING_SET", 16)
+    monkeypatch.setattr(tuning, "PATIENT_SETS", 3)
+    monkeypatch.setattr(tuning, "ACTIVE_EXAMPLES", 96)
+    monkeypatch.setattr(tuning, "ACTIVE_WORKING_SET", 12)
+    calls = []
+
+    def counting(view, members, *rest):
+        calls.append(members)
+        solve_among(view, members, *rest)
+
+    monkeypatch.setattr(path_run, "solve_among", counting)
+    return calls
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_hard_cells_end_where_others_do(hard_cells, monkeypatch, dtype, alone):
+    X, y, weights, Cs = overlapping()
+    tol, found = 1e-3, []
+    for patience in (3, 10**9):
+        monkeypatch.setattr(tuning, "PATIENT_SETS", patience)
+        rows = GramRows.from_values(KernelMatrix(RBF(0.5), X, row_dtype=np.dtype(dtype).name))
+        run = PathRun(y, weights, rows, Cs, tol=tol, max_epochs=1000, alone=alone)
+        run.advance(Stopper())
+        found.append((run, run.solutions(), len(hard_cells)))
+    (hard, by_parts, n_calls), (plain, at_once, n_calls_at_end) = found
+    assert n_calls_at_end == n_calls > 10
+    assert hard.path.n_sets.sum() < plain.path.n_sets.sum()
+    for solutions in (by_parts, at_once):
+        assert (solutions.relative_gaps <= tol).all()
+    assert_allclose(by_parts.objectives, at_once.objectives, rtol=tol)
+    assert (by_parts.dual_bounds <= at_once.objectives).all()
+    assert (at_once.dual_bounds <= by_parts.objectives).all()
+    # The image has kept up with all that was done to parts of it.
+    gram = RBF(0.5).block(X, X)
+    exact = by_parts.coefs @ gram
+    atol = 1e-9 if dtype == np.float64 else 1e-4 * np.abs(by_parts.coefs).sum(axis=1).max()
+    assert_allclose(by_parts.margins, exact, atol=atol)
+    path = hard.path
+    images = (path.alphas * path.signed[path.folds]) @ gram
+    counts = np.abs(path.alphas * path.signed[path.folds]).sum(axis=1)
+    values = np.finfo(dtype).eps if dtype == np.float32 else 0.0
+    rounding = (path.additions + 4.0) * np.finfo(float).eps * (
+        counts + y.size
+    ) + 4 * values * counts
+    assert (np.abs(path.images - images).max(axis=1) <= rounding).all()
+
+
+def test_hard_cells_are_those_of_one_dual_ascent(hard_cells):
+    X, y, weights, Cs = overlapping(150)
+    gram = RBF(0.5).block(X, X)
+    run = PathRun(y, weights[:1], GramRows(gram), Cs[:2], tol=1e-4, max_epochs=1000)
+    run.advance(Stopper())
+    assert hard_cells
+    trained = weights[0] > 0.0
+    for cell, C in enumerate(Cs[:2]):
+        task = make_problem(y[trained], 1.0 / (C * trained.sum()))
+        rows = GramRows(gram[np.ix_(trained, trained)])
+        alone = sdca(task, rows, tol=1e-6, max_epochs=10**5, random_state=0)
+        found = run.solutions()
+        # Means over all examples have those in them that are held out.
+        share = found.objectives[cell]
+        assert share == pytest.approx(alone.objective, rel=1.1e-4)
+
+
+def test_hard_cells_stay_within_the_rows_that_are_held(hard_cells):
+    """A problem of active examples takes a fifth of the memory that rows have."""
+    X, y, weights, Cs = overlapping()
+    values = KernelMatrix(RBF(0.5), X)
+    rows = CachedRows(values, cache_mb=64 * 1.3 * values.n_samples * 8 / tuning.MEBIBYTE)
+    run = PathRun(y, weights, rows, Cs, tol=1e-2, max_epochs=1000)
+    run.advance(Stopper())
+    assert hard_cells
+    assert max(members.size for members in hard_cells) <= rows.row_capacity < y.size
+    assert max(members.size**2 for members in hard_cells) <= 0.2 * rows.row_capacity * y.size
+    assert (run.solutions().relative_gaps <= 1e-2).all()
+
+
+def test_cells_are_not_hard_where_no_rows_are_left_for_it(hard_cells):
+    X, y, weights, Cs = overlapping(100)
+    rows = smallest_cache(KernelMatrix(RBF(0.5), X))
+    run = PathRun(y, weights, rows, Cs[:2], tol=1e-2, max_epochs=1000)
+    run.advance(Stopper())
+    assert not hard_cells
+    assert (run.solutions().relative_gaps <= 1e-2).all()
+
+
+def test_a_deadline_ends_a_hard_cell(hard_cells):
+    X, y, weights, Cs = overlapping()
+    run = PathRun(y, weights, GramRows(RBF(0.5).block(X, X)), Cs, tol=1e-6, max_epochs=1000)
+    assert run.advance(Countdown(6)) == "max_time"
+    assert hard_cells
+    assert not run.finished
+    assert run.advance(Stopper()) is None
+    assert (run.solutions().relative_gaps <= 1e-6).all()
+
+
+def dual(alpha, signed, lam):
+    quadratic = (alpha * signed) @ (GRAM + OFFSET) @ (alpha * signed)
+    return np.abs(signed) @ alpha - 0.5 * quadratic / (lam * N)
+
+
+@pytest.mark.parametrize("members", [[4], [1, 5, 7, 8], list(range(0, N, 2))])
+def test_solve_among_raises_the_dual_and_leaves_others_alone(members):
+    state, view = beginning(members)
+    rng = np.random.default_rng(1)
+    signed, lam = LABEL * WEIGHTS[0], LAMS[0, 2]
+    members = np.array(members)
+    state.alpha[:] = rng.uniform(size=N) * (signed != 0.0)
+    state.image[:] = (GRAM + OFFSET) @ (state.alpha * signed)
+    before = LoopState(*[array.copy() for array in state])
+    solve_among(view, members, state, Examples(LABEL, signed), lam, 1e-6, Stopper())
+    others = np.delete(np.arange(N), members)
+    assert_array_equal(state.alpha[others], before.alpha[others])
+    assert_array_equal(state.image, before.image)
+    assert state.alpha.min() >= 0.0
+    assert state.alpha.max() <= 1.0
+    assert dual(state.alpha, signed, lam) > dual(before.alpha, signed, lam)
+    assert state.counters[0] > before.counters[0]
+    # What is left of their gap is a twentieth at the most, or what matters to nobody.
+    slack = 1.0 - LABEL * ((GRAM + OFFSET) @ (state.alpha * signed)) / (lam * N)
+    gaps = np.abs(signed) * (np.maximum(slack, 0.0) - state.alpha * slack)
+    slack_before = 1.0 - LABEL * before.image / (lam * N)
+    first = np.abs(signed) * (np.maximum(slack_before, 0.0) - before.alpha * slack_before)
+    assert gaps[members].sum() <= 0.05 * first[members].sum() + 1e-6 * N
+
+
+def test_solve_among_stops_when_it_is_asked_to():
+    """After one look, and what it has moved by then is told."""
+    state, view = beginning()
+    examples, members = Examples(LABEL, LABEL), np.arange(N)
+    stopper = Stopper(0.0)
+    solve_among(view, members, state, examples, 1e-6, 1e-12, stopper)
+    stopped = state.alpha.copy()
+    assert stopped.any()
+    state, view = beginning()
+    solve_among(view, members, state, examples, 1e-6, 1e-12, Stopper())
+    assert dual(state.alpha, LABEL, 1e-6) >= dual(stopped, LABEL, 1e-6)

@@ -1,0 +1,394 @@
+"""`regularization_path`: each value as if it were solved alone, on whatever serves the rows."""
+
+import os
+import re
+import signal
+from itertools import count
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+from solver_cases import Countdown, noisy
+
+from kpegasos import (
+    RBF,
+    CachedRows,
+    FeatureRows,
+    GramRows,
+    KernelMatrix,
+    Linear,
+    Sigmoid,
+    UncachedRows,
+    linear_rows,
+    make_problem,
+    make_rows,
+    regularization_path,
+)
+from kpegasos.rows.budget import cached_mb_needed
+from kpegasos.solvers import path as path_module
+from kpegasos.solvers import path_run
+from kpegasos.solvers.stopping import Interrupted
+
+X, Y = noisy(60)
+#: In an order of no kind.
+CS = np.array([1.0, 0.05, 4.0, 0.3])
+WEIGHT = 0.5 + np.random.default_rng(1).uniform(size=60)
+HELD_OUT = np.arange(60) % 4 == 1
+TOL = 1e-3
+
+
+def smallest_cache(values, **options):
+    return CachedRows(values, cache_mb=cached_mb_needed(values), **options)
+
+
+HELD = {"gram": GramRows.from_values, "cached": CachedRows, "evicting": smallest_cache}
+ROWS = {**HELD, "uncached": UncachedRows, "features": lambda values, **kw: linear_rows(X, **kw)}
+each_held = pytest.mark.parametrize("source", HELD)
+each_source = pytest.mark.parametrize("source", ROWS)
+
+
+def rows_of(source, kernel=None, *, intercept_scaling=1.0):
+    values = KernelMatrix(kernel or Linear(), X)
+    return ROWS[source](values, intercept_scaling=intercept_scaling)
+
+
+def task(weight=WEIGHT):
+    return make_problem(Y, 1.0, weight)
+
+
+def path_of(source="gram", Cs=CS, **options):
+    options = {"tol": TOL, "random_state": 0} | options
+    return regularization_path(options.pop("problem", task()), rows_of(source), Cs, **options)
+
+
+GRAM = X @ X.T + 1.0
+_optima = {}
+
+
+def optimum(C, trained=None):
+    """Of the mean-weighted problem over the examples that are trained on, by the reference."""
+    trained = np.full(60, True) if trained is None else trained
+    key = (C, trained.tobytes())
+    if key not in _optima:
+        weight = WEIGHT[trained] / WEIGHT[trained].mean()
+        K, lam = GRAM[np.ix_(trained, trained)], 1.0 / (C * weight.size)
+        # `weight` of the problem has mean one over all, and so C times another sum.
+        sums = (WEIGHT / WEIGHT.mean())[trained].sum() / weight.size
+        _optima[key] = naive.optimum(K, Y[trained], lam / sums, weight, gap=1e-7)[0]
+    return _optima[key]
+
+
+def assert_belongs_together(path, problem=None):
+    """Coefficients, margins and objective by the definitions."""
+    weight = (problem or task()).weight
+    assert path.alphas.min() >= 0.0
+    assert path.alphas.max() <= 1.0
+    for k, C in enumerate(path.Cs):
+        assert_allclose(path.margins[k], GRAM @ path.coefs[k], atol=1e-8)
+        assert_allclose(path.coefs[k], C * path.alphas[k] * weight * Y, atol=1e-9)
+        assert path.intercepts[k] == pytest.approx(path.coefs[k].sum())
+
+
+# --- every source, every value --------------------------------------------------------------------
+
+
+@each_source
+def test_each_value_is_solved_to_its_certificate(source):
+    path = path_of(source)
+    assert_array_equal(path.Cs, CS)
+    assert path.status == "tolerance"
+    assert path.missing.size == 0
+    assert path.n_steps == CS.size
+    assert path.relative_gap == path.relative_gaps.max() <= TOL
+    for k, C in enumerate(CS):
+        assert path.dual_bounds[k] <= optimum(C) + 1e-7
+        assert optimum(C) <= path.objectives[k] <= optimum(C) + TOL * path.objectives[k]
+        lam = 1.0 / (C * 60)
+        expected = naive.primal(path.coefs[k], GRAM, Y, lam, WEIGHT / WEIGHT.mean())
+        assert path.objectives[k] == pytest.approx(expected)
+    assert_belongs_together(path)
+    assert_array_equal(path.n_support, (path.coefs != 0.0).sum(axis=1))
+
+
+@each_source
+def test_values_are_returned_in_the_order_in_which_they_came(source):
+    path, ascending = path_of(source), path_of(source, np.sort(CS))
+    order = np.argsort(CS)
+    for name in ("alphas", "coefs", "intercepts", "margins", "objectives", "dual_bounds"):
+        assert_array_equal(getattr(path, name)[order], getattr(ascending, name))
+    assert path.objectives[order][0] > path.objectives[order][-1]
+
+
+@each_held
+def test_held_out_examples_are_as_good_as_absent(source):
+    path, trained = path_of(source, held_out=HELD_OUT, tol=1e-6), ~HELD_OUT
+    assert not path.alphas[:, HELD_OUT].any()
+    assert not path.coefs[:, HELD_OUT].any()
+    values = KernelMatrix(Linear(), X[trained])
+    weight = task().weight[trained]
+    rest = make_problem(Y[trained], 1.0, weight)
+    # Weights of the rest have mean one again, and C the inverse of what that changed.
+    alone = regularization_path(
+        rest,
+        GramRows.from_values(values, intercept_scaling=1.0),
+        CS * weight.mean(),
+        tol=1e-6,
+    )
+    assert_allclose(path.objectives, alone.objectives, rtol=2e-6)
+    for k in range(CS.size):
+        decision = alone.coefs[k] @ GRAM[trained]
+        assert_allclose(path.margins[k], decision, atol=0.05)
+        assert_allclose(path.margins[k], path.coefs[k] @ GRAM, atol=1e-8)
+
+
+@each_held
+def test_held_out_examples_leave_the_optimum_of_the_rest(source):
+    path, trained = path_of(source, held_out=HELD_OUT), ~HELD_OUT
+    for k, C in enumerate(CS):
+        assert path.objectives[k] == pytest.approx(optimum(C, trained), rel=1.01 * TOL)
+        assert path.dual_bounds[k] <= optimum(C, trained) + 1e-7
+
+
+@each_source
+def test_weights_are_as_good_as_copies(source):
+    copies = np.resize([1, 2, 3], 60)
+    weighted = path_of(source, problem=make_problem(Y, 1.0, copies))
+    again = np.repeat(np.arange(60), copies)
+    rows = GramRows(GRAM[np.ix_(again, again)])
+    plain = regularization_path(make_problem(Y[again], 1.0), rows, CS / copies.mean(), tol=TOL)
+    assert_allclose(weighted.objectives, plain.objectives, rtol=TOL)
+    assert_belongs_together(weighted, make_problem(Y, 1.0, copies))
+
+
+def test_the_regularisation_of_the_problem_is_not_used():
+    path = path_of()
+    other = path_of(problem=make_problem(Y, 123.0, WEIGHT))
+    assert_array_equal(path.coefs, other.coefs)
+
+
+def test_one_class_is_solved_too():
+    ones = make_problem(np.ones(60), 1.0)
+    path = path_of(problem=ones, held_out=HELD_OUT)
+    assert path.status == "tolerance"
+    assert (path.margins[CS == 4.0] > 0.0).all()
+
+
+def test_a_nonlinear_kernel_separates_moons():
+    A, classes = make_moons(200, noise=0.2, random_state=0)
+    problem, held_out = make_problem(2.0 * classes - 1.0, 1.0), np.arange(200) % 5 == 0
+    path = regularization_path(problem, make_rows(A, "rbf", gamma=2.0), [10.0], held_out=held_out)
+    correct = path.margins[0] * problem.y > 0.0
+    assert correct[held_out].mean() > 0.9
+
+
+# --- what it costs --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["gram", "cached"])
+def test_kernel_values_are_computed_once_for_all_values(source):
+    path = path_of(source)
+    assert path.evaluations == path_of(source, CS[:1]).evaluations == 60 * 60
+
+
+@each_source
+def test_evaluations_are_those_that_the_rows_count(source):
+    rows = rows_of(source)
+    first = regularization_path(task(), rows, CS, tol=TOL, random_state=0)
+    second = regularization_path(task(), rows, CS, tol=TOL, random_state=0)
+    assert first.evaluations + second.evaluations == rows.evaluations
+    if source in ("gram", "cached", "features"):
+        assert second.evaluations == 0
+    else:
+        assert second.evaluations > 0
+
+
+def test_values_far_below_are_started_warm(monkeypatch):
+    """On rows that nobody keeps each value begins at the solution before."""
+    counts = []
+
+    class Counting(path_module.InteriorPointAscent):
+        def result(self):
+            counts.append(int(self.state.loop.counters[0]))
+            return super().result()
+
+    monkeypatch.setattr(path_module, "InteriorPointAscent", Counting)
+    near = [1.0, 1.0 + 1e-9]
+    path = path_of("uncached", near)
+    assert path.status == "tolerance"
+    assert counts[1] <= counts[0] / 2
+
+
+# --- time is up -----------------------------------------------------------------------------------
+
+
+@each_source
+def test_no_time_leaves_all_values_missing(source):
+    path = path_of(source, max_time=0.0)
+    assert path.status == "max_time"
+    assert_array_equal(path.missing, CS)
+    assert path.n_steps == 0
+    assert np.isnan(path.relative_gap)
+    for name in ("intercepts", "objectives", "dual_bounds", "relative_gaps"):
+        assert np.isnan(getattr(path, name)).all()
+    for name in ("alphas", "coefs", "margins"):
+        assert getattr(path, name).shape == (CS.size, 60)
+        assert not getattr(path, name).any()
+    assert not path.n_support.any()
+    assert re.fullmatch(
+        r"RegularizationPath\(0 of 4 values, status 'max_time', largest relative gap nan\)",
+        repr(path),
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "step"), [("gram", 1), ("evicting", 1), ("uncached", 9), ("features", 2)]
+)
+def test_a_path_that_is_stopped_keeps_the_smallest_values(source, step, monkeypatch):
+    monkeypatch.setattr(path_run, "_SETS_BEFORE_PAUSE", 1)
+    whole = path_of(source, tol=1e-6)
+    order, numbers = np.argsort(CS), []
+    for questions in count(0, step):
+        monkeypatch.setattr(path_module, "Stopper", lambda _, n=questions: Countdown(n))
+        path = path_of(source, tol=1e-6)
+        there = order[: path.n_steps]
+        assert_array_equal(np.sort(path.missing), CS[order][path.n_steps :])
+        for name in ("alphas", "coefs", "margins", "objectives"):
+            assert_array_equal(getattr(path, name)[there], getattr(whole, name)[there])
+        numbers.append(path.n_steps)
+        if path.status == "tolerance":
+            break
+        assert path.status == "max_time"
+        assert f"({path.n_steps} of 4 values, status 'max_time'" in repr(path)
+    assert (np.diff(numbers) >= 0).all()
+    assert numbers[0] == 0
+    assert numbers[-1] == 4
+    assert {1, 2, 3} & set(numbers)
+
+
+@each_source
+def test_a_value_that_does_not_come_to_its_tolerance_is_told(source):
+    path = path_of(source, tol=1e-14, max_epochs=1)
+    assert path.status == "completed"
+    assert path.missing.size == 0
+    assert path.relative_gap > 1e-14
+    for k, C in enumerate(CS):
+        assert path.dual_bounds[k] <= optimum(C) + 1e-7
+        assert path.objectives[k] >= optimum(C) - 1e-12
+
+
+class PressingRows(CachedRows):
+    """Rows during whose n-th request somebody presses Ctrl-C."""
+
+    requests_left = 2
+
+    def ensure_rows(self, members, t):
+        if members.size:
+            self.requests_left -= 1
+            if self.requests_left == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+        return super().ensure_rows(members, t)
+
+
+class PressingFeatures(FeatureRows):
+    """Rows during whose n-th evaluation somebody presses Ctrl-C."""
+
+    requests_left = 6
+
+    def evaluate(self, *arguments):
+        self.requests_left -= 1
+        if self.requests_left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().evaluate(*arguments)
+
+
+def pressing(kind):
+    if kind == "features":
+        return PressingFeatures(X)
+    values = KernelMatrix(RBF(1.0), X)
+    return PressingRows(values, cache_mb=cached_mb_needed(values))
+
+
+@pytest.mark.parametrize("kind", ["kernel", "features"])
+def test_ctrl_c_is_raised_with_the_path_as_far_as_it_has_come(kind):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted, match=r"stopped by Ctrl-C after \d steps") as caught:
+        regularization_path(task(), pressing(kind), CS, tol=1e-6, random_state=0)
+    path = caught.value.result
+    assert path.status == "interrupted"
+    assert path.n_steps < CS.size
+    assert path.missing.size == CS.size - path.n_steps
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_that_comes_too_late_is_raised_all_the_same():
+    """What was asked for is there, and the script stops."""
+    rows = pressing("kernel")
+    rows.requests_left = 1
+    with pytest.raises(Interrupted) as caught:
+        regularization_path(task(), rows, [1e-6], tol=0.5)
+    assert caught.value.result.n_steps in (0, 1)
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"Cs": []}, r"^Cs must be one or more numbers from .* got \[\] instead$"),
+        ({"Cs": [[1.0]]}, r"^Cs must be one or more numbers from"),
+        ({"Cs": 1.0}, r"^Cs must be one or more numbers from"),
+        ({"Cs": [1.0, 0.0]}, r"^Cs must be one or more numbers from .* got \[1\.0, 0\.0\] instead"),
+        ({"Cs": [-1.0]}, r"^Cs must be one or more numbers from"),
+        ({"Cs": [1.0, np.nan]}, r"^Cs must"),
+        ({"Cs": [np.inf]}, r"^Cs must"),
+        ({"Cs": ["many"]}, r"^Cs must"),
+        ({"Cs": [1.0, 2.0, 1.0]}, r"^Cs must differ from each other, got \[1\.0, 2\.0, 1\.0\]"),
+        ({"tol": 0.0}, r"^tol must"),
+        ({"tol": np.nan}, r"^tol must"),
+        ({"max_epochs": 0}, r"^max_epochs must"),
+        ({"max_epochs": 1.5}, r"^max_epochs must"),
+        ({"max_time": -1.0}, r"^max_time must"),
+        ({"random_state": "x"}, r"random_state"),
+        ({"held_out": HELD_OUT[1:]}, r"^held_out must be 60 truth values, got bool of shape \(59,"),
+        ({"held_out": np.zeros(60)}, r"^held_out must be 60 truth values, got float64 of shape"),
+        ({"held_out": [1, 2]}, r"^held_out must be 60 truth values"),
+        ({"held_out": Y > 0}, r"^held_out must leave examples of both classes"),
+        ({"held_out": np.full(60, True)}, r"^held_out must leave examples of both classes"),
+    ],
+)
+def test_bad_input_gets_one_sentence(options, match):
+    with pytest.raises((ValueError, TypeError), match=match) as caught:
+        path_of(**options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("source", ["uncached", "features"])
+def test_held_out_needs_rows_that_are_held(source):
+    match = r"^held_out must be None unless kernel rows are held .* got \w+Rows instead$"
+    with pytest.raises(ValueError, match=match):
+        path_of(source, held_out=HELD_OUT)
+
+
+def test_problem_and_rows_must_be_what_they_are_called():
+    with pytest.raises(TypeError, match="problem must be a Problem"):
+        regularization_path(Y, rows_of("gram"), CS)
+    with pytest.raises(TypeError, match="rows must be a RowSource"):
+        regularization_path(task(), X, CS)
+
+
+@each_source
+def test_rows_of_other_examples_are_refused(source):
+    shorter = make_problem(Y[:-1], 1.0)
+    match = r"^rows must belong to the 59 examples of the problem, got 60 instead$"
+    with pytest.raises(ValueError, match=match):
+        regularization_path(shorter, rows_of(source), CS)
+
+
+@pytest.mark.parametrize("source", ["gram", "cached", "uncached"])
+def test_a_kernel_that_is_not_positive_semi_definite_is_refused(source):
+    rows = rows_of(source, Sigmoid(1.0, -1.0))
+    with pytest.raises(ValueError, match=r"kernel.* positive semi-definite"):
+        regularization_path(task(), rows, CS)
