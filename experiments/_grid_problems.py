@@ -107,7 +107,7 @@ COMPARED: dict[str, Problem] = {
         partial(_two_garments, None),
         _FIVE_GAMMAS,
         _FIVE_CS,
-        slow=("SVC", "intelex", "PegasosSVC"),
+        slow=("SVC",),
     ),
     "Adult 8,000": Problem(_adult, _FIVE_GAMMAS, _FIVE_CS, slow=("SVC",)),
 }

@@ -93,13 +93,10 @@ object, default="rbf"
         `ConvergenceWarning`. The best of the complete cells is chosen. Its refit comes on top, and
         may take as many seconds again.
     cache_mb : float or "auto", default="auto"
-        MiB that kernel values may take, all threads together; less is taken where less is free.
-        With 12 bytes · n² (16 up to 2,000 examples) products are computed once for all kernels,
-        with a third of that kernel matrices are held as wholes, with less their rows.
+        MiB that kernel values may take, all threads together; see the user guide.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which kernel values are kept; they are computed in float64, since each cell is
-        certified. "auto" is float64 up to 2,000 examples, or if C times the largest weight is above
-        1,000, or ``tol`` below 1e-5, and float32 else.
+        Precision in which kernel values are kept; they are computed in float64. "auto" is float64
+        for up to 2,000 examples, C above 1,000 or ``tol`` below 1e-5, and float32 else.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class. "balanced" is inversely proportional to the weight of
         the class in the training part of a fold.
@@ -108,8 +105,7 @@ object, default="rbf"
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Number of threads: as many as a single fit uses if None, all cores if -1. The results are
-        the same.
+        Number of threads: as many as a single fit uses if None, all cores if -1.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data, folds and parameters goes on with the cells that
         are missing.

@@ -24,6 +24,7 @@ NOT_CALLED = {
     "Kernel": "a protocol",
     "Problem": "a record; make_problem checks",
     "Record": "a record",
+    "RegularizationPath": "a record",
     "Result": "a record",
     "load_adult": "has no parameters, and needs its data",
     "load_covtype": "reads 600,000 rows",
@@ -35,6 +36,7 @@ NOT_CALLED = {
 
 #: Good values of parameters by name; the first is the usual one.
 GOOD: dict[str, tuple[str, ...]] = {
+    "Cs": ("[0.1, 1.0, 10.0]", "np.array([10, 1])", "(3.0,)"),
     "C": ("1.0", "0.01", "100", "np.float32(0.5)", "Fraction(1, 3)", "np.int16(3)"),
     "X": (
         "X",

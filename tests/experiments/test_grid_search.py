@@ -76,7 +76,7 @@ def test_search_that_was_stopped_early_has_no_choice():
         cv_results_=results,
         relative_gaps_=np.array([0.005, 0.02, np.nan, np.nan, np.nan]),
         missing_=[{}, {}, {}],
-        n_evaluations_=7,
+        kernel_evaluations_=7,
     )
     found = peers._describe(model, search)
     assert found["row"] == {
@@ -256,6 +256,7 @@ def done(monkeypatch):
         return found | {"surface": {"gammas": [0.1, 0.4], "Cs": [1, 10], "n_splits": 5, **cells}}
 
     monkeypatch.setattr(grid_search, "in_a_process", fake)
+    monkeypatch.setattr(grid_search, "starts", lambda name: {"problem": name, "ratio": 2.0})
     monkeypatch.setattr(grid_search, "_installed", lambda: list(peers.TOOLS))
     return jobs
 
