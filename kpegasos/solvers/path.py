@@ -237,7 +237,7 @@ def _checked_held_out(held_out: Any, problem: Problem) -> np.ndarray:
     mask = np.asarray(held_out)
     if mask.dtype != bool or mask.shape != problem.y.shape:
         raise ValueError(
-            f"held_out must be {problem.y.size} truth values, got {mask.dtype} of shape "
+            f"held_out must be {problem.y.size} booleans, got {mask.dtype} of shape "
             f"{mask.shape} instead"
         )
     if np.unique(problem.y[~mask]).size < min(2, np.unique(problem.y).size):
