@@ -171,8 +171,8 @@ def regularization_path(
         weight = np.where(_checked_held_out(held_out, problem), 0.0, weight)
         if not _are_held(rows):
             raise ValueError(
-                "held_out must be None unless kernel rows are held (GramRows, CachedRows), got a "
-                "mask for other rows instead"
+                "held_out must be None unless kernel rows are held (GramRows, CachedRows), got "
+                f"{rows.__class__.__name__} instead"
             )
     tol = as_number("tol", tol, positive=True)
     max_epochs = as_integer("max_epochs", max_epochs, least=1)
