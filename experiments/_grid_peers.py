@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from experiments._grid_problems import Search, load
+from experiments._memory import Memory, touch_memory
 from experiments._meta import vectors
 from experiments._store import plain
 from kpegasos import PegasosSVC
@@ -39,61 +39,9 @@ SINGLE = "single fits"
 CACHE_MB = 1024
 #: Certified relative gap of ours.
 TOL = 1e-2
-_MEBIBYTE = 1 << 20
 _SEARCHES, _SECONDS = 3, 60.0
 #: Examples of the warm-up, and memory that has been touched before a search.
 _WARM_UP, _TOUCHED_MB = 1000, 2048
-
-
-class _Memory:
-    """Peak of the resident memory while a block of code runs, of this process and its children.
-
-    Pages that processes share are counted for each of them.
-    """
-
-    def __enter__(self) -> _Memory:
-        import psutil
-
-        self._psutil = psutil
-        self._process = psutil.Process()
-        self._before = self._peak = self._now()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-        return self
-
-    def _now(self) -> int:
-        resident = 0
-        for process in (self._process, *self._process.children(recursive=True)):
-            try:
-                resident += process.memory_info().rss
-            except self._psutil.NoSuchProcess:  # it has ended since
-                continue
-        return resident
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.05):
-            self._peak = max(self._peak, self._now())
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-        self._peak = max(self._peak, self._now())
-
-    @property
-    def extra(self) -> float:
-        """MiB more than before."""
-        return (self._peak - self._before) / _MEBIBYTE
-
-    @property
-    def peak(self) -> float:
-        """MiB in all."""
-        return self._peak / _MEBIBYTE
-
-
-def _touch_memory() -> None:
-    """Have had the memory that a search may ask for; a virtual machine is slow to give it."""
-    np.ones(_TOUCHED_MB * _MEBIBYTE // 8)
 
 
 def _single_fit(**parameters: Any) -> PegasosSVC:
@@ -202,13 +150,13 @@ def _describe_fit(model: PegasosSVC) -> dict[str, Any]:
     }
 
 
-def _repeated(work: Callable[[], Any], job: dict[str, Any]) -> tuple[list[float], Any, _Memory]:
+def _repeated(work: Callable[[], Any], job: dict[str, Any]) -> tuple[list[float], Any, Memory]:
     """Seconds of some calls, no new one after a budget; the last result; memory of the first.
 
     The memory of the others is not watched, as watching takes time.
     """
     times, seconds = job.get("repeats", _SEARCHES), list[float]()
-    with _Memory() as memory:
+    with Memory() as memory:
         begin = time.perf_counter()
         result = work()
         seconds.append(time.perf_counter() - begin)
@@ -313,5 +261,5 @@ def in_a_process(job: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    _touch_memory()
+    touch_memory(_TOUCHED_MB)
     print(json.dumps(plain(measure(json.loads(sys.argv[1])))))

@@ -13,22 +13,22 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from experiments._kernel_judge import expansion, judge, own_judgement
 from experiments._kernel_problems import Task, load
+from experiments._memory import Memory, touch_memory
 from experiments._meta import vectors
 from kpegasos import PegasosSVC
 
 __all__ = ["expansion", "in_a_process", "installed", "load", "make_model", "measure"]
 
-MEBIBYTE = 1 << 20
 #: What holds every solver to AVX2 on a processor with more. oneDAL has no switch of its own: the
 #: matrix products, which are Intel's MKL, obey, the code around them goes on with AVX-512, to
 #: the peer's advantage.
@@ -66,52 +66,10 @@ def make_model(solver: str, task: Task, parameters: dict[str, Any]) -> Any:
     return SVC(C=task.C, gamma=task.gamma, **parameters)
 
 
-class _Memory:
-    """Peak of the resident memory while a block of code runs, MiB beyond what it began with."""
-
-    def __enter__(self) -> _Memory:
-        import psutil
-
-        self._process = psutil.Process()
-        self._before = self._process.memory_info().rss
-        self._peak = self._before
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-        return self
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.01):
-            self._peak = max(self._peak, self._process.memory_info().rss)
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    @property
-    def extra(self) -> float:
-        """MiB more than before."""
-        return (self._peak - self._before) / MEBIBYTE
-
-    @property
-    def peak(self) -> float:
-        """MiB in all."""
-        return self._peak / MEBIBYTE
-
-
 def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     begin = time.perf_counter()
     result = work()
     return time.perf_counter() - begin, result
-
-
-def _touch_memory() -> None:
-    """Have had the memory that a fit may ask for.
-
-    A virtual machine gets its memory from its host when it is touched for the first time, for
-    seconds a GiB. That is no matter of solvers, whose fits would pay for it by their order.
-    """
-    np.ones(_TOUCHED_MB * MEBIBYTE // 8)
 
 
 def _repeated(
@@ -177,11 +135,12 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         return make_model(solver, task, parameters).fit(task.X, task.y)
 
     # Watched in the first fit alone, as watching takes time.
-    _touch_memory()
-    with _Memory() as memory:
+    touch = partial(touch_memory, _TOUCHED_MB)
+    touch()
+    with Memory() as memory:
         first, model = _seconds(fit)
     times = job.get("repeats", _FITS) - 1
-    more, again = _repeated(fit, times, _FIT_SECONDS - first, before=_touch_memory)
+    more, again = _repeated(fit, times, _FIT_SECONDS - first, before=touch)
     model = model if again is None else again
     predictions, predicted = _repeated(
         lambda: model.predict(task.X_test), _PREDICTIONS, _PREDICT_SECONDS

@@ -37,6 +37,15 @@ def make_integers() -> Integers:
     return Integers(X, y, 1.0, weight, weight / 2)
 
 
+@pytest.fixture
+def default_handler():
+    """Ctrl-C raises KeyboardInterrupt before and after a test."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="session")
 def integers() -> Integers:
     return make_integers()

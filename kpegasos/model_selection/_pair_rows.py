@@ -88,21 +88,18 @@ class GramPairs(PairRows):
         for number in range(n_classes):
             # All pairs of a class read its kernel values once.
             own = [k for k, pair in enumerate(pairs) if number in pair.classes]
-            members, parts = self._class(pairs[own[0]], number), []
-            for k in own:
-                inside = np.isin(pairs[k].members, members, assume_unique=True)
-                parts.append(found[k].coefs[:, inside])
-            coefs = np.concatenate(parts)
+            members = pairs[own[0]].members[_of_class(pairs[own[0]], number)]
+            coefs = np.concatenate([found[k].coefs[:, _of_class(pairs[k], number)] for k in own])
             products = _columns(gram, test, members).astype(np.float64, copy=False) @ coefs.T
             result[:, :, own] += products.T.reshape(len(own), n_solved, test.size).transpose(
                 1, 2, 0
             )
         return result
 
-    @staticmethod
-    def _class(pair: Pair, number: int) -> np.ndarray:
-        """Members of a class; the first of a pair of several classes is the positive one."""
-        return pair.members[(pair.problem.y > 0) == (pair.classes[0] == number)]
+
+def _of_class(pair: Pair, number: int) -> np.ndarray:
+    """Which members are of a class; the first of a pair of several classes is the positive one."""
+    return np.asarray((pair.problem.y > 0) == (pair.classes[0] == number))
 
 
 def _columns(gram: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -135,14 +135,12 @@ class Search:
         for test in folds.tests:
             used[test] = True
         self.n_classes = int(labels.max()) + 1
+        self.order = np.flatnonzero(used)
         if kernels[0] is None:
-            self.order = np.flatnonzero(used)
             if self.order.size < n_samples:  # else the matrix that is given is not copied
                 self.X = X[np.ix_(self.order, self.order)]
-        else:
-            self.order = np.flatnonzero(used)
-            if self.n_classes > 2:
-                self.order = self.order[np.argsort(labels[self.order], kind="stable")]
+        elif self.n_classes > 2:
+            self.order = self.order[np.argsort(labels[self.order], kind="stable")]
         self.place = np.full(n_samples, -1, dtype=np.int64)
         self.place[self.order] = np.arange(self.order.size)
         self.weights = np.ascontiguousarray(folds.weights[:, self.order])
@@ -230,7 +228,6 @@ class _Plan:
 
     def __init__(self, search: Search, n_threads: int) -> None:
         self._search = search
-        self._n_threads = n_threads
         self.whole, self.n_open, self._shares = True, 1, False
         if search.kernels[0] is None:
             return
@@ -259,11 +256,16 @@ class _Plan:
             self._budget /= 1.2
         self._products = SharedProducts(search.X, search.order, _whole_matrix)
 
-    def _matrix(self, kernel: Kernel) -> KernelMatrix:
+    def _dtype(self, kernel: Kernel) -> str | None:
+        """Of a kernel's rows."""
         search = self._search
         dtype = dtype_of_rows(search.row_dtype, kernel, search.X, search.tol, self._largest_cost())
         if search.row_dtype == "auto" and hasattr(kernel, "value_rounding"):
             dtype = dtype or "float64"  # whatever that of X is
+        return dtype
+
+    def _matrix(self, kernel: Kernel) -> KernelMatrix:
+        search, dtype = self._search, self._dtype(kernel)
         # Every cell has to be certified, and in arithmetic of float32 few large C could be.
         return KernelMatrix(kernel, search.X, search.order, row_dtype=dtype, work_dtype="float64")
 
@@ -311,9 +313,8 @@ class _Plan:
         scaling, tests = search.intercept_scaling, [search.place[t] for t in search.folds.tests]
         if self.whole or kernel is None:
             return GramPairs(self._gram_rows(kernel), scaling, tests)
-        dtype = self._matrix(kernel).dtype.name
         pairs = [pair._replace(members=search.order[pair.members]) for pair in search.pairs]
-        shared = share_classes(kernel, search.X, pairs, 1, dtype, "float64")
+        shared = share_classes(kernel, search.X, pairs, 1, self._dtype(kernel), "float64")
         return ComputedPairs(shared, self._budget, scaling, tests)
 
 

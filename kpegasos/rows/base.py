@@ -138,6 +138,19 @@ class RowSource(ABC):
     def prepare(self) -> None:  # noqa: B027
         """Have ``‖φ(x)‖²`` ready, which projection and dual ascent need."""
 
+    @property
+    def holds_sets(self) -> bool:
+        """Whether kernel rows can be had for a working set."""
+        return self.row_capacity >= 4
+
+    def check_length(self, n_samples: int) -> None:
+        """Raise a ValueError unless these are the rows of a problem of so many examples."""
+        if n_samples != self.n_samples:
+            raise ValueError(
+                f"rows must belong to the {n_samples} examples of the problem, "
+                f"got {self.n_samples} instead"
+            )
+
     def check_lam(self, lam: float) -> None:  # noqa: B027
         """Raise a ValueError where rounding forbids so little regularisation."""
 

@@ -64,11 +64,7 @@ class SolverRun(ABC):
         first: int = 0,
         history: History | None = None,
     ) -> None:
-        if rows.n_samples != problem.y.size:
-            raise ValueError(
-                f"rows must belong to the {problem.y.size} examples of the problem, "
-                f"got {rows.n_samples} instead"
-            )
+        rows.check_length(problem.y.size)
         rows.check_lam(problem.lam)
         self.problem = problem
         self.rows = rows

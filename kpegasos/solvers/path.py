@@ -160,16 +160,12 @@ def regularization_path(
     True
     """
     check_task(problem, rows)
-    if problem.y.size != rows.n_samples:
-        raise ValueError(
-            f"rows must belong to the {problem.y.size} examples of the problem, got "
-            f"{rows.n_samples} instead"
-        )
+    rows.check_length(problem.y.size)
     values = _checked_values(Cs)
     weight = problem.weight
     if held_out is not None:
         weight = np.where(_checked_held_out(held_out, problem), 0.0, weight)
-        if not _are_held(rows):
+        if not rows.holds_sets:
             raise ValueError(
                 "held_out must be None unless kernel rows are held (GramRows, CachedRows), got "
                 f"{rows.__class__.__name__} instead"
@@ -179,7 +175,7 @@ def regularization_path(
     max_time = optional(as_number, "max_time", max_time, least=0.0)
     order, seed = np.argsort(values), draw_seed(random_state)
     with interruptible(Stopper(max_time)) as stopper:
-        if _are_held(rows):
+        if rows.holds_sets:
             run = PathRun(
                 problem.y, weight[None], rows, values[order], tol=tol, max_epochs=max_epochs
             )
@@ -195,11 +191,6 @@ def regularization_path(
     if stopper.interrupted:
         raise Interrupted(path)
     return path
-
-
-def _are_held(rows: RowSource) -> bool:
-    """Whether rows can be had for a working set."""
-    return rows.row_capacity >= 4
 
 
 def _checked_values(Cs: Any) -> np.ndarray:

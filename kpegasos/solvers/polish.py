@@ -81,7 +81,7 @@ def polish(
     if not run.state.certified:
         raise ValueError(INDEFINITE)
     # Where kernel rows are held, working sets of them are worth more than single ones.
-    kind = WorkingSetAscent if run.rows.row_capacity >= 4 else InteriorPointAscent
+    kind = WorkingSetAscent if run.rows.holds_sets else InteriorPointAscent
     ascent = kind.after(run, max_epochs=max_epochs)
     while not ascent.finished:
         ascent.advance(stopper, tol)

@@ -32,13 +32,7 @@ def data(n_classes):
     return make_blobs(600, centers=n_classes, n_features=5, cluster_std=3.0, random_state=0)
 
 
-@pytest.fixture(autouse=True)
-def _default_handler():
-    """Ctrl-C raises KeyboardInterrupt before and after each test."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("default_handler")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,14 +13,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 from kpegasos import PegasosSVC
 from kpegasos.model_selection import _search_steps
 
-
-@pytest.fixture(autouse=True)
-def _default_handler():
-    """Ctrl-C raises KeyboardInterrupt before and after each test."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("default_handler")
 
 
 def press():
