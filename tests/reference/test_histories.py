@@ -86,6 +86,12 @@ def test_dual_bound_is_below_the_optimum_whatever_the_iterates():
     assert (history["objective_last"] >= optimum).all()
 
 
+def test_negative_coefficients_count_as_zero_in_the_dual_bound():
+    c = np.random.default_rng(0).normal(size=Y.size)
+    bounds = [kernel_history([(1, each)], K, Y, LAM)["dual_bound"] for each in (c, np.fmax(c, 0))]
+    assert bounds[0] == bounds[1] > 0
+
+
 @pytest.mark.parametrize(
     ("iterates", "match"),
     [
