@@ -73,7 +73,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("kpegasos",),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.number_of",
     "abort_on_example_error": True,
     "capture_repr": (),
     "download_all_examples": False,

@@ -13,14 +13,16 @@ from functools import cache
 from typing import Any
 
 import kpegasos
-from kpegasos import datasets, plotting, theory
+from kpegasos import datasets, plotting, reference, theory
 from kpegasos.core.state import PegasosOptions
 from tests.campaigns import _fuzz_checks as checks
+from tests.campaigns._fuzz_displays import MADE
 
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
     "Dataset": "a record of what a loader returns",
     "History": "a record",
+    "Iterates": "a record",
     "Kernel": "a protocol",
     "Problem": "a record; make_problem checks",
     "Record": "a record",
@@ -38,6 +40,7 @@ NOT_CALLED = {
 GOOD: dict[str, tuple[str, ...]] = {
     "Cs": ("[0.1, 1.0, 10.0]", "np.array([10, 1])", "(3.0,)"),
     "C": ("1.0", "0.01", "100", "np.float32(0.5)", "Fraction(1, 3)", "np.int16(3)"),
+    "K": ("X @ X.T", "np.eye(24)"),
     "X": (
         "X",
         "X.tolist()",
@@ -76,6 +79,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "delta": ("0.1", "[0.1, 0.3]", "np.float32(0.01)"),
     "density": ("0.05", "0.5"),
     "dpi": ("20.0",),
+    "draws": ("np.arange(24)", "[0, 5, 5, 23]", "np.array([7], np.uint8)"),
     "dtype": ("np.float32", "'float64'", "float"),
     "early_stopping": ("False", "True"),
     "epochs": ("3", "0.5", "2.2", "np.float32(1.5)", "np.int8(2)"),
@@ -91,15 +95,18 @@ GOOD: dict[str, tuple[str, ...]] = {
     "history": ("animation().history",),
     "hold": ("0.1", "0"),
     "intercept_scaling": ("1.0", "0.5", "np.float32(2)"),
+    "iterates": ("[(1, np.ones(2)), (5, np.zeros(2), np.ones(2), np.ones(24))]",),
     "iterations": ("None", "[1, 2, 3]"),
     "kernel": ("'rbf'", "'linear'", "kpegasos.RBF(2.0)", "'laplacian'", "'poly'", "'sigmoid'"),
     "labels": ("None",),
     "lam": ("0.1", "1", "np.float32(0.5)"),
+    "loss": ("None", "np.abs", "np.square"),
     "margins": ("np.linspace(-1, 2, 24)",),
     "max_epochs": ("20", "np.int8(5)"),
     "max_time": ("0.05", "1", "np.float32(0.1)"),
     "members": ("None", "np.arange(5)"),
     "metrics": ("('seconds', 'gap', 'epoch')", "['relative_gap', 'gap', 'support_size']"),
+    "n_draws": ("30", "np.int8(9)"),
     "n_features": ("2", "np.int8(5)"),
     "n_iter_no_change": ("5", "1"),
     "n_jobs": ("None", "2", "-1"),
@@ -181,8 +188,13 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "fit_chunks.classes": ("None", "[0, 1]"),
     "fit_chunks.epochs": ("1", "2", "np.int8(2)", "3.0"),
     "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVC(lam=0.1, batch_size=2)"),
+    "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
     "make_problem.y": ("2 * y - 1", "(2 * y - 1).tolist()"),
     "make_text_like.n_features": ("2000",),
+}
+GOOD_OF |= {
+    f"{name}.y": ("2 * y - 1", "(2 * y - 1).tolist()")
+    for name in set(reference.__all__) - {"Iterates", "index_stream"}
 }
 #: Parameters that are always given: without them a call takes long, or needs a screen.
 _ALWAYS = {
@@ -208,8 +220,10 @@ _UNLIMITED = ("2**63", "10**30", "1e308", "np.uint64(2**64 - 1)")
 _SECONDS = ("2.5", "np.float32(1.5)", "np.int16(7)", "np.uint8(3)")
 
 #: Parameters that are called, and callables whose own errors are not the package's.
-_CALLED = {"kernel", "sampling", "monitor", "chunks", "bounds", "scoring"}
+_CALLED = {"kernel", "sampling", "monitor", "chunks", "bounds", "scoring", "loss"}
 _CALLABLES = ("len", "int", "object", "PegasosSVC", "sparse.csr_matrix")
+#: What says that it can be iterated over, and cannot.
+_UNITERABLE = ("sparse.coo_matrix((24, 2))",)
 
 
 @dataclass(frozen=True)
@@ -249,6 +263,8 @@ class Target:
             return _UNLIMITED
         if (self.name, parameter) == ("TrainingAnimation.save", "hold"):
             return _SECONDS
+        if parameter == "iterates":
+            return _UNITERABLE
         return _CALLABLES if parameter in _CALLED else ()
 
 
@@ -309,30 +325,6 @@ def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
             )
 
 
-#: How a display is made whose methods are called.
-_MADE: dict[str, Callable[[], Any]] = {
-    "ConvergenceDisplay": lambda: plotting.ConvergenceDisplay(
-        positions=[1, 2, 3], curves={"gap": [0.5, 0.2, 0.1]}
-    ),
-    "DecisionRegionDisplay": lambda: plotting.DecisionRegionDisplay(
-        xx=[0, 1, 2], yy=[0, 1], values=[[-1, 0, 2], [1, -1, 0.5]]
-    ),
-    "MarginHistogramDisplay": lambda: plotting.MarginHistogramDisplay(
-        margins=[-1.0, 0.5, 2.0], y=[0, 1, 1]
-    ),
-    "OneVsOneDisplay": lambda: plotting.OneVsOneDisplay(
-        values={"gap": [0.1, 0.2, 0.3]}, classes=["a", "b", "c"]
-    ),
-    "RegularizationPathDisplay": lambda: plotting.RegularizationPathDisplay(
-        Cs=[0.1, 1, 10], curves={"score": [0.5, 0.7, 0.6]}
-    ),
-    "TrainingAnimation": lambda: checks.animation(),
-    "ValidationSurfaceDisplay": lambda: plotting.ValidationSurfaceDisplay(
-        Cs=[0.1, 1, 10], gammas=[0.5, 2.0], scores=[[0.5, 0.7, 0.6], [0.4, 0.5, 0.8]]
-    ),
-}
-
-
 def _display_targets(name: str, kind: Any) -> Iterator[Target]:
     yield _target(name, kind)
     for method, function in _methods(kind):
@@ -343,7 +335,7 @@ def _display_targets(name: str, kind: Any) -> Iterator[Target]:
         elif len(inspect.signature(function).parameters) > 1:
 
             def call(method: str = method, **arguments: Any) -> Any:
-                return getattr(_MADE[name](), method)(**arguments)
+                return getattr(MADE[name](), method)(**arguments)
 
             yield _target(f"{name}.{method}", call, function)
 
@@ -356,7 +348,7 @@ def _kernel_target(name: str, kind: Any) -> Target:
 
 
 def _public() -> Iterator[tuple[str, Any, Any]]:
-    for module in (kpegasos, theory, datasets, plotting):
+    for module in (kpegasos, theory, datasets, plotting, reference):
         for name in module.__all__:
             if name not in NOT_CALLED and callable(getattr(module, name)):
                 yield name, getattr(module, name), module

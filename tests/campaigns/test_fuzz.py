@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kpegasos
-from kpegasos import datasets, plotting, theory
+from kpegasos import datasets, plotting, reference, theory
 from tests.campaigns import _fuzz_checks as checks
 from tests.campaigns import fuzz
 from tests.campaigns._fuzz_targets import GOOD, GOOD_OF, NOT_CALLED, targets
@@ -21,7 +21,7 @@ def test_call_returns_something_sensible_or_one_clear_sentence(data):
     fuzz.try_case(fuzz.draw_case(lambda items: data.draw(st.sampled_from(items))))
 
 
-@pytest.mark.parametrize("module", [kpegasos, theory, datasets, plotting])
+@pytest.mark.parametrize("module", [kpegasos, theory, datasets, plotting, reference])
 def test_every_public_callable_is_called(module):
     called = {name.partition(".")[0] for name in TARGETS}
     public = {name for name in module.__all__ if callable(getattr(module, name))}
@@ -29,7 +29,7 @@ def test_every_public_callable_is_called(module):
 
 
 def test_what_is_not_called_exists():
-    everything = {name for module in (kpegasos, datasets) for name in module.__all__}
+    everything = {name for module in (kpegasos, datasets, reference) for name in module.__all__}
     assert set(NOT_CALLED) <= everything
     assert not set(NOT_CALLED) & {name.partition(".")[0] for name in TARGETS}
 

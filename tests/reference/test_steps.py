@@ -1,0 +1,248 @@
+"""The readable steps are those of the definition and of the compiled solver."""
+
+import naive
+import numpy as np
+import pytest
+from conftest import stream
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import LAM, N_STEPS, K, X, Y, compiled, each_projection
+from scipy import sparse
+from solver_cases import (
+    DATA,
+    M,
+    by_the_book,
+    each_batch_size,
+    each_kernel,
+    each_sampling,
+    exact_gram,
+    steps_for,
+)
+
+from kpegasos import linear_rows, make_rows
+from kpegasos.reference import (
+    index_stream,
+    kernel_iterates,
+    linear_iterates,
+    pegasos_kernel,
+    pegasos_linear,
+)
+
+
+def backwards(rng, n_samples):
+    return np.arange(n_samples)[::-1]
+
+
+each_way_to_draw = pytest.mark.parametrize(
+    "sampling", ["permutation", "uniform", "contiguous", backwards]
+)
+
+
+def assert_equal_runs(reference, last, average, y=Y, *, linear, factor):
+    """Iterates to rounding, counts exactly; ``factor`` is lam k T."""
+
+    def iterate(result):
+        return result.w if linear else result.coef * y
+
+    scale = np.abs(iterate(last)).max()
+    assert_allclose(reference.last, iterate(last), rtol=1e-12, atol=1e-12 * scale)
+    assert_allclose(reference.average, iterate(average), rtol=1e-10, atol=1e-10 * scale)
+    if not last.state.options.projection:
+        assert_array_equal(reference.alpha, last.alpha)
+    elif not linear:  # the compiled counts are real then
+        assert_allclose(factor * reference.last, last.alpha, rtol=1e-10, atol=1e-10)
+    assert_array_equal(reference.alpha != 0, last.alpha != 0)
+    assert reference.t == last.n_steps
+
+
+# --- equal to the definition ---
+
+
+@each_kernel
+@each_sampling
+@each_batch_size
+@each_projection
+def test_kernel_iterates_are_those_of_the_definition(kernel, sampling, batch_size, projection):
+    expected = by_the_book(kernel, sampling, batch_size, projection=projection)
+    draws = stream(M, steps_for(batch_size) * batch_size, sampling=sampling)
+    options = {"batch_size": batch_size, "projection": projection}
+    found = list(kernel_iterates(exact_gram(kernel), DATA.y, DATA.lam, draws, **options))
+    assert_array_equal(found[-1].alpha, expected.counts)
+    assert [step.t for step in found] == list(range(1, len(expected.iterates) + 1))
+    coefs = np.array(expected.iterates, float) * DATA.y
+    assert_allclose([step.last for step in found], coefs, rtol=1e-12, atol=1e-12)
+    for t in (1, 2, 7, len(found)):
+        average = np.array(naive.average(expected.iterates[:t], "weighted"), float) * DATA.y
+        assert_allclose(found[t - 1].average, average, rtol=1e-12, atol=1e-12)
+
+
+@each_sampling
+@each_batch_size
+@each_projection
+def test_linear_iterates_are_those_of_the_definition(sampling, batch_size, projection):
+    draws = stream(M, steps_for(batch_size) * batch_size, sampling=sampling)
+    options = {"batch_size": batch_size, "projection": projection}
+    expected = naive.linear_pegasos(DATA.X, DATA.y, draws, DATA.lam, **options)
+    found = list(linear_iterates(DATA.X, DATA.y, DATA.lam, draws, **options))
+    assert_array_equal(found[-1].alpha, expected.counts)
+    vectors = np.array(expected.iterates, float)[:, :-1]
+    assert_allclose([step.last for step in found], vectors, rtol=1e-12, atol=1e-12)
+    average = np.array(naive.average(expected.iterates, "weighted"), float)[:-1]
+    assert_allclose(found[-1].average, average, rtol=1e-12, atol=1e-12)
+
+
+def test_coefficients_without_projection_are_scaled_counts():
+    """The form of the paper: ``w = 1/(lam t) Σ α_j y_j φ(x_j)``."""
+    for step in kernel_iterates(K, Y, LAM, index_stream(Y.size, 300), batch_size=3):
+        assert_allclose(step.last, step.alpha / (LAM * 3 * step.t), rtol=1e-12)
+
+
+# --- equal to the compiled solver ---
+
+
+@each_way_to_draw
+@each_projection
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_linear_reference_equals_compiled(sampling, projection, batch_size):
+    options = {"batch_size": batch_size, "projection": projection}
+    draws = index_stream(Y.size, N_STEPS * batch_size, sampling)
+    reference = pegasos_linear(X, Y, LAM, draws, **options)
+    runs = compiled(linear_rows(X), sampling=sampling, **options)
+    assert_equal_runs(reference, *runs, linear=True, factor=LAM * batch_size * N_STEPS)
+
+
+@each_way_to_draw
+@each_projection
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_kernel_reference_equals_compiled(sampling, projection, batch_size):
+    options = {"batch_size": batch_size, "projection": projection}
+    draws = index_stream(Y.size, N_STEPS * batch_size, sampling)
+    reference = pegasos_kernel(K, Y, LAM, draws, **options)
+    runs = compiled(make_rows(X, "rbf", gamma=0.5), sampling=sampling, **options)
+    assert_equal_runs(reference, *runs, linear=False, factor=LAM * batch_size * N_STEPS)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    n_samples=st.integers(1, 40),
+    seed=st.integers(0, 2**32 - 1),
+    n_steps=st.integers(1, 120),
+    batch_size=st.integers(1, 6),
+    log_lam=st.floats(-3, 0),
+    projection=st.booleans(),
+)
+def test_reference_equals_compiled_whatever_the_problem(
+    n_samples, seed, n_steps, batch_size, log_lam, projection
+):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n_samples, 3))
+    y, lam = rng.choice([-1, 1], n_samples), 10.0**log_lam
+    batch_size = min(batch_size, n_samples)
+    options = {"batch_size": batch_size, "projection": projection}
+    draws = index_stream(n_samples, n_steps * batch_size, random_state=seed)
+    gram = points @ points.T
+    every = {"y": y, "lam": lam, "n_steps": n_steps, "random_state": seed} | options
+    for linear, reference, rows in (
+        (True, pegasos_linear(points, y, lam, draws, **options), linear_rows(points)),
+        (False, pegasos_kernel(gram, y, lam, draws, **options), make_rows(gram, "precomputed")),
+    ):
+        factor = lam * batch_size * n_steps
+        assert_equal_runs(reference, *compiled(rows, **every), y, linear=linear, factor=factor)
+
+
+def test_constant_feature_is_a_column_or_added_to_the_kernel():
+    draws = index_stream(Y.size, N_STEPS)
+    _, expected = compiled(linear_rows(X, intercept_scaling=2.0))
+    found = pegasos_linear(np.column_stack([X, np.full(Y.size, 2.0)]), Y, LAM, draws)
+    assert_allclose(found.average[:-1], expected.w, rtol=1e-10)
+    assert_allclose(2.0 * found.average[-1], expected.intercept, rtol=1e-10)
+    _, expected = compiled(make_rows(X, "rbf", gamma=0.5, intercept_scaling=2.0))
+    found = pegasos_kernel(K + 4.0, Y, LAM, draws)
+    assert_allclose(found.average * Y, expected.coef, rtol=1e-10, atol=1e-12)
+
+
+def test_sparse_rows_equal_dense():
+    draws = index_stream(Y.size, 200)
+    dense = pegasos_linear(X, Y, LAM, draws, batch_size=2, projection=True)
+    for form in (sparse.csr_matrix, sparse.csc_array):
+        found = pegasos_linear(form(X), Y, LAM, draws, batch_size=2, projection=True)
+        assert_allclose(found.last, dense.last, rtol=1e-12)
+        assert_array_equal(found.alpha, dense.alpha)
+
+
+@pytest.mark.parametrize("n_samples", [5, 3000])
+def test_index_stream_is_that_of_a_seed(n_samples):
+    assert_array_equal(
+        index_stream(n_samples, 7001, "uniform", 3),
+        stream(n_samples, 7001, sampling="uniform", random_state=3),
+    )
+    generator = np.random.RandomState(3)
+    assert_array_equal(
+        index_stream(n_samples, 99, random_state=generator),
+        stream(n_samples, 99, random_state=3),
+    )
+    assert not np.array_equal(
+        index_stream(n_samples, 99, random_state=generator),
+        stream(n_samples, 99, random_state=3),
+    )
+
+
+# --- bad input ---
+
+
+def first_step(iterates, *arguments, **options):
+    return next(iter(iterates(*arguments, **options)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"X": X[:-1]}, "X must have a row for each of the 120 labels of y, got 119"),
+        ({"X": np.full_like(X, np.nan)}, "X must be finite"),
+        ({"y": np.arange(120)}, "y must "),
+        ({"lam": 0.0}, "lam must be a positive finite number, got 0.0"),
+        ({"draws": [0.5]}, "draws must be a vector of row numbers"),
+        ({"draws": []}, "draws must be a vector of row numbers"),
+        ({"draws": [0, 120]}, "draws must be rows from 0 to 119 of X or K, got 0 to 120"),
+        ({"draws": [-1]}, "draws must be rows from 0"),
+        ({"draws": [0, 1, 2], "batch_size": 2}, "batches of batch_size=2, got shape \\(3,\\)"),
+        ({"batch_size": 0}, "batch_size must be a positive integer"),
+        ({"projection": 1}, "projection must be True or False"),
+    ],
+)
+def test_steps_say_what_is_wrong(changes, match):
+    given = {"X": X, "y": Y, "lam": LAM, "draws": [0, 1]} | changes
+    with pytest.raises(ValueError, match=match):
+        first_step(linear_iterates, **given)
+    if "X" not in changes:
+        del given["X"]
+        with pytest.raises(ValueError, match=match):
+            pegasos_kernel(K, **given)
+
+
+@pytest.mark.parametrize(
+    ("gram", "match"),
+    [
+        (K[:-1], "K must have a row and a column for each of the 120 labels of y"),
+        (np.full_like(K, np.inf), "K must hold finite values"),
+        ("K", "K must hold real numbers"),
+    ],
+)
+def test_kernel_steps_say_what_is_wrong_with_the_kernel(gram, match):
+    with pytest.raises(ValueError, match=match):
+        first_step(kernel_iterates, gram, Y, LAM, [0])
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"n_samples": 0}, "n_samples must be a positive integer"),
+        ({"n_draws": -1}, "n_draws must be"),
+        ({"sampling": "sorted"}, "sampling must be one of"),
+        ({"random_state": "a"}, "random_state must be"),
+    ],
+)
+def test_index_stream_says_what_is_wrong(options, match):
+    with pytest.raises(ValueError, match=match):
+        index_stream(**{"n_samples": 5, "n_draws": 9} | options)

@@ -1,0 +1,78 @@
+"""A variant is a copy of the steps with one line changed, and its history is drawn beside ours."""
+
+import inspect
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import LAM, X, Y, compiled
+
+from kpegasos import linear_rows, make_problem, sdca
+from kpegasos.plotting import ConvergenceDisplay
+from kpegasos.reference import index_stream, linear_history, linear_iterates
+
+
+def copied(**changes):
+    """The linear steps with some text replaced, as somebody would who copies them."""
+    source = inspect.getsource(linear_iterates)
+    for old, new in changes.values():
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    namespace = dict(vars(inspect.getmodule(linear_iterates)))
+    exec(source, namespace)
+    return namespace["linear_iterates"]
+
+
+STEP = ("eta = 1.0 / (lam * t)", "eta = 1.0 / np.sqrt(t)")
+LOSS = ("slopes = -1.0 * (margins < 1.0 - TIE)", "slopes = -1.0 / (1.0 + np.exp(margins))")
+AVERAGE = ("2.0 / (t + 1.0) * (w - average)", "(w - average) / t")
+
+
+def logistic(margins):
+    return np.log1p(np.exp(-margins))
+
+
+def test_step_is_one_line():
+    """A step of c/√t comes to the same optimum."""
+    variant = copied(step=STEP)
+    draws = index_stream(Y.size, 20_000)
+    history = linear_history(variant(X, Y, LAM, draws), X, Y, LAM)
+    optimum = sdca(make_problem(Y, LAM), linear_rows(X), tol=1e-8, max_epochs=5000).objective
+    assert (history["objective_average"] > optimum).all()
+    assert history["objective_average"][-1] < 1.02 * optimum
+    assert 0 < history["dual_bound"][-1] < optimum
+    usual = linear_history(linear_iterates(X, Y, LAM, draws[:100]), X, Y, LAM)
+    assert not np.isclose(usual["objective_last"][1], history["objective_last"][1])
+
+
+def test_loss_is_one_line():
+    """The gradient of the logistic objective vanishes where its variant arrives."""
+    variant = copied(loss=LOSS)
+    *_, final = variant(X, Y, LAM, index_stream(Y.size, 20_000))
+
+    def gradient(w):
+        return LAM * w - (Y / (1 + np.exp(Y * (X @ w)))) @ X / Y.size
+
+    assert np.linalg.norm(gradient(final.average)) < 0.02 * np.linalg.norm(gradient(np.zeros(3)))
+    history = linear_history([final], X, Y, LAM, loss=logistic)
+    expected = LAM / 2 * final.average @ final.average + logistic(Y * (X @ final.average)).mean()
+    assert_allclose(history["objective_average"], expected, rtol=1e-13)
+    assert np.isnan(history["dual_bound"]).all()
+
+
+def test_average_is_one_line():
+    variant = copied(average=AVERAGE)
+    steps = list(variant(X, Y, LAM, index_stream(Y.size, 60)))
+    mean = np.mean([step.last for step in steps], axis=0)
+    assert_allclose(steps[-1].average, mean, rtol=1e-12)
+
+
+def test_convergence_display_draws_a_history_beside_ours():
+    ours = compiled(linear_rows(X), checkpoints="log")[1].history
+    own = linear_history(linear_iterates(X, Y, LAM, index_stream(Y.size, 300)), X, Y, LAM)
+    ax = Figure().subplots()
+    for history in (ours, own):
+        display = ConvergenceDisplay.from_history(history, ax=ax)
+    expected = own["objective_average"]
+    assert_array_equal(display.lines_["objective_average"].get_ydata(), expected)
+    assert len(ax.lines) == 6
