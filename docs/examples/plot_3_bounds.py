@@ -15,7 +15,7 @@ from kpegasos.plotting import ConvergenceDisplay
 from kpegasos.theory import average_iterate_bound, data_radius, weighted_average_bound
 
 X, y = make_toy("moons", 200, noise=0.2, random_state=0)
-problem = make_problem(2 * y - 1, lam=0.01)
+problem = make_problem(y, lam=0.01)
 rows = make_rows(X, "rbf", gamma=2.0)
 
 # %%
@@ -51,7 +51,7 @@ plt.show()
 # lower; in the shaded areas a bound promises no more than w = 0 achieves. The certified gap is a
 # bound too, with nothing assumed about the draws, and it belongs to this run and these data.
 
-last = runs[0].history.records[-1]
+last = runs[0].history[-1]
 print(f"after {last.iteration:,} steps")
 print(f"  suboptimality {last.objective_average - optimum:.2e}")
 print(f"  certified gap {last.gap:.2e}")

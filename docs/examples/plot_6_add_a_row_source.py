@@ -61,7 +61,7 @@ X, y = make_moons(400, noise=0.2, random_state=0)
 path = Path(tempfile.mkdtemp()) / "gram.npy"
 np.save(path, np.round(30_000 * rbf_kernel(X, gamma=2.0)).astype(np.int16))
 
-problem = make_problem(2 * y - 1, lam=1e-3)
+problem = make_problem(y, lam=1e-3)
 rows = QuantisedRows(np.load(path, mmap_mode="r"), 30_000.0)
 run = pegasos(problem, rows, epochs=50, random_state=0)
 best = sdca(problem, rows, tol=1e-4, random_state=0)

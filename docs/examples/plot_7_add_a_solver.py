@@ -43,7 +43,7 @@ class SteepestAscent(DualAscent):
 # Both solvers on the same problem, each with a cache of its own, to count the rows it needs:
 
 X, y = make_moons(3000, noise=0.2, random_state=0)
-problem = make_problem(2 * y - 1, lam=1e-4)
+problem = make_problem(y, lam=1e-4)
 
 
 def new_rows():

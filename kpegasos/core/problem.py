@@ -18,12 +18,13 @@ make a value that P(w) does not exceed, and one that the optimum is not below.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kpegasos.core.state import Examples
-from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number
+from kpegasos.utils.labels import signs_of
+from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Relative contradiction up to which no kernel is blamed: values of which nobody has said how they
@@ -35,11 +36,23 @@ class Problem(NamedTuple):
     """A binary problem: labels ±1, weights of mean one and the regularisation ``lam``.
 
     Build it with `make_problem`, which checks it.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_samples,), float64
+        Labels -1 and +1.
+    weight : ndarray of shape (n_samples,), float64
+        Weights of mean one.
+    lam : float
+        Regularisation λ.
+    classes : ndarray of shape (2,) or None
+        The labels that -1 and +1 stand for; None if they stand for themselves.
     """
 
     y: np.ndarray
     weight: np.ndarray
     lam: float
+    classes: np.ndarray | None = None
 
     @property
     def examples(self) -> Examples:
@@ -47,42 +60,98 @@ class Problem(NamedTuple):
         return Examples(self.y, self.y * self.weight)
 
 
-def make_problem(y: np.ndarray, lam: float, sample_weight: np.ndarray | None = None) -> Problem:
-    """Check labels, weights and ``lam`` and normalise the weights to mean one.
+def make_problem(
+    y: Any,
+    lam: float | None = None,
+    sample_weight: Any = None,
+    *,
+    C: float | None = None,
+) -> Problem:
+    """Make a binary problem of labels, weights and the regularisation.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels -1 and +1.
-    lam : float
-        Regularisation λ > 0 of the paper; ``1 / (C · Σ weights)`` in SVC's terms.
+        Labels of any two classes: integers, floats, truth values or strings. The class that is
+        sorted last is +1, as in scikit-learn. Labels -1 and +1 may all be the same.
+    lam : float, default=None
+        Regularisation λ > 0 of the papers. Either this or ``C`` must be given.
     sample_weight : array-like of shape (n_samples,), default=None
-        Positive weights; equal if None.
+        Positive weights of the losses, which are scaled to mean one; equal if None.
+    C : float, default=None
+        SVC's C > 0 in place of ``lam``, which becomes ``1 / (C · Σ sample_weight)``, and
+        ``1 / (C · n_samples)`` without weights.
+
+    Returns
+    -------
+    Problem
 
     Raises
     ------
     ValueError
-        If a label is not ±1, a weight is not positive and finite, or ``lam`` is not.
+        If the labels are not of two classes, a weight is not positive and finite, both or neither
+        of ``lam`` and ``C`` are given, or the one that is is no positive finite number.
+
+    Examples
+    --------
+    >>> from kpegasos import make_problem
+    >>> problem = make_problem(["spam", "ham", "ham", "spam"], C=0.5)
+    >>> problem.y
+    array([ 1., -1., -1.,  1.])
+    >>> problem.classes.tolist(), problem.lam
+    (['ham', 'spam'], 0.5)
     """
-    y = np.ascontiguousarray(as_array("y", y))
-    if y.ndim != 1 or y.size == 0 or not np.all(np.abs(y) == 1.0):
-        found = np.unique(y)[:5].tolist() if y.size else "no labels"
-        raise ValueError(
-            f"y must be a non-empty vector of labels -1 and +1, got {found} "
-            f"of shape {y.shape} instead"
-        )
-    # With equal weights, C up to its limit makes lam this small.
-    lam = as_number("lam", lam, positive=True, least=SMALLEST / (4 * y.size), most=4 * LARGEST)
+    signs, classes = signs_of("y", y)
+    weight = _checked_weight(sample_weight, signs.size)
+    if lam is not None and C is not None:
+        raise ValueError(f"C must be None where lam is given, got {shown(C)} instead")
+    if C is not None:
+        lam = _lam_of_c(as_number("C", C, positive=True, least=SMALLEST, most=LARGEST), weight)
+    elif lam is None:
+        raise ValueError("lam must be given unless C is, got None instead")
+    else:
+        # With equal weights, C up to its limit makes lam this small.
+        least = SMALLEST / (4 * signs.size)
+        lam = as_number("lam", lam, positive=True, least=least, most=4 * LARGEST)
+    return Problem(signs, weight / weight.mean(), lam, classes=classes)
+
+
+def _checked_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Weights of the examples, ones if none are given.
+
+    Raises
+    ------
+    ValueError
+        If one is not positive and finite.
+    """
     if sample_weight is None:
-        return Problem(y, np.ones_like(y), lam)
+        return np.ones(n_samples)
     weight = np.ascontiguousarray(as_array("sample_weight", sample_weight))
     least, most = weight.min(initial=np.inf), weight.max(initial=-np.inf)
-    if weight.shape != y.shape or not SMALLEST <= least <= most <= LARGEST:
+    if weight.shape != (n_samples,) or not SMALLEST <= least <= most <= LARGEST:
         raise ValueError(
-            f"sample_weight must be {y.size} positive finite numbers from {SMALLEST:g} to "
+            f"sample_weight must be {n_samples} positive finite numbers from {SMALLEST:g} to "
             f"{LARGEST:g}, got shape {weight.shape}, from {least:g} to {most:g} instead"
         )
-    return Problem(y, weight / weight.mean(), lam)
+    return weight
+
+
+def _lam_of_c(C: float, weight: np.ndarray) -> float:
+    """SVC's ``1 / (C · Σ weights)``.
+
+    Raises
+    ------
+    ValueError
+        If it leaves no room for its square.
+    """
+    mean = C * float(weight.mean())
+    # Twice, as the mean of equal weights may be rounded.
+    if not SMALLEST / 2 <= mean <= 2 * LARGEST:
+        raise ValueError(
+            f"C times the mean of sample_weight must be between {SMALLEST:g} and {LARGEST:g}, "
+            f"got {mean:g} instead"
+        )
+    return 1.0 / (C * float(weight.sum()))
 
 
 def check_weights(name: str, weight: np.ndarray) -> None:

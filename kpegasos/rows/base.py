@@ -12,7 +12,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,30 +26,12 @@ from kpegasos.core.state import (
 from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.exact import ExactProducts, always
 from kpegasos.kernels.matrix import KernelValues
+from kpegasos.rows.algorithm import Algorithm
 from kpegasos.rows.budget import Grant
+from kpegasos.rows.decisions import Decisions, TrainingPoints, kernel_decisions
 from kpegasos.rows.evaluated import Evaluated, evaluated_at_once
 from kpegasos.rows.factor import Factor
 from kpegasos.utils.validation import check_scaling
-
-
-class Algorithm(NamedTuple):
-    """A compiled loop, and how soon it will update an example.
-
-    Attributes
-    ----------
-    loop : callable
-        Such as `kpegasos.core.loops.primal_steps`.
-    priority : callable
-        ``priority(state, members, examples, parameters)`` scores each member, in the units of the
-        image: negative if the loop would update it now, the larger the less likely soon, infinite
-        if never.
-    from_zero : bool
-        Whether step 0 is ``w = 0``.
-    """
-
-    loop: Callable[..., tuple[int, int]]
-    priority: Callable[[LoopState, np.ndarray, Examples, LoopParameters], np.ndarray]
-    from_zero: bool
 
 
 class RowSource(ABC):
@@ -109,6 +90,12 @@ class RowSource(ABC):
     @abstractmethod
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Weights of shape (n_features,) if rows are features, and the intercept."""
+
+    def decisions(
+        self, coef: np.ndarray, w: np.ndarray | None, intercept: float
+    ) -> Decisions | None:
+        """What decides on new examples for a model of these rows; None where nothing can."""
+        return None
 
     @abstractmethod
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
@@ -242,12 +229,15 @@ class KernelSource(RowSource):
         values are the problem itself.
     exact : ExactProducts or None
         The same values in float64, where they can be had.
+    points : TrainingPoints or None
+        Kernel and features, where they are known.
     """
 
     #: Memory that the rows may take; whoever builds them may ask for it.
     grant: Grant | None = None
     rounding: np.ndarray | float = 0.0
     exact: ExactProducts | None = None
+    points: TrainingPoints | None = None
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
@@ -386,6 +376,10 @@ class KernelSource(RowSource):
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""
         return None, self.kernel_offset * float((evaluated.coef * examples.signed).sum())
+
+    def decisions(self, coef: np.ndarray, w: np.ndarray | None, intercept: float) -> Decisions:
+        """Sums over the support: of the kernel's values, or of values that are given."""
+        return kernel_decisions(self.points, coef, intercept)
 
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
         """Margins, where they are held."""

@@ -30,6 +30,7 @@ from kpegasos.rows.budget import (
     most_mb_used,
 )
 from kpegasos.rows.cache import BufferPool, RowCache
+from kpegasos.rows.decisions import points_of
 from kpegasos.rows.tiles import TiledSteps
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_integer, optional, shown
@@ -83,6 +84,7 @@ class CachedRows(KernelSource):
         self.image_size = self.n_samples
         self._values = values
         self._take_accuracy(values)
+        self.points = points_of(values)
         self._cache = RowCache(
             values,
             self.squared_norms(),

@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-from kpegasos.kernels.functions import make_kernel
+from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.budget import (
@@ -34,6 +35,7 @@ from kpegasos.utils.validation import (
     check_gram,
     check_magnitude,
     check_scaling,
+    shown,
 )
 
 CACHES = ("auto", "precomputed", "cached", "streamed")
@@ -53,8 +55,9 @@ def make_rows(
 
     Parameters
     ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features), float32 or float64
-        Examples; the Gram matrix itself with ``kernel="precomputed"``.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Examples; the Gram matrix itself with ``kernel="precomputed"``. float32 and float64 rows are
+        used as they are; integers, data frames and anything else become float64.
     kernel : str, callable or Kernel, default="rbf"
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
@@ -67,8 +70,10 @@ def make_rows(
     row_dtype : {"float32", "float64"}, default=None
         Precision of kernel values, and of their arithmetic where float32 does not round too much;
         None for that of X. A given Gram matrix stays as it is.
-    **parameters : float
-        ``gamma``, ``degree``, ``coef0`` of a named kernel.
+    **parameters : float or str
+        ``gamma``, ``degree``, ``coef0`` of a named kernel, as far as it has them; by default 1, 3
+        and 0. ``gamma`` may be ``"scale"``, ``1 / (n_features · X.var())``, or ``"auto"``,
+        ``1 / n_features``, as in `PegasosSVC`.
 
     Returns
     -------
@@ -77,24 +82,76 @@ def make_rows(
     Raises
     ------
     ValueError
-        If X, the kernel or the budget will not do, in one sentence.
+        If X, the kernel, a parameter or the budget will not do, in one sentence.
     TypeError
-        For a parameter that no kernel has.
+        For a parameter that the kernel does not have.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kpegasos import make_rows
+    >>> frame = load_iris(as_frame=True).data
+    >>> rows = make_rows(frame, "rbf", gamma="scale")
+    >>> rows.n_samples, rows.row_capacity
+    (150, 150)
     """
     cache = as_choice("cache", cache, CACHES)
     cache_mb = as_budget(cache_mb)
     intercept_scaling = check_scaling(intercept_scaling)
-    if isinstance(kernel, str) and kernel == "precomputed":
-        return GramRows(check_gram(X), intercept_scaling=intercept_scaling)
+    if isinstance(kernel, str):
+        _check_names(kernel, parameters)
+        if kernel == "precomputed":
+            return GramRows(check_gram(X), intercept_scaling=intercept_scaling)
     X = canonical_rows(X)
     if isinstance(kernel, str):
         check_magnitude(X)
+        parameters = _resolved(parameters, X)
     return choose_source(
         KernelMatrix(make_kernel(kernel, **parameters), X, row_dtype=row_dtype),
         cache=cache,
         cache_mb=cache_mb,
         intercept_scaling=intercept_scaling,
     )
+
+
+def _check_names(kernel: str, parameters: dict[str, Any]) -> None:
+    """Check that a kernel has the parameters that are given for it, if it is one.
+
+    Raises
+    ------
+    TypeError
+        If it does not; `make_kernel` ignores those of other kernels.
+    """
+    if kernel == "precomputed":
+        own: list[str] = []
+    elif kernel in KERNELS:
+        own = [field.name for field in fields(KERNELS[kernel])]
+    else:
+        return
+    for name in parameters:
+        if name not in own:
+            expected = f"be among {own}" if own else "be none"
+            raise TypeError(
+                f"parameters must {expected} for kernel={kernel!r}, got {name!r} instead"
+            )
+
+
+def _resolved(parameters: dict[str, Any], X: Any) -> dict[str, Any]:
+    """Parameters with a number for ``gamma``.
+
+    Raises
+    ------
+    ValueError
+        If it is to follow from data that are empty.
+    """
+    gamma = parameters.get("gamma")
+    if not isinstance(gamma, str):
+        return parameters
+    if 0 in X.shape:
+        raise ValueError(
+            f"X must have rows and features for gamma={shown(gamma)}, got shape {X.shape} instead"
+        )
+    return {**parameters, "gamma": scale_gamma(gamma, X)}
 
 
 def choose_source(

@@ -20,6 +20,7 @@ from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
 from kpegasos.kernels.exact import always
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
+from kpegasos.rows.decisions import Decisions, new_rows
 from kpegasos.rows.factor import Factor, factor_of
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
@@ -29,6 +30,7 @@ from kpegasos.utils.validation import (
     canonical_rows,
     check_magnitude,
     check_scaling,
+    finite_decisions,
 )
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -185,6 +187,12 @@ class FeatureRows(RowSource):
         vector = self.image_of(evaluated)
         return vector[:-1], self.intercept_scaling * float(vector[-1])
 
+    def decisions(
+        self, coef: np.ndarray, w: np.ndarray | None, intercept: float
+    ) -> Decisions | None:
+        """Decisions by the weights of the features."""
+        return None if w is None else FeatureDecisions(w, intercept)
+
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
         """The primal vector."""
         if evaluated.vector is None:
@@ -262,6 +270,40 @@ class FeatureRows(RowSource):
             else:
                 result[part] = np.einsum("ij,ij->i", rows, rows, dtype=np.float64, casting="safe")
         return result + self.intercept_scaling**2
+
+
+class FeatureDecisions:
+    """``f(x) = <w, x> + intercept``.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_features,)
+    intercept : float
+    """
+
+    def __init__(self, w: np.ndarray, intercept: float) -> None:
+        self._w = w
+        self._intercept = intercept
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Decisions on new examples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_new,), float64
+
+        Raises
+        ------
+        ValueError
+            If X does not have the features of the training examples, or is not finite.
+        """
+        rows = FeatureRows(new_rows(X, self._w.size), canonical=True)
+        margins = rows.margins(np.append(self._w, 0.0)[:, None])
+        return finite_decisions(margins[:, 0] + self._intercept)
 
 
 def _on_threads(

@@ -13,6 +13,7 @@ from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import Algorithm, KernelSource, run_loop
+from kpegasos.rows.decisions import points_of
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
@@ -91,7 +92,7 @@ class GramRows(KernelSource):
                 gram[bottom:, top:bottom] = gram[top:bottom, bottom:].T
             else:
                 evaluations += values.write_rows(members, gram[top:bottom])
-        return cls(
+        rows = cls(
             gram,
             intercept_scaling=intercept_scaling,
             positive_definite=values.kernel.positive_definite,
@@ -99,6 +100,8 @@ class GramRows(KernelSource):
             rounding=values.rounding,
             exact=values.exact,
         )
+        rows.points = points_of(values)
+        return rows
 
     def advance(
         self,

@@ -18,6 +18,7 @@ from kpegasos.rows.budget import (
     scored_bytes,
     uncached_mb_needed,
 )
+from kpegasos.rows.decisions import points_of
 from kpegasos.rows.tiles import DrawTile, values_between
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_integer, optional
@@ -150,6 +151,7 @@ class UncachedRows(KernelSource):
         check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
         self._values = values
         self._take_accuracy(values)
+        self.points = points_of(values)
         self._scorer = DrawScorer(
             values,
             self.kernel_offset,

@@ -251,10 +251,11 @@ class SolverRun(ABC):
         if self.finished:
             self._close_history(final)
         certificate = self._certifier.as_proven(final)
+        coef = final.coef * self.examples.signed
         w, intercept = self.rows.primal(final.evaluated, self.examples)
         return Result(
             alpha=told.alpha,
-            coef=final.coef * self.examples.signed,
+            coef=coef,
             w=w,
             intercept=intercept,
             margins=final.margins,
@@ -267,6 +268,8 @@ class SolverRun(ABC):
             status=self.status,
             history=self.history,
             state=told.state if told.keeps_state else None,
+            decisions=self.rows.decisions(coef, w, intercept),
+            classes=self.problem.classes,
         )
 
     @property

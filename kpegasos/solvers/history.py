@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from operator import index
+from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
+
+from kpegasos.utils.validation import shown
 
 
 class Record(NamedTuple):
@@ -50,7 +54,16 @@ class Record(NamedTuple):
 
 
 class History:
-    """The records of a run, in order; ``history["gap"]`` is a column.
+    """The records of a run, in order.
+
+    ``history["gap"]`` is a column, ``history[-1]`` the last record, ``history[2:5]`` a history of
+    some of them; ``for record in history`` goes through all.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns, the fields of `Record`.
+    records : list of Record
 
     Examples
     --------
@@ -60,6 +73,10 @@ class History:
     >>> history = PegasosSVC(epochs=3, random_state=0).fit(X, y).history_
     >>> history["iteration"]
     array([200, 400, 600])
+    >>> history[-1].iteration
+    600
+    >>> [record.epoch for record in history[:2]]
+    [1.0, 2.0]
     """
 
     columns = Record._fields
@@ -74,10 +91,38 @@ class History:
     def __len__(self) -> int:
         return len(self.records)
 
-    def __getitem__(self, column: str) -> np.ndarray:
-        if column not in self.columns:
-            raise KeyError(f"history has the columns {self.columns}, not {column!r}")
-        return np.array([getattr(record, column) for record in self.records])
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    @overload
+    def __getitem__(self, key: str) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Record: ...
+    @overload
+    def __getitem__(self, key: slice) -> History: ...
+
+    def __getitem__(self, key: str | SupportsIndex | slice) -> np.ndarray | Record | History:
+        if isinstance(key, str):
+            return self._column(key)
+        if isinstance(key, slice):
+            part = History()
+            part.records = self.records[key]
+            return part
+        try:
+            number = index(key)
+        except TypeError:
+            raise TypeError(
+                f"history must be indexed by a column's name, an integer or a slice, "
+                f"got {shown(key)} instead"
+            ) from None
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"history has {len(self)} records, none of them at {number}")
+        return self.records[number]
+
+    def _column(self, name: str) -> np.ndarray:
+        if name not in self.columns:
+            raise KeyError(f"history has the columns {self.columns}, not {name!r}")
+        return np.array([getattr(record, name) for record in self.records])
 
     def to_dict(self) -> dict[str, np.ndarray]:
         """Columns as arrays of shape (n_checkpoints,)."""
@@ -91,8 +136,10 @@ class History:
         ImportError
             If pandas is not installed.
         """
-        import pandas
-
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: install pandas, or use to_dict") from error
         return pandas.DataFrame(self.to_dict())
 
     def __repr__(self) -> str:

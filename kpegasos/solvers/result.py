@@ -1,8 +1,13 @@
-"""What a run returns: a model, its certificate and what to go on from."""
+"""What a run returns: a model, its certificate and what to go on from.
+
+How a model decides on new examples is known to its rows; see `kpegasos.rows.decisions`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +15,13 @@ from kpegasos.core.state import State
 from kpegasos.solvers.history import History
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A trained binary model and its certificate.
+
+    It holds a few vectors of n_samples and, for new examples, the kernel and what it is evaluated
+    on: the data, which are not copied, until a first decision or a pickle, and the support vectors
+    from then on. Kernel values are not held.
 
     Attributes
     ----------
@@ -45,6 +54,20 @@ class Result:
         What `pegasos` continues from.
     rounding : float
         How much of the gap is rounding.
+    decisions : callable or None
+        What `decision_function` calls: what ``RowSource.decisions`` made.
+    classes : ndarray of shape (2,) or None
+        The labels of negative and positive decisions; None for -1 and +1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kpegasos import make_problem, make_rows, pegasos
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> rows = make_rows(X[:150], "rbf", gamma="scale")
+    >>> result = pegasos(make_problem(y[:150], C=10.0), rows, random_state=0)
+    >>> bool((result.predict(X[150:]) == y[150:]).mean() > 0.9)
+    True
     """
 
     alpha: np.ndarray
@@ -61,3 +84,57 @@ class Result:
     history: History
     state: State | None = None
     rounding: float = 0.0
+    decisions: Callable[[Any], np.ndarray] | None = None
+    classes: np.ndarray | None = None
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """``f(x)`` of new examples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Where the kernel was given as a matrix: its values with the training examples, of shape
+            (n_new, n_samples).
+
+        Returns
+        -------
+        ndarray of shape (n_new,), float64
+
+        Raises
+        ------
+        ValueError
+            If X has another number of columns, or leaves no finite decision; if the kernel was lost
+            on the way through a pickle, or the rows are of a kind that decides on no new examples.
+        """
+        if self.decisions is None:
+            raise ValueError(
+                "rows must have a method decisions to decide on new examples, got some that return "
+                "None"
+            )
+        return self.decisions(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels of new examples, as `make_problem` was given them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            As `decision_function` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+
+        Raises
+        ------
+        ValueError
+            As `decision_function` does.
+        """
+        classes = np.array([-1.0, 1.0]) if self.classes is None else self.classes
+        return np.asarray(classes[(self.decision_function(X) > 0.0).astype(np.intp)])
+
+    def __repr__(self) -> str:
+        return (
+            f"Result({self.status} after {self.n_steps} steps, objective {self.objective:.6g}, "
+            f"relative gap {self.relative_gap:.2g}, {np.count_nonzero(self.coef)} support vectors)"
+        )

@@ -90,7 +90,8 @@ def canonical_rows(X: Any) -> Any:
     if not sparse.issparse(X):
         refuse_masked("X", X)
         try:
-            X = np.asarray(X)
+            # Of a frame too: its columns lie one after another, and loops read rows.
+            X = np.asarray(X, order=None if isinstance(X, np.ndarray) else "C")
         except ValueError:
             raise ValueError(f"X must have rows of one length, got {shown(X)} instead") from None
     if X.ndim != 2:

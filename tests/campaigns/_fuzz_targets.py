@@ -27,7 +27,7 @@ NOT_CALLED = {
     "Problem": "a record; make_problem checks",
     "Record": "a record",
     "RegularizationPath": "a record",
-    "Result": "a record",
+    "Result": "a record; tests/solvers/test_result.py calls its methods",
     "load_adult": "has no parameters, and needs its data",
     "load_covtype": "reads 600,000 rows",
     "load_fashion_mnist": "reads 70,000 images",
@@ -189,7 +189,8 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "fit_chunks.epochs": ("1", "2", "np.int8(2)", "3.0"),
     "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVC(lam=0.1, batch_size=2)"),
     "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
-    "make_problem.y": ("2 * y - 1", "(2 * y - 1).tolist()"),
+    "make_problem.y": ("2 * y - 1", "y.tolist()", "np.where(y, 'b', 'a')", "y == 1", "y"),
+    "make_rows.gamma": ("'scale'", "'auto'", "0.5", "np.float32(2.0)"),
     "make_text_like.n_features": ("2000",),
 }
 GOOD_OF |= {
@@ -207,6 +208,7 @@ _ALWAYS = {
     "gammas",
     "grid_resolution",
     "hold",
+    "make_problem.lam",
     "max_epochs",
     "max_time",
     "n_features",
@@ -281,7 +283,7 @@ def _target(
     named = [p for p in found.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     parameters = [p.name for p in named if p.name != "self"] + list(extra)
     required = [p.name for p in named if p.default is p.empty and p.name != "self"]
-    always = [name for name in parameters if name in _ALWAYS and name not in required]
+    always = [p for p in parameters if {p, f"{name}.{p}"} & _ALWAYS and p not in required]
     return Target(name, call, tuple(parameters), tuple(required + always), check)
 
 

@@ -318,7 +318,7 @@ def _tolerance(rng: np.random.Generator) -> str:
         if rng.random() < 0.5:
             rows: Any = linear_rows(X, intercept_scaling=_pick(rng, 0.0, 1.0))
         else:
-            rows = make_rows(X, kernel, gamma=1.0, cache=_pick(rng, "cached", "streamed"))
+            rows = make_rows(X, kernel, cache=_pick(rng, "cached", "streamed"))
         result = sdca(task, rows, tol=tol, max_epochs=200, random_state=0)
         assert 0 <= result.dual_bound <= result.objective * (1 + 1e-9)
         outcome = f"sdca ended as {result.status}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ from kpegasos import (
     sdca,
     theory,
 )
+from kpegasos.kernels import KERNELS
 
 CI_TRIALS = 150
 
@@ -180,7 +182,10 @@ def _sdca(choices: dict[str, str], parameters: Parameters) -> Any:
 
 
 def _make_rows(choices: dict[str, str], parameters: Parameters) -> Any:
-    rows = make_rows(X, choices["kernel"], cache=choices["cache"], **parameters)
+    kernel = choices["kernel"]
+    others = {*KERNEL} - {field.name for field in fields(KERNELS[kernel])}
+    parameters = {name: value for name, value in parameters.items() if name not in others}
+    rows = make_rows(X, kernel, cache=choices["cache"], **parameters)
     return _result(pegasos(make_problem(SIGNS, 0.1), rows, n_steps=40, random_state=0))
 
 
@@ -199,7 +204,7 @@ def _linear_rows(choices: dict[str, str], parameters: Parameters) -> Any:
 
 
 def _problem(choices: dict[str, str], parameters: Parameters) -> Any:
-    task = make_problem(SIGNS, **{"lam": 0.1} | parameters)
+    task = make_problem(SIGNS, **(parameters or {"lam": 0.1}))
     return _result(pegasos(task, make_rows(X), n_steps=40, random_state=0))
 
 
@@ -238,6 +243,7 @@ TARGETS = {
     ),
     "linear_rows": Target(_linear_rows, {"intercept_scaling": BUDGET["intercept_scaling"]}),
     "make_problem": Target(_problem, {"lam": SHARED["lam"]}),
+    "make_problem of C": Target(_problem, {"C": SHARED["C"]}),
     "make_kernel": Target(_make_kernel, NAMED_KERNEL),
     "average_iterate_bound": Target(_bound, FORMULA, checks=False),
     "make_spirals": Target(

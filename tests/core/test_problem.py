@@ -149,7 +149,7 @@ def test_problem_takes_labels_of_any_type(y):
     assert isinstance(problem.lam, float)
 
 
-@pytest.mark.parametrize("y", [[], [0, 1], [1, 2], [[1, -1]], [1, np.nan]], ids=str)
+@pytest.mark.parametrize("y", [[], 1, [[1, -1]], [[1], [1, -1]], {1, -1}], ids=str)
 def test_problem_refuses_labels(y):
     with pytest.raises(ValueError, match="y must be a non-empty vector of labels"):
         make_problem(y, 0.1)
@@ -176,15 +176,16 @@ def test_problem_refuses_weights_without_digits(weight):
         make_problem([1, -1], 0.1, [weight, weight])
 
 
-@pytest.mark.parametrize("lam", [5e-324, 1e-200, 1e200, "1", True, None, [1], 10**400], ids=repr)
+@pytest.mark.parametrize("lam", [5e-324, 1e-200, 1e200, "1", True, [1], 10**400], ids=repr)
 def test_problem_refuses_lam_without_digits(lam):
     with pytest.raises(ValueError, match=r"^lam must be (at least|at most|a positive finite)"):
         make_problem([1, -1], lam)
 
 
-@pytest.mark.parametrize("y", [["a", "b"], [1j, -1], [[1], [1, -1]]], ids=str)
-def test_problem_refuses_labels_that_are_no_numbers(y):
-    with pytest.raises(ValueError, match=r"^y must hold real numbers, got"):
+@pytest.mark.parametrize("y", [[1j, -1], np.array([1, -1], "m8[s]")], ids=str)
+def test_problem_refuses_what_is_no_label(y):
+    expected = r"^y must hold labels such as integers or strings, got (complex|timedelta)"
+    with pytest.raises(ValueError, match=expected):
         make_problem(y, 0.1)
 
 

@@ -140,8 +140,8 @@ def test_function_pegasos_names_the_argument(arguments, match):
 
 def test_functions_name_the_argument():
     X, y = data()
-    with pytest.raises(ValueError, match="y must be"):
-        make_problem(y, 0.1)
+    with pytest.raises(ValueError, match="y must hold labels of two classes"):
+        make_problem(np.arange(60), 0.1)
     with pytest.raises(ValueError, match=r"lam must be.*got -1"):
         make_problem(2 * y - 1, -1.0)
     with pytest.raises(ValueError, match="sample_weight must be"):

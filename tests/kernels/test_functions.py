@@ -190,8 +190,6 @@ def test_make_kernel_refuses_misspelt_parameters(name):
     expected = r"kernel parameters must be among \['coef0', 'degree', 'gamma'\], got 'gama'"
     with pytest.raises(TypeError, match=expected):
         make_kernel(name, gama=50.0)
-    with pytest.raises(TypeError, match=expected):
-        make_rows(A, name, gama=50.0)
 
 
 def test_make_kernel_ignores_parameters_of_other_kernels():

@@ -1,5 +1,7 @@
 """Records of a run, and why it ended: tolerance, deadline, monitor."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,7 +20,7 @@ from solver_cases import (
     run_pegasos,
 )
 
-from kpegasos import Sigmoid, make_rows, sdca
+from kpegasos import History, Sigmoid, make_rows, sdca
 
 
 @every_rows
@@ -169,3 +171,74 @@ def test_tol_out_of_reach():
     assert result.status == "completed"
     assert result.n_steps == 100
     assert result.relative_gap > 1e-12
+
+
+# --- records one by one ---------------------------------------------------------------------------
+
+
+def four_records():
+    options = {"n_steps": 40, "checkpoints": [10, 20, 30, 40]}
+    return run_pegasos(make_kernel_rows("cached"), **options).history
+
+
+def test_history_goes_through_its_records():
+    history = four_records()
+    assert [record.iteration for record in history] == [10, 20, 30, 40]
+    assert list(history) == history.records
+    assert [record.gap for record in history] == history["gap"].tolist()
+    assert next(reversed(history)).iteration == 40
+
+
+@pytest.mark.parametrize("number", [0, 3, -1, -4, np.int8(2), np.uint64(1)])
+def test_history_has_records_by_number(number):
+    history = four_records()
+    assert history[number] is history.records[int(number)]
+
+
+@pytest.mark.parametrize(
+    "part", [slice(1, 3), slice(None), slice(-2, None), slice(None, None, -1), slice(3, 1)], ids=str
+)
+def test_history_has_slices(part):
+    history = four_records()
+    some = history[part]
+    assert type(some) is History
+    assert list(some) == history.records[part]
+    assert_array_equal(some["gap"], history["gap"][part])
+    assert len(some) == len(range(4)[part])
+
+
+def test_slice_of_a_history_is_one_of_its_own():
+    history = four_records()
+    history[:2].append(history[3])
+    assert len(history) == 4
+
+
+def test_history_says_what_it_does_not_have():
+    history = four_records()
+    with pytest.raises(KeyError, match=r"history has the columns .*'gap'.*, not 'gape'"):
+        history["gape"]
+    for number in (4, -5, 10**30):
+        with pytest.raises(IndexError, match=rf"^history has 4 records, none of them at {number}$"):
+            history[number]
+    for key in (1.5, None, (0, 1), [0]):
+        with pytest.raises(TypeError, match=r"^history must be indexed by a column's name, an int"):
+            history[key]
+
+
+def test_history_in_words_is_short():
+    assert repr(four_records()[:0]) == "History(empty)"
+    assert repr(four_records()).startswith("History(4 checkpoints, iteration 40, objective ")
+
+
+def test_history_as_a_frame():
+    history = four_records()
+    frame = history.to_pandas()
+    assert list(frame.columns) == list(history.columns)
+    assert_array_equal(frame["gap"], history["gap"])
+    assert_array_equal(frame.iloc[1], [float(value) for value in history[1]])
+
+
+def test_history_as_a_frame_needs_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"^to_pandas needs pandas: install pandas, or use to_"):
+        four_records().to_pandas()

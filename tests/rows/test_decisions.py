@@ -1,0 +1,243 @@
+"""Decisions on new examples: by the book from any rows, and without what they do not need."""
+
+import gc
+import pickle
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from row_cases import (
+    KERNELS,
+    RNG,
+    N,
+    X,
+    each_cache,
+    each_dtype,
+    each_format,
+    each_kernel,
+    make_gram,
+)
+from scipy import sparse
+
+from kpegasos import CachedRows, GramRows, KernelMatrix, linear_rows, make_rows
+from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.decisions import GramDecisions, KernelDecisions
+
+NEW = RNG.normal(size=(31, 4))
+COEF = np.where(RNG.random(N) < 0.6, RNG.normal(size=N), 0.0)
+
+
+def decisions(rows, coef=COEF, w=None, intercept=0.75):
+    return rows.decisions(coef, w, intercept)
+
+
+def by_the_book(kernel, coef=COEF):
+    return make_gram(kernel, NEW, X) @ coef + 0.75
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+@each_kernel
+@each_cache
+@each_format
+@each_dtype
+def test_kernel_decisions_by_the_book(kernel, cache, as_rows, dtype):
+    rows = make_rows(as_rows(X.astype(dtype)), KERNELS[kernel], cache=cache)
+    rtol, atol = (1e-10, 1e-10) if dtype == np.float64 else (1e-3, 1e-3)
+    for new in (NEW, as_rows(NEW), NEW.astype(dtype), NEW.tolist(), pd.DataFrame(NEW)):
+        found = decisions(rows)(new)
+        assert found.dtype == np.float64
+        assert_allclose(found, by_the_book(kernel), rtol=rtol, atol=atol)
+
+
+@each_format
+@each_dtype
+def test_feature_decisions_by_the_book(as_rows, dtype):
+    w = RNG.normal(size=4)
+    decide = decisions(linear_rows(as_rows(X.astype(dtype)), intercept_scaling=2.0), w=w)
+    for new in (NEW, as_rows(NEW), NEW.tolist(), pd.DataFrame(NEW), np.asfortranarray(NEW)):
+        assert_allclose(decide(new), NEW @ w + 0.75, rtol=1e-12, atol=1e-12)
+    assert_allclose(decide(np.rint(NEW).astype(int)), np.rint(NEW) @ w + 0.75, atol=1e-12)
+
+
+@each_kernel
+def test_gram_decisions_by_the_book(kernel):
+    decide = decisions(make_rows(make_gram(kernel), "precomputed"))
+    given = make_gram(kernel, NEW, X)
+    for values in (given, given.tolist(), np.asfortranarray(given), pd.DataFrame(given)):
+        assert_allclose(decide(values), by_the_book(kernel), rtol=1e-12, atol=1e-12)
+
+
+def test_decisions_of_some_members_by_the_book():
+    members = np.arange(N)[::-3]
+    rows = CachedRows(KernelMatrix(KERNELS["rbf"], X, members))
+    coef = COEF[members]
+    expected = make_gram("rbf", NEW, X[members]) @ coef + 0.75
+    assert_allclose(decisions(rows, coef)(NEW), expected, rtol=1e-10)
+
+
+def test_decisions_of_values_from_elsewhere_take_kernel_values():
+    shared = ClassSortedMatrix(KERNELS["rbf"], X, [np.arange(20), np.arange(20, N)])
+    for rows in (GramRows.from_values(shared.pair(0, 1)), CachedRows(shared.pair(0, 1))):
+        found = decisions(rows)(make_gram("rbf", NEW, X))
+        assert_allclose(found, by_the_book("rbf"), rtol=1e-10)
+
+
+def test_decisions_without_a_support_are_the_intercept():
+    nothing = np.zeros(N)
+    for rows in (make_rows(X, "rbf"), linear_rows(X)):
+        assert_array_equal(decisions(rows, nothing, np.zeros(4))(NEW), np.full(31, 0.75))
+    given = decisions(make_rows(make_gram("rbf"), "precomputed"), nothing)
+    assert_array_equal(given(make_gram("rbf", NEW, X)), np.full(31, 0.75))
+
+
+def test_decisions_on_no_examples_are_none():
+    for rows in (make_rows(X, "rbf"), linear_rows(X)):
+        assert decisions(rows, w=np.ones(4))(np.empty((0, 4))).shape == (0,)
+    given = decisions(make_rows(make_gram("rbf"), "precomputed"))
+    assert given(np.empty((0, N))).shape == (0,)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+each_kind = pytest.mark.parametrize("kind", ["rbf", "laplacian", "features"])
+
+
+def decide_by(kind):
+    if kind == "features":
+        return decisions(linear_rows(X), w=np.ones(4))
+    return decisions(make_rows(X, kind))
+
+
+@each_kind
+@pytest.mark.parametrize("width", [0, 3, 5, N])
+def test_decisions_refuse_other_features(kind, width):
+    expected = rf"^X must have the 4 features of the training examples, got {width} instead$"
+    for new in (np.zeros((2, width)), sparse.csr_array((2, width))):
+        with pytest.raises(ValueError, match=expected):
+            decide_by(kind)(new)
+
+
+@each_kind
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_decisions_refuse_features_that_are_not_finite(kind, value):
+    new = NEW.copy()
+    new[3, 2] = value
+    with pytest.raises(ValueError, match=r"^X must be finite, got NaN or infinity$"):
+        decide_by(kind)(new)
+
+
+@each_kind
+def test_decisions_refuse_what_is_no_matrix(kind):
+    for new in (NEW[0], 3, "abc", [[1, 2], [3]], np.zeros((2, 2, 4))):
+        with pytest.raises(ValueError, match=r"^X must have (two dimensions|rows of one length)"):
+            decide_by(kind)(new)
+    with pytest.raises(ValueError, match=r"^X must hold real numbers"):
+        decide_by(kind)(np.full((2, 4), "a"))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_decisions_that_are_not_finite_are_refused():
+    far = np.full((2, 4), 1e200)
+    for decide in (
+        decisions(make_rows(X, "poly")),
+        decisions(linear_rows(X), w=1e200 * np.ones(4)),
+    ):
+        with pytest.raises(ValueError, match=r"^(X|kernel) must .*(finite|small enough)"):
+            decide(far)
+
+
+def test_gram_decisions_refuse_other_matrices():
+    decide = decisions(make_rows(make_gram("rbf"), "precomputed"))
+    for given in (NEW, make_gram("rbf", X, NEW)):
+        with pytest.raises(ValueError, match=rf"^X must hold kernel values with the {N} training"):
+            decide(given)
+    with pytest.raises(
+        ValueError, match=r"^X must be a dense array of kernel values, got a sparse"
+    ):
+        decide(sparse.csr_array(make_gram("rbf")))
+    with pytest.raises(ValueError, match="finite"):
+        decide(np.full((2, N), np.nan))
+
+
+def test_rows_that_decide_nothing_say_so():
+    assert RowSource.decisions(linear_rows(X), COEF, None, 0.0) is None
+
+
+# --- what is held ---------------------------------------------------------------------------------
+
+
+@each_cache
+def test_decisions_do_not_hold_the_rows(cache):
+    rows = make_rows(X, KERNELS["rbf"], cache=cache)
+    decide, gone = decisions(rows), weakref.ref(rows)
+    del rows
+    gc.collect()
+    assert gone() is None
+    assert_allclose(decide(NEW), by_the_book("rbf"), rtol=1e-10)
+
+
+@each_format
+def test_decisions_let_the_data_go(as_rows):
+    """From the first decision on they hold the support vectors."""
+    few, A = np.zeros(N), as_rows(X.copy())
+    few[[3, 7]] = 1.0, -2.0
+    decide = decisions(make_rows(A, "rbf"), few)
+    gone = weakref.ref(A.data if sparse.issparse(A) else A)
+    expected = decide(NEW)
+    del A
+    gc.collect()
+    assert gone() is None
+    assert_array_equal(decide(NEW), expected)
+
+
+def test_pickled_decisions_are_those_of_the_support():
+    many = np.repeat(X, 100, axis=0)
+    few = np.zeros(len(many))
+    few[:50] = 1.0
+    decide = decisions(make_rows(many, "rbf", cache="streamed"), few)
+    pickled = pickle.dumps(decide)
+    assert len(pickled) < 0.1 * many.nbytes
+    assert_array_equal(pickle.loads(pickled)(NEW), decide(NEW))
+
+
+@each_kind
+def test_pickled_decisions_are_the_same(kind):
+    decide = decide_by(kind)
+    loaded = pickle.loads(pickle.dumps(decide))
+    assert_array_equal(loaded(NEW), decide(NEW))
+    assert_array_equal(pickle.loads(pickle.dumps(loaded))(NEW), decide(NEW))
+
+
+def test_decisions_of_a_kernel_that_cannot_be_pickled_say_so():
+    decide = KernelDecisions(make_rows(X, lambda A, B: A @ B.T).points, COEF, 0.75)
+    expected = X @ NEW.T
+    loaded = pickle.loads(pickle.dumps(decide))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"^kernel must be one that can be pickled"):
+            loaded(NEW)
+        loaded = pickle.loads(pickle.dumps(loaded))
+    assert_allclose(decide(NEW), COEF @ expected + 0.75, rtol=1e-10)
+
+
+def test_decisions_from_several_threads_are_the_same():
+    decide = decisions(make_rows(X, "rbf"))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(decide, [NEW] * 16))
+    for each in found[1:]:
+        assert_array_equal(each, found[0])
+
+
+def test_kind_of_decisions_follows_from_what_is_known():
+    assert isinstance(decisions(make_rows(X, "rbf")), KernelDecisions)
+    assert isinstance(decisions(make_rows(make_gram("rbf"), "precomputed")), GramDecisions)
+
+
+def test_function_of_a_users_own_may_take_what_is_not_finite():
+    decide = decisions(make_rows(X, lambda A, B: np.ones((A.shape[0], B.shape[0]))))
+    assert_allclose(decide(np.full((2, 4), np.nan)), np.full(2, COEF.sum() + 0.75))

@@ -1,0 +1,194 @@
+"""What a result says of new examples, and of itself."""
+
+import copy
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from solver_cases import DATA, SOURCES, finished_run, make_any_rows, make_task, noisy, run_pegasos
+
+from kpegasos import (
+    RBF,
+    CachedRows,
+    GramRows,
+    KernelMatrix,
+    PegasosSVC,
+    Problem,
+    UncachedRows,
+    linear_rows,
+    make_problem,
+    make_rows,
+    pegasos,
+    sdca,
+)
+from kpegasos.rows.base import RowSource
+from kpegasos.solvers.polish import polish
+from tests.campaigns import _fuzz_checks as checks
+from tests.campaigns._fuzz_values import NASTY, make
+
+X, SIGNS = noisy()
+NEW, _ = noisy(40, seed=1)
+LABELS = {
+    "signs": SIGNS,
+    "zero and one": (SIGNS + 1) // 2,
+    "booleans": SIGNS > 0,
+    "strings": np.where(SIGNS > 0, "yes", "no"),
+    "objects": np.where(SIGNS > 0, "yes", "no").astype(object),
+}
+#: Solvers, each on its way to a result.
+SOLVERS = {
+    "pegasos": lambda problem, rows: pegasos(problem, rows, epochs=5, random_state=0),
+    "sdca": lambda problem, rows: sdca(problem, rows, tol=1e-3, random_state=0),
+    "polish": lambda problem, rows: polish(finished_run(problem, rows, epochs=2), tol=1e-3),
+}
+each_solver = pytest.mark.parametrize("solver", SOLVERS)
+each_source = pytest.mark.parametrize("source", [*SOURCES, "dense", "csr"])
+
+
+def trained(labels=SIGNS, **parameters):
+    rows = make_rows(X, "rbf", gamma=0.5, **parameters)
+    return pegasos(make_problem(labels, C=1.0), rows, epochs=3, random_state=0)
+
+
+# --- decisions ------------------------------------------------------------------------------------
+
+
+@each_source
+@each_solver
+@pytest.mark.parametrize("B", [0.0, 2.0])
+def test_decisions_on_the_training_examples_are_the_margins(source, solver, B):
+    rows = make_any_rows(source, intercept_scaling=B)
+    result = SOLVERS[solver](make_task(weighted=True), rows)
+    found = result.decision_function(DATA.X)
+    assert_allclose(found, result.margins, rtol=1e-9, atol=1e-9)
+
+
+@each_solver
+@pytest.mark.parametrize("rows", ["kernel", "precomputed", "linear"])
+def test_decisions_on_new_examples_by_the_book(solver, rows):
+    new, gram = NEW, None
+    if rows == "kernel":
+        source = make_rows(X, "rbf", gamma=0.5, intercept_scaling=1.5)
+        gram = RBF(0.5).block(NEW, X)
+    elif rows == "precomputed":
+        source = make_rows(X @ X.T, "precomputed", intercept_scaling=1.5)
+        new = gram = NEW @ X.T
+    else:
+        source = linear_rows(X, intercept_scaling=1.5)
+        gram = NEW @ X.T
+    result = SOLVERS[solver](make_problem(SIGNS, C=1.0), source)
+    expected = (gram + 1.5**2) @ result.coef
+    assert_allclose(result.decision_function(new), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [GramRows.from_values, CachedRows, UncachedRows])
+def test_decisions_are_those_of_an_estimator(kind):
+    """Both at the same optimum, so that they agree as closely as the gap allows."""
+    model = PegasosSVC(gamma="scale", C=2.0, fit_intercept=False, polish=True, tol=1e-9)
+    model.fit(X, SIGNS)
+    rows = kind(KernelMatrix(model._kernel, X))
+    result = sdca(make_problem(SIGNS, C=2.0), rows, tol=1e-9, random_state=0)
+    expected = model.decision_function(NEW)
+    assert_allclose(result.decision_function(NEW), expected, atol=1e-3)
+    clear = np.abs(expected) > 2e-3
+    assert_array_equal(result.predict(NEW)[clear], model.predict(NEW)[clear])
+
+
+def test_decisions_of_a_monitored_run_are_those_of_its_checkpoints():
+    seen = []
+    pegasos(
+        make_problem(SIGNS, C=1.0),
+        make_rows(X, "rbf", gamma=0.5),
+        epochs=3,
+        random_state=0,
+        monitor=lambda run: seen.append(run.result()),
+    )
+    for result in seen:
+        assert_allclose(result.decision_function(X), result.margins, rtol=1e-9)
+
+
+class SilentRows(GramRows):
+    """Rows that say nothing of new examples, as a class of a user's own may."""
+
+    decisions = RowSource.decisions
+
+
+def test_rows_may_decide_nothing():
+    result = run_pegasos(SilentRows(DATA.X @ DATA.X.T))
+    for ask in (result.decision_function, result.predict):
+        with pytest.raises(ValueError, match=r"^rows must have a method decisions"):
+            ask(DATA.X)
+
+
+@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("method", ["decision_function", "predict"])
+def test_any_data_are_decided_on_or_refused_in_one_sentence(method, text):
+    value = make(text)
+    try:
+        found = getattr(trained_once(), method)(value)
+    except Exception as error:
+        checks.assert_clear(error, {"X": value})
+    else:
+        assert np.isfinite(found).all()
+
+
+@cache
+def trained_once():
+    rows = make_rows(X[:, :2], "rbf", gamma=0.5)
+    return pegasos(make_problem(SIGNS, C=1.0), rows, epochs=3, random_state=0)
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_predictions_are_labels_as_they_were_given(kind):
+    result = trained(LABELS[kind])
+    predicted = result.predict(NEW)
+    assert predicted.dtype == LABELS[kind].dtype
+    assert_array_equal(predicted == max(LABELS[kind].tolist()), result.decision_function(NEW) > 0)
+    assert (result.predict(X) == LABELS[kind]).mean() > 0.7
+
+
+def test_predictions_without_classes_are_signs():
+    problem = Problem(SIGNS.astype(float), np.ones(SIGNS.size), 0.01)
+    result = pegasos(problem, linear_rows(X), epochs=2, random_state=0)
+    assert_array_equal(result.predict(NEW), np.sign(result.decision_function(NEW)))
+
+
+# --- itself ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
+def test_result_round_trip(cache):
+    result = trained(LABELS["strings"], cache=cache)
+    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert_array_equal(other.decision_function(NEW), result.decision_function(NEW))
+        assert_array_equal(other.predict(NEW), result.predict(NEW))
+        assert repr(other) == repr(result)
+
+
+def test_result_of_a_function_can_be_pickled():
+    rows = make_rows(X, lambda A, B: A @ B.T)
+    result = pegasos(make_problem(SIGNS, C=1.0), rows, epochs=2, random_state=0)
+    loaded = pickle.loads(pickle.dumps(result))
+    assert_array_equal(loaded.coef, result.coef)
+    with pytest.raises(ValueError, match=r"^kernel must be one that can be pickled"):
+        loaded.predict(NEW)
+    assert result.predict(NEW).shape == (40,)
+
+
+def test_result_in_words():
+    result = trained()
+    support = np.count_nonzero(result.coef)
+    assert repr(result) == (
+        f"Result(completed after 360 steps, objective {result.objective:.6g}, "
+        f"relative gap {result.relative_gap:.2g}, {support} support vectors)"
+    )
+
+
+def test_result_in_words_is_short():
+    result = pegasos(make_problem(SIGNS, C=1.0), linear_rows(X), epochs=1, random_state=0)
+    assert len(repr(result)) < 120
