@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kpegasos.core.duals import steepness
 from kpegasos.core.evaluation import Sums, combine_margins
 from kpegasos.core.state import Examples, Iterate, LoopState
+from kpegasos.losses.hinge import Hinge
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -19,7 +21,7 @@ class Evaluated(NamedTuple):
     Attributes
     ----------
     coef : ndarray of shape (n_samples,)
-        ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, non-negative.
+        ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``; non-negative with the hinge.
     margins : ndarray of shape (n_samples,)
         ``f(x_i)``.
     squared_norm : float
@@ -45,7 +47,7 @@ class Evaluated(NamedTuple):
 
 
 def roundings(sums: Sums, additions: float, n_samples: int, largest: float) -> tuple[float, float]:
-    """Largest errors of the mean loss and of ``‖w‖²`` of an iterate whose margins are held.
+    """Largest errors of the mean margin and of ``‖w‖²`` of an iterate whose margins are held.
 
     Parameters
     ----------
@@ -88,7 +90,12 @@ def evaluated_at_once(
     )
     found = []
     for iterate, coef, margin, of in zip(iterates, coefs, margins, sums, strict=True):
-        additions = iterate.additions(state, examples.label, of.counts)
-        errors = roundings(of, additions, examples.label.size, largest)
-        found.append(Evaluated(coef, margin, of.squared_norm, None, *errors, additions, of))
+        additions = iterate.additions(state, examples, of.counts)
+        of_loss, of_norm = roundings(of, additions, examples.label.size, largest)
+        if type(examples.loss) is not Hinge:
+            error = of_loss + of.size * float(rounding.max(initial=0.0))
+            of_loss *= steepness(examples.loss, margin, examples.label, error)
+        found.append(
+            Evaluated(coef, margin, of.squared_norm, None, of_loss, of_norm, additions, of)
+        )
     return found
