@@ -31,7 +31,7 @@ from kpegasos.core.averaging import (
 )
 from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.core.steps import StepRule, check_step
-from kpegasos.losses.hinge import Hinge
+from kpegasos.losses.hinge import HINGE, Hinge
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
 #: Status codes that a loop returns.
@@ -93,7 +93,7 @@ class Examples(NamedTuple):
 
     label: np.ndarray
     signed: np.ndarray
-    loss: Any = Hinge()
+    loss: Any = HINGE
 
 
 class LoopParameters(NamedTuple):
@@ -189,6 +189,7 @@ class State:
         Seed and key of the index stream.
     options : PegasosOptions
     lam : float
+    loss : Loss
     best_dual : float
         Largest dual value seen, as it was computed.
     proven_bound : float
@@ -212,6 +213,7 @@ class State:
     spawn_key: tuple[int, ...]
     options: PegasosOptions
     lam: float
+    loss: Any = HINGE
     best_dual: float = 0.0
     proven_bound: float = 0.0
     evaluations: int = 0

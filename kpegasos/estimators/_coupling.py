@@ -1,7 +1,8 @@
 """Probabilities of several classes from those of their pairs.
 
 Wu, Lin, Weng: Probability estimates for multi-class classification by pairwise coupling (JMLR
-2004), second method, as in LIBSVM: the p that minimises ``Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)²``.
+2004), second method, as in SVC: the p on the simplex that minimises
+``Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)²``.
 """
 
 from __future__ import annotations
@@ -9,9 +10,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-
-#: Rounds at the most, and the error, over the number of classes, at which to stop.
-_MOST_ROUNDS, _ERROR = 200, 1e-6
 
 
 def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
@@ -38,18 +36,11 @@ def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
     Q = -other_way * r
     classes = np.arange(n_classes)
     Q[:, classes, classes] = (other_way**2).sum(axis=2)
-    p = np.full((n_samples, n_classes), 1.0 / n_classes)
-    for _ in range(_MOST_ROUNDS):
-        Qp = np.einsum("nij,nj->ni", Q, p)
-        total = (p * Qp).sum(axis=1, keepdims=True)
-        if np.abs(Qp - total).max(initial=0.0) < _ERROR / n_classes:
-            break
-        for k in range(n_classes):
-            share = Q[:, k, k]
-            step = (total[:, 0] - Qp[:, k]) / share
-            p[:, k] += step
-            scale = 1.0 + step
-            total[:, 0] = (total[:, 0] + step * (step * share + 2.0 * Qp[:, k])) / scale**2
-            Qp = (Qp + step[:, None] * Q[:, k]) / scale[:, None]
-            p /= scale[:, None]
-    return p / p.sum(axis=1, keepdims=True)
+    # Where the gradient along the simplex is zero: Q p + b = 0 and Σ p = 1.
+    system = np.ones((n_samples, n_classes + 1, n_classes + 1))
+    system[:, :-1, :-1] = Q
+    system[:, -1, -1] = 0.0
+    right = np.zeros((n_samples, n_classes + 1, 1))
+    right[:, -1] = 1.0
+    p = np.maximum(0.0, np.linalg.solve(system, right)[:, :-1, 0])
+    return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,11 +38,17 @@ from kpegasos.utils.validation import (
 LARGEST_DEGREE = 2**31 - 1
 
 
-class KernelModel(BasePegasos):
+if TYPE_CHECKING:
+    _Base = BasePegasos
+else:
+    _Base = object
+
+
+class KernelMixin(_Base):
     """An estimator whose model is a sum of kernel values."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BasePegasos._parameter_constraints,
+    #: Those of its own parameters.
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, HasMethods(["block", "diag"])],
         "degree": [Interval(Integral, 0, LARGEST_DEGREE, closed="both")],
         "gamma": [StrOptions({"scale", "auto"}), POSITIVE],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,12 +18,17 @@ from kpegasos.rows.features import FeatureRows, longest_row
 from kpegasos.solvers.result import Result
 from kpegasos.utils.validation import check_magnitude, finite_decisions
 
+if TYPE_CHECKING:
+    _Base = BasePegasos
+else:
+    _Base = object
 
-class LinearModel(BasePegasos):
+
+class LinearMixin(_Base):
     """An estimator whose model is a weight of each feature."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BasePegasos._parameter_constraints,
+    #: Those of its own parameters.
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
         "sampling": [
             StrOptions({"permutation", "uniform", "contiguous", "block"}, deprecated={"block"})
         ],

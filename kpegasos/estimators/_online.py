@@ -175,7 +175,7 @@ class OnlineClassifier:
         weight = weight * by_class[labels]
         check_weight_range(weight)
         lam, C = self.parameters["lam"], self.parameters["C"]
-        n_classes, loss = self.classes.size, self.parameters["loss"]
+        n_classes, (_, loss) = self.classes.size, self.parameters["loss"]
         pairs = make_pairs(labels, n_classes, weight, lam, C, normalise=False, loss=loss)
         return Chunk(X, pairs)
 
@@ -276,6 +276,7 @@ def _parameters_of(estimator: Any) -> dict[str, Any]:
         "intercept_scaling": settings.intercept_scaling,
         "C": settings.C,
         "lam": settings.lam,
-        "loss": settings.loss,
+        # Two losses without parameters are equal as tuples.
+        "loss": (type(settings.loss), settings.loss),
         "class_weight": copy.deepcopy(estimator.class_weight),
     }

@@ -8,15 +8,16 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._classifier import OneVsOneMixin
-from kpegasos.estimators._kernel_model import KernelModel
+from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.kernels.decision import FEW_OUTPUTS
 from kpegasos.kernels.functions import Linear
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class PegasosSVC(OneVsOneMixin, KernelModel):
+class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
     """Kernel support vector classifier trained by Pegasos.
 
     Parameters
@@ -170,7 +171,8 @@ object, default="rbf"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelModel._parameter_constraints,
+        **BasePegasos._parameter_constraints,
+        **KernelMixin._own_constraints,
         **OneVsOneMixin._own_constraints,
     }
 

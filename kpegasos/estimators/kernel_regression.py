@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kpegasos.estimators._kernel_model import KernelModel
+from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._regressor import RegressionMixin
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class PegasosSVR(RegressionMixin, KernelModel):
+class PegasosSVR(KernelMixin, RegressionMixin, BasePegasos):
     """Kernel support vector regression trained by stochastic subgradient steps.
 
     Parameters
@@ -151,7 +152,8 @@ object, default="rbf"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelModel._parameter_constraints,
+        **BasePegasos._parameter_constraints,
+        **KernelMixin._own_constraints,
         **RegressionMixin._own_constraints,
     }
 

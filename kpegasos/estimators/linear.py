@@ -7,16 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._classifier import OneVsOneMixin
 from kpegasos.estimators._early_stopping import EarlyStopping, draw_aside
-from kpegasos.estimators._linear_model import LinearModel
+from kpegasos.estimators._linear_model import LinearMixin
 from kpegasos.estimators._online import OnlineClassifier
 from kpegasos.estimators._sklearn_compat import CheckpointObserver, Interval, fit_context
 from kpegasos.utils.validation import as_number
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class LinearPegasosSVC(OneVsOneMixin, LinearModel):
+class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     """Linear support vector classifier trained by Pegasos through the primal vector.
 
     A step costs O(non-zeros of the row). The model is that of ``PegasosSVC(kernel="linear")`` for
@@ -153,7 +154,8 @@ class LinearPegasosSVC(OneVsOneMixin, LinearModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearModel._parameter_constraints,
+        **BasePegasos._parameter_constraints,
+        **LinearMixin._own_constraints,
         **OneVsOneMixin._own_constraints,
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],

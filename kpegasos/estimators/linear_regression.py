@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from kpegasos.estimators._linear_model import LinearModel
+from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._linear_model import LinearMixin
 from kpegasos.estimators._regressor import RegressionMixin
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class LinearPegasosSVR(RegressionMixin, LinearModel):
+class LinearPegasosSVR(LinearMixin, RegressionMixin, BasePegasos):
     """Linear support vector regression through the primal vector.
 
     Parameters
@@ -116,7 +117,8 @@ default="epsilon_insensitive"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearModel._parameter_constraints,
+        **BasePegasos._parameter_constraints,
+        **LinearMixin._own_constraints,
         **RegressionMixin._own_constraints,
     }
 

@@ -248,14 +248,16 @@ def make_run(
         raise TypeError(f"state must be a State, as of a Result, got {shown(state)} instead")
     if state is None:
         state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
-        state.image_kind = rows.image_kind
+        state.image_kind, state.loss = rows.image_kind, problem.loss
     elif (
-        state.options != options
+        # Two losses without parameters are equal as tuples.
+        (type(state.loss), state.loss) != (type(problem.loss), problem.loss)
+        or state.options != options
         or state.lam != problem.lam
         or state.loop.alpha.size != problem.y.size
     ):
         raise ValueError(
-            "state must come from a run with the same examples, lam, batch_size, sampling, "
+            "state must come from a run with the same examples, lam, loss, batch_size, sampling, "
             "projection, average, step and kind of rows (kernel or linear)"
         )
     elif not state.whole:

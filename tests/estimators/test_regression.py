@@ -63,7 +63,7 @@ def test_intercept_follows_a_shift_of_the_targets(Estimator):
     X, y = data()
     one = Estimator(polish=True, tol=1e-6, random_state=0).fit(X, y)
     other = Estimator(polish=True, tol=1e-6, random_state=0).fit(X, y + 1000.0)
-    assert_allclose(other.predict(X) - 1000.0, one.predict(X), atol=1e-6)
+    assert_allclose(other.predict(X) - 1000.0, one.predict(X), atol=1e-4)
 
 
 @BOTH

@@ -132,9 +132,9 @@ def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
     problem = make_problem(y, lam, weight, loss=loss)
     least = naive_losses.optimum(name_of(loss), K, y, lam, weight=weight)
     for rows in (make_rows(X, kernel), *([linear_rows(X)] if kernel == "linear" else [])):
-        result = sdca(problem, rows, tol=1e-6, max_epochs=20000, random_state=0)
+        result = sdca(problem, rows, tol=1e-5, max_epochs=20000, random_state=0)
         assert result.status == "tolerance"
-        assert_allclose(result.objective, least, rtol=3e-6, atol=1e-9)
+        assert_allclose(result.objective, least, rtol=2e-5, atol=1e-9)
         run = make_run(
             problem, rows, PegasosOptions(), n_steps=40, epochs=1, checkpoints=None, tol=None,
             seed=0,
@@ -143,9 +143,9 @@ def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
             from kpegasos.solvers.stopping import Stopper
 
             run.advance(Stopper())
-        polished = polish(run, tol=1e-6, max_epochs=20000)
+        polished = polish(run, tol=1e-5, max_epochs=20000)
         assert polished.status == "tolerance"
-        assert_allclose(polished.objective, least, rtol=3e-6, atol=1e-9)
+        assert_allclose(polished.objective, least, rtol=2e-5, atol=1e-9)
 
 
 @EACH
