@@ -6,8 +6,10 @@ import warnings
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from kpegasos import losses
 from kpegasos.core.problem import Problem, make_problem
-from kpegasos.estimators import LinearPegasosSVC, PegasosSVC
+from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
+from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
 from kpegasos.kernels.functions import (
     RBF,
     Kernel,
@@ -40,16 +42,21 @@ __all__ = [
     "RBF",
     "ArrayChunks",
     "CachedRows",
+    "Constant",
+    "DelayedInverse",
     "FeatureRows",
     "GramRows",
     "History",
+    "InverseSquareRoot",
     "Kernel",
     "KernelMatrix",
     "Laplacian",
     "Linear",
     "LinearPegasosSVC",
+    "LinearPegasosSVR",
     "PegasosSVC",
     "PegasosSVCCV",
+    "PegasosSVR",
     "Polynomial",
     "Problem",
     "Record",
@@ -59,6 +66,7 @@ __all__ = [
     "UncachedRows",
     "fit_chunks",
     "linear_rows",
+    "losses",
     "make_kernel",
     "make_problem",
     "make_rows",

@@ -15,7 +15,7 @@ import numpy as np
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.path_counts import CELL, N_PATH_COUNTS
 from kpegasos.core.set_counts import CHOSEN, MEMBERS, N_COUNTS, N_SCALARS
-from kpegasos.core.state import INHERITED, Examples, LoopParameters, LoopState
+from kpegasos.core.state import INHERITED, LARGEST_SIZE, STEPS, Examples, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView, KernelView
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import require_indices, require_range, require_shape
@@ -41,11 +41,15 @@ def check_steps(
     check_state(state, view, examples)
     if parameters.projection:
         require_shape("squared_norms", view.squared_norms, examples.label.shape)
-    if parameters.batch_size > state.violating.size:
+    if parameters.batch_size > state.pulls.size:
         raise ValueError(
-            f"violating must have an entry for each of the {parameters.batch_size} draws of a "
-            f"batch, got {state.violating.size} instead"
+            f"pulls must have an entry for each of the {parameters.batch_size} draws of a "
+            f"batch, got {state.pulls.size} instead"
         )
+    if parameters.rates.size:
+        n_steps = max(0, stop - start) // parameters.batch_size
+        begin = state.counters.item(STEPS) + 1 - parameters.first_rate
+        require_range("steps", begin, begin + n_steps, parameters.rates.size)
     require_range("start and stop", start, stop, draws.size)
     # Rows of later draws are fetched ahead of their turn.
     last = min(draws.size, stop + 2 * tuning.PREFETCH_DRAWS)
@@ -292,7 +296,7 @@ def check_state(state: LoopState, view: Any, examples: Examples) -> None:
     require_shape("signed", examples.signed, shape)
     require_shape("alpha", state.alpha, shape)
     require_shape("stamps", state.stamps, shape)
-    require_shape("scalars", state.scalars, (3,))
+    require_shape("scalars", state.scalars, (LARGEST_SIZE + 1,))
     require_shape("counters", state.counters, (INHERITED + 1,))
     if state.stamped_image.size:
         require_shape("stamped_image", state.stamped_image, state.image.shape)

@@ -6,31 +6,32 @@ Dozens of numpy calls over a few hundred examples would take longer than the ste
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.boundary import check_evaluation
 from kpegasos.core.state import Examples, LoopState
+from kpegasos.losses.base import value
 from kpegasos.utils.compiled import compiled
 
 
 class Sums(NamedTuple):
-    """What objective, dual value and rounding of an iterate ``w = Σ c_j ω_j y_j φ(x_j)`` are from.
+    """What objective, dual value and rounding of an iterate ``w = Σ c_j ω_j s_j φ(x_j)`` are from.
 
     Attributes
     ----------
     loss : float
-        ``Σ ω_i max(0, 1 − y_i f(x_i))``.
+        ``Σ ω_i ℓ(f(x_i), y_i)``.
     squared_norm : float
-        ``Σ c_i ω_i y_i f(x_i)``.
+        ``Σ c_i ω_i s_i f(x_i)``.
     size : float
-        ``Σ c_i ω_i``.
+        ``Σ |c_i| ω_i``.
     largest : float
         The largest ``c_i``, or 0 if none is positive.
     of_values : float
-        ``Σ c_i ω_i ρ_i`` with the rounding ρ of each example's kernel values.
+        ``Σ |c_i| ω_i ρ_i`` with the rounding ρ of each example's kernel values.
     rounding : float
         ``Σ ω_i ρ_i``.
     counts : float
@@ -57,6 +58,7 @@ def combine_into(
     stamped_image: np.ndarray,
     label: np.ndarray,
     signed: np.ndarray,
+    loss_of: Any,
     rounding: np.ndarray,
     coefs: np.ndarray,
     margins: np.ndarray,
@@ -70,8 +72,8 @@ def combine_into(
             margin -= stamped * stamped_image[i]
         coefs[i], margins[i] = coef, margin
         weight = abs(signed[i])
-        weighted = weight * coef
-        loss += weight * max(0.0, 1.0 - label[i] * margin)
+        weighted = weight * abs(coef)
+        loss += weight * value(loss_of, margin, label[i])
         squared_norm += coef * signed[i] * margin
         size += weighted
         largest = max(largest, coef)
@@ -102,7 +104,7 @@ def combine_margins(
     coefs, margins : ndarray of shape (n_iterates, n_samples), float64
     sums : list of Sums
     """
-    label, signed = examples
+    label, signed, loss = examples
     n_samples = label.size
     check_evaluation(combinations, state, examples, rounding)
     coefs, margins = np.empty((2, len(combinations), n_samples))
@@ -117,6 +119,7 @@ def combine_margins(
                 state.stamped_image,
                 label,
                 signed,
+                loss,
                 rounding,
                 coef,
                 margin,

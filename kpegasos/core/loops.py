@@ -27,15 +27,16 @@ from kpegasos.core.boundary import (
     check_members,
     check_steps,
 )
-from kpegasos.core.box import best_in_box
 from kpegasos.core.state import (
     BATCH_OFFSET,
     CLOCK,
     DONE,
+    LARGEST_SIZE,
     NEED_ROW,
     RESCALE,
     ROW_HITS,
     SCALE,
+    SIZE,
     SMALLEST_SCALE,
     SQUARED_NORM,
     STEPS,
@@ -45,12 +46,12 @@ from kpegasos.core.state import (
     LoopState,
 )
 from kpegasos.core.views import View, add_row, inner, prefetch_draw, touch
+from kpegasos.losses.base import best, pull
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
-#: A margin this close to the threshold, relative to it, is a tie and no violation: sums of the same
-#: numbers in another order differ by less, and must decide alike.
-TIE = 1e-10
+#: A step that would shrink the iterate to less than this share of it leaves this share.
+_LEAST_SHARE = 2.0**-40
 
 #: A step that may shrink the iterate by more begins with clock 0: a tick so much smaller than those
 #: before it would lose its digits beside them.
@@ -70,8 +71,11 @@ def primal_steps(  # long: written out for the reason above
 ) -> tuple[int, int]:
     """Pegasos steps on the draws ``draws[start:stop]`` (ICML 2007, Fig. 1; MPB 2011, Figs. 1-3).
 
-    A draw violates the margin if ``y <w_t, x> < 1`` with ``w_t = scale q / (lam k (t - 1))``; at
-    ``w_1 = 0`` every draw does.
+    At ``w_t = scale q / (lam k (t - 1))`` each draw pulls by minus the subgradient of its loss:
+    with the hinge, by one where it violates the margin, ``y <w_t, x> < 1``.
+
+    With step sizes ``η_t`` other than ``1 / (lam t)`` the iterate shrinks by ``1 - η_t lam``. Then
+    the scale takes up what this differs from ``1 - 1/t`` by.
 
     Parameters
     ----------
@@ -96,37 +100,39 @@ def primal_steps(  # long: written out for the reason above
         Index of the draw at which the next (or the unfinished) batch begins.
     """
     k, lam, projection = parameters.batch_size, parameters.lam, parameters.projection
+    rates, radius = parameters.rates, parameters.radius
     # Each time that a field is taken from a tuple, compiling takes longer.
-    scalars, counters, violating, image = (
-        state.scalars,
-        state.counters,
-        state.violating,
-        state.image,
-    )
+    scalars, counters, pulls, image = state.scalars, state.counters, state.pulls, state.image
+    label, all_signed, loss = examples.label, examples.signed, examples.loss
     scale, clock = scalars[SCALE], scalars[CLOCK]
     status, position = DONE, start
     while position + k <= stop:
         t = counters[STEPS] + 1
         if counters[BATCH_OFFSET] == UNTESTED:
-            threshold = lam * k * (t - 1) * (1.0 - TIE)
+            # Before the first step, where this would be infinite, q is zero or all of w.
+            to_decision = scale / (lam * k * max(1, t - 1))
             for b in range(k):
                 prefetch_draw(view, draws, position + b)
                 i = draws[position + b]
-                margin = examples.label[i] * inner(view, image, i) * scale
-                violating[b] = t == 1 or margin < threshold
+                pulls[b] = pull(loss, inner(view, image, i) * to_decision, label[i])
             counters[BATCH_OFFSET] = 0
-        increment = 1.0 / scale
+        after, increment = scale, 1.0 / scale
+        if rates.size:
+            rate = rates[t - parameters.first_rate]
+            after = scale * max(1.0 - rate, _LEAST_SHARE) * (t / max(1.0, t - 1.0))
+            increment = rate * t / after
         if projection and clock > 0.0 and counters[BATCH_OFFSET] == 0:
             added = 0.0
             for b in range(k):
-                if violating[b]:
+                if pulls[b] != 0.0:
                     i = draws[position + b]
-                    added += abs(examples.signed[i]) * np.sqrt(view.squared_norms[i])
-            if added > _MOST_SHRINKAGE * np.sqrt(lam) * k * t:
+                    size = increment * after * abs(pulls[b] * all_signed[i])
+                    added += size * np.sqrt(view.squared_norms[i])
+            if added > _MOST_SHRINKAGE * radius * lam * k * t:
                 status = RESCALE
                 break
         for b in range(counters[BATCH_OFFSET], k):
-            if not violating[b]:
+            if pulls[b] == 0.0:
                 continue
             i = draws[position + b]
             used = touch(view, i, t)
@@ -135,24 +141,29 @@ def primal_steps(  # long: written out for the reason above
                 status = NEED_ROW
                 break
             counters[ROW_HITS] += used
-            signed = increment * examples.signed[i]
+            added = pulls[b] * increment
+            signed = added * all_signed[i]
             if projection:
                 scalars[SQUARED_NORM] += signed * (
                     2.0 * inner(view, image, i) + signed * view.squared_norms[i]
                 )
-            state.alpha[i] += increment
-            state.stamps[i] += increment * clock
+            alpha = state.alpha[i]
+            state.alpha[i] = alpha + added
+            state.stamps[i] += added * clock
+            size = scalars[SIZE] + (abs(alpha + added) - abs(alpha)) * abs(all_signed[i])
+            scalars[SIZE], scalars[LARGEST_SIZE] = size, max(size, scalars[LARGEST_SIZE])
             add_row(view, image, state.stamped_image, i, signed, signed * clock)
         if status == NEED_ROW:
             break
         counters[BATCH_OFFSET] = UNTESTED
         counters[STEPS] = t
         position += k
+        scale = after
         if projection:
             unit = lam * k * t
-            scale = _projected_scale(scale, scalars[SQUARED_NORM], unit, lam)
+            scale = _projected_scale(scale, scalars[SQUARED_NORM], unit, radius)
         clock += scale / t if parameters.clock_over_t else scale
-        if scale < SMALLEST_SCALE:
+        if scale < SMALLEST_SCALE or scale > 1.0 / SMALLEST_SCALE:
             status = RESCALE
             break
     scalars[SCALE], scalars[CLOCK] = scale, clock
@@ -160,10 +171,9 @@ def primal_steps(  # long: written out for the reason above
 
 
 @compiled(inner=True)
-def _projected_scale(scale: float, squared_norm: float, unit: float, lam: float) -> float:
-    """Scale after the projection of ``w = scale q / unit`` onto the ball of ``1 / sqrt(lam)``."""
+def _projected_scale(scale: float, squared_norm: float, unit: float, radius: float) -> float:
+    """Scale after the projection of ``w = scale q / unit`` onto a ball."""
     norm = scale * np.sqrt(max(squared_norm, 0.0)) / unit
-    radius = 1.0 / np.sqrt(lam)
     return scale * (radius / norm) if norm > radius else scale
 
 
@@ -180,9 +190,9 @@ def dual_steps(
 ) -> tuple[int, int]:
     """Stochastic dual coordinate ascent on ``draws[start:stop]`` (Hsieh et al. 2008).
 
-    ``state.alpha`` holds the dual variables β in [0, 1], and ``w = q / (lam · n_samples)``. Each
-    step maximises the dual exactly in one coordinate. Arguments and status codes are those of
-    `primal_steps`; the batch size is one and stamps are not kept.
+    ``state.alpha`` holds the dual variables β, with the hinge in [0, 1], and
+    ``w = q / (lam · n_samples)``. Each step maximises the dual exactly in one coordinate. Arguments
+    and status codes are those of `primal_steps`; the batch size is one and stamps are not kept.
     """
     to_margin = 1.0 / (parameters.lam * parameters.n_samples)
     status, position = DONE, start
@@ -190,9 +200,9 @@ def dual_steps(
         prefetch_draw(view, draws, position)
         i = draws[position]
         beta = state.alpha[i]
-        slack = 1.0 - examples.label[i] * inner(view, state.image, i) * to_margin
+        decision = inner(view, state.image, i) * to_margin
         curvature = abs(examples.signed[i]) * view.squared_norms[i] * to_margin
-        target = best_in_box(beta, slack, curvature)
+        target = best(examples.loss, beta, decision, examples.label[i], curvature)
         if target != beta:
             used = touch(view, i, state.counters[STEPS])
             if used < 0:
@@ -202,6 +212,9 @@ def dual_steps(
             state.counters[ROW_HITS] += used
             state.alpha[i] = target
             signed = (target - beta) * examples.signed[i]
+            size = state.scalars[SIZE] + (abs(target) - abs(beta)) * abs(examples.signed[i])
+            state.scalars[SIZE] = size
+            state.scalars[LARGEST_SIZE] = max(size, state.scalars[LARGEST_SIZE])
             add_row(view, state.image, state.stamped_image, i, signed, 0.0)
         state.counters[STEPS] += 1
         position += 1

@@ -36,9 +36,11 @@ from kpegasos.core.set_counts import CHOSEN, LEFT, MEMBERS, SETS_DONE
 from kpegasos.core.state import STEPS, Examples, LoopState
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import DONE, WorkingSets, gap_and_dual, solve_sets
+from kpegasos.losses.hinge import Hinge
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
+_HINGE = Hinge()
 #: Status codes of `follow`, beside those of `ascend`.
 PAUSED, HARD = 3, 4
 #: Sets in which neither gap nor dual value of a cell improves, after which the next one is gone on
@@ -160,7 +162,7 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
     alpha, image, counts = state.alpha, state.image, path.counts
     while counts[CELL] < path.lams.size:
         cell = counts[CELL]
-        examples = Examples(path.label, path.signed[path.folds[cell]])
+        examples = Examples(path.label, path.signed[path.folds[cell]], _HINGE)
         to_margin = 1.0 / (path.lams[cell] * image.size)
         if sets.counts[CHOSEN] == 0:
             if path.gaps[cell] == np.inf:
@@ -289,6 +291,7 @@ def path_sums(
             nothing,
             path.label,
             path.signed[path.folds[cell]],
+            _HINGE,
             rounding,
             coefs[k],
             margins[k],

@@ -1,16 +1,17 @@
 """Primal and dual objective and the certificate between them, O(n_samples) from margins.
 
-The problem, for labels ``y = ±1`` and weights ``ω`` of mean one, is
+The problem, for targets y, weights ``ω`` of mean one and a loss ℓ, is
 
-    P(w) = lam/2 ‖w‖² + (1/m) Σ ω_i max(0, 1 − y_i f(x_i)),    f(x) = <w, φ(x)>.
+    P(w) = lam/2 ‖w‖² + (1/m) Σ ω_i ℓ(f(x_i), y_i),    f(x) = <w, φ(x)>,
 
-For any ``β ∈ [0, 1]^m`` with ``w_β = (1/(lam m)) Σ β_i ω_i y_i φ(x_i)``, weak duality says
+with the hinge ``max(0, 1 − y_i f(x_i))`` and labels ``y = ±1`` unless told otherwise. For any
+``β ∈ [0, 1]^m`` with ``w_β = (1/(lam m)) Σ β_i ω_i y_i φ(x_i)``, weak duality says
 
     D(β) = (1/m) Σ ω_i β_i − lam/2 ‖w_β‖²  ≤  min P,
 
 so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
 ``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
-into the box.
+into the box. For other losses `kpegasos.core.duals` has the same.
 
 Margins and norms come with bounds on what rounding did to them. Put in their worst case, they
 make a value that P(w) does not exceed, and one that the optimum is not below.
@@ -22,7 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kpegasos.core.duals import DualLine
 from kpegasos.core.state import Examples
+from kpegasos.losses import HINGE, Hinge, check_loss
+from kpegasos.losses.base import for_loops, values
 from kpegasos.utils.labels import signs_of
 from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown
 
@@ -33,18 +37,19 @@ _DOUBT = 1e-5
 
 
 class Problem(NamedTuple):
-    """A binary problem: labels ±1, weights of mean one and the regularisation ``lam``.
+    """A problem: targets, weights of mean one, the regularisation ``lam`` and the loss.
 
     Build it with `make_problem`, which checks it.
 
     Attributes
     ----------
     y : ndarray of shape (n_samples,), float64
-        Labels -1 and +1.
+        Labels -1 and +1, or numbers with a loss of regression.
     weight : ndarray of shape (n_samples,), float64
         Weights of mean one.
     lam : float
         Regularisation λ.
+    loss : Loss
     classes : ndarray of shape (2,) or None
         The labels that -1 and +1 stand for; None if they stand for themselves.
     """
@@ -52,12 +57,24 @@ class Problem(NamedTuple):
     y: np.ndarray
     weight: np.ndarray
     lam: float
+    loss: Any = HINGE
     classes: np.ndarray | None = None
 
     @property
     def examples(self) -> Examples:
-        """Labels and weighted labels, as the loops want them."""
-        return Examples(self.y, self.y * self.weight)
+        """Targets and weighted directions, as the loops want them."""
+        signed = self.weight.copy() if self.loss.regression else self.y * self.weight
+        return Examples(self.y, signed, for_loops(self.loss))
+
+    @property
+    def radius(self) -> float:
+        """No optimal w is longer: ``lam ‖w*‖² ≤ P(0)`` by duality; ``1 / sqrt(lam)`` with hinge.
+
+        ICML 2007, Theorem 1, for any loss.
+        """
+        if type(self.loss) is Hinge:
+            return 1.0 / float(np.sqrt(self.lam))
+        return float(np.sqrt(mean_loss(np.zeros(self.y.size), self) / self.lam))
 
 
 def make_problem(
@@ -66,14 +83,16 @@ def make_problem(
     sample_weight: Any = None,
     *,
     C: float | None = None,
+    loss: Any = HINGE,
 ) -> Problem:
-    """Make a binary problem of labels, weights and the regularisation.
+    """Make a problem of targets, weights, the regularisation and a loss.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels of any two classes: integers, floats, truth values or strings. The class that is
-        sorted last is +1, as in scikit-learn. Labels -1 and +1 may all be the same.
+        sorted last is +1, as in scikit-learn. Labels -1 and +1 may all be the same. With a loss of
+        regression, any numbers.
     lam : float, default=None
         Regularisation λ > 0 of the papers. Either this or ``C`` must be given.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -81,6 +100,8 @@ def make_problem(
     C : float, default=None
         SVC's C > 0 in place of ``lam``, which becomes ``1 / (C · Σ sample_weight)``, and
         ``1 / (C · n_samples)`` without weights.
+    loss : Loss, default=Hinge()
+        See `kpegasos.losses`.
 
     Returns
     -------
@@ -101,7 +122,8 @@ def make_problem(
     >>> problem.classes.tolist(), problem.lam
     (['ham', 'spam'], 0.5)
     """
-    signs, classes = signs_of("y", y)
+    loss = check_loss(loss)
+    signs, classes = (_checked_numbers(y), None) if loss.regression else signs_of("y", y)
     weight = _checked_weight(sample_weight, signs.size)
     if lam is not None and C is not None:
         raise ValueError(f"C must be None where lam is given, got {shown(C)} instead")
@@ -113,7 +135,24 @@ def make_problem(
         # With equal weights, C up to its limit makes lam this small.
         least = SMALLEST / (4 * signs.size)
         lam = as_number("lam", lam, positive=True, least=least, most=4 * LARGEST)
-    return Problem(signs, weight / weight.mean(), lam, classes=classes)
+    return Problem(signs, weight / weight.mean(), lam, loss, classes)
+
+
+def _checked_numbers(y: Any) -> np.ndarray:
+    """Targets of a regression.
+
+    Raises
+    ------
+    ValueError
+        If they are no vector of numbers that leave room for their squares.
+    """
+    y = np.ascontiguousarray(as_array("y", y))
+    if y.ndim != 1 or y.size == 0 or not np.abs(y).max() <= LARGEST:
+        raise ValueError(
+            f"y must be a non-empty vector of numbers of size {LARGEST:g} at the most, "
+            f"got shape {y.shape} instead"
+        )
+    return y
 
 
 def _checked_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
@@ -177,9 +216,16 @@ def hinge_loss(margins: np.ndarray, problem: Problem) -> float:
     return float(slack @ problem.weight) / problem.y.size
 
 
+def mean_loss(decisions: np.ndarray, problem: Problem) -> float:
+    """Weighted mean of the losses of ``f(x_i)``."""
+    if type(problem.loss) is Hinge:
+        return hinge_loss(decisions, problem)
+    return float(values(problem.loss, decisions, problem.y) @ problem.weight) / problem.y.size
+
+
 def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     """``P(w)`` from ``f(x_i)`` and ``‖w‖²``."""
-    return 0.5 * problem.lam * squared_norm + hinge_loss(margins, problem)
+    return 0.5 * problem.lam * squared_norm + mean_loss(margins, problem)
 
 
 def primal_of(loss: float, squared_norm: float, problem: Problem) -> float:
@@ -215,11 +261,13 @@ def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> fl
     Parameters
     ----------
     coef : ndarray of shape (n_samples,)
-        Non-negative ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``.
+        ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``; non-negative with the hinge.
     squared_norm : float
         ``‖w‖²``.
     problem : Problem
     """
+    if type(problem.loss) is not Hinge:
+        return _line(coef, squared_norm, problem).best()
     largest = problem.lam * coef.size * float(coef.max())
     if largest <= 0.0:
         return 0.0
@@ -232,8 +280,15 @@ def dual_value(coef: np.ndarray, squared_norm: float, problem: Problem) -> float
 
     Parameters are those of `best_multiple`.
     """
+    if type(problem.loss) is not Hinge:
+        return _line(coef, squared_norm, problem).value(1.0)
     linear, quadratic = _dual_parts(coef, squared_norm, problem)
     return linear - 0.5 * quadratic
+
+
+def _line(coef: np.ndarray, squared_norm: float, problem: Problem) -> DualLine:
+    quadratic = problem.lam * squared_norm
+    return DualLine(problem.loss, coef, problem.y, problem.weight, quadratic, problem.lam)
 
 
 def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
@@ -251,6 +306,11 @@ def dual_bounds(
 
     Parameters are those of `best_multiple`, and the largest error of the squared norm.
     """
+    if type(problem.loss) is not Hinge:
+        line = _line(coef, squared_norm, problem)
+        theta = line.best()
+        bound = line.bound(theta, problem.lam * norm_rounding)
+        return max(0.0, line.value(theta)), max(0.0, bound)
     return dual_bounds_of(
         float(coef.max()), float(coef @ problem.weight), squared_norm, norm_rounding, problem
     )
@@ -259,7 +319,7 @@ def dual_bounds(
 def dual_bounds_of(
     largest: float, size: float, squared_norm: float, norm_rounding: float, problem: Problem
 ) -> tuple[float, float]:
-    """`dual_bounds` from the largest ``c`` and ``Σ c_i ω_i``."""
+    """`dual_bounds` of the hinge from the largest ``c`` and ``Σ c_i ω_i``."""
     largest *= problem.lam * problem.y.size
     if largest <= 0.0:
         return 0.0, 0.0

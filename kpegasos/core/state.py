@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,18 +30,21 @@ from kpegasos.core.averaging import (
     suffix_start,
 )
 from kpegasos.core.draws import Sampling, check_sampling
+from kpegasos.core.steps import StepRule, check_step
+from kpegasos.losses.hinge import HINGE, Hinge
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
 #: Status codes that a loop returns.
 DONE, NEED_ROW, RESCALE = 0, 1, 2
 #: Positions in `LoopState.scalars`.
-SCALE, CLOCK, SQUARED_NORM = 0, 1, 2
+SCALE, CLOCK, SQUARED_NORM, SIZE, LARGEST_SIZE = 0, 1, 2, 3, 4
 #: Positions in `LoopState.counters`.
 STEPS, BATCH_OFFSET, ROW_HITS, INHERITED = 0, 1, 2, 3
 #: `BATCH_OFFSET` of a batch whose margins have not been tested yet.
 UNTESTED = -1
-#: Below this scale it is folded into the state: long before anything underflows, since
-#: ``clock_t − clock_r`` of late steps cancels when the scale has fallen far since the clock began.
+#: Below this scale, or above its reciprocal, it is folded into the state: long before anything
+#: underflows, since ``clock_t − clock_r`` of late steps cancels when the scale has fallen far since
+#: the clock began.
 SMALLEST_SCALE = 2.0**-10
 
 
@@ -51,18 +54,20 @@ class LoopState(NamedTuple):
     Parameters
     ----------
     alpha, stamps : ndarray of shape (n_samples,), float64
-        Coefficients of ``q = Σ alpha_j ω_j y_j φ(x_j)`` and their stamped sums. In Pegasos they
-        count violations (integers, held exactly, unless the projection rescales them); in dual
-        ascent they are the dual variables β.
+        Coefficients of ``q = Σ alpha_j ω_j s_j φ(x_j)`` and their stamped sums, with the directions
+        ``s_j`` of `Examples`. In Pegasos they sum the pulls of the loss: with the hinge they count
+        violations (integers, held exactly, unless a projection or a step rule rescales them). In
+        dual ascent they are the dual variables β.
     image, stamped_image : ndarray, float64
         Images of both sums. An empty ``stamped_image`` is not maintained.
-    scalars : ndarray of shape (3,), float64
-        Scale, clock, squared norm of ``q`` (kept only with the projection).
+    scalars : ndarray of shape (5,), float64
+        Scale, clock, squared norm of ``q`` (kept only with the projection), the weighted sum of
+        ``alpha`` without signs, and the largest that this has been.
     counters : ndarray of shape (4,), int64
         Steps done, position inside the current batch, row hits, and how many additions have rounded
         as much as the image that the run began with.
-    violating : ndarray of shape (batch_size,), bool
-        Which draws of the current batch violate the margin.
+    pulls : ndarray of shape (batch_size,), float64
+        What the draws of the current batch add to their coefficients, before the step size.
     """
 
     alpha: np.ndarray
@@ -71,20 +76,41 @@ class LoopState(NamedTuple):
     stamped_image: np.ndarray
     scalars: np.ndarray
     counters: np.ndarray
-    violating: np.ndarray
+    pulls: np.ndarray
 
 
 class Examples(NamedTuple):
-    """Labels ±1 and the labels times their weight, float64 of shape (n_samples,)."""
+    """What the loops know of the examples.
+
+    Parameters
+    ----------
+    label : ndarray of shape (n_samples,), float64
+        Labels ±1; the numbers to be met, if the loss is one of regression.
+    signed : ndarray of shape (n_samples,), float64
+        Weights times directions: times the labels, or as they are in regression.
+    loss : Loss, default=Hinge()
+    """
 
     label: np.ndarray
     signed: np.ndarray
+    loss: Any = HINGE
 
 
 class LoopParameters(NamedTuple):
     """Scalars of the update rule, cast once so that each loop is compiled once.
 
-    ``clock_over_t`` says that the clock adds ``scale / t`` instead of ``scale``.
+    Parameters
+    ----------
+    lam : float
+    n_samples, batch_size : int
+    projection : bool
+    clock_over_t : bool
+        Whether the clock adds ``scale / t`` instead of ``scale``.
+    radius : float, default=inf
+        Of the ball that the projection is onto.
+    rates : ndarray of shape (n_rates,), default=empty
+        Step sizes times ``lam`` from step ``first_rate`` on; ``1 / t`` if there are none.
+    first_rate : int, default=1
     """
 
     lam: float
@@ -92,6 +118,9 @@ class LoopParameters(NamedTuple):
     batch_size: int
     projection: bool
     clock_over_t: bool
+    radius: float = math.inf
+    rates: np.ndarray = np.empty(0)
+    first_rate: int = 1
 
 
 def fold_scale(state: LoopState) -> None:
@@ -102,6 +131,8 @@ def fold_scale(state: LoopState) -> None:
             stamped -= clock * plain
         plain *= scale
     state.scalars[SQUARED_NORM] *= scale * scale
+    state.scalars[SIZE] *= scale
+    state.scalars[LARGEST_SIZE] *= scale
     state.scalars[SCALE] = 1.0
     state.scalars[CLOCK] = 0.0
 
@@ -113,6 +144,15 @@ class PegasosOptions(NamedTuple):
     sampling: Sampling = "permutation"
     projection: bool = False
     average: str | None = "weighted"
+    step: StepRule | None = None
+
+
+def options_for(loss: Any, options: PegasosOptions) -> PegasosOptions:
+    """The options that a run with a loss has.
+
+    A loss without a largest slope is always projected: its steps would grow without bound.
+    """
+    return options if math.isfinite(loss.lipschitz) else options._replace(projection=True)
 
 
 def check_options(options: PegasosOptions, n_samples: int) -> PegasosOptions:
@@ -133,6 +173,7 @@ def check_options(options: PegasosOptions, n_samples: int) -> PegasosOptions:
         sampling=check_sampling(options.sampling),
         projection=as_flag("projection", options.projection),
         average=optional(as_choice, "average", options.average, choices=AVERAGES),
+        step=check_step(options.step),
     )
 
 
@@ -148,6 +189,7 @@ class State:
         Seed and key of the index stream.
     options : PegasosOptions
     lam : float
+    loss : Loss
     best_dual : float
         Largest dual value seen, as it was computed.
     proven_bound : float
@@ -171,6 +213,7 @@ class State:
     spawn_key: tuple[int, ...]
     options: PegasosOptions
     lam: float
+    loss: Any = HINGE
     best_dual: float = 0.0
     proven_bound: float = 0.0
     evaluations: int = 0
@@ -187,7 +230,7 @@ class State:
 
     def iterate(self, average: str | None) -> Iterate:
         """How the chosen iterate is made from the sums of the state."""
-        scale, clock, _ = self.loop.scalars.tolist()
+        scale, clock, *_ = self.loop.scalars.tolist()
         coefficients = combination(
             average,
             self.steps,
@@ -200,9 +243,11 @@ class State:
         if average == "suffix":
             prefix = self.suffix_snapshots.get(suffix_start(self.steps))
         largest_clock = clock
-        if self.options.projection:  # folding has set the clock back
+        if self.options.projection or self.options.step is not None:  # folding sets the clock back
             over_t = has_clock_over_t(self.options.average)
             largest_clock = 1.0 + math.log(self.steps) if over_t else float(self.steps)
+            if self.options.step is not None:  # and the scale may have grown
+                largest_clock /= SMALLEST_SCALE
         return Iterate(coefficients, prefix, largest_clock)
 
     def take_suffix_snapshot(self) -> None:
@@ -233,24 +278,27 @@ class Iterate(NamedTuple):
     largest_clock: float = 0.0
 
     def coefficients(self, state: LoopState) -> np.ndarray:
-        """Coefficients ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
+        """Coefficients ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
         prefix = self.prefix and self.prefix[0]
         return self.combination.apply(state.alpha, state.stamps, prefix)
 
-    def additions(self, state: LoopState, weight: np.ndarray, counts: float | None = None) -> float:
+    def additions(self, state: LoopState, examples: Examples, counts: float | None = None) -> float:
         """How much its image may be off by, in units of a kernel value's spacing.
 
-        That is the number of additions times the most that sums have come to: in units of the scale
-        no count has been larger than it is now, and no dual variable larger than one. An addition
-        is rounded by half a spacing, folding may double that. ``counts`` is ``alpha @ weight`` for
-        those that have it.
+        That is the number of additions times the most that sums have come to. With the hinge, in
+        units of the scale no count has been larger than it is now, and no dual variable larger than
+        one; else what they have come to is kept, and signs may double stamped sums. An addition is
+        rounded by half a spacing, folding may double that. ``counts`` is the sum of the weighted
+        counts for those that have it.
         """
-        if counts is None:
-            counts = float(state.alpha @ weight)
+        if type(examples.loss) is not Hinge:
+            counts = 2.0 * state.scalars.item(LARGEST_SIZE)
+        elif counts is None:
+            counts = float(state.alpha @ np.abs(examples.signed))
         steps, inherited = state.counters.item(STEPS), state.counters.item(INHERITED)
-        number = (steps + 4.0) * state.violating.size + inherited
+        number = (steps + 4.0) * state.pulls.size + inherited
         unit = abs(self.combination.plain) + 2.0 * self.combination.stamped * self.largest_clock
-        return float(number * unit * (counts + weight.size))
+        return float(number * unit * (counts + examples.label.size))
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""
@@ -284,8 +332,8 @@ def new_state(
         stamps=np.zeros(n_samples),
         image=np.zeros(image_size),
         stamped_image=np.zeros(image_size if options.average is not None else 0),
-        scalars=np.array([1.0, 0.0, 0.0]),
+        scalars=np.array([1.0, 0.0, 0.0, 0.0, 0.0]),
         counters=np.array([0, UNTESTED, 0, 0], dtype=np.int64),
-        violating=np.zeros(options.batch_size, dtype=bool),
+        pulls=np.zeros(options.batch_size),
     )
     return State(loop, seed, spawn_key, options, lam)

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kpegasos.core.additions import add_range, add_rows_together
+from kpegasos.core.ascents import maximise_over, violations
 from kpegasos.core.boundary import check_ascent, check_moves
-from kpegasos.core.box import solve_box
 from kpegasos.core.selection import choose_largest
 from kpegasos.core.set_counts import (
     CHOSEN,
@@ -38,8 +38,18 @@ from kpegasos.core.set_counts import (
     SETS_DONE,
     WANTED,
 )
-from kpegasos.core.state import ROW_HITS, STEPS, Examples, LoopParameters, LoopState
+from kpegasos.core.state import (
+    LARGEST_SIZE,
+    ROW_HITS,
+    SIZE,
+    STEPS,
+    Examples,
+    LoopParameters,
+    LoopState,
+)
 from kpegasos.core.views import KernelView, touch
+from kpegasos.losses.base import gain as gain_of
+from kpegasos.losses.base import value
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
@@ -132,7 +142,7 @@ def ascend(
 ) -> int:
     """Choose and solve ``sets.counts[LEFT]`` working sets, one after the other.
 
-    ``state.alpha`` holds the dual variables β in [0, 1], and ``w = q / (lam · n_samples)``. After
+    ``state.alpha`` holds the dual variables β, and ``w = q / (lam · n_samples)``. After
     the first set fewer do, where the relative gap is as small as ``sets.scalars[ENOUGH]``.
 
     Parameters
@@ -162,7 +172,7 @@ def solve_sets(
         if counts[CHOSEN] == 0:
             if counts[SETS_DONE] > 0 and relative_gap(alpha, image, examples, to_margin) <= enough:
                 break
-            held = _choose(image, alpha, view.slots, sets, examples, to_margin)
+            held = _choose(image, alpha, view.slots, view.squared_norms, sets, examples, to_margin)
             counts[CHOSEN] = 1
             if not held:
                 return NEED_ROWS
@@ -227,8 +237,8 @@ def gap_and_dual(
     loss = gain = squared_norm = 0.0
     for i in range(image.size):
         weight, margin = abs(signed[i]), image[i] * to_margin
-        loss += weight * max(0.0, 1.0 - label[i] * margin)
-        gain += weight * alpha[i]
+        loss += weight * value(examples.loss, margin, label[i])
+        gain += weight * gain_of(examples.loss, alpha[i], label[i])
         squared_norm += alpha[i] * signed[i] * margin
     gap, objective = loss + squared_norm - gain, loss + 0.5 * squared_norm
     # A part of the examples may have neither loss nor coefficients.
@@ -241,6 +251,7 @@ def _choose(
     image: np.ndarray,
     beta: np.ndarray,
     slots: np.ndarray,
+    norms: np.ndarray,
     sets: WorkingSets,
     examples: Examples,
     to_margin: float,
@@ -248,19 +259,10 @@ def _choose(
     """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
     # Arrays, since for a view with other values all would be compiled once more.
     n, size, counts, seen = image.size, sets.members.size, sets.counts, sets.seen
-    label, signed = examples.label, examples.signed
     rising, falling = np.empty(n), np.empty(n)
+    violations(examples.loss, image, beta, norms, examples, to_margin, rising, falling)
     others = np.empty(size, dtype=np.int64)
     kept = n if size == n else _keep_half(sets.members, counts[MEMBERS], sets.hessian)
-    for i in range(n):
-        pull = label[i] - image[i] * to_margin
-        positive, can_shrink = label[i] > 0, beta[i] > 0.0
-        can_grow = (beta[i] < 1.0) & (signed[i] != 0.0)  # examples of weight zero are held out
-        # Without a branch, and so in vectors.
-        rises = (positive & can_grow) | ((not positive) & can_shrink)
-        falls = (positive & can_shrink) | ((not positive) & can_grow)
-        rising[i] = pull if rises else -np.inf
-        falling[i] = -pull if falls else -np.inf
     for a in range(kept):
         others[a] = sets.members[a] = a if size == n else sets.members[a]
         rising[others[a]] = falling[others[a]] = -np.inf
@@ -358,14 +360,10 @@ def _solve(
 ) -> None:
     """Maximise the dual over the members, the other β held fixed; margins do not follow yet."""
     size, members, hessian = sets.counts[MEMBERS], sets.members, sets.hessian
-    alpha, image, counters, signed = state.alpha, state.image, state.counters, examples.signed
-    gradient, beta = np.empty(size), np.empty(size)
-    # Both divided by the factor of margins, so that the Hessian is the same for another one.
-    unit = 1.0 / to_margin
+    alpha, counters, signed = state.alpha, state.counters, examples.signed
+    beta = np.empty(size)
     for a in range(size):
-        i = members[a]
-        beta[a] = alpha[i]
-        gradient[a] = abs(signed[i]) * (unit - examples.label[i] * image[i])
+        beta[a] = alpha[members[a]]
     for a in range(sets.counts[KEPT], size):
         i = members[a]
         row, factor = view.values[view.slots[i]], signed[i]
@@ -373,11 +371,15 @@ def _solve(
             j = members[b]
             entry = (row[j] + view.kernel_offset) * factor * signed[j]
             hessian[a, b] = hessian[b, a] = entry
-    solve_box(hessian, gradient, beta, _REDUCTION)
+    maximise_over(
+        examples.loss, state.image, members[:size], examples, to_margin, hessian, beta, _REDUCTION
+    )
     for a in range(size):
         i = members[a]
         sets.moved[a] = (beta[a] - alpha[i]) * signed[i]
         if beta[a] != alpha[i]:
+            state.scalars[SIZE] += (abs(beta[a]) - abs(alpha[i])) * abs(signed[i])
             alpha[i] = beta[a]
             counters[STEPS] += 1
             counters[ROW_HITS] += touch(view, i, counters[STEPS])
+    state.scalars[LARGEST_SIZE] = max(state.scalars[LARGEST_SIZE], state.scalars[SIZE])

@@ -2,11 +2,12 @@
 
 For each binary problem an estimator solves
 
-    min_w  lam/2 ‖w‖² + (1/Σc) Σ c_i max(0, 1 − y_i f(x_i)),    f(x) = <w, φ(x)>,
+    min_w  lam/2 ‖w‖² + (1/Σc) Σ c_i ℓ(f(x_i), y_i),    f(x) = <w, φ(x)>,
 
-with ``lam = 1 / (C · Σc)`` unless ``lam`` is given, and ``φ`` extended by a constant feature when
-``fit_intercept`` is on, so that the intercept is regularised like every other weight. Which binary
-problems there are is left to `OneVsOneMixin`, rows and model to the estimators.
+with the hinge loss ``max(0, 1 − y_i f(x_i))`` or another, ``lam = 1 / (C · Σc)`` unless ``lam`` is
+given, and ``φ`` extended by a constant feature when ``fit_intercept`` is on, so that the intercept
+is regularised like every other weight. Which problems there are is left to `OneVsOneMixin` and
+`RegressionMixin`, rows and model to the estimators.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from kpegasos.estimators._sklearn_compat import (
     CallbackObserver,
     CallbackSupportMixin,
     CheckpointObserver,
+    HasMethods,
     Interval,
     StrOptions,
     checked_weight,
@@ -73,6 +75,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [MODERATE],
         "lam": [MODERATE, None],
+        "loss": [str, HasMethods(["value", "pull", "gain", "best"])],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, LARGEST_SCALING, closed="right")],
         "epochs": [StrOptions({"auto"}), Interval(Real, 0, MOST_DRAWS, closed="right")],
@@ -85,10 +88,6 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         "tol": [POSITIVE, None],
         "max_time": [POSITIVE, None],
         "checkpoints": [StrOptions({"auto", "epoch", "log"}), "array-like", None],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
-        "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "warm_start": ["boolean"],
         "verbose": ["boolean"],
         "random_state": [
@@ -126,6 +125,9 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
     _states_digest: str | None
 
     # --- what a kind of estimator says ---
+
+    #: Whether targets are labels of classes, and not numbers.
+    _has_labels: ClassVar[bool] = True
 
     def _check_targets(self, y: np.ndarray) -> None:
         """Raise a ValueError for targets of another kind."""
@@ -219,7 +221,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be."""
-        return validated_rows(self, X, y, reset=reset)
+        return validated_rows(self, X, y, reset=reset, labels=self._has_labels)
 
     def _plan(self, X: Any, targets: Any, *, in_step: bool) -> FitPlan:
         """Make binary problems and rows of what has been validated."""
@@ -309,6 +311,7 @@ def validated_rows(
     *,
     reset: bool,
     accept_sparse: bool = True,
+    labels: bool = True,
 ) -> Any:
     """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be.
 
@@ -320,6 +323,8 @@ def validated_rows(
     y : array-like of shape (n_samples,), default="no_validation"
     reset : bool
     accept_sparse : bool, default=True
+    labels : bool, default=True
+        Whether y are labels of classes, and not numbers.
     """
     refuse_masked("X", X)
     refuse_masked("y", y)
@@ -330,13 +335,16 @@ def validated_rows(
         "order": "C",
     }
     try:
-        checked = validate_data(estimator, X, y, reset=reset, **kinds)
+        numbers = {"y_numeric": True} if not (labels or isinstance(y, str)) else {}
+        checked = validate_data(estimator, X, y, reset=reset, **numbers, **kinds)
     except (TypeError, ValueError) as error:
         raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
     X = canonical_rows(X)
     if y is None:
         return X
+    if not labels:
+        return X, np.ascontiguousarray(y, dtype=np.float64)
     y = plain_labels(y)
     if y.dtype.kind == "O":
         sorted_labels("y", y)

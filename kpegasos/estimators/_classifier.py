@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import _one_vs_one as one_vs_one
+from kpegasos.estimators._coupling import couple
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings
+from kpegasos.estimators._sklearn_compat import Interval, StrOptions
 from kpegasos.estimators._training import FitPlan
+from kpegasos.losses import Logistic
 from kpegasos.solvers.result import Result
 from kpegasos.utils import tuning
 from kpegasos.utils.labels import check_labels
@@ -38,9 +44,26 @@ class Targets(NamedTuple):
     classes: np.ndarray
 
 
+def _gives_probabilities(estimator: Any) -> bool:
+    """Whether decisions are log-odds."""
+    if isinstance(estimator.loss, Logistic) or estimator.loss == "log_loss":
+        return True
+    raise AttributeError(
+        "predict_proba is only available with loss='log_loss'; for other losses see "
+        "CalibratedClassifierCV, or PegasosSVCCV(calibration=...)"
+    )
+
+
 class OneVsOneMixin(ClassifierMixin):
     """A binary problem for each pair of classes, attributes in SVC's layout, SVC's vote."""
 
+    #: Those of its own parameters.
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
     class_weight: Any
     decision_function_shape: str
@@ -93,6 +116,7 @@ class OneVsOneMixin(ClassifierMixin):
             settings.C,
             # Neighbours in X are to stay neighbours.
             grouped=settings.options.sampling != "contiguous",
+            loss=settings.loss,
         )
         k = settings.options.batch_size
         for pair in pairs:
@@ -116,7 +140,7 @@ class OneVsOneMixin(ClassifierMixin):
         )
         return {
             "classes_": targets.classes,
-            "alpha_": self._counts(pairs, results, targets.labels.size),
+            "alpha_": self._counts(pairs, results, targets.labels.size, plan.settings.counts),
             "support_": chosen.support,
             "n_support_": chosen.n_support,
             "dual_coef_": chosen.dual_coef,
@@ -129,11 +153,10 @@ class OneVsOneMixin(ClassifierMixin):
             "history_": results[0].history if binary else [r.history for r in results],
         }
 
-    def _counts(self, pairs: list[Pair], results: list[Result], n_samples: int) -> Any:
+    @staticmethod
+    def _counts(pairs: list[Pair], results: list[Result], n_samples: int, whole: bool) -> Any:
         """Violations of each example: a vector for two classes, else sparse, a row a pair."""
-        counts = [
-            result.alpha if self.projection else result.alpha.astype(np.int64) for result in results
-        ]
+        counts = [result.alpha.astype(np.int64) if whole else result.alpha for result in results]
         if len(pairs) > 1:
             return one_vs_one.assemble_counts(pairs, counts, n_samples)
         alpha = np.zeros(n_samples, counts[0].dtype)
@@ -177,6 +200,42 @@ class OneVsOneMixin(ClassifierMixin):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         return self._by_blocks(self._validate(X, reset=False), self._vote)
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, with ``loss="log_loss"`` only.
+
+        The sigmoid of a decision is a probability; those of the pairs are coupled as in SVC (Wu,
+        Lin, Weng, JMLR 2004).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        n_classes = self.classes_.size
+        return self._by_blocks(
+            self._validate(X, reset=False), lambda decisions: couple(expit(decisions), n_classes)
+        )
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))
 
     def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """What is made of the decisions of all pairs, a block of rows at a time."""

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from kpegasos.core.problem import Problem, check_weights
 from kpegasos.estimators._sklearn_compat import one_vs_rest_values, weights_by_class
+from kpegasos.losses import HINGE
 from kpegasos.utils.validation import LARGEST, SMALLEST
 
 
@@ -47,6 +48,7 @@ def make_pairs(
     *,
     normalise: bool = True,
     grouped: bool = True,
+    loss: Any = HINGE,
 ) -> list[Pair]:
     """Binary problems of all pairs of classes.
 
@@ -65,6 +67,7 @@ def make_pairs(
     grouped : bool, default=True
         Whether the members of one class come before those of the other, as kernel blocks are
         shared by class; only matters for more than two classes.
+    loss : Loss, default=Hinge()
 
     Raises
     ------
@@ -85,9 +88,9 @@ def make_pairs(
         positive = j if n_classes == 2 else i
         y = np.where(labels[members] == positive, 1.0, -1.0)
         own = weight[members]
-        pair_lam = _lam_of_c(C, float(own.sum()), members.size) if lam is None else lam
+        pair_lam = lam_of_c(C, float(own.sum()), members.size) if lam is None else lam
         # Labels and weights need no check of `make_problem`: they have been made and checked here.
-        problem = Problem(y, own / own.mean() if normalise else own, pair_lam)
+        problem = Problem(y, own / own.mean() if normalise else own, pair_lam, loss)
         pairs.append(Pair(number, (i, j), members, problem))
     return pairs
 
@@ -107,7 +110,7 @@ def _order(labels: np.ndarray, n_classes: int) -> np.ndarray:
     return np.argsort(short, kind="stable")
 
 
-def _lam_of_c(C: float, total: float, n_samples: int) -> float:
+def lam_of_c(C: float, total: float, n_samples: int) -> float:
     """SVC's ``1 / (C · Σ weights)``; 1 for a pair without examples, which is not trained."""
     if total == 0.0:
         return 1.0

@@ -112,7 +112,7 @@ class OnlineClassifier:
         if changed:
             raise ValueError(
                 f"batch_size, sampling, projection, average, fit_intercept, intercept_scaling, C, "
-                f"lam and class_weight must be those of the first call to partial_fit, "
+                f"lam, loss and class_weight must be those of the first call to partial_fit, "
                 f"got another {' and '.join(changed)}"
             )
 
@@ -175,7 +175,8 @@ class OnlineClassifier:
         weight = weight * by_class[labels]
         check_weight_range(weight)
         lam, C = self.parameters["lam"], self.parameters["C"]
-        pairs = make_pairs(labels, self.classes.size, weight, lam, C, normalise=False)
+        n_classes, (_, loss) = self.classes.size, self.parameters["loss"]
+        pairs = make_pairs(labels, n_classes, weight, lam, C, normalise=False, loss=loss)
         return Chunk(X, pairs)
 
     def advance(self, chunk: Chunk) -> list[Stream]:
@@ -275,5 +276,7 @@ def _parameters_of(estimator: Any) -> dict[str, Any]:
         "intercept_scaling": settings.intercept_scaling,
         "C": settings.C,
         "lam": settings.lam,
+        # Two losses without parameters are equal as tuples.
+        "loss": (type(settings.loss), settings.loss),
         "class_weight": copy.deepcopy(estimator.class_weight),
     }

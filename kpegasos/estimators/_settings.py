@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import is_regressor
+
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
-from kpegasos.core.state import PegasosOptions
+from kpegasos.core.state import PegasosOptions, options_for
+from kpegasos.losses import HINGE, Hinge, make_loss
 from kpegasos.utils.validation import (
     LARGEST,
     LARGEST_SCALING,
@@ -49,6 +52,7 @@ class Settings:
     checkpoints : str, sequence of int or None
     polish : bool
     n_jobs : int or None
+    loss : Loss
     """
 
     options: PegasosOptions
@@ -63,6 +67,12 @@ class Settings:
     tol: float | None
     max_time: float | None
     n_jobs: int | None
+    loss: Any = HINGE
+
+    @property
+    def counts(self) -> bool:
+        """Whether coefficients of a run are numbers of violations."""
+        return type(self.loss) is Hinge and not self.options.projection
 
     def epochs_of(self, n_samples: int) -> float:
         """Epochs of a Pegasos run over so many examples."""
@@ -101,8 +111,13 @@ def settings_of(estimator: Any) -> Settings:
     # A score at each epoch says when to stop, so there have to be some.
     scored = bool(getattr(estimator, "early_stopping", False))
     tol = of_optional(as_number, "tol", positive=True)
+    loss = make_loss(
+        getattr(estimator, "loss", "hinge"),
+        regression=is_regressor(estimator),
+        epsilon=getattr(estimator, "epsilon", None),
+    )
     return Settings(
-        options=options,
+        options=options_for(loss, options),
         C=of(as_number, "C", least=SMALLEST, most=LARGEST),
         lam=of_optional(as_number, "lam", least=SMALLEST, most=LARGEST),
         intercept_scaling=scaling if of(as_flag, "fit_intercept") else 0.0,
@@ -115,7 +130,8 @@ def settings_of(estimator: Any) -> Settings:
         polish=polish,
         tol=1e-2 if polish and tol is None else tol,
         max_time=of_optional(as_number, "max_time", positive=True),
-        n_jobs=of_optional(_as_n_jobs, "n_jobs"),
+        n_jobs=optional(_as_n_jobs, "n_jobs", getattr(estimator, "n_jobs", None)),
+        loss=loss,
     )
 
 

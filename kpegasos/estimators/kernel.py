@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators._base import POSITIVE, BasePegasos, validated_rows
-from kpegasos.estimators._classifier import OneVsOneMixin, Targets
-from kpegasos.estimators._kernel_rows import rows_of_gram, rows_of_kernel
-from kpegasos.estimators._one_vs_one import Pair, pair_coefficients
-from kpegasos.estimators._settings import Settings
-from kpegasos.estimators._sklearn_compat import (
-    CheckpointObserver,
-    HasMethods,
-    Interval,
-    StrOptions,
-)
-from kpegasos.estimators._training import FitPlan
-from kpegasos.kernels.decision import FEW_OUTPUTS, gram_decision, kernel_decision
-from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
-from kpegasos.rows.base import RowSource
-from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils.validation import (
-    as_choice,
-    as_integer,
-    as_number,
-    check_gram,
-    check_magnitude,
-    finite_decisions,
-    shown,
-)
-
-#: Of polynomials: LIBSVM's, far beyond any use.
-LARGEST_DEGREE = 2**31 - 1
+from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._classifier import OneVsOneMixin
+from kpegasos.estimators._kernel_model import KernelMixin
+from kpegasos.estimators._one_vs_one import pair_coefficients
+from kpegasos.kernels.decision import FEW_OUTPUTS
+from kpegasos.kernels.functions import Linear
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class PegasosSVC(OneVsOneMixin, BasePegasos):
+class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
     """Kernel support vector classifier trained by Pegasos.
 
     Parameters
@@ -62,6 +37,10 @@ object, default="rbf"
         for "scale", ``1 / n_features`` for "auto", or a positive number.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
+    loss : {"hinge", "squared_hinge", "smoothed_hinge", "log_loss"} or Loss, default="hinge"
+        What a margin costs: the papers' hinge, that of LinearSVC, the hinge with a rounded corner,
+        or the logistic loss, which has ``predict_proba``; or one of your own, see
+        `kpegasos.losses`.
     fit_intercept : bool, default=True
         Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
     intercept_scaling : float, default=1.0
@@ -77,7 +56,8 @@ object, default="rbf"
     sampling : {"permutation", "uniform"}, default="permutation"
         A fresh permutation each epoch, or independent draws.
     projection : bool, default=False
-        Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+        Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
+        the hinge. A loss without a largest slope, such as a square, is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
@@ -135,8 +115,9 @@ object, default="rbf"
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
-        How often each example was drawn while it violated the margin, int64 (float64 with
-        ``projection``). Sparse for more than two classes.
+        How often each example was drawn while it violated the margin, int64; float64 with
+        ``projection``, and with another loss than the hinge, whose pulls it sums. Sparse for more
+        than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
@@ -191,13 +172,8 @@ object, default="rbf"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePegasos._parameter_constraints,
-        "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, HasMethods(["block", "diag"])],
-        "degree": [Interval(Integral, 0, LARGEST_DEGREE, closed="both")],
-        "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "cache": [StrOptions({"auto", "precomputed", "cached", "streamed"})],
-        "cache_mb": [POSITIVE, StrOptions({"auto"})],
-        "row_dtype": [StrOptions({"auto", "float32", "float64"})],
+        **KernelMixin._own_constraints,
+        **OneVsOneMixin._own_constraints,
     }
 
     def __init__(
@@ -209,6 +185,7 @@ object, default="rbf"
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
+        loss: Any = "hinge",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         epochs: str | float = "auto",
@@ -238,6 +215,7 @@ object, default="rbf"
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.loss = loss
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.epochs = epochs
@@ -261,73 +239,6 @@ object, default="rbf"
         self.verbose = verbose
         self.random_state = random_state
 
-    _kernel: Kernel | None
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        return validated_rows(self, X, y, reset=reset, accept_sparse=not self._is_precomputed())
-
-    def _prepare(
-        self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
-        if self._is_precomputed():
-            return rows_of_gram(check_gram(X), settings.intercept_scaling), {"_kernel": None}
-        if isinstance(self.kernel, str):
-            check_magnitude(X)
-        kernel = self._make_kernel(X)
-        make_rows = rows_of_kernel(
-            kernel,
-            X,
-            pairs,
-            cache=self.cache,
-            cache_mb=self.cache_mb,
-            batch_size=settings.options.batch_size,
-            intercept_scaling=settings.intercept_scaling,
-            n_jobs=settings.n_jobs,
-            polish=settings.polish,
-            row_dtype=as_choice("row_dtype", self.row_dtype, ("auto", "float32", "float64")),
-            # Another fit may ask for another tol, and goes on from these values.
-            tol=None if self.warm_start else settings.tol,
-            plain=settings.tol is None and not self.warm_start,
-        )
-        return make_rows, {"_kernel": kernel}
-
-    def _make_kernel(self, X: Any) -> Kernel:
-        """The kernel, with those parameters that it has if it is given by name."""
-        if not isinstance(self.kernel, str):
-            return make_kernel(self.kernel)
-        # A linear kernel has no gamma, and "scale" is a pass over X.
-        gamma = scale_gamma(self.gamma, X) if self.kernel != "linear" else 1.0
-        return make_kernel(
-            self.kernel,
-            gamma=gamma,
-            degree=as_integer("degree", self.degree, least=0, most=LARGEST_DEGREE),
-            coef0=as_number("coef0", self.coef0),
-        )
-
-    def _train(
-        self,
-        plan: FitPlan,
-        targets: Targets,
-        observers: Sequence[CheckpointObserver],
-        stopper: Stopper,
-    ) -> list[Result]:
-        try:
-            return super()._train(plan, targets, observers, stopper)
-        except MemoryError as error:
-            raise MemoryError(
-                f"cache_mb must be less where memory is short, got {shown(self.cache_mb)} instead: "
-                f"{error or 'out of memory'}"
-            ) from error
-
-    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
-        attributes = super()._attributes(plan, targets, results)
-        support, X = attributes["support_"], plan.X
-        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
-        return {**attributes, "support_vectors_": vectors}
-
     @property
     def coef_(self) -> np.ndarray:
         """Primal weights of each pair, of shape (n_pairs, n_features); linear kernel only."""
@@ -337,22 +248,8 @@ object, default="rbf"
         coefs = pair_coefficients(self.dual_coef_, self.n_support_)
         return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
 
-    def _decide(self, X: Any) -> np.ndarray:
-        coefs, n_support = self.dual_coef_, self.n_support_
+    def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
         if self.intercept_.size <= FEW_OUTPUTS:
             # For more pairs these would be mostly zeros.
-            coefs, n_support = pair_coefficients(coefs, n_support), None
-        if self._kernel is None:
-            decisions = gram_decision(X, self.support_, coefs, n_support)
-        else:
-            decisions = kernel_decision(
-                self._kernel, X, self.support_vectors_, coefs, n_support=n_support, owner=self
-            )
-        decisions += self.intercept_
-        return finite_decisions(decisions)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
-        return tags
+            return pair_coefficients(self.dual_coef_, self.n_support_), None
+        return self.dual_coef_, self.n_support_

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kpegasos.estimators._base import BasePegasos
-from kpegasos.estimators._classifier import OneVsOneMixin, Targets
+from kpegasos.estimators._classifier import OneVsOneMixin
 from kpegasos.estimators._early_stopping import EarlyStopping, draw_aside
-from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._linear_model import LinearMixin
 from kpegasos.estimators._online import OnlineClassifier
-from kpegasos.estimators._scale import warn_of_large_features
-from kpegasos.estimators._settings import Settings
-from kpegasos.estimators._sklearn_compat import (
-    CheckpointObserver,
-    Interval,
-    StrOptions,
-    fit_context,
-)
-from kpegasos.estimators._training import FitPlan
-from kpegasos.rows.base import RowSource
-from kpegasos.rows.features import FeatureRows, longest_row
-from kpegasos.solvers.result import Result
-from kpegasos.utils.validation import as_number, check_magnitude, finite_decisions
+from kpegasos.estimators._sklearn_compat import CheckpointObserver, Interval, fit_context
+from kpegasos.utils.validation import as_number
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
+class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     """Linear support vector classifier trained by Pegasos through the primal vector.
 
     A step costs O(non-zeros of the row). The model is that of ``PegasosSVC(kernel="linear")`` for
@@ -41,6 +29,10 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         Inverse regularisation: ``lam = 1 / (C · Σ weights)`` of each pair.
     lam : float, default=None
         The regularisation λ of the papers; used in place of ``C`` if given.
+    loss : {"hinge", "squared_hinge", "smoothed_hinge", "log_loss"} or Loss, default="hinge"
+        What a margin costs: the papers' hinge, that of LinearSVC, the hinge with a rounded corner,
+        or the logistic loss, which has ``predict_proba``; or one of your own, see
+        `kpegasos.losses`.
     fit_intercept : bool, default=True
         Add a constant feature; False is the papers' problem.
     intercept_scaling : float, default=1.0
@@ -58,7 +50,8 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         that come in no particular order (`sklearn.utils.shuffle` sees to that). "block" is the
         deprecated name of "contiguous".
     projection : bool, default=False
-        Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+        Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
+        the hinge. A loss without a largest slope, such as a square, is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
@@ -111,8 +104,9 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     intercept_ : ndarray of shape (n_pairs,)
         Constant term of each pair's decision.
     alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
-        How often each example was drawn while it violated the margin, int64 (float64 with
-        ``projection``). Sparse for more than two classes.
+        How often each example was drawn while it violated the margin, int64; float64 with
+        ``projection``, and with another loss than the hinge, whose pulls it sums. Sparse for more
+        than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient, grouped by class.
     n_support_ : ndarray of shape (n_classes,)
@@ -161,9 +155,8 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePegasos._parameter_constraints,
-        "sampling": [
-            StrOptions({"permutation", "uniform", "contiguous", "block"}, deprecated={"block"})
-        ],
+        **LinearMixin._own_constraints,
+        **OneVsOneMixin._own_constraints,
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
@@ -178,6 +171,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         C: float = 1.0,
         *,
         lam: float | None = None,
+        loss: Any = "hinge",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         epochs: str | float = "auto",
@@ -203,6 +197,7 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
     ) -> None:
         self.C = C
         self.lam = lam
+        self.loss = loss
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.epochs = epochs
@@ -240,37 +235,6 @@ class LinearPegasosSVC(OneVsOneMixin, BasePegasos):
         weight = weight.copy()
         weight[aside] = 0.0
         return weight, [observer]
-
-    def _prepare(
-        self, X: Any, pairs: list[Pair], settings: Settings
-    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
-        longest = longest_row(X, check_magnitude(X))
-
-        def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
-            whole = pair.members.size == X.shape[0]
-            return FeatureRows(
-                X,
-                members=None if whole else pair.members,
-                intercept_scaling=settings.intercept_scaling,
-                longest=longest,
-                canonical=True,
-            )
-
-        return make_rows, {"_online": None}
-
-    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
-        attributes = super()._attributes(plan, targets, results)
-        return {**attributes, "coef_": np.array([result.w for result in results])}
-
-    def _decide(self, X: Any) -> np.ndarray:
-        vectors = np.vstack([self.coef_.T, np.zeros(len(self.coef_))])
-        return finite_decisions(FeatureRows(X).margins(vectors) + self.intercept_)
-
-    def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
-        if settings.tol is None:  # or it has been said already
-            warn_of_large_features(
-                type(self).__name__, X, results, settings.options.batch_size, stacklevel=5
-            )
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

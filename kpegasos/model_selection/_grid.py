@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
-from kpegasos.estimators.kernel import LARGEST_DEGREE
+from kpegasos.estimators._kernel_model import LARGEST_DEGREE
 from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, scale_gamma
 from kpegasos.utils.validation import (
     LARGEST,

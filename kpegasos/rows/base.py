@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kpegasos.core.duals import loss_errors, steepness
 from kpegasos.core.state import (
     RESCALE,
     Examples,
@@ -26,6 +27,7 @@ from kpegasos.core.state import (
 from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.exact import ExactProducts, always
 from kpegasos.kernels.matrix import KernelValues
+from kpegasos.losses.hinge import Hinge
 from kpegasos.rows.algorithm import Algorithm
 from kpegasos.rows.budget import Grant
 from kpegasos.rows.decisions import Decisions, TrainingPoints, kernel_decisions
@@ -291,12 +293,11 @@ class KernelSource(RowSource):
             margins = [iterate.image(state) for iterate in iterates]
         else:
             margins = list(self.product(np.stack(signed, axis=1)).T)
-        weight = np.abs(examples.signed)
         return [
             self._with_rounding(
                 Evaluated(coef, margin, float(coef_signed @ margin)),
-                weight,
-                iterate.additions(state, weight) if self.image_size else None,
+                examples,
+                iterate.additions(state, examples) if self.image_size else None,
             )
             for iterate, coef, coef_signed, margin in zip(
                 iterates, coefs, signed, margins, strict=True
@@ -310,22 +311,27 @@ class KernelSource(RowSource):
         return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
     def _with_rounding(
-        self, evaluated: Evaluated, weight: np.ndarray, additions: float | None
+        self, evaluated: Evaluated, examples: Examples, additions: float | None
     ) -> Evaluated:
         """Say how far off an iterate's losses and norm may be."""
-        size = float(evaluated.coef @ weight)
+        weight, coef = np.abs(examples.signed), np.abs(evaluated.coef)
+        size = float(coef @ weight)
         if additions is None:
             additions = (1.0 + np.count_nonzero(evaluated.coef)) * size
         of_sums = additions * _EPS * self.largest
         if isinstance(self.rounding, np.ndarray):
             weighted = self.rounding * weight
-            of_values, average = float(evaluated.coef @ weighted), float(weighted.sum())
+            of_values, average = float(coef @ weighted), float(weighted.sum())
         else:
             of_values, average = size * self.rounding, weight.size * self.rounding
         # The sum over the examples rounds the squared norm, whose terms come to this at the most.
         of_norm = 0.5 * weight.size * _EPS * size * size * self.largest
+        of_loss = of_sums + of_values + size * average / weight.size
+        if type(examples.loss) is not Hinge:
+            error = of_sums + of_values + size * float(np.max(self.rounding))
+            of_loss *= steepness(examples.loss, evaluated.margins, examples.label, error)
         return evaluated._replace(
-            loss_rounding=of_sums + of_values + size * average / weight.size,
+            loss_rounding=of_loss,
             norm_rounding=size * (of_sums + 2.0 * of_values) + of_norm,
             additions=additions,
         )
@@ -346,7 +352,7 @@ class KernelSource(RowSource):
         before = np.asarray(of_values + evaluated.additions * _EPS * self.largest)
         needed = signed != 0.0
         if losses:
-            needed |= examples.label * evaluated.margins < 1.0 + before
+            needed |= loss_errors(examples.loss, evaluated.margins, examples.label, before) > 0.0
         if self.exact is not None:
             found = self.exact.products(signed, needed, self.largest, go_on)
             if found is None:
@@ -363,12 +369,12 @@ class KernelSource(RowSource):
         margins = np.where(better, sums, evaluated.margins)
         rounding = np.where(better, rounding, before)
         terms = signed * margins
-        loses = examples.label * margins < 1.0 + rounding
+        of_losses = loss_errors(examples.loss, margins, examples.label, rounding)
         return evaluated._replace(
             margins=margins,
             sums=None,
             squared_norm=float(signed @ margins),
-            loss_rounding=float((weight * rounding)[loses].sum()) / signed.size,
+            loss_rounding=float(weight @ of_losses) / signed.size,
             norm_rounding=float((size * rounding)[signed != 0.0].sum())
             + 0.5 * signed.size * _EPS * float(np.abs(terms).sum()),
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from kpegasos.core.duals import steepness
 from kpegasos.core.evaluation import Sums, combine_margins
 from kpegasos.core.state import Examples, Iterate, LoopState
+from kpegasos.losses.hinge import Hinge
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -19,7 +21,7 @@ class Evaluated(NamedTuple):
     Attributes
     ----------
     coef : ndarray of shape (n_samples,)
-        ``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, non-negative.
+        ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``; non-negative with the hinge.
     margins : ndarray of shape (n_samples,)
         ``f(x_i)``.
     squared_norm : float
@@ -44,13 +46,14 @@ class Evaluated(NamedTuple):
     sums: Sums | None = None
 
 
-def roundings(sums: Sums, additions: float, n_samples: int, largest: float) -> tuple[float, float]:
-    """Largest errors of the mean loss and of ``‖w‖²`` of an iterate whose margins are held.
+def roundings(sums: Sums, additions: Any, n_samples: int, largest: float) -> tuple[Any, Any]:
+    """Largest errors of the mean margin and of ``‖w‖²`` of an iterate whose margins are held.
 
     Parameters
     ----------
     sums : Sums
-    additions : float
+        Of one iterate, or arrays for several.
+    additions : float or ndarray
         What `Iterate.additions` says of its image.
     n_samples : int
     largest : float
@@ -88,7 +91,12 @@ def evaluated_at_once(
     )
     found = []
     for iterate, coef, margin, of in zip(iterates, coefs, margins, sums, strict=True):
-        additions = iterate.additions(state, examples.label, of.counts)
-        errors = roundings(of, additions, examples.label.size, largest)
-        found.append(Evaluated(coef, margin, of.squared_norm, None, *errors, additions, of))
+        additions = iterate.additions(state, examples, of.counts)
+        of_loss, of_norm = roundings(of, additions, examples.label.size, largest)
+        if type(examples.loss) is not Hinge:
+            error = of_loss + of.size * float(rounding.max(initial=0.0))
+            of_loss *= steepness(examples.loss, margin, examples.label, error)
+        found.append(
+            Evaluated(coef, margin, of.squared_norm, None, of_loss, of_norm, additions, of)
+        )
     return found

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.core.boundary import check_feature_view
+from kpegasos.core.duals import loss_errors, steepness
 from kpegasos.core.margins import dense_margins, sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
@@ -117,19 +118,21 @@ class FeatureRows(RowSource):
         """Coefficients, margins, norm and vector of some iterates of a state."""
         vectors = [iterate.image(state) for iterate in iterates]
         margins = self.margins(np.stack(vectors, axis=1))
-        found, weight = [], np.abs(examples.signed)
+        found, loss = [], examples.loss
         for j, (iterate, vector) in enumerate(zip(iterates, vectors, strict=True)):
-            additions = iterate.additions(state, weight)
+            additions = iterate.additions(state, examples)
             squared_norm = float(vector @ vector)
             length, error = squared_norm**0.5, additions * _EPS * self._longest
             in_sum = 0.5 * (vector.size + 2) * _EPS
+            of_margin = (in_sum + _EPS) * length * self._longest
             found.append(
                 Evaluated(
                     iterate.coefficients(state),
                     margins[:, j],
                     squared_norm,
                     vector,
-                    loss_rounding=(in_sum + _EPS) * length * self._longest,
+                    loss_rounding=of_margin
+                    * steepness(loss, margins[:, j], examples.label, of_margin),
                     # The norm of what belongs to the coefficients may be another.
                     norm_rounding=error * (2.0 * length + error) + in_sum * squared_norm,
                     additions=additions,
@@ -167,10 +170,10 @@ class FeatureRows(RowSource):
         larger = max(0.0, (length + error) ** 2 - evaluated.squared_norm)
         in_sum = 0.5 * (self.image_size + 4) * _EPS
         margin_errors = in_sum * margin_sizes
-        loses = examples.label * evaluated.margins < 1.0 + margin_errors
-        loss_errors = (np.abs(examples.signed) * margin_errors)[loses]
+        of_losses = loss_errors(examples.loss, evaluated.margins, examples.label, margin_errors)
+        of_losses *= np.abs(examples.signed)
         return evaluated._replace(
-            loss_rounding=min(evaluated.loss_rounding, loss_errors.sum() / self.n_samples),
+            loss_rounding=min(evaluated.loss_rounding, of_losses.sum() / self.n_samples),
             norm_rounding=min(evaluated.norm_rounding, larger + in_sum * evaluated.squared_norm),
         )
 

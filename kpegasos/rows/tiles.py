@@ -63,7 +63,7 @@ class DrawTile:
             values.diagonal[members] + kernel_offset,
             kernel_offset,
         )
-        self._examples = Examples(examples.label[members], examples.signed[members])
+        self._examples = Examples(examples.label[members], examples.signed[members], examples.loss)
 
     def run(
         self,

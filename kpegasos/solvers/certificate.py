@@ -27,6 +27,7 @@ from kpegasos.core.problem import (
 )
 from kpegasos.core.state import State
 from kpegasos.kernels.exact import always
+from kpegasos.losses import Hinge
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.evaluated import Evaluated
 from kpegasos.solvers.account import OnAccount
@@ -70,7 +71,7 @@ class Evaluation(NamedTuple):
 
     @property
     def coef(self) -> np.ndarray:
-        """``c`` of ``w = Σ c_j ω_j y_j φ(x_j)``, of shape (n_samples,)."""
+        """``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
         return self.evaluated.coef
 
     @property
@@ -94,6 +95,11 @@ class Certificate(NamedTuple):
     gap: float
     relative_gap: float
     rounding: float
+
+
+def _relative(gap: float, objective: float) -> float:
+    """A gap divided by the objective, which may be zero where a loss may be."""
+    return gap / objective if objective > 0.0 else (math.inf if gap > 0.0 else 0.0)
 
 
 _NONE = Certificate(math.nan, math.nan, math.nan, math.nan)
@@ -145,7 +151,7 @@ class Certifier:
         upper_bound = primal_bound(objective, evaluated.loss_rounding, error, problem)
         dual = math.nan
         if state.certified:
-            if sums is None:
+            if sums is None or type(problem.loss) is not Hinge:
                 dual, proven = dual_bounds(evaluated.coef, squared_norm, error, problem)
             else:
                 dual, proven = dual_bounds_of(sums.largest, sums.size, squared_norm, error, problem)
@@ -170,7 +176,7 @@ class Certifier:
         term = 0.5 * lam * evaluated.squared_norm
         if not is_impossible(upper_bound, bound, term, 0.5 * lam * norm):
             return False
-        error, size = self._rows.blameless, float(evaluated.coef @ self._problem.weight)
+        error, size = self._rows.blameless, float(np.abs(evaluated.coef) @ self._problem.weight)
         more = error * (0.5 / lam + size + 0.5 * lam * size**2)
         norm += error * size**2
         return is_impossible(upper_bound + more, bound, term, 0.5 * lam * norm)
@@ -182,7 +188,7 @@ class Certifier:
         bound = self._state.best_dual
         gap = max(0.0, evaluation.objective - bound)
         rounding = max(0.0, self._proven_gap(evaluation) - gap)
-        return Certificate(bound, gap, gap / evaluation.objective, rounding)
+        return Certificate(bound, gap, _relative(gap, evaluation.objective), rounding)
 
     def as_told(self, evaluation: Evaluation) -> tuple[Certificate, float]:
         """What a record says, and the gap as computed.
@@ -196,14 +202,15 @@ class Certifier:
         proven = self._proven_gap(evaluation)
         rounding = max(0.0, proven - gap)
         told, apart = (gap, rounding) if rounding > _INVISIBLE * objective else (proven, 0.0)
-        return Certificate(state.proven_bound, told, told / objective, apart), gap
+        return Certificate(state.proven_bound, told, _relative(told, objective), apart), gap
 
     def as_proven(self, evaluation: Evaluation) -> Certificate:
         """The gap with its rounding."""
         if not self._state.certified:
             return _NONE
         gap = self._proven_gap(evaluation)
-        return Certificate(self._state.proven_bound, gap, gap / evaluation.objective, 0.0)
+        relative = _relative(gap, evaluation.objective)
+        return Certificate(self._state.proven_bound, gap, relative, 0.0)
 
     def _proven_gap(self, evaluation: Evaluation) -> float:
         # Values that contradict each other are wrong by as much at least.

@@ -80,6 +80,7 @@ class SolverRun(ABC):
             int(options.batch_size),
             bool(options.projection),
             has_clock_over_t(options.average),
+            problem.radius,
         )
         self._stream = stream
         self._stream_begin = first
@@ -166,15 +167,20 @@ class SolverRun(ABC):
             # A user's function may take long; where it fails, the state is still whole.
             drawing = time.perf_counter() - begin
             state.seconds += drawing
+            parameters = self._parameters_of(steps + 1, end - steps)
             with self.on_account() as account:
                 self.rows.advance(
-                    self.algorithm, state.loop, draws, n_draws, self.examples, self.parameters
+                    self.algorithm, state.loop, draws, n_draws, self.examples, parameters
                 )
                 self._end_slice()
             self._slicer.done(n_draws, drawing + account.seconds)
             if state.steps < target:
                 reason = self._stop_reason(stopper)
         return reason
+
+    def _parameters_of(self, first: int, n_steps: int) -> LoopParameters:
+        """Parameters of some steps, with their sizes where these are not Pegasos' own."""
+        return self.parameters
 
     def _slice_end(self, end: int) -> int:
         """Where a slice that would end at a step ends instead."""
@@ -270,6 +276,7 @@ class SolverRun(ABC):
             state=told.state if told.keeps_state else None,
             decisions=self.rows.decisions(coef, w, intercept),
             classes=self.problem.classes,
+            regression=bool(self.problem.loss.regression),
         )
 
     @property

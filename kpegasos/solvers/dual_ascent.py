@@ -17,6 +17,8 @@ from kpegasos.core.loops import dual_steps
 from kpegasos.core.problem import Problem, best_multiple
 from kpegasos.core.state import (
     INHERITED,
+    LARGEST_SIZE,
+    SIZE,
     Examples,
     Iterate,
     LoopParameters,
@@ -25,6 +27,7 @@ from kpegasos.core.state import (
     State,
     new_state,
 )
+from kpegasos.losses.base import bests
 from kpegasos.rows.base import Algorithm, RowSource
 from kpegasos.solvers.certificate import Evaluation
 from kpegasos.solvers.driver import SolverRun
@@ -43,9 +46,11 @@ def _move_priority(
 ) -> np.ndarray:
     """Score the examples: minus infinity if a step would change them now, else infinity."""
     to_margin = 1.0 / (parameters.lam * parameters.n_samples)
-    slack = 1.0 - examples.label[members] * state.image[members] * to_margin
-    beta = state.alpha[members]
-    moves = ((slack > 0) & (beta < 1)) | ((slack < 0) & (beta > 0))
+    decisions, beta = state.image[members] * to_margin, state.alpha[members]
+    label, loss = examples.label[members], examples.loss
+    # Which way, and whether there is room, depends on no curvature that is positive.
+    ones = np.ones(members.size)
+    moves = bests(loss, beta, decisions, label, ones) != beta
     return np.where(moves, -np.inf, np.inf)
 
 
@@ -81,9 +86,9 @@ def sdca(
     Returns
     -------
     Result
-        ``alpha`` holds β in [0, 1]; ``status`` is ``"tolerance"`` when the gap was reached. Its
-        ``dual_bound ≤ min P ≤ objective`` brackets the optimum. The model is the best iterate
-        that was evaluated, once an epoch.
+        ``alpha`` holds β, with the hinge in [0, 1]; ``status`` is ``"tolerance"`` when the gap was
+        reached. Its ``dual_bound ≤ min P ≤ objective`` brackets the optimum. The model is the best
+        iterate that was evaluated, once an epoch.
 
     Raises
     ------
@@ -174,7 +179,10 @@ class DualAscent(SolverRun):
             # A key of its own: the ascent draws what the run would not have drawn.
             (*run.state.spawn_key, 0, 0),
         )
-        np.minimum(1.0, scale * evaluated.coef, out=state.loop.alpha)
+        beta, loss = state.loop.alpha, problem.loss
+        np.clip(scale * evaluated.coef, loss.lower, loss.upper, out=beta)
+        size = float(np.abs(beta) @ problem.weight)
+        state.loop.scalars[SIZE] = state.loop.scalars[LARGEST_SIZE] = size
         state.loop.image[:] = scale * rows.image_of(evaluated)
         # An addition of an ascent may come to the sum of all β, over lam m.
         loop = state.loop

@@ -16,6 +16,7 @@ import numpy as np
 from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.problem import Problem, best_multiple
 from kpegasos.core.state import INHERITED, STEPS, Iterate, PegasosOptions, new_state
+from kpegasos.losses import Hinge
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.interior_point import InteriorPointAscent
 from kpegasos.solvers.path_run import PathRun
@@ -161,6 +162,11 @@ def regularization_path(
     """
     check_task(problem, rows)
     rows.check_length(problem.y.size)
+    if type(problem.loss) is not Hinge:
+        raise ValueError(
+            f"problem must have the hinge loss for a path, "
+            f"got {type(problem.loss).__name__} instead"
+        )
     values = _checked_values(Cs)
     weight = problem.weight
     if held_out is not None:

@@ -247,24 +247,55 @@ class PathRun:
         coefs, margins = np.empty((2, n_solved, n_samples))
         sums = np.empty((n_solved, len(Sums._fields)))
         path_sums(path, 0, rows.rounding_of_each, coefs, margins, sums)
-        found = np.empty((3, n_solved))
-        for cell, of in enumerate(map(Sums._make, sums.tolist())):
-            unit = 1.0 / (path.lams.item(cell) * n_samples)
-            # As `Iterate.additions` has it.
-            number = path.additions.item(cell) + 4.0
-            additions = number * unit * (of.counts + n_samples)
-            errors = roundings(of, additions, n_samples, rows.largest)
+        of_cells = Sums(*sums.T)
+        additions = self._additions(of_cells)
+        errors = roundings(of_cells, additions, n_samples, rows.largest)
+        found = self._bounds(of_cells, *errors)
+        for cell in np.flatnonzero(~(found[2] <= self.tol)).tolist():
+            each, (loss, norm) = Sums(*sums[cell].tolist()), (error.item(cell) for error in errors)
+            coef, margin, squared_norm = coefs[cell], margins[cell], each.squared_norm
             evaluated = Evaluated(
-                coefs[cell], margins[cell], of.squared_norm, None, *errors, additions, of
+                coef, margin, squared_norm, None, loss, norm, additions.item(cell), each
             )
-            margins_again, found[:, cell] = self._certified(cell, evaluated, stopper)
-            if margins_again is not evaluated.margins:
-                margins[cell] = margins_again
+            margins[cell], found[:, cell] = self._certified(cell, evaluated, stopper)
         coefs *= path.signed[path.folds[:n_solved]]
         intercepts = self._view.kernel_offset * coefs.sum(axis=1)
         objectives, bounds, gaps = found
         alphas, n_sets = path.alphas[:n_solved], path.n_sets[:n_solved]
         return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
+
+    def _additions(self, sums: Sums) -> np.ndarray:
+        """What `Iterate.additions` says of each cell."""
+        path, n_samples = self.path, self.rows.n_samples
+        unit = 1.0 / (path.lams[: self.n_solved] * n_samples)
+        number = path.additions[: self.n_solved] + 4.0
+        return np.asarray(number * unit * (sums.counts + n_samples))
+
+    def _bounds(self, sums: Sums, of_loss: np.ndarray, of_norm: np.ndarray) -> np.ndarray:
+        """Objective, dual bound and relative gap of each cell, infinite where values are doubtful.
+
+        Parameters
+        ----------
+        sums : Sums
+            Of all cells, each an array.
+        of_loss, of_norm : ndarray of shape (n_cells,)
+            Their roundings.
+        """
+        lams, found = self.path.lams, np.empty((3, of_loss.size))
+        problem = Problem(self.path.label, self.path.label, 1.0)
+        columns = (np.asarray(each).tolist() for each in (*sums[:4], of_loss, of_norm))
+        for cell, (loss, norm, size, largest, loss_error, error) in enumerate(
+            zip(*columns, strict=True)
+        ):
+            problem = problem._replace(lam=lams.item(cell))
+            objective = primal_of(loss, norm, problem)
+            upper = primal_bound(objective, loss_error, error, problem)
+            _, bound = dual_bounds_of(largest, size, norm, error, problem)
+            half_lam = 0.5 * problem.lam
+            doubtful = is_impossible(upper, bound, half_lam * norm, half_lam * error)
+            gap = abs(upper - bound) / objective
+            found[:, cell] = objective, bound, np.inf if doubtful else gap
+        return found
 
     def _certified(
         self, cell: int, evaluated: Evaluated, stopper: Stopper | None

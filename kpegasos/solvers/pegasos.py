@@ -27,7 +27,11 @@ from kpegasos.core.state import (
     State,
     check_options,
     new_state,
+    options_for,
 )
+from kpegasos.core.steps import StepRule, rates_of
+from kpegasos.losses import Hinge
+from kpegasos.losses.base import pulls
 from kpegasos.rows.base import Algorithm, RowSource
 from kpegasos.solvers.checkpoints import Checkpoints, CheckpointSpec, growing_steps
 from kpegasos.solvers.driver import SolverRun
@@ -44,6 +48,8 @@ def _violation_priority(
     Single early iterates swing about their average by whole margins, so the average says more about
     the margin at a later step than the current iterate does.
     """
+    if type(examples.loss) is not Hinge:
+        return _pull_priority(state, members, examples, parameters)
     steps = state.counters[STEPS]
     threshold = parameters.lam * parameters.batch_size * steps
     image = state.image[members]
@@ -53,6 +59,18 @@ def _violation_priority(
     else:
         margins = state.scalars[SCALE] * image
     return np.asarray(examples.label[members] * margins - threshold)
+
+
+def _pull_priority(
+    state: LoopState, members: np.ndarray, examples: Examples, parameters: LoopParameters
+) -> np.ndarray:
+    """Score the examples by what they would pull by now; those that would not come last."""
+    steps = max(1, int(state.counters[STEPS]))
+    to_decision = state.scalars[SCALE] / (parameters.lam * parameters.batch_size * steps)
+    found = np.abs(
+        pulls(examples.loss, to_decision * state.image[members], examples.label[members])
+    )
+    return np.where(found > 0.0, -found, np.inf)
 
 
 PRIMAL = Algorithm(primal_steps, _violation_priority, from_zero=True)
@@ -116,6 +134,14 @@ class PegasosRun(SolverRun):
             return min(end, 1 << self.state.steps.bit_length())
         return end
 
+    def _parameters_of(self, first: int, n_steps: int) -> LoopParameters:
+        """Parameters of some steps, with their sizes where these are not Pegasos' own."""
+        step = self.state.options.step
+        if step is None:
+            return self.parameters
+        rates = rates_of(step, first, n_steps, self.parameters.lam)
+        return self.parameters._replace(rates=rates, first_rate=first)
+
     def _end_slice(self) -> None:
         state = self.state
         if state.options.average == "suffix" and state.steps & (state.steps - 1) == 0:
@@ -129,7 +155,7 @@ class PegasosRun(SolverRun):
 
     @property
     def alpha(self) -> np.ndarray:
-        """Counts, times the product of the projections since."""
+        """Counts or sums of pulls, times the product of the projections since."""
         return self.state.loop.scalars[SCALE] * self.state.loop.alpha
 
 
@@ -212,7 +238,7 @@ def make_run(
         Naming the parameter, what was expected and what came.
     """
     check_task(problem, rows)
-    options = check_options(options, problem.y.size)
+    options = options_for(problem.loss, check_options(options, problem.y.size))
     if tol is not None and not rows.positive_definite:
         raise ValueError(
             "tol and polish need a positive semi-definite kernel: "
@@ -222,15 +248,17 @@ def make_run(
         raise TypeError(f"state must be a State, as of a Result, got {shown(state)} instead")
     if state is None:
         state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
-        state.image_kind = rows.image_kind
+        state.image_kind, state.loss = rows.image_kind, problem.loss
     elif (
-        state.options != options
+        # Two losses without parameters are equal as tuples.
+        (type(state.loss), state.loss) != (type(problem.loss), problem.loss)
+        or state.options != options
         or state.lam != problem.lam
         or state.loop.alpha.size != problem.y.size
     ):
         raise ValueError(
-            "state must come from a run with the same examples, lam, batch_size, sampling, "
-            "projection, average and kind of rows (kernel or linear)"
+            "state must come from a run with the same examples, lam, loss, batch_size, sampling, "
+            "projection, average, step and kind of rows (kernel or linear)"
         )
     elif not state.whole:
         raise ValueError(
@@ -259,6 +287,7 @@ def pegasos(
     sampling: Sampling = "permutation",
     projection: bool = False,
     average: str | None = "weighted",
+    step: StepRule | None = None,
     tol: float | None = None,
     max_time: float | None = None,
     checkpoints: CheckpointSpec = "epoch",
@@ -285,9 +314,13 @@ def pegasos(
         consecutive rows in random order, for rows that come in no particular order. A callable
         ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
-        Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+        Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
+        the hinge. A loss without a largest slope is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which iterate is returned; see `kpegasos.core.averaging`.
+    step : callable, default=None
+        Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
+        ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     tol : float, default=None
         Stop at a checkpoint where the certified relative gap is at most this.
     max_time : float, default=None
@@ -333,7 +366,7 @@ def pegasos(
     run = make_run(
         problem,
         rows,
-        PegasosOptions(batch_size, sampling, projection, average),
+        PegasosOptions(batch_size, sampling, projection, average, step),
         n_steps=n_steps,
         epochs=epochs,
         checkpoints=checkpoints,

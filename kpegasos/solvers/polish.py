@@ -25,6 +25,7 @@ from kpegasos.core.working_sets import (
     ascend,
     new_working_sets,
 )
+from kpegasos.losses import Hinge
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.interior_point import InteriorPointAscent
@@ -81,7 +82,10 @@ def polish(
     if not run.state.certified:
         raise ValueError(INDEFINITE)
     # Where kernel rows are held, working sets of them are worth more than single ones.
-    kind = WorkingSetAscent if run.rows.holds_sets else InteriorPointAscent
+    kind: type[DualAscent] = WorkingSetAscent
+    if not run.rows.holds_sets:
+        # Newton's steps are those of a quadratic dual in a box.
+        kind = InteriorPointAscent if type(run.problem.loss) is Hinge else DualAscent
     ascent = kind.after(run, max_epochs=max_epochs)
     while not ascent.finished:
         ascent.advance(stopper, tol)
@@ -111,7 +115,7 @@ def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> Work
     size = min(_size_of_sets(n_samples), capacity)
     # The rows of the support have been needed before, and those of few examples cost little.
     few = n_samples <= tuning.GRAM_SAMPLES
-    seen = np.full(n_samples, True) if few else alpha > 0.0
+    seen = np.full(n_samples, True) if few else alpha != 0.0
     # Beside a short budget rows that are computed ahead would push out others.
     room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
     return new_working_sets(

@@ -58,6 +58,8 @@ class Result:
         What `decision_function` calls: what ``RowSource.decisions`` made.
     classes : ndarray of shape (2,) or None
         The labels of negative and positive decisions; None for -1 and +1.
+    regression : bool
+        Whether decisions are the predictions.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Result:
     rounding: float = 0.0
     decisions: Callable[[Any], np.ndarray] | None = None
     classes: np.ndarray | None = None
+    regression: bool = False
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``f(x)`` of new examples.
@@ -114,7 +117,7 @@ class Result:
         return self.decisions(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Labels of new examples, as `make_problem` was given them.
+        """Labels of new examples, as `make_problem` was given them; numbers in regression.
 
         Parameters
         ----------
@@ -130,8 +133,11 @@ class Result:
         ValueError
             As `decision_function` does.
         """
+        decisions = self.decision_function(X)
+        if self.regression:
+            return decisions
         classes = np.array([-1.0, 1.0]) if self.classes is None else self.classes
-        return np.asarray(classes[(self.decision_function(X) > 0.0).astype(np.intp)])
+        return np.asarray(classes[(decisions > 0.0).astype(np.intp)])
 
     def __repr__(self) -> str:
         return (

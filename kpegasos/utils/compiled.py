@@ -3,12 +3,14 @@
 Numba stamps a cached function with the time and size of its own file. It does not see an edit in
 another file: an overload, a function that it calls, a constant. So the stamp is replaced by a
 digest of all sources that compiled code may be made of: the rooms `kpegasos.core`,
-`kpegasos.kernels` and `kpegasos.utils`. A function may then live where it belongs.
+`kpegasos.kernels`, `kpegasos.losses` and `kpegasos.utils`. A function may then live where it
+belongs.
 
 Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
 `_Files` takes the place of index and files.
 
-What is compiled for types from elsewhere, such as somebody's own view of rows, is not kept on disk.
+What is compiled for types from elsewhere, such as somebody's own view of rows or loss, is not kept
+on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
 """
 
@@ -31,8 +33,9 @@ from numba import njit
 from numba.core import serialize
 from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
+from numba.core.types import BaseTuple
 
-_ROOMS = ("core", "kernels", "utils")
+_ROOMS = ("core", "kernels", "losses", "utils")
 
 #: Sums may be reordered and fused; nothing may assume that values are finite.
 FAST: Any = {"reassoc", "contract"}
@@ -188,6 +191,12 @@ class _Files:
 
 
 def _are_ours(sig: Any) -> bool:
-    """Whether all named tuples of a signature are defined in the package."""
-    classes = [getattr(kind, "instance_class", None) for kind in getattr(sig, "args", sig)]
-    return all(c is None or c.__module__.startswith("kpegasos.") for c in classes)
+    """Whether all named tuples of a signature, and those within them, are the package's own."""
+    for kind in getattr(sig, "args", sig):
+        own = getattr(kind, "instance_class", None)
+        if own is not None and not own.__module__.startswith("kpegasos."):
+            return False
+        members: Any = kind
+        if isinstance(kind, BaseTuple) and not _are_ours(tuple(members)):
+            return False
+    return True

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.loops import TIE
+from kpegasos.losses.base import TIE
 from kpegasos.utils.validation import draw_seed
 from tests.campaigns import _reference as judge
 from tests.campaigns._models import Case, largest_value, own_gram

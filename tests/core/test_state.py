@@ -24,7 +24,7 @@ def state_in_work(average):
     loop = state.loop
     for sums in (loop.alpha, loop.stamps, loop.image, loop.stamped_image):
         sums[:] = rng.normal(size=sums.size)
-    loop.scalars[:] = 2.0**-12, 5.5, 3.0
+    loop.scalars[:] = 2.0**-12, 5.5, 3.0, 7.0, 9.0
     loop.counters[STEPS] = 12
     if average == "suffix":
         state.suffix_snapshots[4] = (rng.normal(size=5), rng.normal(size=7))
@@ -69,7 +69,7 @@ def test_new_state_has_not_begun(average):
     loop = state.loop
     assert (loop.alpha.size, loop.stamps.size, loop.image.size) == (4, 4, 6)
     assert loop.stamped_image.size == (0 if average is None else 6)
-    assert loop.violating.size == 2
+    assert loop.pulls.size == 2
     assert loop.counters.tolist() == [0, UNTESTED, 0, 0]
     assert (state.steps, state.evaluations, state.best_dual) == (0, 0, 0.0)
     assert (state.seed, state.spawn_key, state.lam) == (7, (1, 2), 0.5)

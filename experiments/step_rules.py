@@ -1,0 +1,132 @@
+"""Step sizes: 1/(λt) against c/√t, tuned and mistuned, and 2/(λ(t+1)), over four decades of λ.
+
+The paper's abstract sets Õ(1/ε) steps of 1/(λt) against Ω(1/ε²) of earlier analyses, whose steps
+are c/√t. Each rule runs on the same index streams; the model is the t-weighted average. Slope is
+the exponent of T in the suboptimality over the last decade of steps, −1 for 1/T and −½ for 1/√T;
+constant is λT times the suboptimality at the end.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments._plots import band, legend_below, log_log
+from experiments._settings import setting
+from experiments._tables import percentiles
+from kpegasos import DelayedInverse, InverseSquareRoot, make_problem, pegasos, sdca
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from experiments._run import ExperimentContext
+
+FULL_TIME = "3 min"
+QUICK_TIME = "10 s"
+
+LAMBDAS = (1e-1, 1e-2, 1e-3, 1e-4)
+#: Factors of the c of least suboptimality at the end, among powers of √10.
+MISTUNED = {"tuned c/√t": 1.0, "c ten times too large": 10.0, "c a tenth": 0.1}
+OWN, LATER = "1/(λt)", "2/(λ(t+1))"
+SEEDS, STEPS = 20, 100_000
+#: Powers of √10 between which c is tuned, by the first seeds.
+TUNING, TUNED_BY = np.sqrt(10.0) ** np.arange(-4, 11), 3
+
+
+def _excess(lam: float, rule: Any, n_steps: int, seeds: range, optimum: float) -> dict[str, Any]:
+    """Suboptimality of the average after each checkpoint, a row for each seed."""
+    _, y, rows = setting("moons")
+    problem = make_problem(y, lam)
+    histories = [
+        pegasos(
+            problem, rows, step=rule, n_steps=n_steps, checkpoints="log", random_state=seed
+        ).history
+        for seed in seeds
+    ]
+    rows_ = np.array([history["objective_average"] for history in histories]) - optimum
+    return {"steps": histories[0]["iteration"], "excess": rows_}
+
+
+def _tuned(lam: float, n_steps: int, optimum: float) -> float:
+    """The c whose runs end nearest to the optimum."""
+    ends = []
+    for c in TUNING:
+        found = _excess(lam, InverseSquareRoot(c), n_steps, range(TUNED_BY), optimum)
+        ends.append(np.median(found["excess"][:, -1]))
+    return float(TUNING[int(np.argmin(ends))])
+
+
+def _summary(lam: float, name: str, steps: np.ndarray, excess: np.ndarray) -> dict[str, Any]:
+    """Slope over the last decade and constant at the end, with what seeds spread."""
+    late = steps >= steps[-1] / 10
+    slopes = [np.polyfit(np.log(steps[late]), np.log(row[late]), 1)[0] for row in excess]
+    ends = lam * steps[-1] * excess[:, -1]
+    return {
+        "lam": lam,
+        "rule": name,
+        "T": int(steps[-1]),
+        "slope": float(np.median(slopes)),
+        "slope_spread": float(np.std(slopes)),
+        "suboptimality": float(np.median(excess[:, -1])),
+        "constant": float(np.median(ends)),
+    }
+
+
+def compute(context: ExperimentContext) -> dict[str, Any]:
+    """Run all rules with each λ and every seed."""
+    seeds, n_steps = (3, 3000) if context.quick else (SEEDS, STEPS)
+    lambdas = LAMBDAS[1:3] if context.quick else LAMBDAS
+    _, y, rows = setting("moons")
+    table, curves, tuned = [], {}, {}
+    names = (OWN, LATER, *MISTUNED)
+    optima = {
+        lam: sdca(make_problem(y, lam), rows, tol=1e-8, max_epochs=50_000, random_state=0)
+        for lam in lambdas
+    }
+    for lam in lambdas:
+        least = optima[lam].dual_bound
+        work = partial(_tuned, lam, n_steps, least)
+        tuned[f"{lam:g}"] = context.part(f"tuned {lam:g}", work)
+    for lam, name in context.progress(list(product(lambdas, names)), "runs"):
+        c = tuned[f"{lam:g}"]
+        rule: Any = DelayedInverse() if name == LATER else None
+        if name in MISTUNED:
+            rule = InverseSquareRoot(c * MISTUNED[name])
+        one = partial(_excess, lam, rule, n_steps, range(seeds), optima[lam].dual_bound)
+        found = context.part(f"{lam:g}, {name}", one)
+        steps, excess = np.array(found["steps"]), np.array(found["excess"])
+        table.append(_summary(lam, name, steps, excess))
+        curves[f"{lam:g}, {name}"] = {"steps": steps, "excess": percentiles(excess)}
+    return {
+        "seeds": list(range(seeds)),
+        "lambdas": list(lambdas),
+        "rules": list(names),
+        "tuned": tuned,
+        "optima": {f"{lam:g}": optima[lam].dual_bound for lam in lambdas},
+        "gaps": {f"{lam:g}": optima[lam].gap for lam in lambdas},
+        "table": table,
+        "curves": curves,
+    }
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Suboptimality against steps, a panel for each λ."""
+    import matplotlib.pyplot as plt
+
+    lambdas = results["lambdas"]
+    figure, axes = plt.subplots(
+        1, len(lambdas), figsize=(2.6 * len(lambdas) + 1, 3.8), sharey=True, squeeze=False
+    )
+    for lam, ax in zip(lambdas, axes[0], strict=True):
+        for number, name in enumerate(results["rules"]):
+            curve = results["curves"][f"{lam:g}, {name}"]
+            band(ax, curve["steps"], curve["excess"], color=f"C{number}", label=name)
+        log_log(ax, title=f"λ = {lam:g}, c = {results['tuned'][f'{lam:g}']:.3g}", xlabel="steps T")
+    axes[0, 0].set_ylabel("suboptimality of the average")
+    legend_below(figure, axes[0, 0], ncols=len(results["rules"]))
+    seeds = len(results["seeds"])
+    figure.suptitle(f"1/(λt) needs no tuning (moons, RBF; median, 20–80% of {seeds} runs)")
+    return figure

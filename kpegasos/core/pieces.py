@@ -1,0 +1,178 @@
+"""Newton steps of a working set for any loss that says where it is smooth.
+
+On a piece of a loss the dual is a parabola in each coefficient, or nearly. Coefficients inside
+their pieces move together, by conjugate gradients on the parabolas, up to where the first meets the
+end of its piece: coordinate steps alone need passes in proportion to the condition number. Of the
+logistic loss, whose dual is none, a step is halved until the dual rises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kpegasos.losses.base import gain, piece
+from kpegasos.utils.compiled import compiled
+
+#: Steps of conjugate gradients, and the share of the squared residual that is left.
+_MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-2
+#: Halvings of a step, at the most.
+_HALVINGS = 8
+#: A coefficient this close to the end of its piece, relative to its length, is put there.
+_AT_END = 1e-12
+
+
+@compiled(inner=True)
+def move_together(
+    loss: Any,
+    hessian: np.ndarray,
+    decision: np.ndarray,
+    label: np.ndarray,
+    signed: np.ndarray,
+    to_margin: float,
+    beta: np.ndarray,
+) -> None:
+    """Move the coefficients that are inside a piece; those at an end stay.
+
+    Parameters
+    ----------
+    loss : Loss
+        With ``piece(beta, target)``: the ends of the piece around β, and slope and bend of the gain
+        there. A loss without has no such coefficients.
+    hessian : ndarray of shape (n, n), float64
+        In its first rows and columns kernel values, times both ``signed``.
+    decision, label, signed : ndarray of shape (n_members,)
+        Decisions are brought up to date.
+    to_margin : float
+        Decisions are as many times sums of kernel values.
+    beta : ndarray of shape (n_members,)
+        Modified in place.
+    """
+    n, unit = beta.size, 1.0 / to_margin
+    low, high, bends, residual = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    n_free = 0
+    for a in range(n):
+        low[a], high[a], slope, bend = piece(loss, beta[a], label[a])
+        weight = abs(signed[a]) * unit
+        if low[a] < beta[a] < high[a] and weight > 0.0:
+            own = decision[a] if signed[a] > 0.0 else -decision[a]
+            residual[a] = weight * (slope - own)
+            bends[a] = weight * bend
+            n_free += 1
+        else:
+            low[a] = high[a] = beta[a]
+            bends[a] = 0.0
+    if n_free == 0:
+        return
+    moves = _conjugate_gradients(hessian, bends, residual, low, high, beta)
+    products = np.zeros(n)
+    for a in range(n):
+        if moves[a] != 0.0:
+            for b in range(n):
+                products[b] += moves[a] * hessian[a, b]
+    share = _rising_share(loss, beta, moves, products, decision, label, signed, unit)
+    for a in range(n):
+        if moves[a] != 0.0:
+            target = beta[a] + share * moves[a]
+            span = max(abs(target), abs(beta[a]))
+            if target - low[a] <= _AT_END * span:
+                target = low[a]
+            elif high[a] - target <= _AT_END * span:
+                target = high[a]
+            exact = target - beta[a] - share * moves[a]
+            beta[a] = target
+            if exact != 0.0:
+                for b in range(n):
+                    if signed[b] != 0.0:
+                        decision[b] += exact * hessian[a, b] / signed[b] * to_margin
+    for b in range(n):
+        if signed[b] != 0.0:
+            decision[b] += share * products[b] / signed[b] * to_margin
+
+
+@compiled(inner=True)
+def _rising_share(
+    loss: Any,
+    beta: np.ndarray,
+    moves: np.ndarray,
+    products: np.ndarray,
+    decision: np.ndarray,
+    label: np.ndarray,
+    signed: np.ndarray,
+    unit: float,
+) -> float:
+    """The largest share of a move, by halves, for which the dual rises."""
+    linear = quadratic = before = 0.0
+    for a in range(beta.size):
+        if moves[a] != 0.0:
+            weight = abs(signed[a]) * unit
+            own = decision[a] if signed[a] > 0.0 else -decision[a]
+            linear += weight * own * moves[a]
+            quadratic += moves[a] * products[a]
+            before += weight * gain(loss, beta[a], label[a])
+    share = 1.0
+    for _ in range(_HALVINGS):
+        after = 0.0
+        for a in range(beta.size):
+            if moves[a] != 0.0:
+                target = beta[a] + share * moves[a]
+                after += abs(signed[a]) * unit * gain(loss, target, label[a])
+        if after - before - share * linear - 0.5 * share * share * quadratic >= 0.0:
+            return share
+        share *= 0.5
+    return 0.0
+
+
+@compiled(inner=True)
+def _conjugate_gradients(
+    hessian: np.ndarray,
+    bends: np.ndarray,
+    residual: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    beta: np.ndarray,
+) -> np.ndarray:
+    """Moves towards the maximum of the parabolas, up to the end of a piece."""
+    n = beta.size
+    moves, image, direction = np.zeros(n), np.empty(n), residual.copy()
+    squared = _inner(residual, residual)
+    enough = _SMALL_RESIDUAL * squared
+    for _ in range(_MOST_STEPS):
+        if squared <= enough:
+            break
+        for b in range(n):
+            image[b] = bends[b] * direction[b]
+        for a in range(n):
+            if direction[a] != 0.0:
+                for b in range(n):
+                    image[b] += direction[a] * hessian[a, b]
+        curvature = _inner(direction, image)
+        if curvature <= 0.0:
+            break
+        step = squared / curvature
+        room = np.inf
+        for a in range(n):
+            if direction[a] > 0.0:
+                room = min(room, (high[a] - beta[a] - moves[a]) / direction[a])
+            elif direction[a] < 0.0:
+                room = min(room, (low[a] - beta[a] - moves[a]) / direction[a])
+        for a in range(n):
+            moves[a] += min(step, room) * direction[a]
+        if room <= step:
+            break
+        for a in range(n):
+            if low[a] < high[a]:
+                residual[a] -= step * image[a]
+        before, squared = squared, _inner(residual, residual)
+        for a in range(n):
+            direction[a] = residual[a] + squared / before * direction[a]
+    return moves
+
+
+@compiled(inner=True)
+def _inner(one: np.ndarray, other: np.ndarray) -> float:
+    total = 0.0
+    for a in range(one.size):
+        total += one[a] * other[a]
+    return total

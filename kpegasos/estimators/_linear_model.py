@@ -1,0 +1,70 @@
+"""What estimators over features share: their rows, and decisions from the primal vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._scale import warn_of_large_features
+from kpegasos.estimators._settings import Settings
+from kpegasos.estimators._sklearn_compat import StrOptions
+from kpegasos.estimators._training import FitPlan
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.features import FeatureRows, longest_row
+from kpegasos.solvers.result import Result
+from kpegasos.utils.validation import check_magnitude, finite_decisions
+
+if TYPE_CHECKING:
+    _Base = BasePegasos
+else:
+    _Base = object
+
+
+class LinearMixin(_Base):
+    """An estimator whose model is a weight of each feature."""
+
+    #: Those of its own parameters.
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
+        "sampling": [
+            StrOptions({"permutation", "uniform", "contiguous", "block"}, deprecated={"block"})
+        ],
+    }
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def _prepare(
+        self, X: Any, pairs: list[Pair], settings: Settings
+    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
+        longest = longest_row(X, check_magnitude(X))
+
+        def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
+            whole = pair.members.size == X.shape[0]
+            return FeatureRows(
+                X,
+                members=None if whole else pair.members,
+                intercept_scaling=settings.intercept_scaling,
+                longest=longest,
+                canonical=True,
+            )
+
+        return make_rows, {"_online": None}
+
+    def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
+        attributes = super()._attributes(plan, targets, results)
+        return {**attributes, "coef_": np.array([result.w for result in results])}
+
+    def _decide(self, X: Any) -> np.ndarray:
+        coef = np.atleast_2d(self.coef_)
+        vectors = np.vstack([coef.T, np.zeros(len(coef))])
+        return finite_decisions(FeatureRows(X).margins(vectors) + self.intercept_)
+
+    def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
+        if settings.tol is None:  # or it has been said already
+            warn_of_large_features(
+                type(self).__name__, X, results, settings.options.batch_size, stacklevel=5
+            )

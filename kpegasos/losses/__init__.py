@@ -1,0 +1,77 @@
+"""Losses: what a decision costs, and all that solver and certificate have to know of it.
+
+Each is a small class in a file of its own; `kpegasos.losses.base` says what one has to have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kpegasos.losses.base import Loss, check_loss
+from kpegasos.losses.epsilon_insensitive import EpsilonInsensitive, SquaredEpsilonInsensitive
+from kpegasos.losses.hinge import HINGE, Hinge
+from kpegasos.losses.huber import Huber
+from kpegasos.losses.logistic import Logistic
+from kpegasos.losses.smoothed_hinge import SmoothedHinge
+from kpegasos.losses.squared_hinge import SquaredHinge
+from kpegasos.utils.validation import as_choice
+
+__all__ = [
+    "CLASSIFICATION",
+    "HINGE",
+    "REGRESSION",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "SmoothedHinge",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "check_loss",
+    "make_loss",
+]
+
+#: Losses of classifiers by the names that scikit-learn has for them.
+CLASSIFICATION: dict[str, Any] = {
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "smoothed_hinge": SmoothedHinge,
+    "log_loss": Logistic,
+}
+#: Losses of regressors.
+REGRESSION: dict[str, Any] = {
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "huber": Huber,
+}
+
+
+def make_loss(loss: Any, *, regression: bool, epsilon: float | None = None) -> Any:
+    """A loss by its name, or one that is given, checked.
+
+    Parameters
+    ----------
+    loss : str or Loss
+    regression : bool
+        Which kind it has to be.
+    epsilon : float, default=None
+        Parameter of a loss that is given by name: the width of a tube, Huber's ``delta``; that of
+        the loss if None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none, or of the other kind.
+    """
+    if isinstance(loss, str):
+        named = REGRESSION if regression else CLASSIFICATION
+        kind = named[as_choice("loss", loss, tuple(named))]
+        return check_loss(kind() if epsilon is None else kind(float(epsilon)))
+    loss = check_loss(loss)
+    if bool(loss.regression) != regression:
+        wanted, found = ("numbers", "labels") if regression else ("labels", "numbers")
+        raise ValueError(
+            f"loss must be one of {wanted}, got {type(loss).__name__}, one of {found}, instead"
+        )
+    return loss

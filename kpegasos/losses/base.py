@@ -1,0 +1,302 @@
+"""What a loss is, and how compiled loops and numpy code ask it.
+
+A loss is a NamedTuple of its parameters with four methods on plain floats, each about one example
+with decision ``f`` and target ``y``. Of a classification loss y is ±1 and the *direction* of the
+example is y; of a regression loss y is any number and the direction is 1. With the direction s:
+
+- ``value(decision, target)``: the loss ``ℓ(f)``, convex in f and not negative;
+- ``pull(decision, target)``: ``-s · ∂ℓ/∂f``, what a step adds to the coefficient of the example;
+- ``gain(beta, target)``: what the example gives to the dual, ``-ℓ*(-s β)``;
+- ``best(beta, decision, target, curvature)``: the b that maximises
+  ``gain(b) - (b - β) s f - curvature / 2 · (b - β)²``, dual ascent in one coordinate;
+
+``piece(beta, target)`` may come on top, for faster ascents: the ends of the piece around β on which
+``gain`` is smooth, and the slope and the bend (minus the second derivative) of ``gain`` at β.
+
+And three numbers, which may depend on the parameters: ``lower`` and ``upper``, between which
+coefficients β lie, and ``lipschitz``, the largest slope of the loss, infinite if there is none.
+
+Loops take a loss by its type, as they take rows: numba compiles its methods into them, so they
+cost no call. It knows compiled code by names, so a class of the same name that is defined anew, as
+in a notebook, would meet the old loop: `for_loops` gives classes from outside the package names of
+their own. What is compiled for these is not kept on disk, so an edited file is compiled anew as
+well. Without numba's compiler the same methods run as they are.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from functools import cache
+from itertools import count
+from types import FunctionType
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numba.extending import overload
+
+from kpegasos.utils.compiled import FAST, compiled
+from kpegasos.utils.validation import shown
+
+#: A decision this close to a corner of a loss, relative to the corner, is at the corner: sums of
+#: the same numbers in another order differ by less, and must decide alike.
+TIE = 1e-10
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """What loops, certificates and theory ask of a loss; the module says what each means."""
+
+    #: Whether targets are numbers, and not labels ±1.
+    regression: bool
+
+    @property
+    def lower(self) -> float:
+        """No coefficient β is less."""
+        ...
+
+    @property
+    def upper(self) -> float:
+        """No coefficient β is more."""
+        ...
+
+    @property
+    def lipschitz(self) -> float:
+        """Largest slope; infinite if there is none."""
+        ...
+
+    def value(self, decision: float, target: float) -> float:
+        """``ℓ(f)``."""
+        ...
+
+    def pull(self, decision: float, target: float) -> float:
+        """``-s · ∂ℓ/∂f``."""
+        ...
+
+    def gain(self, beta: float, target: float) -> float:
+        """``-ℓ*(-s β)``."""
+        ...
+
+    def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
+        """Maximiser of the dual in one coordinate."""
+        ...
+
+
+def value(loss: Any, decision: float, target: float) -> Any:
+    """``loss.value``, for compiled callers as well."""
+    return loss.value(decision, target)
+
+
+def pull(loss: Any, decision: float, target: float) -> Any:
+    """``loss.pull``, for compiled callers as well."""
+    return loss.pull(decision, target)
+
+
+def gain(loss: Any, beta: float, target: float) -> Any:
+    """``loss.gain``, for compiled callers as well."""
+    return loss.gain(beta, target)
+
+
+def piece(loss: Any, beta: float, target: float) -> Any:
+    """``loss.piece``, for compiled callers as well; a piece of no length where there is none."""
+    return loss.piece(beta, target) if hasattr(loss, "piece") else (beta, beta, 0.0, 0.0)
+
+
+def best(loss: Any, beta: float, decision: float, target: float, curvature: float) -> Any:
+    """``loss.best``, for compiled callers as well."""
+    return loss.best(beta, decision, target, curvature)
+
+
+_JIT: Any = {"fastmath": FAST, "nogil": True}
+
+
+def _bare(method: Any) -> Any:
+    """A method without its annotations, which numba would compare with those of an overload."""
+    parts = method.__code__, method.__globals__, method.__name__, method.__defaults__
+    return FunctionType(*parts, method.__closure__)
+
+
+# The names of arguments have to be those of the methods.
+@overload(value, jit_options=_JIT)
+def _value(self, decision, target):  # type: ignore[no-untyped-def]
+    return _bare(self.instance_class.value)
+
+
+@overload(pull, jit_options=_JIT)
+def _pull(self, decision, target):  # type: ignore[no-untyped-def]
+    return _bare(self.instance_class.pull)
+
+
+@overload(gain, jit_options=_JIT)
+def _gain(self, beta, target):  # type: ignore[no-untyped-def]
+    return _bare(self.instance_class.gain)
+
+
+@overload(best, jit_options=_JIT)
+def _best(self, beta, decision, target, curvature):  # type: ignore[no-untyped-def]
+    return _bare(self.instance_class.best)
+
+
+def _no_piece(self, beta, target):  # type: ignore[no-untyped-def]
+    return beta, beta, 0.0, 0.0
+
+
+@overload(piece, jit_options=_JIT)
+def _piece(self, beta, target):  # type: ignore[no-untyped-def]
+    return _bare(getattr(self.instance_class, "piece", _no_piece))
+
+
+#: Arguments of the methods, in order.
+_METHODS: dict[str, list[str]] = {
+    "value": ["self", "decision", "target"],
+    "pull": ["self", "decision", "target"],
+    "gain": ["self", "beta", "target"],
+    "best": ["self", "beta", "decision", "target", "curvature"],
+}
+
+
+def check_loss(loss: Any) -> Any:
+    """Return a loss that can be compiled into loops.
+
+    Raises
+    ------
+    TypeError
+        Naming what it lacks.
+    """
+    kind: Any = type(loss)
+    if not (isinstance(loss, tuple) and hasattr(kind, "_fields")):
+        raise TypeError(
+            f"loss must be a loss, such as Hinge() or a NamedTuple of your own with its methods, "
+            f"got {shown(loss)} instead"
+        )
+    _check_methods(kind)
+    for name in ("regression", "lower", "upper", "lipschitz"):
+        if not hasattr(loss, name):
+            raise TypeError(f"loss must have {name}, got a {kind.__name__} without it instead")
+    numbers = [float(number) for number in loss]
+    if not all(math.isfinite(number) for number in numbers):
+        raise ValueError(f"loss must have finite parameters, got {loss!r} instead")
+    found = kind(*numbers)  # floats, so that no loop is compiled twice
+    if not found.lower <= 0.0 <= found.upper:
+        raise ValueError(
+            f"loss must have lower <= 0 <= upper, got {found.lower:g} and {found.upper:g} instead"
+        )
+    return found
+
+
+@cache
+def _check_methods(kind: type) -> None:
+    for name, wanted in _METHODS.items():
+        method = getattr(kind, name, None)
+        found = list(inspect.signature(method).parameters) if callable(method) else None
+        if found != wanted:
+            own = "none" if found is None else f"{name}({', '.join(found)})"
+            raise TypeError(
+                f"loss must have a method {name}({', '.join(wanted)}), "
+                f"got {own} in {kind.__name__} instead"
+            )
+
+
+_NUMBERS = count()
+
+
+@cache
+def _renamed(kind: type) -> type:
+    """A class like another, of a name that no other has."""
+    name = f"{kind.__name__}_{next(_NUMBERS)}"
+    own = {"__slots__": (), "__module__": kind.__module__, "_is_renamed": True}
+    return type(name, (kind,), own)
+
+
+def for_loops(loss: Any) -> Any:
+    """A loss as compiled code may get it."""
+    kind: Any = type(loss)
+    if kind.__module__.startswith("kpegasos.") or hasattr(kind, "_is_renamed"):
+        return loss
+    return _renamed(kind)(*loss)
+
+
+@compiled()
+def _values(loss: Any, decisions: np.ndarray, targets: np.ndarray, out: np.ndarray) -> None:
+    for i in range(decisions.size):
+        out[i] = value(loss, decisions[i], targets[i])
+
+
+@compiled()
+def _pulls(loss: Any, decisions: np.ndarray, targets: np.ndarray, out: np.ndarray) -> None:
+    for i in range(decisions.size):
+        out[i] = pull(loss, decisions[i], targets[i])
+
+
+@compiled()
+def _gains(loss: Any, betas: np.ndarray, targets: np.ndarray, out: np.ndarray) -> None:
+    for i in range(betas.size):
+        out[i] = gain(loss, betas[i], targets[i])
+
+
+@compiled()
+def _bests(
+    loss: Any,
+    betas: np.ndarray,
+    decisions: np.ndarray,
+    targets: np.ndarray,
+    curvatures: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    for i in range(betas.size):
+        out[i] = best(loss, betas[i], decisions[i], targets[i], curvatures[i])
+
+
+def bests(loss: Any, betas: Any, decisions: Any, targets: Any, curvatures: Any) -> np.ndarray:
+    """Maximisers of the dual in each coordinate alone.
+
+    Parameters
+    ----------
+    loss : Loss
+    betas, decisions, targets, curvatures : ndarray of shape (n_samples,), float64
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+    """
+    out = np.empty(len(betas))
+    _bests(for_loops(loss), betas, decisions, targets, curvatures, out)
+    return out
+
+
+def _of_each(function: Any, loss: Any, numbers: Any, targets: Any) -> np.ndarray:
+    numbers = np.ascontiguousarray(numbers, dtype=np.float64)
+    targets = np.ascontiguousarray(targets, dtype=np.float64)
+    if numbers.shape != targets.shape or numbers.ndim != 1:
+        raise ValueError(
+            f"targets must be a vector as long as the numbers, got shapes {targets.shape} and "
+            f"{numbers.shape} instead"
+        )
+    out = np.empty(numbers.size)
+    function(for_loops(loss), numbers, targets, out)
+    return out
+
+
+def values(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
+    """Losses of some examples.
+
+    Parameters
+    ----------
+    loss : Loss
+    decisions, targets : ndarray of shape (n_samples,), float64
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+    """
+    return _of_each(_values, loss, decisions, targets)
+
+
+def pulls(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
+    """What a step would add to the coefficients; parameters are those of `values`."""
+    return _of_each(_pulls, loss, decisions, targets)
+
+
+def gains(loss: Any, betas: Any, targets: Any) -> np.ndarray:
+    """What examples of some coefficients give to the dual; parameters are those of `values`."""
+    return _of_each(_gains, loss, betas, targets)

@@ -1,0 +1,152 @@
+"""Classifiers with other losses: against scikit-learn where the problems are the same."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kpegasos import LinearPegasosSVC, PegasosSVC, losses
+
+BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
+NAMES = ["squared_hinge", "smoothed_hinge", "log_loss"]
+
+
+def data(n_classes=2):
+    return make_classification(
+        300, 6, n_informative=4, n_classes=n_classes, class_sep=0.7, random_state=0
+    )
+
+
+def linear_of(Estimator, **parameters):
+    kernel = {"kernel": "linear"} if Estimator is PegasosSVC else {}
+    return Estimator(**kernel, **parameters, random_state=0)
+
+
+@BOTH
+@pytest.mark.parametrize("C", [0.03, 1.0])
+def test_squared_hinge_is_that_of_linear_svc(Estimator, C):
+    X, y = data()
+    ours = linear_of(Estimator, C=C, loss="squared_hinge", polish=True, tol=1e-7).fit(X, y)
+    peer = LinearSVC(C=C, loss="squared_hinge", tol=1e-10, max_iter=100_000).fit(X, y)
+    assert_allclose(ours.decision_function(X), peer.decision_function(X), rtol=2e-3, atol=2e-3)
+
+
+@BOTH
+@pytest.mark.parametrize("C", [0.03, 1.0])
+def test_log_loss_is_that_of_logistic_regression(Estimator, C):
+    X, y = data()
+    ours = linear_of(
+        Estimator, C=C, loss="log_loss", fit_intercept=False, polish=True, tol=1e-8
+    ).fit(X, y)
+    peer = LogisticRegression(C=C, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, y)
+    assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=5e-4)
+
+
+@BOTH
+def test_probabilities_of_several_classes_sum_to_one_and_agree_with_the_vote(Estimator):
+    X, y = make_blobs(300, centers=4, cluster_std=1.5, random_state=0)
+    model = linear_of(Estimator, loss="log_loss", polish=True).fit(X, y)
+    probability = model.predict_proba(X)
+    assert probability.shape == (300, 4)
+    assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.mean(model.classes_[probability.argmax(axis=1)] == model.predict(X)) > 0.97
+    assert_allclose(model.predict_log_proba(X), np.log(probability))
+
+
+@BOTH
+def test_probabilities_are_there_with_the_logistic_loss_only(Estimator):
+    X, y = data()
+    assert not hasattr(Estimator(), "predict_proba")
+    assert hasattr(Estimator(loss="log_loss"), "predict_proba")
+    assert hasattr(Estimator(loss=losses.Logistic()), "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        Estimator().fit(X, y).predict_proba(X)
+
+
+@BOTH
+@pytest.mark.parametrize("loss", NAMES)
+def test_plain_fits_come_near_and_are_certified(Estimator, loss):
+    X, y = data(3)
+    model = linear_of(Estimator, loss=loss, epochs=60).fit(X, y)
+    best = linear_of(Estimator, loss=loss, polish=True, tol=1e-5).fit(X, y)
+    assert model.alpha_.dtype == np.float64
+    # Steps of a loss without a largest slope are large at first, and forgotten late.
+    assert (model.relative_gap_ < (0.9 if loss == "squared_hinge" else 0.25)).all()
+    optimum = best.objective_ - best.duality_gap_
+    assert (model.objective_ - optimum <= model.duality_gap_ * (1 + 1e-6) + 1e-9).all()
+    assert (best.relative_gap_ <= 1e-5).all()
+
+
+@BOTH
+def test_hinge_by_name_and_as_an_object_are_the_default(Estimator):
+    X, y = data()
+    default = Estimator(epochs=3, random_state=0).fit(X, y)
+    for loss in ("hinge", losses.Hinge()):
+        other = Estimator(epochs=3, loss=loss, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(other.alpha_, default.alpha_)
+        assert other.alpha_.dtype == np.int64
+        assert other.objective_ == default.objective_
+
+
+@BOTH
+def test_streams_and_warm_starts_take_the_loss(Estimator):
+    X, y = data()
+    whole = Estimator(loss="log_loss", epochs=6, random_state=0).fit(X, y)
+    warm = Estimator(loss="log_loss", epochs=3, warm_start=True, random_state=0)
+    assert_allclose(warm.fit(X, y).fit(X, y).objective_, whole.objective_)
+    if Estimator is LinearPegasosSVC:
+        lam = float(whole.lam_)
+        stream = LinearPegasosSVC(loss="log_loss", lam=lam, random_state=0)
+        for _ in range(30):
+            stream.partial_fit(X, y, classes=[0, 1])
+        best = LinearPegasosSVC(loss="log_loss", lam=lam, polish=True, random_state=0).fit(X, y)
+        assert_allclose(stream.predict_proba(X), best.predict_proba(X), atol=0.1)
+        with pytest.raises(ValueError, match=r"loss .*must be those of the first call"):
+            stream.set_params(loss="hinge").partial_fit(X, y)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("loss", "error", "message"),
+    [
+        ("epsilon_insensitive", ValueError, "loss must be one of"),
+        (losses.Huber(), ValueError, "loss must be one of labels, got Huber"),
+        ("no such loss", ValueError, "loss must be one of"),
+    ],
+)
+def test_losses_of_another_kind_are_refused(Estimator, loss, error, message):
+    X, y = data()
+    with pytest.raises(error, match=message):
+        Estimator(loss=loss).fit(X, y)
+
+
+@BOTH
+def test_clones_keep_a_loss_object(Estimator):
+    loss = losses.SmoothedHinge(0.25)
+    assert clone(Estimator(loss=loss)).loss == loss
+
+
+_TWICE = "An example of weight 2 is drawn once, one that is there twice is drawn twice."
+_VOTE = "Classes are voted on, as in SVC; the coupled probabilities may differ at a near tie."
+
+
+def expected_failures(estimator):
+    failures = {
+        "check_sample_weight_equivalence_on_dense_data": _TWICE,
+        "check_sample_weight_equivalence_on_sparse_data": _TWICE,
+    }
+    if isinstance(estimator, LinearPegasosSVC):
+        return {**failures, "check_class_weight_classifiers": "Too few steps for these weights."}
+    return {**failures, "check_classifiers_train": _VOTE}
+
+
+@parametrize_with_checks(
+    [PegasosSVC(loss="log_loss"), LinearPegasosSVC(loss="log_loss")],
+    expected_failed_checks=expected_failures,
+)
+def test_estimators_with_probabilities_conform(estimator, check):
+    check(estimator)

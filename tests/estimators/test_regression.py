@@ -1,0 +1,152 @@
+"""Regressors: against scikit-learn where the problems are the same, and conformance."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.datasets import make_friedman1
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVR, LinearSVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kpegasos import LinearPegasosSVR, PegasosSVR, losses
+
+BOTH = pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
+NAMES = ["epsilon_insensitive", "squared_epsilon_insensitive", "huber"]
+
+
+def data(n_samples=200):
+    X, y = make_friedman1(n_samples, 6, noise=0.5, random_state=0)
+    return X, (y - y.mean()) / y.std()
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+def test_kernel_model_is_that_of_svr(C):
+    """SVR's intercept is not regularised: a large constant feature comes to the same."""
+    X, y = data()
+    ours = PegasosSVR(
+        C=C, gamma=0.5, intercept_scaling=30.0, polish=True, tol=1e-5, random_state=0
+    ).fit(X, y)
+    peer = SVR(C=C, gamma=0.5, tol=1e-6).fit(X, y)
+    assert_allclose(ours.predict(X), peer.predict(X), atol=0.02)
+
+
+@BOTH
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_linear_model_is_that_of_linear_svr(Estimator, loss):
+    X, y = data()
+    kernel = {"kernel": "linear"} if Estimator is PegasosSVR else {}
+    ours = Estimator(
+        C=0.5, loss=loss, fit_intercept=False, polish=True, tol=1e-7, random_state=0, **kernel
+    ).fit(X, y)
+    peer = LinearSVR(
+        C=0.5, epsilon=0.1, loss=loss, fit_intercept=False, tol=1e-10, max_iter=10**6
+    ).fit(X, y)
+    assert_allclose(ours.predict(X), peer.predict(X), atol=3e-3)
+
+
+@BOTH
+@pytest.mark.parametrize("loss", NAMES)
+def test_fits_are_certified(Estimator, loss):
+    X, y = data()
+    plain = Estimator(loss=loss, epochs=60, random_state=0).fit(X, y)
+    best = Estimator(loss=loss, polish=True, tol=1e-5, random_state=0).fit(X, y)
+    assert best.relative_gap_ <= 1e-5
+    optimum = best.objective_ - best.duality_gap_
+    assert optimum <= plain.objective_
+    assert plain.objective_ - optimum <= plain.duality_gap_ * (1 + 1e-6) + 1e-9
+    assert plain.relative_gap_ < 0.4
+
+
+@BOTH
+def test_intercept_follows_a_shift_of_the_targets(Estimator):
+    X, y = data()
+    one = Estimator(polish=True, tol=1e-6, random_state=0).fit(X, y)
+    other = Estimator(polish=True, tol=1e-6, random_state=0).fit(X, y + 1000.0)
+    assert_allclose(other.predict(X) - 1000.0, one.predict(X), atol=1e-4)
+
+
+@BOTH
+def test_weights_of_zero_leave_examples_out(Estimator):
+    X, y = data()
+    weight = np.ones(200)
+    weight[150:] = 0.0
+    spoiled = y.copy()
+    spoiled[150:] = 1e3
+    some = Estimator(random_state=0).fit(X, spoiled, sample_weight=weight)
+    few = Estimator(random_state=0, gamma=1.0 / (6 * X.var())) if Estimator is PegasosSVR else None
+    if few is None:
+        few = Estimator(random_state=0)
+    assert (some.support_ < 150).all()
+    if Estimator is LinearPegasosSVR:
+        assert_allclose(some.predict(X), few.fit(X[:150], y[:150]).predict(X))
+
+
+@BOTH
+def test_sparse_rows_make_the_same_model(Estimator):
+    X, y = data()
+    X = np.where(X < 0.5, 0.0, X)
+    dense = Estimator(random_state=0).fit(X, y)
+    thin = Estimator(random_state=0).fit(sparse.csr_matrix(X), y)
+    assert_allclose(thin.predict(sparse.csr_matrix(X)), dense.predict(X), rtol=1e-6, atol=1e-7)
+
+
+def test_a_precomputed_kernel_makes_the_same_model():
+    X, y = data()
+    K = rbf_kernel(X, gamma=0.5)
+    one = PegasosSVR(gamma=0.5, polish=True, random_state=0).fit(X, y)
+    other = PegasosSVR(kernel="precomputed", polish=True, random_state=0).fit(K, y)
+    assert_allclose(other.predict(K), one.predict(X), rtol=1e-6, atol=1e-8)
+
+
+@BOTH
+def test_constant_targets_are_met_exactly(Estimator):
+    X, _ = data()
+    model = Estimator(polish=True, random_state=0).fit(X, np.full(200, 3.5))
+    assert_allclose(model.predict(X), 3.5)
+    assert model.relative_gap_ == 0.0
+
+
+@BOTH
+def test_warm_starts_go_on(Estimator):
+    X, y = data()
+    whole = Estimator(epochs=6, random_state=0).fit(X, y)
+    warm = Estimator(epochs=3, warm_start=True, random_state=0)
+    assert_allclose(warm.fit(X, y).fit(X, y).predict(X), whole.predict(X), rtol=1e-9)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"loss": losses.Hinge()}, "loss must be one of numbers, got Hinge"),
+        ({"epsilon": -1.0}, "'epsilon' parameter"),
+        ({"batch_size": 1000}, "batch_size must be at most the number of examples, 200"),
+    ],
+)
+def test_bad_parameters_are_named(Estimator, parameters, message):
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        Estimator(**parameters).fit(X, y)
+
+
+@BOTH
+def test_targets_that_are_no_numbers_are_refused(Estimator):
+    X, _ = data()
+    with pytest.raises(ValueError, match=r"y must be|could not convert"):
+        Estimator().fit(X, np.array(["a", "b"] * 100))
+
+
+@parametrize_with_checks(
+    [PegasosSVR(), PegasosSVR(kernel="linear"), LinearPegasosSVR(), PegasosSVR(polish=True)],
+    expected_failed_checks=lambda estimator: {
+        name: "An example of weight 2 is drawn once, one that is there twice is drawn twice."
+        for name in (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        )
+    },
+)
+def test_regressors_conform(estimator, check):
+    check(estimator)

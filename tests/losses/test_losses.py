@@ -1,0 +1,217 @@
+"""Each loss alone: value, pull, conjugate and coordinate step belong to each other."""
+
+import math
+import subprocess
+import sys
+import textwrap
+
+import naive_losses
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from kpegasos import losses
+from kpegasos.losses.base import best, bests, check_loss, gain, gains, pull, pulls, value, values
+
+ALL = [
+    losses.Hinge(),
+    losses.SquaredHinge(),
+    losses.SmoothedHinge(0.5),
+    losses.Logistic(),
+    losses.EpsilonInsensitive(0.1),
+    losses.SquaredEpsilonInsensitive(0.1),
+    losses.Huber(1.0),
+]
+EACH = pytest.mark.parametrize("loss", ALL, ids=lambda loss: type(loss).__name__)
+DECISIONS = st.floats(-5.0, 5.0, allow_subnormal=False)
+NUMBERS = st.floats(-3.0, 3.0, allow_subnormal=False)
+
+
+def book(loss):
+    return naive_losses.LOSSES[type(loss).__name__]
+
+
+def target_of(loss, number):
+    return number if loss.regression else (1.0 if number > 0 else -1.0)
+
+
+def direction(loss, target):
+    return 1.0 if loss.regression else target
+
+
+def inside(loss, share):
+    low, high = max(loss.lower, -4.0), min(loss.upper, 4.0)
+    return low + share * (high - low)
+
+
+@EACH
+@given(decision=DECISIONS, number=NUMBERS)
+def test_value_is_that_of_the_book(loss, decision, number):
+    y = target_of(loss, number)
+    assert_allclose(loss.value(decision, y), book(loss)(decision, y), rtol=1e-12, atol=1e-13)
+
+
+@EACH
+@given(decision=DECISIONS, other=DECISIONS, number=NUMBERS)
+def test_pull_is_minus_a_subgradient(loss, decision, other, number):
+    y = target_of(loss, number)
+    slope = -direction(loss, y) * loss.pull(decision, y)
+    least = book(loss)(decision, y) + slope * (other - decision)
+    assert book(loss)(other, y) >= least - 1e-8
+
+
+@EACH
+@given(decision=DECISIONS, number=NUMBERS, share=st.floats(0.0, 1.0))
+def test_gain_is_below_every_loss_and_meets_one(loss, decision, number, share):
+    """Fenchel and Young: ``ℓ(f) + β s f ≥ gain(β)``, with equality where β is the pull."""
+    y = target_of(loss, number)
+    s, beta = direction(loss, y), inside(loss, share)
+    assert loss.gain(beta, y) <= book(loss)(decision, y) + beta * s * decision + 1e-9
+    pulled = loss.pull(decision, y)
+    touching = book(loss)(decision, y) + pulled * s * decision
+    assert_allclose(loss.gain(pulled, y), touching, rtol=1e-9, atol=1e-8)
+
+
+@EACH
+@given(
+    decision=DECISIONS,
+    number=NUMBERS,
+    share=st.floats(0.0, 1.0),
+    curvature=st.sampled_from([1e-3, 0.1, 1.0, 30.0]),
+)
+def test_best_is_the_maximum_in_one_coordinate(loss, decision, number, share, curvature):
+    y, beta = target_of(loss, number), inside(loss, share)
+    s = direction(loss, y)
+
+    def dual(b):
+        return loss.gain(b, y) - (b - beta) * s * decision - 0.5 * curvature * (b - beta) ** 2
+
+    found = loss.best(beta, decision, y, curvature)
+    assert loss.lower <= found <= loss.upper
+    reach = 20.0 / curvature if math.isinf(loss.upper) else 1.0
+    low, high = max(loss.lower, found - reach), min(loss.upper, found + reach)
+    for other in np.linspace(low, high, 201):
+        assert dual(found) >= dual(other) - 1e-9 * (1.0 + abs(dual(other)))
+
+
+@EACH
+def test_pulls_are_within_the_box_and_slopes_within_lipschitz(loss):
+    decisions = np.linspace(-9.0, 9.0, 301)
+    for number in (-2.0, 0.3, 1.0):
+        found = pulls(loss, decisions, np.full(301, target_of(loss, number)))
+        assert loss.lower <= found.min()
+        assert found.max() <= loss.upper
+        assert np.abs(found).max() <= loss.lipschitz
+
+
+@EACH
+def test_arrays_are_the_methods_one_by_one(loss):
+    rng = np.random.default_rng(0)
+    f, y = rng.normal(size=50), rng.normal(size=50)
+    y = y if loss.regression else np.sign(y)
+    beta, curvature = np.array([inside(loss, u) for u in rng.random(50)]), rng.random(50)
+    assert_allclose(values(loss, f, y), [loss.value(a, b) for a, b in zip(f, y, strict=True)])
+    assert_allclose(pulls(loss, f, y), [loss.pull(a, b) for a, b in zip(f, y, strict=True)])
+    assert_allclose(gains(loss, beta, y), [loss.gain(a, b) for a, b in zip(beta, y, strict=True)])
+    each = [loss.best(*numbers) for numbers in zip(beta, f, y, curvature, strict=True)]
+    assert_allclose(bests(loss, beta, f, y, curvature), each, atol=1e-12)
+    one = float(f[0]), float(y[0])
+    assert value(loss, *one) == loss.value(*one)
+    assert pull(loss, *one) == loss.pull(*one)
+    assert gain(loss, 0.5, one[1]) == loss.gain(0.5, one[1])
+    assert best(loss, 0.5, *one, 1.0) == loss.best(0.5, *one, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        ("hinge", "loss must be a loss, such as Hinge"),
+        (object(), "loss must be a loss"),
+        ((1.0,), "loss must be a loss"),
+        (losses.Huber, "loss must be a loss"),
+    ],
+)
+def test_check_loss_refuses_what_is_none(loss, message):
+    with pytest.raises(TypeError, match=message):
+        check_loss(loss)
+
+
+def test_check_loss_names_a_method_with_other_arguments():
+    class Half(losses.Hinge):
+        def value(self, f, y):
+            return 0.0
+
+    with pytest.raises(TypeError, match=r"value\(self, decision, target\), got value\(self, f, y"):
+        check_loss(Half())
+
+
+def test_check_loss_refuses_parameters_that_are_not_finite():
+    with pytest.raises(ValueError, match="loss must have finite parameters"):
+        check_loss(losses.Huber(math.nan))
+
+
+def test_make_loss_refuses_the_other_kind():
+    with pytest.raises(ValueError, match="loss must be one of numbers, got Hinge"):
+        losses.make_loss(losses.Hinge(), regression=True)
+    with pytest.raises(ValueError, match="loss must be one of"):
+        losses.make_loss("epsilon_insensitive", regression=False)
+
+
+OWN = """
+from typing import NamedTuple
+import numpy as np
+from kpegasos import losses, make_problem, linear_rows, pegasos
+
+class Own(NamedTuple):
+    factor: float = 1.0
+    regression = False
+    lower, upper, lipschitz = 0.0, {factor}, {factor}
+    def value(self, decision, target):
+        return {factor} * max(0.0, 1.0 - target * decision)
+    def pull(self, decision, target):
+        return {factor} if target * decision < 1.0 else 0.0
+    def gain(self, beta, target):
+        return beta
+    def best(self, beta, decision, target, curvature):
+        return min({factor}, max(0.0, beta + (1.0 - target * decision) / curvature))
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 3)); y = np.sign(X[:, 0] + 0.5 * rng.normal(size=40))
+problem = make_problem(y, 0.1, loss=Own())
+print(repr(pegasos(problem, linear_rows(X), epochs=5, random_state=0).objective))
+"""
+
+
+def test_an_edited_loss_never_meets_an_old_loop(tmp_path):
+    """The same class name, edited between two processes that share a cache."""
+    script = tmp_path / "own.py"
+
+    def objective(factor):
+        script.write_text(textwrap.dedent(OWN.format(factor=factor)))
+        done = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, text=True, check=True
+        )
+        return float(done.stdout)
+
+    first, edited, back = objective(1.0), objective(2.0), objective(1.0)
+    assert first == back
+    assert edited > 1.2 * first
+
+
+def test_a_loss_defined_anew_in_a_session_is_compiled_anew():
+    def define(factor):
+        namespace = {}
+        exec(  # as a cell of a notebook that is run again
+            "from typing import NamedTuple\n"
+            "class Own(NamedTuple):\n"
+            "    def value(self, decision, target):\n"
+            f"        return {factor} * decision\n",
+            namespace,
+        )
+        return namespace["Own"]()
+
+    three, zero = np.array([3.0]), np.array([0.0])
+    assert values(define(1.0), three, zero) == 3.0
+    assert values(define(2.0), three, zero) == 6.0

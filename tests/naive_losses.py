@@ -1,0 +1,192 @@
+"""Losses by the book, a step at a time, and optima by another road than the package's.
+
+Each loss is written as papers write it, in the margin or the error. `run` keeps the iterate as a
+vector and shrinks it at each step; averages add up the stored iterates. `optimum` hands the primal
+or the dual, written out as a smooth problem in a box, to scipy. Nothing is imported from the
+package.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+
+def hinge(f, y):
+    return max(0.0, 1.0 - y * f)
+
+
+def squared_hinge(f, y):
+    return max(0.0, 1.0 - y * f) ** 2
+
+
+def smoothed_hinge(f, y, width=0.5):
+    m = y * f
+    if m >= 1.0:
+        return 0.0
+    if m <= 1.0 - width:
+        return 1.0 - m - width / 2.0
+    return (1.0 - m) ** 2 / (2.0 * width)
+
+
+def logistic(f, y):
+    return float(np.logaddexp(0.0, -y * f))
+
+
+def epsilon_insensitive(f, y, epsilon=0.1):
+    return max(0.0, abs(f - y) - epsilon)
+
+
+def squared_epsilon_insensitive(f, y, epsilon=0.1):
+    return max(0.0, abs(f - y) - epsilon) ** 2
+
+
+def huber(f, y, delta=1.0):
+    r = abs(f - y)
+    return 0.5 * r * r if r <= delta else delta * r - 0.5 * delta * delta
+
+
+def slope(loss, f, y):
+    """A subgradient at f: the derivative; at a corner, that of the flatter side."""
+    h = 1e-6
+    left, right = (loss(f, y) - loss(f - h, y)) / h, (loss(f + h, y) - loss(f, y)) / h
+    return left if abs(left) < abs(right) else right
+
+
+SLOPES = {
+    "Hinge": lambda f, y: -y if y * f < 1.0 else 0.0,
+    "SquaredHinge": lambda f, y: -2.0 * y * max(0.0, 1.0 - y * f),
+    "SmoothedHinge": lambda f, y, width=0.5: -y * min(1.0, max(0.0, (1.0 - y * f) / width)),
+    "Logistic": lambda f, y: -y / (1.0 + math.exp(y * f)),
+    "EpsilonInsensitive": lambda f, y, epsilon=0.1: (
+        math.copysign(1.0, f - y) if abs(f - y) > epsilon else 0.0
+    ),
+    "SquaredEpsilonInsensitive": lambda f, y, epsilon=0.1: (
+        2.0 * math.copysign(max(0.0, abs(f - y) - epsilon), f - y)
+    ),
+    "Huber": lambda f, y, delta=1.0: min(delta, max(-delta, f - y)),
+}
+LOSSES = {
+    "Hinge": hinge,
+    "SquaredHinge": squared_hinge,
+    "SmoothedHinge": smoothed_hinge,
+    "Logistic": logistic,
+    "EpsilonInsensitive": epsilon_insensitive,
+    "SquaredEpsilonInsensitive": squared_epsilon_insensitive,
+    "Huber": huber,
+}
+
+
+class Run(NamedTuple):
+    """Iterates ``w_1`` to ``w_{T+1}`` of shape (T + 1, n_features)."""
+
+    iterates: np.ndarray
+
+    def average(self, kind):
+        later = self.iterates[1:]
+        T = len(later)
+        if kind is None:
+            return later[-1]
+        if kind == "uniform":
+            return later.mean(axis=0)
+        if kind == "weighted":
+            steps = np.arange(1, T + 1)
+            return 2.0 / (T * (T + 1.0)) * (steps @ later)
+        start = 1
+        while 2 * start <= T // 2:
+            start *= 2
+        return later[start if T >= 2 else 0 :].mean(axis=0)
+
+
+def run(name, X, y, lam, draws, *, weight=None, k=1, step=None, radius=None, **parameters):
+    """Stochastic subgradient steps in features."""
+    weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
+    w = np.zeros(X.shape[1])
+    iterates = [w]
+    for number in range(len(draws) // k):
+        t = number + 1
+        eta = 1.0 / (lam * t) if step is None else step(t, lam)
+        pull = np.zeros_like(w)
+        for i in draws[number * k : (number + 1) * k]:
+            pull -= weight[i] * SLOPES[name](float(X[i] @ w), y[i], **parameters) * X[i]
+        w = (1.0 - eta * lam) * w + eta / k * pull
+        if radius is not None:
+            length = float(np.linalg.norm(w))
+            w = w * min(1.0, radius / length) if length > 0.0 else w
+        iterates.append(w)
+    return Run(np.array(iterates))
+
+
+def objective(name, K, y, lam, coef, *, weight=None, **parameters):
+    """P of ``w = Σ coef_j φ(x_j)``."""
+    weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
+    f = K @ coef
+    losses = [LOSSES[name](a, b, **parameters) for a, b in zip(f, y, strict=True)]
+    return 0.5 * lam * float(coef @ f) + float(weight @ losses) / len(y)
+
+
+def optimum(name, K, y, lam, *, weight=None, **parameters):
+    """Least objective: the better of what scipy finds along the dual's and the primal's road."""
+    m = len(y)
+    weight = np.ones(m) if weight is None else weight / np.mean(weight)
+    if name == "Logistic":
+        return _primal(name, K, y, lam, weight)
+    sign = y if "Hinge" in name else np.ones(m)
+    G = K * (weight * sign)[:, None] * (weight * sign) / (lam * m * m)
+    eps = parameters.get("epsilon", 0.1 if "Epsilon" in name else 0.0)
+    bend = {
+        "SquaredHinge": 0.5,
+        "SquaredEpsilonInsensitive": 0.5,
+        "Huber": 1.0,
+        "SmoothedHinge": parameters.get("width", 0.5),
+    }.get(name, 0.0)
+    most = {"SquaredHinge": None, "SquaredEpsilonInsensitive": None}.get(name, 1.0)
+    if name == "Huber":
+        most = parameters.get("delta", 1.0)
+    target = np.ones(m) if "Hinge" in name else y
+    two_sided = "Hinge" not in name
+
+    def minus_dual(parts):
+        beta = parts[:m] - parts[m:] if two_sided else parts
+        linear = weight * (target * beta - 0.5 * bend * beta**2) / m
+        gradient = weight * (target - bend * beta) / m - G @ beta
+        value = (
+            linear.sum()
+            - 0.5 * beta @ G @ beta
+            - eps * (weight @ np.abs(parts).reshape(-1, m).sum(axis=0)) / m
+        )
+        if two_sided:
+            cost = eps * weight / m
+            return -value, -np.concatenate((gradient - cost, -gradient - cost))
+        return -value, -gradient
+
+    n = 2 * m if two_sided else m
+    found = minimize(
+        minus_dual,
+        np.zeros(n),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, most)] * n,
+        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-13, "maxcor": 30},
+    )
+    return -float(found.fun)
+
+
+def _primal(name, K, y, lam, weight):
+    m = len(y)
+
+    def primal(coef):
+        f = K @ coef
+        value = 0.5 * lam * coef @ f + weight @ np.logaddexp(0.0, -y * f) / m
+        slopes = -y * weight / (1.0 + np.exp(y * f)) / m
+        return value, K @ (lam * coef + slopes)
+
+    found = minimize(
+        primal,
+        np.zeros(m),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-13},
+    )
+    return float(found.fun)

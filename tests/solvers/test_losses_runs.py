@@ -1,0 +1,222 @@
+"""Runs with any loss: against steps by the book, optima by another road, and each other."""
+
+import naive_losses
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from kpegasos import (
+    Constant,
+    DelayedInverse,
+    InverseSquareRoot,
+    linear_rows,
+    losses,
+    make_problem,
+    make_rows,
+    pegasos,
+    sdca,
+)
+from kpegasos.core.draws import IndexStream
+from kpegasos.core.state import PegasosOptions
+from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import polish
+from kpegasos.utils.validation import draw_seed
+
+ALL = [
+    losses.Hinge(),
+    losses.SquaredHinge(),
+    losses.SmoothedHinge(),
+    losses.Logistic(),
+    losses.EpsilonInsensitive(),
+    losses.SquaredEpsilonInsensitive(),
+    losses.Huber(),
+]
+EACH = pytest.mark.parametrize("loss", ALL, ids=lambda loss: type(loss).__name__)
+STEPS = [None, InverseSquareRoot(0.3), Constant(0.2), DelayedInverse()]
+
+
+def name_of(loss):
+    return type(loss).__name__
+
+
+def data(loss, n_samples=30, n_features=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features))
+    number = X[:, 0] - 0.5 * X[:, 1] + 0.5 * rng.normal(size=n_samples)
+    y = number if loss.regression else np.where(number > 0, 1.0, -1.0)
+    return X, y, rng.uniform(0.5, 2.0, n_samples)
+
+
+def draws_of(n_samples, n_draws, seed=0):
+    return IndexStream(n_samples, "permutation", draw_seed(seed)).take(0, n_draws)
+
+
+@EACH
+@pytest.mark.parametrize("step", STEPS, ids=str)
+@pytest.mark.parametrize("k", [1, 3])
+def test_steps_are_those_of_the_book(loss, step, k):
+    X, y, weight = data(loss)
+    lam, n_steps = 0.05, 60
+    problem = make_problem(y, lam, weight, loss=loss)
+    slow = naive_losses.run(
+        name_of(loss), X, y, lam, draws_of(30, n_steps * k), weight=weight, k=k,
+        step=None if step is None else lambda t, lam: float(step(np.array([t]), lam)[0]),
+    )  # fmt: skip
+    for average in ("weighted", "uniform", "suffix", None):
+        result = pegasos(
+            problem, linear_rows(X), n_steps=n_steps, batch_size=k, average=average, step=step,
+            random_state=0,
+        )  # fmt: skip
+        assert_allclose(result.w, slow.average(average), rtol=1e-9, atol=1e-11)
+        assert_allclose(X.T @ result.coef, result.w, rtol=1e-9, atol=1e-11)
+
+
+@EACH
+@pytest.mark.parametrize("step", [None, InverseSquareRoot(0.5)], ids=str)
+def test_projections_are_those_of_the_book(loss, step):
+    X, y, weight = data(loss)
+    lam, problem = 0.05, make_problem(y, 0.05, weight, loss=loss)
+    slow = naive_losses.run(
+        name_of(loss), X, y, lam, draws_of(30, 80), weight=weight, radius=problem.radius,
+        step=None if step is None else lambda t, lam: float(step(np.array([t]), lam)[0]),
+    )  # fmt: skip
+    for average in ("weighted", None):
+        result = pegasos(
+            problem, linear_rows(X), n_steps=80, projection=True, average=average, step=step,
+            random_state=0,
+        )  # fmt: skip
+        assert_allclose(result.w, slow.average(average), rtol=1e-8, atol=1e-10)
+
+
+@EACH
+@pytest.mark.parametrize("step", [None, Constant(0.3)], ids=str)
+def test_models_are_the_same_whatever_the_cache(loss, step):
+    X, y, weight = data(loss, n_samples=90)
+    problem = make_problem(y, 0.01, weight, loss=loss)
+    found = [
+        pegasos(
+            problem, make_rows(X, "rbf", gamma=0.3, **cache), epochs=6, batch_size=2, step=step,
+            random_state=3,
+        )
+        for cache in (
+            {"cache": "precomputed"},
+            {"cache": "cached"},
+            {"cache": "cached", "cache_mb": 0.03},
+            {"cache": "streamed"},
+        )
+    ]  # fmt: skip
+    for other in found[1:]:
+        assert_allclose(other.coef, found[0].coef, rtol=1e-8, atol=1e-11)
+        assert_allclose(other.objective, found[0].objective, rtol=1e-10)
+        assert_allclose(other.dual_bound, found[0].dual_bound, rtol=1e-8, atol=1e-10)
+
+
+@EACH
+def test_kernel_and_features_make_the_same_model(loss):
+    X, y, weight = data(loss)
+    problem = make_problem(y, 0.02, weight, loss=loss)
+    one = pegasos(problem, make_rows(X, "linear"), epochs=10, random_state=0)
+    other = pegasos(problem, linear_rows(X), epochs=10, random_state=0)
+    assert_allclose(X.T @ one.coef, other.w, rtol=1e-9, atol=1e-11)
+    assert_allclose(one.gap, other.gap, rtol=1e-6, atol=1e-10)
+
+
+@EACH
+@pytest.mark.parametrize("lam", [0.3, 1e-2, 1e-3])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
+    X, y, weight = data(loss)
+    K = make_rows(X, kernel).gram.astype(float)
+    problem = make_problem(y, lam, weight, loss=loss)
+    least = naive_losses.optimum(name_of(loss), K, y, lam, weight=weight)
+    for rows in (make_rows(X, kernel), *([linear_rows(X)] if kernel == "linear" else [])):
+        result = sdca(problem, rows, tol=1e-5, max_epochs=20000, random_state=0)
+        assert result.status == "tolerance"
+        assert_allclose(result.objective, least, rtol=2e-5, atol=1e-9)
+        run = make_run(
+            problem, rows, PegasosOptions(), n_steps=40, epochs=1, checkpoints=None, tol=None,
+            seed=0,
+        )  # fmt: skip
+        while not run.finished:
+            from kpegasos.solvers.stopping import Stopper
+
+            run.advance(Stopper())
+        polished = polish(run, tol=1e-5, max_epochs=20000)
+        assert polished.status == "tolerance"
+        assert_allclose(polished.objective, least, rtol=2e-5, atol=1e-9)
+
+
+@EACH
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    lam=st.sampled_from([1.0, 0.1, 0.01, 1e-3]),
+    scale=st.sampled_from([0.1, 1.0, 5.0]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    step=st.sampled_from(STEPS),
+    average=st.sampled_from(["weighted", "uniform", "suffix", None]),
+    epochs=st.sampled_from([0.2, 1, 7]),
+)
+def test_certificates_hold(loss, seed, lam, scale, dtype, step, average, epochs):
+    X, y, weight = data(loss, n_samples=16, seed=seed)
+    X = (scale * X).astype(dtype)
+    y = scale * y if loss.regression else y
+    problem = make_problem(y, lam, weight, loss=loss)
+    rows = make_rows(X, "rbf", gamma=0.5)
+    result = pegasos(problem, rows, epochs=epochs, step=step, average=average, random_state=seed)
+    K = make_rows(X.astype(np.float64), "rbf", gamma=0.5).gram
+    least = naive_losses.optimum(name_of(loss), K, y, lam, weight=weight)
+    exact = naive_losses.objective(name_of(loss), K, y, lam, result.coef, weight=weight)
+    slack = 1e-9 * (1.0 + abs(least))
+    assert result.dual_bound <= least + slack
+    assert exact - least <= result.gap + slack
+    assert_allclose(result.objective, exact, rtol=1e-4 if dtype == np.float32 else 1e-9, atol=1e-9)
+
+
+def test_a_step_beyond_one_over_lam_is_refused():
+    X, y, _ = data(losses.Hinge())
+    with pytest.raises(ValueError, match=r"step must return sizes above 0 and at most 1/lam"):
+        pegasos(make_problem(y, 0.1), linear_rows(X), step=lambda t, lam: 11.0 / t, epochs=2)
+
+
+def test_a_step_of_another_shape_is_refused():
+    X, y, _ = data(losses.Hinge())
+    with pytest.raises(ValueError, match="step must return a size for each"):
+        pegasos(make_problem(y, 0.1), linear_rows(X), step=lambda t, lam: np.ones(3), epochs=2)
+
+
+def test_a_step_that_is_no_function_is_refused():
+    X, y, _ = data(losses.Hinge())
+    with pytest.raises(TypeError, match="step must be None"):
+        pegasos(make_problem(y, 0.1), linear_rows(X), step=0.1)
+
+
+@pytest.mark.parametrize("average", ["weighted", "suffix", None])
+def test_pegasos_own_rule_as_a_function_is_the_same_run(average):
+    X, y, _ = data(losses.Hinge(), n_samples=50)
+    problem, rows = make_problem(y, 0.02), make_rows(X, "rbf", gamma=0.3)
+    one = pegasos(problem, rows, epochs=4, average=average, random_state=1)
+    other = pegasos(
+        problem, rows, epochs=4, average=average, random_state=1, step=lambda t, lam: 1 / (lam * t)
+    )
+    assert_allclose(other.coef, one.coef, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("step", STEPS[1:], ids=str)
+def test_a_run_goes_on_with_its_step_rule(step):
+    X, y, _ = data(losses.Logistic(), n_samples=50)
+    problem, rows = make_problem(y, 0.02, loss=losses.Logistic()), make_rows(X, "rbf", gamma=0.3)
+    whole = pegasos(problem, rows, n_steps=100, step=step, random_state=1)
+    half = pegasos(problem, rows, n_steps=37, step=step, random_state=1)
+    both = pegasos(problem, rows, n_steps=63, step=step, random_state=1, state=half.state)
+    assert_allclose(both.coef, whole.coef, rtol=1e-9)
+
+
+def test_problems_of_regression_take_any_numbers():
+    with pytest.raises(ValueError, match="y must be a non-empty vector of labels"):
+        make_problem(np.array([0.5, 1.0]), 0.1)
+    assert make_problem(np.array([0.5, 1.0]), 0.1, loss=losses.Huber()).radius > 0.0
+    with pytest.raises(ValueError, match="y must be"):
+        make_problem(np.array([np.inf, 1.0]), 0.1, loss=losses.Huber())
