@@ -10,6 +10,9 @@ from kpegasos.core.problem import Problem, make_problem
 from kpegasos.estimators import LinearPegasosSVC, PegasosSVC
 from kpegasos.kernels.functions import (
     RBF,
+    AdditiveChi2,
+    Chi2,
+    Cosine,
     Kernel,
     Laplacian,
     Linear,
@@ -38,8 +41,11 @@ except PackageNotFoundError:  # run from a checkout that is not installed
 
 __all__ = [
     "RBF",
+    "AdditiveChi2",
     "ArrayChunks",
     "CachedRows",
+    "Chi2",
+    "Cosine",
     "FeatureRows",
     "GramRows",
     "History",

@@ -23,7 +23,14 @@ from kpegasos.estimators._sklearn_compat import (
 )
 from kpegasos.estimators._training import FitPlan
 from kpegasos.kernels.decision import FEW_OUTPUTS, gram_decision, kernel_decision
-from kpegasos.kernels.functions import KERNELS, Kernel, Linear, make_kernel, scale_gamma
+from kpegasos.kernels.functions import (
+    KERNELS,
+    Kernel,
+    Linear,
+    make_kernel,
+    parameters_of,
+    scale_gamma,
+)
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
@@ -51,15 +58,18 @@ class PegasosSVC(OneVsOneMixin, BasePegasos):
         Inverse regularisation in SVC's terms: ``lam = 1 / (C · Σ weights)`` of each pair.
     lam : float, default=None
         The regularisation λ of the papers; used in place of ``C`` if given.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
-object, default="rbf"
-        A callable is ``f(A, B) -> (n_a, n_b)`` and must be positive semi-definite for the gap to
-        be a certificate; the sigmoid kernel is not, and has none (NaN).
+    kernel : str, callable or kernel object, default="rbf"
+        A name of scikit-learn's `pairwise_kernels`: "rbf", "poly" or "polynomial", "linear",
+        "sigmoid", "laplacian", "chi2", "additive_chi2", "cosine"; or "precomputed". Kernel objects
+        can be added and multiplied, as in ``RBF(1.0) + 0.5 * Linear()``. A callable is ``f(A, B) ->
+        (n_a, n_b)`` and must be positive semi-definite for the gap to be a certificate; "sigmoid"
+        and "additive_chi2" are not, and have none (NaN).
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Width of the RBF, polynomial, sigmoid and Laplacian kernels: ``1 / (n_features · X.var())``
-        for "scale", ``1 / n_features`` for "auto", or a positive number.
+        Width of the RBF, polynomial, sigmoid, Laplacian and chi2 kernels:
+        ``1 / (n_features · X.var())`` for "scale", ``1 / n_features`` for "auto", or a positive
+        number.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=True
@@ -298,8 +308,8 @@ object, default="rbf"
         """The kernel, with those parameters that it has if it is given by name."""
         if not isinstance(self.kernel, str):
             return make_kernel(self.kernel)
-        # A linear kernel has no gamma, and "scale" is a pass over X.
-        gamma = scale_gamma(self.gamma, X) if self.kernel != "linear" else 1.0
+        # Not all kernels have a gamma, and "scale" is a pass over X.
+        gamma = scale_gamma(self.gamma, X) if "gamma" in parameters_of(self.kernel) else 1.0
         return make_kernel(
             self.kernel,
             gamma=gamma,

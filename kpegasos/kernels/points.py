@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels.base import InnerProductKernel, Kernel, check_values, inner_products
+from kpegasos.kernels.composable import Composition, bounds_rounding, parts_of
 from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.packed import PackedKernel
@@ -126,15 +127,17 @@ class KernelPoints:
             self._prepare(dtype, given, diagonal)
         self._check_sizes()
         if isinstance(kernel, InnerProductKernel) and (
-            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self.work_dtype)
+            self._rounding(kernel) > MOST_ROUNDING
+            or not _fit(kernel, self.work_dtype, self.squared_norms)
         ):
             self._prepare(dtype, np.dtype(np.float64), diagonal)
             self._check_sizes()
             if self._rounding(kernel) > MOST_ROUNDING:
                 radius = float(self.squared_norms.max()) ** 0.5
+                middle = "the origin" if self._shift is None else "their centre"
                 raise ValueError(
                     f"X and gamma must be small enough that float64 tells close points apart, got "
-                    f"{kernel!r} and rows at distances up to {radius:.3g} from their centre; "
+                    f"{kernel!r} and rows at distances up to {radius:.3g} from {middle}; "
                     f"scale the features or lower gamma"
                 )
 
@@ -164,11 +167,19 @@ class KernelPoints:
         they are handed out.
         """
         handed_out = rounding_on_the_way_out(self.dtype, self.diagonal)
-        if not hasattr(self.kernel, "value_rounding"):
+        if not bounds_rounding(self.kernel):
             return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
-        norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
-        bound = self.kernel.value_rounding(self._spacing(), norms, self._roundings())
+        kernel: Any = self.kernel
+        bound = kernel.value_rounding(self._spacing(), self._norms(), self._roundings())
         return np.asarray(bound + handed_out)
+
+    def _norms(self) -> np.ndarray:
+        """Squared norms for a bound; zeros for a kernel that has no part of inner products."""
+        if self.squared_norms.size or not isinstance(self.kernel, Composition):
+            return self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
+        tops = range(0, self.n_points, tuning.FEATURE_ROWS)
+        slices = (slice(top, top + tuning.FEATURE_ROWS) for top in tops)
+        return np.concatenate([np.empty(0), *(_squared_norms(self.features(s)) for s in slices)])
 
     def _roundings(self) -> int:
         """How often sums are rounded: of products, and of norms unless they are of a wider type."""
@@ -286,8 +297,8 @@ class KernelPoints:
         if self.can_pack:
             self.packed().write(*left, out, first, last)
             return
-        copied = self.is_sparse or self.members is not None
-        for begin, end in _parts(first, last, self.row_bytes if copied else 0):
+        # Features are copied here, or by the kernel.
+        for begin, end in _parts(first, last, self.row_bytes):
             part = None if (begin, end) != (first, last) else out
             values = self.block(left, self.own(slice(begin, end)), part)
             if part is None:
@@ -331,15 +342,17 @@ class KernelPoints:
         return self._packed
 
 
-def _fit(kernel: InnerProductKernel, dtype: np.dtype) -> bool:
-    """Whether a dtype has the parameters of a kernel with all their digits.
+def _fit(kernel: InnerProductKernel, dtype: np.dtype, squared_norms: np.ndarray) -> bool:
+    """Whether a dtype has a kernel's parameters with all their digits, and the values of its parts.
 
     Infinity times zero is no kernel value, and denormal numbers have few digits.
     """
-    limits = np.finfo(dtype)
-    parameters = (getattr(kernel, name, None) for name in ("gamma", "coef0"))
+    limits, (_, *inside) = np.finfo(dtype), parts_of(kernel)
+    names = ("gamma", "coef0", "factor")
+    parameters = (getattr(part, name, None) for part in (kernel, *inside) for name in names)
     sizes = (abs(value) for value in parameters if isinstance(value, float) and value != 0.0)
-    return all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)
+    fit = all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)
+    return fit and all(part.value_bound(squared_norms) <= float(limits.max) for part in inside)
 
 
 def _parts(first: int, last: int, row_bytes: int) -> Iterator[tuple[int, int]]:

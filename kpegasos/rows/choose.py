@@ -56,6 +56,8 @@ def make_rows(
     X : ndarray or CSR matrix of shape (n_samples, n_features), float32 or float64
         Examples; the Gram matrix itself with ``kernel="precomputed"``.
     kernel : str, callable or Kernel, default="rbf"
+        A name, a function or an object, as `kpegasos.make_kernel` takes it; objects can be added
+        and multiplied.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
         else none.
