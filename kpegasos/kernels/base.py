@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from kpegasos.kernels.composable import Composable
+from kpegasos.kernels.composable import Composable, parts_of
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
 
@@ -242,6 +242,11 @@ class InnerProductKernel(Composable):
         with np.errstate(over="ignore", invalid="ignore"):
             self.from_inner_products(products, np.full((1, 1), norm), np.full(65, norm))
         return float(np.abs(products).max())
+
+
+def uses_products(kernel: Any) -> bool:
+    """Whether a kernel, or one that it is made of, is a function of inner products."""
+    return any(isinstance(part, InnerProductKernel) for part in parts_of(kernel))
 
 
 @compiled()

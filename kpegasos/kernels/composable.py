@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 
 class Composable:
@@ -59,7 +59,7 @@ def parts_of(kernel: Any) -> Iterator[Any]:
         yield from parts_of(part)
 
 
-def bounds_rounding(kernel: Any) -> bool:
+def bounds_rounding(kernel: Any) -> TypeGuard[Any]:
     """Whether a kernel says what rounding does to its values.
 
     Then it has a method ``value_rounding``, as kernels of inner products have. A composition also

@@ -18,8 +18,14 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
-from kpegasos.kernels.base import CallableKernel, InnerProductKernel, Kernel, inner_products
-from kpegasos.kernels.composable import Composition, bounds_rounding, parts_of
+from kpegasos.kernels.base import (
+    CallableKernel,
+    InnerProductKernel,
+    Kernel,
+    inner_products,
+    uses_products,
+)
+from kpegasos.kernels.composable import bounds_rounding, parts_of
 from kpegasos.kernels.symmetric import SymmetricSums, roundings
 from kpegasos.utils import tuning
 
@@ -213,7 +219,7 @@ class ExactValues:
             return False, nothing, nothing
         n_features = self._X.shape[1]
         norms = nothing
-        if isinstance(self.kernel, InnerProductKernel | Composition):
+        if uses_products(self.kernel):
             norms = np.concatenate(
                 [
                     nothing[:0],

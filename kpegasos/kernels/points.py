@@ -16,8 +16,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from kpegasos.kernels.base import InnerProductKernel, Kernel, check_values, inner_products
-from kpegasos.kernels.composable import Composition, bounds_rounding, parts_of
+from kpegasos.kernels.base import (
+    InnerProductKernel,
+    Kernel,
+    check_values,
+    inner_products,
+    uses_products,
+)
+from kpegasos.kernels.composable import bounds_rounding, parts_of
 from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.packed import PackedKernel
@@ -127,8 +133,7 @@ class KernelPoints:
             self._prepare(dtype, given, diagonal)
         self._check_sizes()
         if isinstance(kernel, InnerProductKernel) and (
-            self._rounding(kernel) > MOST_ROUNDING
-            or not _fit(kernel, self.work_dtype, self.squared_norms)
+            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self)
         ):
             self._prepare(dtype, np.dtype(np.float64), diagonal)
             self._check_sizes()
@@ -169,17 +174,9 @@ class KernelPoints:
         handed_out = rounding_on_the_way_out(self.dtype, self.diagonal)
         if not bounds_rounding(self.kernel):
             return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
-        kernel: Any = self.kernel
-        bound = kernel.value_rounding(self._spacing(), self._norms(), self._roundings())
+        norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
+        bound = self.kernel.value_rounding(self._spacing(), norms, self._roundings())
         return np.asarray(bound + handed_out)
-
-    def _norms(self) -> np.ndarray:
-        """Squared norms for a bound; zeros for a kernel that has no part of inner products."""
-        if self.squared_norms.size or not isinstance(self.kernel, Composition):
-            return self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
-        tops = range(0, self.n_points, tuning.FEATURE_ROWS)
-        slices = (slice(top, top + tuning.FEATURE_ROWS) for top in tops)
-        return np.concatenate([np.empty(0), *(_squared_norms(self.features(s)) for s in slices)])
 
     def _roundings(self) -> int:
         """How often sums are rounded: of products, and of norms unless they are of a wider type."""
@@ -214,7 +211,7 @@ class KernelPoints:
                 rows = self.features(slice(top, top + tuning.FEATURE_ROWS))
                 if diagonal:
                     diagonals.append(self.kernel.diag(rows))
-                if isinstance(self.kernel, InnerProductKernel):
+                if uses_products(self.kernel):
                     norms.append(_squared_norms(rows))
         self.diagonal = np.concatenate(diagonals)
         with np.errstate(over="ignore"):
@@ -342,17 +339,18 @@ class KernelPoints:
         return self._packed
 
 
-def _fit(kernel: InnerProductKernel, dtype: np.dtype, squared_norms: np.ndarray) -> bool:
-    """Whether a dtype has a kernel's parameters with all their digits, and the values of its parts.
+def _fit(kernel: InnerProductKernel, points: KernelPoints) -> bool:
+    """Whether the arithmetic has all digits of a kernel's parameters, and the values of its parts.
 
     Infinity times zero is no kernel value, and denormal numbers have few digits.
     """
-    limits, (_, *inside) = np.finfo(dtype), parts_of(kernel)
+    limits, (_, *inside) = np.finfo(points.work_dtype), parts_of(kernel)
     names = ("gamma", "coef0", "factor")
     parameters = (getattr(part, name, None) for part in (kernel, *inside) for name in names)
     sizes = (abs(value) for value in parameters if isinstance(value, float) and value != 0.0)
     fit = all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)
-    return fit and all(part.value_bound(squared_norms) <= float(limits.max) for part in inside)
+    bounds = (part.value_bound(points.squared_norms) for part in inside)
+    return fit and all(bound <= float(limits.max) for bound in bounds)
 
 
 def _parts(first: int, last: int, row_bytes: int) -> Iterator[tuple[int, int]]:
