@@ -2,9 +2,8 @@
 Write your own kernel: strings
 ==============================
 
-Examples need not be vectors. A function as a kernel sees rows of X, and these may be places in a
-list: of strings, of graphs, of whatever has a kernel. The rest goes as with any other kernel: rows
-of the Gram matrix are computed when they are first needed, and the gap is certified.
+Rows of X may be places in a list: of strings, of graphs, of whatever has a kernel. The rest is as
+with any other kernel: Gram rows are computed when first needed and kept, and the gap is certified.
 """
 
 from collections import Counter
@@ -44,7 +43,8 @@ def spectrum(p):
 
 
 # %%
-# X is a column of places. Kernels can be added: pairs of letters count twice as much as triples.
+# X is a column of places. Kernels can be added; triples have little to add here, as a letter
+# depends on the one before it alone.
 
 X = np.arange(300)[:, None]
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
