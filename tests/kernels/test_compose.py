@@ -21,7 +21,7 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
-from kpegasos.kernels import CallableKernel, InnerProductKernel, Scaled, base
+from kpegasos.kernels import CallableKernel, InnerProductKernel, Scaled, base, gemm
 from kpegasos.kernels.composable import bounds_rounding
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.products import SharedProducts
@@ -146,6 +146,7 @@ def test_all_parts_share_one_matrix_product(monkeypatch):
     assert made == [(23, 4)]
 
 
+@pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
 @pytest.mark.parametrize("case", MAPPED)
 def test_values_are_symmetric_to_the_last_bit(case):
     """So half of a matrix is computed, and no more."""
