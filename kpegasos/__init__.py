@@ -12,6 +12,9 @@ from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
 from kpegasos.kernels.functions import (
     RBF,
+    AdditiveChi2,
+    Chi2,
+    Cosine,
     Kernel,
     Laplacian,
     Linear,
@@ -40,9 +43,12 @@ except PackageNotFoundError:  # run from a checkout that is not installed
 
 __all__ = [
     "RBF",
+    "AdditiveChi2",
     "ArrayChunks",
     "CachedRows",
+    "Chi2",
     "Constant",
+    "Cosine",
     "DelayedInverse",
     "FeatureRows",
     "GramRows",

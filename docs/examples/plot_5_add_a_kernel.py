@@ -30,7 +30,7 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, ra
 # The quickest way: ``f(A, B)`` returns the values of all rows of A against all rows of B. Whatever
 # has this form will do, scikit-learn's pairwise kernels included. It must be positive
 # semi-definite, or the gap is no certificate; the package cannot know. The diagonal is computed
-# from blocks of 32 rows.
+# from blocks of 32 rows. (This one also has a name, ``kernel="chi2"``.)
 
 model = PegasosSVC(kernel=chi2_kernel, C=10.0, random_state=0).fit(X_train, y_train)
 print(f"chi-squared kernel: test accuracy {model.score(X_test, y_test):.1%}")
@@ -50,7 +50,8 @@ print(f"chi-squared kernel: test accuracy {model.score(X_test, y_test):.1%}")
 # kernel of distances sets ``translation_invariant``: then dense data are centred first, so that
 # fewer digits cancel, and float32 data too far from their mean are computed in float64. A frozen
 # dataclass has its parameters in its ``repr``; by that and by its values ``warm_start`` knows the
-# kernel.
+# kernel. Such a kernel can be added to others and multiplied with them, as ``Cauchy() + 0.5 *
+# Linear()``; all that are made of inner products share one matrix product.
 
 
 @dataclass(frozen=True)

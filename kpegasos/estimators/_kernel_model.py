@@ -20,7 +20,7 @@ from kpegasos.estimators._sklearn_compat import (
 )
 from kpegasos.estimators._training import FitPlan
 from kpegasos.kernels.decision import gram_decision, kernel_decision
-from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, scale_gamma
+from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, parameters_of, scale_gamma
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
@@ -112,8 +112,8 @@ class KernelMixin(_Base):
         """The kernel, with those parameters that it has if it is given by name."""
         if not isinstance(self.kernel, str):
             return make_kernel(self.kernel)
-        # A linear kernel has no gamma, and "scale" is a pass over X.
-        gamma = scale_gamma(self.gamma, X) if self.kernel != "linear" else 1.0
+        # Not all kernels have a gamma, and "scale" is a pass over X.
+        gamma = scale_gamma(self.gamma, X) if "gamma" in parameters_of(self.kernel) else 1.0
         return make_kernel(
             self.kernel,
             gamma=gamma,

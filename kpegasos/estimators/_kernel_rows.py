@@ -13,6 +13,7 @@ import numpy as np
 
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._training import n_threads
+from kpegasos.kernels.composable import bounds_rounding
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.functions import Kernel
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
@@ -248,7 +249,7 @@ def dtype_of_rows(
         return row_dtype
     many = X.shape[0] > (tuning.PLAIN_FLOAT32_SAMPLES if plain else tuning.FLOAT32_SAMPLES)
     accurate = largest_cost > _LARGEST_COST or (tol is not None and tol < _SMALLEST_TOL)
-    narrow = many and not accurate and hasattr(kernel, "value_rounding")
+    narrow = many and not accurate and bounds_rounding(kernel)
     return "float32" if narrow else None
 
 

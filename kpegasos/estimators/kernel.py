@@ -26,15 +26,18 @@ class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
         Inverse regularisation in SVC's terms: ``lam = 1 / (C · Σ weights)`` of each pair.
     lam : float, default=None
         The regularisation λ of the papers; used in place of ``C`` if given.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
-object, default="rbf"
-        A callable is ``f(A, B) -> (n_a, n_b)`` and must be positive semi-definite for the gap to
-        be a certificate; the sigmoid kernel is not, and has none (NaN).
+    kernel : str, callable or kernel object, default="rbf"
+        A name of scikit-learn's `pairwise_kernels`: "rbf", "poly" or "polynomial", "linear",
+        "sigmoid", "laplacian", "chi2", "additive_chi2", "cosine"; or "precomputed". Kernel objects
+        can be added and multiplied, as in ``RBF(1.0) + 0.5 * Linear()``. A callable is ``f(A, B) ->
+        (n_a, n_b)`` and must be positive semi-definite for the gap to be a certificate; "sigmoid"
+        and "additive_chi2" are not, and have none (NaN).
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Width of the RBF, polynomial, sigmoid and Laplacian kernels: ``1 / (n_features · X.var())``
-        for "scale", ``1 / n_features`` for "auto", or a positive number.
+        Width of the RBF, polynomial, sigmoid, Laplacian and chi2 kernels:
+        ``1 / (n_features · X.var())`` for "scale", ``1 / n_features`` for "auto", or a positive
+        number.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "log_loss"} or Loss, default="hinge"

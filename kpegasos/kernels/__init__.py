@@ -1,14 +1,19 @@
 """Kernel values between sets of points.
 
-Lives here: kernel functions, the kernel matrix of one data set against itself and against new
-points, what pairs of classes share of it, and the packed products that it is made of.
+Lives here: kernel functions, sums and products of them, the kernel matrix of one data set against
+itself and against new points, what pairs of classes share of it, and the packed products that it is
+made of.
 May import: `kpegasos.utils`. Knows neither solvers nor where rows are kept.
 """
 
+from kpegasos.kernels.compose import Product, Scaled, Sum
 from kpegasos.kernels.functions import (
     KERNELS,
     RBF,
+    AdditiveChi2,
     CallableKernel,
+    Chi2,
+    Cosine,
     InnerProductKernel,
     Kernel,
     Laplacian,
@@ -21,12 +26,18 @@ from kpegasos.kernels.functions import (
 __all__ = [
     "KERNELS",
     "RBF",
+    "AdditiveChi2",
     "CallableKernel",
+    "Chi2",
+    "Cosine",
     "InnerProductKernel",
     "Kernel",
     "Laplacian",
     "Linear",
     "Polynomial",
+    "Product",
+    "Scaled",
     "Sigmoid",
+    "Sum",
     "make_kernel",
 ]

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from kpegasos.kernels.composable import Composable, parts_of
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
 
@@ -63,7 +64,7 @@ def finite_if_definite(function: _Map) -> _Map:
     return function
 
 
-class InnerProductKernel:
+class InnerProductKernel(Composable):
     """A kernel that is a function of ``<a, b>``, ``‖a‖²`` and ``‖b‖²``.
 
     A subclass writes `from_inner_products` and ``diag``, and sets ``positive_definite``.
@@ -221,6 +222,32 @@ class InnerProductKernel:
             bound = np.maximum(bound, 0.5 * self.rounding(eps, largest))
         return bound
 
+    def value_bound(self, squared_norms: np.ndarray) -> float:
+        """Size that no value between rows of these squared norms exceeds.
+
+        The default looks at all inner products, or distances, that there may be, in 65 places: it
+        is that of the largest for a definite kernel that grows with the norms or falls with the
+        distance.
+
+        Parameters
+        ----------
+        squared_norms : ndarray of shape (n_rows,)
+            ``‖a‖²``, of centred rows where they are.
+        """
+        largest = float(squared_norms.max(initial=0.0))
+        if self.translation_invariant:
+            products, norm = np.linspace(-2.0 * largest, 0.0, 65)[None], 0.0
+        else:
+            products, norm = np.linspace(-largest, largest, 65)[None], largest
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.from_inner_products(products, np.full((1, 1), norm), np.full(65, norm))
+        return float(np.abs(products).max())
+
+
+def uses_products(kernel: Any) -> bool:
+    """Whether a kernel, or one that it is made of, is a function of inner products."""
+    return any(isinstance(part, InnerProductKernel) for part in parts_of(kernel))
+
 
 @compiled()
 def _all_finite(values: np.ndarray) -> bool:
@@ -247,8 +274,13 @@ def check_finite(values: np.ndarray) -> None:
         raise ValueError("kernel must return finite values, got NaN or infinity instead")
 
 
+def value_dtype(A: Any) -> np.dtype:
+    """The dtype of kernel values of rows: theirs, or float64 if they are no floating numbers."""
+    return np.dtype(A.dtype if A.dtype.kind == "f" else np.float64)
+
+
 def check_values(values: Any, A: Any, B: Any) -> np.ndarray:
-    """Return what a kernel computed, in the dtype of the rows.
+    """Return what a kernel computed, in the dtype of the rows, or float64 if they are integers.
 
     Raises
     ------
@@ -264,13 +296,13 @@ def check_values(values: Any, A: Any, B: Any) -> np.ndarray:
         )
     if values.dtype.kind not in "fiub":
         raise ValueError(f"kernel must return real numbers, got dtype {values.dtype} instead")
-    values = values.astype(A.dtype, copy=False)
+    values = values.astype(value_dtype(A), copy=False)
     check_finite(values)
     return values
 
 
 @dataclass(frozen=True)
-class CallableKernel:
+class CallableKernel(Composable):
     """A user's function ``f(A, B) -> (n_a, n_b)``, checked at every block."""
 
     function: Callable[[Any, Any], Any]

@@ -18,7 +18,14 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
-from kpegasos.kernels.base import CallableKernel, InnerProductKernel, Kernel, inner_products
+from kpegasos.kernels.base import (
+    CallableKernel,
+    InnerProductKernel,
+    Kernel,
+    inner_products,
+    uses_products,
+)
+from kpegasos.kernels.composable import bounds_rounding, parts_of
 from kpegasos.kernels.symmetric import SymmetricSums, roundings
 from kpegasos.utils import tuning
 
@@ -80,9 +87,7 @@ class ExactValues:
         self._members = np.arange(X.shape[0]) if members is None else members
         self._threads = threads
         self._is_sparse = bool(sparse.issparse(X))
-        self._own_dtype = not isinstance(kernel, InnerProductKernel) and not hasattr(
-            kernel, "value_rounding"
-        )
+        self._own_dtype = not isinstance(kernel, InnerProductKernel) and not bounds_rounding(kernel)
 
     def subset(self, members: np.ndarray) -> ExactValues:
         """The kernel matrix of some of these examples."""
@@ -214,7 +219,7 @@ class ExactValues:
             return False, nothing, nothing
         n_features = self._X.shape[1]
         norms = nothing
-        if isinstance(self.kernel, InnerProductKernel):
+        if uses_products(self.kernel):
             norms = np.concatenate(
                 [
                     nothing[:0],
@@ -230,8 +235,9 @@ class ExactValues:
         )
         if self._shift is not None and bounds.max(initial=0.0) > _MOST_ROUNDING:
             # A kernel that falls with the distance, ever more slowly, changes by no more than its
-            # value at zero times the relative change of the squared distance.
-            return True, nothing, np.full(rows.size, 0.5 * (n_features + 8.0) * _EPS * largest)
+            # value at zero times the relative change of the squared distance. Each map rounds, too.
+            relative = (n_features + 8.0 * len(list(parts_of(self.kernel)))) * _EPS
+            return True, nothing, np.full(rows.size, 0.5 * relative * largest)
         return False, norms, bounds
 
     def _block(

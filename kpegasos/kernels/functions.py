@@ -6,6 +6,7 @@ kernel values, and leave the products to `kpegasos.kernels.base`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, ClassVar
@@ -23,13 +24,18 @@ from kpegasos.kernels.base import (
     check_values,
     finite_if_definite,
 )
+from kpegasos.kernels.composable import Composable
+from kpegasos.kernels.pairwise import AdditiveChi2, Chi2, Cosine
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
 
 __all__ = [
     "KERNELS",
     "RBF",
+    "AdditiveChi2",
     "CallableKernel",
+    "Chi2",
+    "Cosine",
     "InnerProductKernel",
     "Kernel",
     "Laplacian",
@@ -38,6 +44,7 @@ __all__ = [
     "Sigmoid",
     "check_values",
     "make_kernel",
+    "parameters_of",
     "scale_gamma",
 ]
 
@@ -184,7 +191,7 @@ class Sigmoid(_Numbers, InnerProductKernel):
 
 
 @dataclass(frozen=True)
-class Laplacian(_Numbers):
+class Laplacian(_Numbers, Composable):
     """``exp(-gamma ‖a − b‖₁)``."""
 
     gamma: float = 1.0
@@ -207,23 +214,37 @@ class Laplacian(_Numbers):
         in_sums = n_roundings * float(np.finfo(np.float64).eps)
         return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
 
+    def value_bound(self, squared_norms: np.ndarray) -> float:
+        """Size that no value exceeds: 1."""
+        return 1.0 if self.positive_definite else math.inf
+
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""
         return np.ones(A.shape[0])
 
 
-#: Names that estimators accept, and the parameters each kernel takes.
+#: Names that estimators accept, all that scikit-learn's `pairwise_kernels` has; the fields of each
+#: are the parameters that the kernel takes.
 KERNELS: dict[str, type] = {
+    "additive_chi2": AdditiveChi2,
+    "chi2": Chi2,
+    "cosine": Cosine,
+    "laplacian": Laplacian,
     "linear": Linear,
     "poly": Polynomial,
+    "polynomial": Polynomial,
     "rbf": RBF,
     "sigmoid": Sigmoid,
-    "laplacian": Laplacian,
 }
 
 
+def parameters_of(name: str) -> list[str]:
+    """Names of the parameters that a kernel of `KERNELS` has."""
+    return [field.name for field in fields(KERNELS[name])]
+
+
 #: Every parameter that some built-in kernel has.
-PARAMETERS = sorted({field.name for kind in KERNELS.values() for field in fields(kind)})
+PARAMETERS = sorted({parameter for name in KERNELS for parameter in parameters_of(name)})
 
 
 def _checked_parameter(name: str, value: Any) -> float:
@@ -250,8 +271,9 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
     Parameters
     ----------
     kernel : str, callable or Kernel
-        A name of `KERNELS`, a function ``f(A, B) -> (n_a, n_b)``, or a kernel object, returned as
-        it is.
+        A name that scikit-learn's `pairwise_kernels` has (``"additive_chi2"``, ``"chi2"``,
+        ``"cosine"``, ``"laplacian"``, ``"linear"``, ``"poly"`` or ``"polynomial"``, ``"rbf"``,
+        ``"sigmoid"``), a function ``f(A, B) -> (n_a, n_b)``, or a kernel object, returned as it is.
     **parameters : float
         ``gamma``, ``degree`` and ``coef0`` of a named kernel. Those that only other built-in
         kernels have are ignored, so that all three may be passed with any name.
@@ -266,6 +288,14 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
         For a parameter that no built-in kernel has, and for any beside a callable or an object.
     ValueError
         For an unknown name, and for a parameter that is out of range or not a number.
+
+    Examples
+    --------
+    >>> from kpegasos import RBF, Linear, make_kernel
+    >>> make_kernel("chi2", gamma=0.5)
+    Chi2(gamma=0.5)
+    >>> make_kernel(RBF(gamma=1.0) + 0.5 * Linear())
+    RBF(gamma=1.0) + 0.5 * Linear()
     """
     if isinstance(kernel, str):
         return _named_kernel(kernel, parameters)
@@ -297,7 +327,7 @@ def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
     unknown = sorted(set(parameters) - set(PARAMETERS))
     if unknown:
         raise TypeError(f"kernel parameters must be among {PARAMETERS}, got {unknown[0]!r} instead")
-    accepted = {field.name for field in fields(KERNELS[name])}
+    accepted = parameters_of(name)
     chosen = {key: value for key, value in parameters.items() if key in accepted}
     made: Kernel = KERNELS[name](**{k: _checked_parameter(k, v) for k, v in chosen.items()})
     return made

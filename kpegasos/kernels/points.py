@@ -16,7 +16,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from kpegasos.kernels.base import InnerProductKernel, Kernel, check_values, inner_products
+from kpegasos.kernels.base import (
+    InnerProductKernel,
+    Kernel,
+    check_values,
+    inner_products,
+    uses_products,
+)
+from kpegasos.kernels.composable import bounds_rounding, parts_of
 from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.packed import PackedKernel
@@ -126,15 +133,16 @@ class KernelPoints:
             self._prepare(dtype, given, diagonal)
         self._check_sizes()
         if isinstance(kernel, InnerProductKernel) and (
-            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self.work_dtype)
+            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self)
         ):
             self._prepare(dtype, np.dtype(np.float64), diagonal)
             self._check_sizes()
             if self._rounding(kernel) > MOST_ROUNDING:
                 radius = float(self.squared_norms.max()) ** 0.5
+                middle = "the origin" if self._shift is None else "their centre"
                 raise ValueError(
                     f"X and gamma must be small enough that float64 tells close points apart, got "
-                    f"{kernel!r} and rows at distances up to {radius:.3g} from their centre; "
+                    f"{kernel!r} and rows at distances up to {radius:.3g} from {middle}; "
                     f"scale the features or lower gamma"
                 )
 
@@ -164,7 +172,7 @@ class KernelPoints:
         they are handed out.
         """
         handed_out = rounding_on_the_way_out(self.dtype, self.diagonal)
-        if not hasattr(self.kernel, "value_rounding"):
+        if not bounds_rounding(self.kernel):
             return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
         norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
         bound = self.kernel.value_rounding(self._spacing(), norms, self._roundings())
@@ -203,7 +211,7 @@ class KernelPoints:
                 rows = self.features(slice(top, top + tuning.FEATURE_ROWS))
                 if diagonal:
                     diagonals.append(self.kernel.diag(rows))
-                if isinstance(self.kernel, InnerProductKernel):
+                if uses_products(self.kernel):
                     norms.append(_squared_norms(rows))
         self.diagonal = np.concatenate(diagonals)
         with np.errstate(over="ignore"):
@@ -286,8 +294,8 @@ class KernelPoints:
         if self.can_pack:
             self.packed().write(*left, out, first, last)
             return
-        copied = self.is_sparse or self.members is not None
-        for begin, end in _parts(first, last, self.row_bytes if copied else 0):
+        # Features are copied here, or by the kernel.
+        for begin, end in _parts(first, last, self.row_bytes):
             part = None if (begin, end) != (first, last) else out
             values = self.block(left, self.own(slice(begin, end)), part)
             if part is None:
@@ -331,15 +339,18 @@ class KernelPoints:
         return self._packed
 
 
-def _fit(kernel: InnerProductKernel, dtype: np.dtype) -> bool:
-    """Whether a dtype has the parameters of a kernel with all their digits.
+def _fit(kernel: InnerProductKernel, points: KernelPoints) -> bool:
+    """Whether the arithmetic has all digits of a kernel's parameters, and the values of its parts.
 
     Infinity times zero is no kernel value, and denormal numbers have few digits.
     """
-    limits = np.finfo(dtype)
-    parameters = (getattr(kernel, name, None) for name in ("gamma", "coef0"))
+    limits, (_, *inside) = np.finfo(points.work_dtype), parts_of(kernel)
+    names = ("gamma", "coef0", "factor")
+    parameters = (getattr(part, name, None) for part in (kernel, *inside) for name in names)
     sizes = (abs(value) for value in parameters if isinstance(value, float) and value != 0.0)
-    return all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)
+    fit = all(float(limits.tiny) <= size <= float(limits.max) for size in sizes)
+    bounds = (part.value_bound(points.squared_norms) for part in inside)
+    return fit and all(bound <= float(limits.max) for bound in bounds)
 
 
 def _parts(first: int, last: int, row_bytes: int) -> Iterator[tuple[int, int]]:

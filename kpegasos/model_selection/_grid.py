@@ -7,7 +7,7 @@ order, so that each candidate knows its place among the sorted values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from kpegasos.estimators._kernel_model import LARGEST_DEGREE
-from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, scale_gamma
+from kpegasos.kernels.functions import Kernel, make_kernel, parameters_of, scale_gamma
 from kpegasos.utils.validation import (
     LARGEST,
     SMALLEST,
@@ -109,8 +109,7 @@ def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s
     """
     given: dict[str, list[Any]] = {"C": _values_of_C(Cs)}
     named = isinstance(kernel, str)
-    searched = [] if kernel == "precomputed" or not named else fields(KERNELS[kernel])
-    has = {field.name for field in searched}
+    has = [] if kernel == "precomputed" or not named else parameters_of(kernel)
     if "gamma" in has:
         given["gamma"] = _values_of_gamma(gammas, X)
     if "degree" in has:

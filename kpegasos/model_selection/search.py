@@ -55,15 +55,14 @@ class PegasosSVCCV(OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
         Values of C, in SVC's terms; a number of them is spread evenly from 0.1 to 1,000 on the
         logarithmic scale. Larger ones take longer.
     gammas : int or array-like of {float, "scale", "auto"}, default=5
-        Values of gamma of all named kernels but the linear one. A number of them is "scale"
+        Values of gamma of all named kernels that have one. A number of them is "scale"
         times powers of 4, as many below as above. "scale" and "auto" are those of `PegasosSVC` on
         all of X, and not of each training part.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
-object, default="rbf"
-        As in `PegasosSVC`. Callables, objects, "linear" and "precomputed" are searched over C only.
-        The sigmoid kernel and polynomials with negative coef0 are not positive semi-definite: each
-        of their cells, and the refit, is a run of Pegasos without a certified gap (NaN), and costs
-        what `GridSearchCV` pays.
+    kernel : str, callable or kernel object, default="rbf"
+        As in `PegasosSVC`. Callables, objects, "precomputed" and names of kernels without
+        parameters are searched over C only. "sigmoid", "additive_chi2" and polynomials with
+        negative coef0 are not positive semi-definite: each of their cells, and the refit, is a run
+        of Pegasos without a certified gap (NaN), and costs what `GridSearchCV` pays.
     degrees : array-like of int, default=(3,)
         Degrees of the polynomial kernel.
     coef0s : array-like of float, default=(0.0,)

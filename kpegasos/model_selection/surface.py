@@ -19,6 +19,7 @@ from kpegasos.estimators._one_vs_one import Pair, make_pairs
 from kpegasos.estimators._training import n_threads
 from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.composable import bounds_rounding
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.products import SharedProducts
 from kpegasos.model_selection._cellwise import CellwiseWork
@@ -260,7 +261,7 @@ class _Plan:
         """Of a kernel's rows."""
         search = self._search
         dtype = dtype_of_rows(search.row_dtype, kernel, search.X, search.tol, self._largest_cost())
-        if search.row_dtype == "auto" and hasattr(kernel, "value_rounding"):
+        if search.row_dtype == "auto" and bounds_rounding(kernel):
             dtype = dtype or "float64"  # whatever that of X is
         return dtype
 

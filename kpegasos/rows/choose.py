@@ -59,6 +59,8 @@ def make_rows(
         Examples; the Gram matrix itself with ``kernel="precomputed"``. float32 and float64 rows are
         used as they are; integers, data frames and anything else become float64.
     kernel : str, callable or Kernel, default="rbf"
+        A name, a function or an object, as `kpegasos.make_kernel` takes it; objects can be added
+        and multiplied.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
         else none.

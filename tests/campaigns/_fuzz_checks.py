@@ -172,8 +172,8 @@ def text(points: Any, arguments: dict[str, Any]) -> None:
 
 
 def kernel_values(kernel: Any) -> Any:
-    """Values of a kernel on the data: finite."""
-    values = KernelMatrix(kernel, make("X")).block(slice(None), slice(None))
+    """Values of a kernel on the data, without their signs as some want histograms: finite."""
+    values = KernelMatrix(kernel, np.abs(make("X"))).block(slice(None), slice(None))
     assert np.isfinite(values).all()
     return values
 

@@ -117,6 +117,13 @@ def test_own_function_is_checked(function, message, cache):
         make_rows(A, function, cache=cache)
 
 
+def test_own_function_of_integer_rows_is_not_rounded_to_integers():
+    """As places in a list are."""
+    places = np.arange(5)[:, None]
+    values = CallableKernel(lambda X, Z: 0.5 + 0.0 * (X @ Z.T)).block(places, places)
+    assert_array_equal(values, np.full((5, 5), 0.5))
+
+
 def test_own_function_too_large_for_float32():
     with pytest.raises(ValueError, match="finite"), np.errstate(over="ignore"):
         CallableKernel(lambda X, Z: np.full((X.shape[0], Z.shape[0]), 1e39)).block(
