@@ -28,15 +28,18 @@ default="epsilon_insensitive"
     epsilon : float, default=0.1
         Errors up to this cost nothing; with "huber", errors up to this are squared. Of no use
         with a loss that is an object.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"}, callable or kernel \
-object, default="rbf"
-        A callable is ``f(A, B) -> (n_a, n_b)`` and must be positive semi-definite for the gap to
-        be a certificate; the sigmoid kernel is not, and has none (NaN).
+    kernel : str, callable or kernel object, default="rbf"
+        A name of scikit-learn's `pairwise_kernels`: "rbf", "poly" or "polynomial", "linear",
+        "sigmoid", "laplacian", "chi2", "additive_chi2", "cosine"; or "precomputed". Kernel objects
+        can be added and multiplied, as in ``RBF(1.0) + 0.5 * Linear()``. A callable is ``f(A, B) ->
+        (n_a, n_b)`` and must be positive semi-definite for the gap to be a certificate; "sigmoid"
+        and "additive_chi2" are not, and have none (NaN).
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Width of the RBF, polynomial, sigmoid and Laplacian kernels: ``1 / (n_features · X.var())``
-        for "scale", ``1 / n_features`` for "auto", or a positive number.
+        Width of the RBF, polynomial, sigmoid, Laplacian and chi2 kernels:
+        ``1 / (n_features · X.var())`` for "scale", ``1 / n_features`` for "auto", or a positive
+        number.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=True

@@ -28,6 +28,7 @@ from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.scan import largest_magnitude
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
+    as_flag,
     canonical_rows,
     check_magnitude,
     check_scaling,
@@ -72,6 +73,7 @@ class FeatureRows(RowSource):
         longest: float | None = None,
         canonical: bool = False,
     ) -> None:
+        canonical = as_flag("canonical", canonical)
         is_csr = sparse.issparse(X) and X.format == "csr"
         if not (is_csr or isinstance(X, np.ndarray)) or X.ndim != 2 or X.dtype.kind != "f":
             X, canonical = canonical_rows(X), True

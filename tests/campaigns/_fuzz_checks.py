@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -109,8 +110,8 @@ def fit(model: Any, arguments: dict[str, Any]) -> Any:
 
 
 def model(model: Any, arguments: dict[str, Any]) -> None:
-    """A fitted model has a certificate that can be, and predicts its classes."""
-    if not hasattr(model, "classes_"):
+    """A fitted model has a certificate that can be, and predicts its classes, or numbers."""
+    if not (hasattr(model, "classes_") or is_regressor(model)):
         raise AssertionError("no classes_ after a fit")
     if hasattr(model, "objective_"):
         objective, gap = np.asarray(model.objective_), np.asarray(model.duality_gap_)
@@ -133,12 +134,12 @@ def _has_no_model(model: Any) -> bool:
 
 def prediction(values: Any, arguments: dict[str, Any]) -> None:
     """Predictions are finite, or of the classes; one for each row."""
-    if np.ndim(values) == 0:
-        assert 0 <= values <= 1
+    if np.ndim(values) == 0:  # an accuracy, or an R² that may be negative
+        assert values <= 1
         return
     X = arguments["X"]
     assert len(values) == (X.shape[0] if sparse.issparse(X) else len(X))
-    if "model" in arguments:
+    if "model" in arguments and not is_regressor(arguments["model"]):
         assert np.isin(values, arguments["model"].classes_).all()
     else:
         assert np.isfinite(values).all()

@@ -24,7 +24,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import kpegasos
-from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
+from kpegasos import (
+    LinearPegasosSVC,
+    LinearPegasosSVR,
+    PegasosSVC,
+    PegasosSVCCV,
+    PegasosSVR,
+)
 
 #: Values that hardly any parameter means.
 NASTY = (
@@ -190,10 +196,12 @@ _NAMES: dict[str, Any] = {
     "Figure": Figure,
     "Fraction": Fraction,
     "LinearPegasosSVC": LinearPegasosSVC,
+    "LinearPegasosSVR": LinearPegasosSVR,
     "OrderedDict": OrderedDict,
     "Path": Path,
     "PegasosSVC": PegasosSVC,
     "PegasosSVCCV": PegasosSVCCV,
+    "PegasosSVR": PegasosSVR,
     "SVC": SVC,
     "X": _MOONS[0],
     "X3": _BLOBS[0],
