@@ -6,7 +6,7 @@ import warnings
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from kpegasos import losses
+from kpegasos import losses as losses
 from kpegasos.core.problem import Problem, make_problem
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
@@ -72,7 +72,6 @@ __all__ = [
     "UncachedRows",
     "fit_chunks",
     "linear_rows",
-    "losses",
     "make_kernel",
     "make_problem",
     "make_rows",

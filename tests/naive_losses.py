@@ -127,66 +127,56 @@ def objective(name, K, y, lam, coef, *, weight=None, **parameters):
 
 
 def optimum(name, K, y, lam, *, weight=None, **parameters):
-    """Least objective: the better of what scipy finds along the dual's and the primal's road."""
+    """Least objective, by scipy: along the primal where it is smooth, else along the dual."""
     m = len(y)
     weight = np.ones(m) if weight is None else weight / np.mean(weight)
-    if name == "Logistic":
-        return _primal(name, K, y, lam, weight)
-    sign = y if "Hinge" in name else np.ones(m)
-    G = K * (weight * sign)[:, None] * (weight * sign) / (lam * m * m)
-    eps = parameters.get("epsilon", 0.1 if "Epsilon" in name else 0.0)
-    bend = {
-        "SquaredHinge": 0.5,
-        "SquaredEpsilonInsensitive": 0.5,
-        "Huber": 1.0,
-        "SmoothedHinge": parameters.get("width", 0.5),
-    }.get(name, 0.0)
-    most = {"SquaredHinge": None, "SquaredEpsilonInsensitive": None}.get(name, 1.0)
-    if name == "Huber":
-        most = parameters.get("delta", 1.0)
-    target = np.ones(m) if "Hinge" in name else y
-    two_sided = "Hinge" not in name
+    if name in ("Hinge", "EpsilonInsensitive"):
+        return _of_dual(name, K, y, lam, weight, **parameters)
+    return _of_primal(name, K, y, lam, weight, **parameters)
 
-    def minus_dual(parts):
-        beta = parts[:m] - parts[m:] if two_sided else parts
-        linear = weight * (target * beta - 0.5 * bend * beta**2) / m
-        gradient = weight * (target - bend * beta) / m - G @ beta
-        value = (
-            linear.sum()
-            - 0.5 * beta @ G @ beta
-            - eps * (weight @ np.abs(parts).reshape(-1, m).sum(axis=0)) / m
-        )
-        if two_sided:
-            cost = eps * weight / m
-            return -value, -np.concatenate((gradient - cost, -gradient - cost))
-        return -value, -gradient
 
-    n = 2 * m if two_sided else m
-    found = minimize(
-        minus_dual,
-        np.zeros(n),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, most)] * n,
-        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-13, "maxcor": 30},
-    )
+_PRECISE = {"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-13, "maxcor": 30}
+
+
+def _of_dual(name, K, y, lam, weight, epsilon=0.1):
+    """The dual of a loss with corners is a parabola over a box of both signs' parts."""
+    m = len(y)
+    signs, cost = (y, 0.0) if name == "Hinge" else (np.ones(m), epsilon)
+    target = np.ones(m) if name == "Hinge" else y
+    G = K * (weight * signs)[:, None] * (weight * signs) / (lam * m * m)
+    parts = (1.0,) if name == "Hinge" else (1.0, -1.0)
+
+    def minus_dual(values):
+        each = values.reshape(len(parts), m)
+        beta = np.array(parts) @ each
+        value = weight @ (target * beta - cost * each.sum(axis=0)) / m - 0.5 * beta @ G @ beta
+        gradient = weight * target / m - G @ beta
+        return -value, -np.concatenate([sign * gradient - cost * weight / m for sign in parts])
+
+    n = len(parts) * m
+    options = {"jac": True, "method": "L-BFGS-B", "bounds": [(0.0, 1.0)] * n, "options": _PRECISE}
+    start = np.zeros(n)
+    for _ in range(3):  # afresh, where the line search has given up
+        found = minimize(minus_dual, start, **options)
+        start = found.x
     return -float(found.fun)
 
 
-def _primal(name, K, y, lam, weight):
+def _of_primal(name, K, y, lam, weight, **parameters):
+    """The primal in the eigenvectors of K."""
     m = len(y)
+    values, vectors = np.linalg.eigh(K)
+    Z = vectors * np.sqrt(np.maximum(values, 0.0))
 
-    def primal(coef):
-        f = K @ coef
-        value = 0.5 * lam * coef @ f + weight @ np.logaddexp(0.0, -y * f) / m
-        slopes = -y * weight / (1.0 + np.exp(y * f)) / m
-        return value, K @ (lam * coef + slopes)
+    def primal(w):
+        f = Z @ w
+        losses = [LOSSES[name](a, b, **parameters) for a, b in zip(f, y, strict=True)]
+        slopes = [SLOPES[name](a, b, **parameters) for a, b in zip(f, y, strict=True)]
+        value = 0.5 * lam * w @ w + weight @ losses / m
+        return value, lam * w + Z.T @ (weight * slopes) / m
 
-    found = minimize(
-        primal,
-        np.zeros(m),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-13},
-    )
+    start = np.zeros(m)
+    for _ in range(3):
+        found = minimize(primal, start, jac=True, method="L-BFGS-B", options=_PRECISE)
+        start = found.x
     return float(found.fun)

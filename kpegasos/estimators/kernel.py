@@ -179,6 +179,7 @@ class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
         **OneVsOneMixin._own_constraints,
     }
 
+    # long: each parameter takes two lines
     def __init__(
         self,
         C: float = 1.0,

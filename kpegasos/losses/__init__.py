@@ -1,6 +1,8 @@
 """Losses: what a decision costs, and all that solver and certificate have to know of it.
 
-Each is a small class in a file of its own; `kpegasos.losses.base` says what one has to have.
+Lives here: each loss, a small class in a file of its own; `kpegasos.losses.base` says what one has
+to have, and how loops ask it.
+May import: numpy, numba, and `kpegasos.utils`.
 """
 
 from __future__ import annotations

@@ -164,14 +164,13 @@ class SolverRun(ABC):
                 (steps - self._stream_begin) * k,
                 (end - self._stream_begin) * k + self.rows.look_ahead(steps * k, k),
             )
-            # A user's function may take long; where it fails, the state is still whole.
+            # A user's functions may take long; where one fails, the state is still whole.
+            parameters = self._parameters_of(steps + 1, end - steps)
             drawing = time.perf_counter() - begin
             state.seconds += drawing
-            parameters = self._parameters_of(steps + 1, end - steps)
+            work = self.algorithm, state.loop, draws, n_draws, self.examples, parameters
             with self.on_account() as account:
-                self.rows.advance(
-                    self.algorithm, state.loop, draws, n_draws, self.examples, parameters
-                )
+                self.rows.advance(*work)
                 self._end_slice()
             self._slicer.done(n_draws, drawing + account.seconds)
             if state.steps < target:
@@ -250,13 +249,13 @@ class SolverRun(ABC):
         of : SolverRun, default=None
             Run that this one goes on from; the result has its counts and state.
         """
-        told = of or self
-        _, returned = self.evaluate()
+        told, returned = of or self, self.evaluate()[1]
         computed = self._certifier.as_computed(returned)
         final = self._certifier.final(returned, self.finished)
         if self.finished:
             self._close_history(final)
         certificate = self._certifier.as_proven(final)
+        rounding = max(0.0, certificate.gap - computed.gap)
         coef = final.coef * self.examples.signed
         w, intercept = self.rows.primal(final.evaluated, self.examples)
         return Result(
@@ -266,10 +265,7 @@ class SolverRun(ABC):
             intercept=intercept,
             margins=final.margins,
             objective=final.objective,
-            dual_bound=certificate.dual_bound,
-            gap=certificate.gap,
-            relative_gap=certificate.relative_gap,
-            rounding=max(0.0, certificate.gap - computed.gap),
+            **certificate._replace(rounding=rounding)._asdict(),
             n_steps=told.state.steps,
             status=self.status,
             history=self.history,

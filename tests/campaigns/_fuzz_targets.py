@@ -28,7 +28,6 @@ NOT_CALLED = {
     "Problem": "a record; make_problem checks",
     "Record": "a record",
     "RegularizationPath": "a record",
-    "losses": "a module",
     "Result": "a record; tests/solvers/test_result.py calls its methods",
     "load_adult": "has no parameters, and needs its data",
     "load_covtype": "reads 600,000 rows",
