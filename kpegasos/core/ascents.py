@@ -126,58 +126,49 @@ def _over_hinge(loss, image, members, examples, to_margin, hessian, beta, reduct
 
 def _over_any(loss, image, members, examples, to_margin, hessian, beta, reduction):  # type: ignore[no-untyped-def]
     size = members.size
-    decision, label, signed = np.empty(size), np.empty(size), np.empty(size)
+    label, signed, inverse = np.empty(size), np.empty(size), np.zeros(size)
+    # Sums over the set in units of the Hessian: decisions are as many times these.
+    sums = np.empty(size)
     for a in range(size):
         i = members[a]
-        decision[a], label[a], signed[a] = (
-            image[i] * to_margin,
-            examples.label[i],
-            examples.signed[i],
-        )
+        label[a], signed[a] = examples.label[i], examples.signed[i]
+        if signed[a] != 0.0:  # else the example is held out
+            inverse[a] = to_margin / signed[a]
+        sums[a] = image[i] * signed[a]
     first = 0.0
     for _ in range(_MOST_ROUNDS):
-        largest, scale = _coordinate_pass(loss, hessian, decision, label, signed, to_margin, beta)
+        largest, scale = _coordinate_pass(loss, hessian, sums, label, inverse, beta)
         first = max(first, largest)
         if largest <= max(reduction * first, _SMALLEST_MOVE * scale):
             break
-        _coordinate_pass(loss, hessian, decision, label, signed, to_margin, beta)
-        move_together(loss, hessian, decision, label, signed, to_margin, beta)
+        _coordinate_pass(loss, hessian, sums, label, inverse, beta)
+        move_together(loss, hessian, sums, label, inverse, beta)
 
 
 @compiled(inner=True)
 def _coordinate_pass(
     loss: Any,
     hessian: np.ndarray,
-    decision: np.ndarray,
+    sums: np.ndarray,
     label: np.ndarray,
-    signed: np.ndarray,
-    to_margin: float,
+    inverse: np.ndarray,
     beta: np.ndarray,
 ) -> tuple[float, float]:
     """Maximise in one coefficient after the other; returns the largest move, and coefficient."""
     largest = scale = 0.0
     for a in range(beta.size):
-        if signed[a] == 0.0:
+        if inverse[a] == 0.0:
             continue
-        curvature = hessian[a, a] / abs(signed[a]) * to_margin
-        target = best(loss, beta[a], decision[a], label[a], curvature)
+        curvature = hessian[a, a] * abs(inverse[a])
+        target = best(loss, beta[a], sums[a] * inverse[a], label[a], curvature)
         move = target - beta[a]
         scale = max(scale, abs(target))
         if move != 0.0:
             beta[a] = target
             largest = max(largest, abs(move))
-            _add_row(hessian, a, move * to_margin, signed, decision)
+            for b in range(beta.size):
+                sums[b] += move * hessian[a, b]
     return largest, scale
-
-
-@compiled(inner=True)
-def _add_row(
-    hessian: np.ndarray, a: int, factor: float, signed: np.ndarray, decision: np.ndarray
-) -> None:
-    """Add what a coefficient has moved by to the decisions of a set."""
-    for b in range(signed.size):
-        if signed[b] != 0.0:
-            decision[b] += factor * hessian[a, b] / signed[b]
 
 
 _JIT: Any = {"fastmath": FAST, "nogil": True}

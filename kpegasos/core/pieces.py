@@ -27,10 +27,9 @@ _AT_END = 1e-12
 def move_together(
     loss: Any,
     hessian: np.ndarray,
-    decision: np.ndarray,
+    sums: np.ndarray,
     label: np.ndarray,
-    signed: np.ndarray,
-    to_margin: float,
+    inverse: np.ndarray,
     beta: np.ndarray,
 ) -> None:
     """Move the coefficients that are inside a piece; those at an end stay.
@@ -41,28 +40,28 @@ def move_together(
         With ``piece(beta, target)``: the ends of the piece around β, and slope and bend of the gain
         there. A loss without has no such coefficients.
     hessian : ndarray of shape (n, n), float64
-        In its first rows and columns kernel values, times both ``signed``.
-    decision, label, signed : ndarray of shape (n_members,)
-        Decisions are brought up to date.
-    to_margin : float
-        Decisions are as many times sums of kernel values.
+        In its first rows and columns kernel values, times the signed weights of both.
+    sums : ndarray of shape (n_members,)
+        Decisions divided by ``inverse``; brought up to date.
+    label : ndarray of shape (n_members,)
+    inverse : ndarray of shape (n_members,)
+        What sums become decisions by; 0 for what is held out.
     beta : ndarray of shape (n_members,)
         Modified in place.
     """
-    n, unit = beta.size, 1.0 / to_margin
-    low, high, bends, residual = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    n = beta.size
+    low, high, bends, residual = np.empty(n), np.empty(n), np.zeros(n), np.zeros(n)
     n_free = 0
     for a in range(n):
         low[a], high[a], slope, bend = piece(loss, beta[a], label[a])
-        weight = abs(signed[a]) * unit
-        if low[a] < beta[a] < high[a] and weight > 0.0:
-            own = decision[a] if signed[a] > 0.0 else -decision[a]
-            residual[a] = weight * (slope - own)
-            bends[a] = weight * bend
+        if low[a] < beta[a] < high[a] and inverse[a] != 0.0:
+            # In units of the Hessian; the label's sign is in the sums.
+            unit = 1.0 / abs(inverse[a])
+            residual[a] = unit * slope - sums[a]
+            bends[a] = unit * bend
             n_free += 1
         else:
             low[a] = high[a] = beta[a]
-            bends[a] = 0.0
     if n_free == 0:
         return
     moves = _conjugate_gradients(hessian, bends, residual, low, high, beta)
@@ -71,24 +70,21 @@ def move_together(
         if moves[a] != 0.0:
             for b in range(n):
                 products[b] += moves[a] * hessian[a, b]
-    share = _rising_share(loss, beta, moves, products, decision, label, signed, unit)
+    share = _rising_share(loss, beta, moves, products, sums, label, inverse)
+    for a in range(n):
+        sums[a] += share * products[a]
     for a in range(n):
         if moves[a] != 0.0:
-            target = beta[a] + share * moves[a]
+            target, moved = beta[a] + share * moves[a], beta[a] + share * moves[a]
             span = max(abs(target), abs(beta[a]))
             if target - low[a] <= _AT_END * span:
                 target = low[a]
             elif high[a] - target <= _AT_END * span:
                 target = high[a]
-            exact = target - beta[a] - share * moves[a]
             beta[a] = target
-            if exact != 0.0:
+            if target != moved:
                 for b in range(n):
-                    if signed[b] != 0.0:
-                        decision[b] += exact * hessian[a, b] / signed[b] * to_margin
-    for b in range(n):
-        if signed[b] != 0.0:
-            decision[b] += share * products[b] / signed[b] * to_margin
+                    sums[b] += (target - moved) * hessian[a, b]
 
 
 @compiled(inner=True)
@@ -97,27 +93,24 @@ def _rising_share(
     beta: np.ndarray,
     moves: np.ndarray,
     products: np.ndarray,
-    decision: np.ndarray,
+    sums: np.ndarray,
     label: np.ndarray,
-    signed: np.ndarray,
-    unit: float,
+    inverse: np.ndarray,
 ) -> float:
     """The largest share of a move, by halves, for which the dual rises."""
     linear = quadratic = before = 0.0
     for a in range(beta.size):
         if moves[a] != 0.0:
-            weight = abs(signed[a]) * unit
-            own = decision[a] if signed[a] > 0.0 else -decision[a]
-            linear += weight * own * moves[a]
+            linear += sums[a] * moves[a]
             quadratic += moves[a] * products[a]
-            before += weight * gain(loss, beta[a], label[a])
+            before += gain(loss, beta[a], label[a]) / abs(inverse[a])
     share = 1.0
     for _ in range(_HALVINGS):
         after = 0.0
         for a in range(beta.size):
             if moves[a] != 0.0:
                 target = beta[a] + share * moves[a]
-                after += abs(signed[a]) * unit * gain(loss, target, label[a])
+                after += gain(loss, target, label[a]) / abs(inverse[a])
         if after - before - share * linear - 0.5 * share * share * quadratic >= 0.0:
             return share
         share *= 0.5
