@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import is_regressor
-
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
 from kpegasos.core.state import PegasosOptions, options_for
@@ -113,7 +111,7 @@ def settings_of(estimator: Any) -> Settings:
     tol = of_optional(as_number, "tol", positive=True)
     loss = make_loss(
         getattr(estimator, "loss", "hinge"),
-        regression=is_regressor(estimator),
+        regression=not getattr(estimator, "_has_labels", True),
         epsilon=getattr(estimator, "epsilon", None),
     )
     return Settings(
