@@ -1,9 +1,14 @@
 """Regression: sinc, noisy steps and tables, by `PegasosSVR` and its peers at equal suboptimality.
 
 Left and middle: models of each loss on data with outliers. Right: seconds of a fit to a certified
-1% against those of SVR and scikit-learn-intelex's SVR, both at the tolerance that brings them as
-near to the optimum; the tables of 20,000 × 8 and 2,000 × 10 are made, after California's and the
-diabetes data's sizes.
+1% against those of SVR and scikit-learn-intelex's SVR, both at the largest tolerance that brings
+them as near to the optimum; the tables of 20,000 × 8 and 2,000 × 10 are made (Friedman's function),
+after California's and the diabetes data's sizes.
+
+Verdict: ε-insensitive and Huber's loss pass under one wrong target in ten, squares do not. Seconds
+to 1% on the diabetes data, 2,000 × 10 and 20,000 × 8 (Xeon with AVX-512, two cores): PegasosSVR
+0.006, 0.088, 3.2; SVR 0.011, 0.13, 13.4; intelex 0.016, 0.14, 4.5. A classifier of the same size
+takes 0.006, 0.038 and 0.9 s, as it has half of the support vectors or less.
 """
 
 from __future__ import annotations

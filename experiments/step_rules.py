@@ -4,6 +4,12 @@ The paper's abstract sets Õ(1/ε) steps of 1/(λt) against Ω(1/ε²) of earlie
 are c/√t. Each rule runs on the same index streams; the model is the t-weighted average. Slope is
 the exponent of T in the suboptimality over the last decade of steps, −1 for 1/T and −½ for 1/√T;
 constant is λT times the suboptimality at the end.
+
+Verdict: with 1/(λt) the constant is 0.006 to 0.0073 for every λ from 0.1 to 0.0001, and nothing is
+tuned; slopes are −1.1 to −1.5. The best c/√t of fifteen ends 1.8 to 6.5 times farther from the
+optimum, with slopes of −0.5 to −1.3; ten times too large a c costs up to 90 times as much as
+1/(λt), a tenth of it up to 5,300 times. Early on, before T = 1/λ, c/√t is ahead by orders of
+magnitude: its first steps are not of size 1/λ. 2/(λ(t+1)) is 1.5 to 2.8 times worse than 1/(λt).
 """
 
 from __future__ import annotations
