@@ -6,8 +6,8 @@ middle. The certificate is that of each loss's own objective.
 Verdict: on clean labels the losses draw the same boundary (test errors 0.9 to 1.0%). With a fifth
 of the labels wrong the smoothed hinge errs least, 1.2%, the hinge and the logistic loss 1.4 and
 1.5%, the squared hinge most, 1.8%, one standard deviation being 0.2 to 0.6%. On clean labels all
-hinges keep a small support (8 to 14% of the examples); with wrong ones only the hinge itself leaves
-half out. After 100,000 steps the logistic loss is within 1e-6 of its optimum, the hinge within 1e-3.
+hinges keep a small support (8 to 14% of the examples); with wrong ones the hinge alone leaves half
+out. After 100,000 steps the logistic loss is within 1e-6 of its optimum, the hinge within 1e-3.
 """
 
 from __future__ import annotations
