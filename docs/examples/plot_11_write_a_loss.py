@@ -2,7 +2,7 @@
 Write your own loss
 ===================
 
-Quantile regression with an interval that holds eight of ten targets, from a loss of twenty lines.
+Quantile regression with an interval that holds eight of ten targets, from a loss of thirty lines.
 """
 
 from typing import NamedTuple

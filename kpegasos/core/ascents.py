@@ -15,7 +15,7 @@ from numba.extending import overload
 from kpegasos.core.box import solve_box
 from kpegasos.core.pieces import move_together
 from kpegasos.core.state import Examples
-from kpegasos.losses.base import best
+from kpegasos.losses.base import FLATTEST, best
 from kpegasos.losses.hinge import Hinge
 from kpegasos.utils.compiled import FAST, compiled
 
@@ -72,10 +72,10 @@ def _of_any(loss, image, beta, norms, examples, to_margin, rising, falling):  # 
         rising[i] = falling[i] = -np.inf
         weight = abs(signed[i])
         if weight > 0.0:
-            curvature = weight * norms[i] * to_margin
+            curvature = max(FLATTEST, weight * norms[i] * to_margin)
             move = best(loss, beta[i], image[i] * to_margin, label[i], curvature) - beta[i]
             # The slope of the dual, as far as there is room.
-            key = (move if signed[i] > 0.0 else -move) * (curvature if curvature > 0.0 else 1.0)
+            key = (move if signed[i] > 0.0 else -move) * curvature
             if key > 0.0:
                 rising[i] = key
             elif key < 0.0:
@@ -159,7 +159,7 @@ def _coordinate_pass(
     for a in range(beta.size):
         if inverse[a] == 0.0:
             continue
-        curvature = hessian[a, a] * abs(inverse[a])
+        curvature = max(FLATTEST, hessian[a, a] * abs(inverse[a]))
         target = best(loss, beta[a], sums[a] * inverse[a], label[a], curvature)
         move = target - beta[a]
         scale = max(scale, abs(target))

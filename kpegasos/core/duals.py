@@ -53,7 +53,7 @@ def largest_multiple(loss: Any, beta: np.ndarray) -> float:
     if least < 0.0:
         theta = min(theta, loss.lower / least)
     # The product may be rounded up beyond the box.
-    return theta * (1.0 - 2.0 * _EPS)
+    return theta * (1.0 - 4.0 * _EPS)
 
 
 class DualLine:

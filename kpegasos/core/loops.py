@@ -46,7 +46,7 @@ from kpegasos.core.state import (
     LoopState,
 )
 from kpegasos.core.views import View, add_row, inner, prefetch_draw, touch
-from kpegasos.losses.base import best, pull
+from kpegasos.losses.base import FLATTEST, best, pull
 from kpegasos.utils.boundary import checked
 from kpegasos.utils.compiled import compiled
 
@@ -94,8 +94,8 @@ def primal_steps(  # long: written out for the reason above
     -------
     status : int
         `DONE`; `NEED_ROW`: the row of ``draws[next + counters[BATCH_OFFSET]]`` is missing, nothing
-        is lost; `RESCALE`: the scale is small, or the next batch may shrink the iterate much; fold
-        it in and call again.
+        is lost; `RESCALE`: the scale is small or large, or the next batch may shrink the iterate
+        much; fold it in and call again.
     next : int
         Index of the draw at which the next (or the unfinished) batch begins.
     """
@@ -201,7 +201,7 @@ def dual_steps(
         i = draws[position]
         beta = state.alpha[i]
         decision = inner(view, state.image, i) * to_margin
-        curvature = abs(examples.signed[i]) * view.squared_norms[i] * to_margin
+        curvature = max(FLATTEST, abs(examples.signed[i]) * view.squared_norms[i] * to_margin)
         target = best(examples.loss, beta, decision, examples.label[i], curvature)
         if target != beta:
             used = touch(view, i, state.counters[STEPS])

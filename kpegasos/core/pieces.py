@@ -71,6 +71,8 @@ def move_together(
             for b in range(n):
                 products[b] += moves[a] * hessian[a, b]
     share = _rising_share(loss, beta, moves, products, sums, label, inverse)
+    if not share > 0.0:  # nor where a product was no number
+        return
     for a in range(n):
         sums[a] += share * products[a]
     for a in range(n):

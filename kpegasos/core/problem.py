@@ -125,6 +125,9 @@ def make_problem(
     loss = check_loss(loss)
     signs, classes = (_checked_numbers(y), None) if loss.regression else signs_of("y", y)
     weight = _checked_weight(sample_weight, signs.size)
+    foreign = not type(loss).__module__.startswith("kpegasos.")
+    if foreign and not values(loss, np.zeros(signs.size), signs).min() >= 0.0:
+        raise ValueError(f"loss must not be negative, got a {type(loss).__name__} that is at f = 0")
     if lam is not None and C is not None:
         raise ValueError(f"C must be None where lam is given, got {shown(C)} instead")
     if C is not None:

@@ -132,7 +132,8 @@ def rates_of(step: Callable[..., Any], first: int, n_steps: int, lam: float) -> 
         raise ValueError(
             f"step must return a size for each of {n_steps} steps, got shape {sizes.shape} instead"
         )
-    rates = np.ascontiguousarray(np.broadcast_to(sizes * lam, numbers.shape))
+    # A copy: what may not be written to would be another type, and compiled for by itself.
+    rates = np.array(np.broadcast_to(sizes * lam, numbers.shape))
     wrong = ~((rates > 0.0) & (rates <= 1.0 + _ROUNDING))
     if wrong.any():
         t = int(wrong.argmax())

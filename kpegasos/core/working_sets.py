@@ -242,7 +242,7 @@ def gap_and_dual(
         squared_norm += alpha[i] * signed[i] * margin
     gap, objective = loss + squared_norm - gain, loss + 0.5 * squared_norm
     # A part of the examples may have neither loss nor coefficients.
-    relative = gap / objective if objective > 0.0 else 0.0
+    relative = 0.0 if objective == 0.0 else gap / objective
     return relative, gain - 0.5 * squared_norm
 
 

@@ -180,7 +180,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             float32 and float64 are used as they are. With ``kernel="precomputed"``, the square
             kernel matrix.
         y : array-like of shape (n_samples,)
-            Two or more classes.
+            Two or more classes; numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights c of the examples; positive ones between 1e-100 and 1e100.
 

@@ -235,7 +235,8 @@ class OneVsOneMixin(ClassifierMixin):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return np.log(self.predict_proba(X))
+        with np.errstate(divide="ignore"):  # of a probability that is 0
+            return np.log(self.predict_proba(X))
 
     def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """What is made of the decisions of all pairs, a block of rows at a time."""

@@ -112,7 +112,7 @@ def settings_of(estimator: Any) -> Settings:
     loss = make_loss(
         getattr(estimator, "loss", "hinge"),
         regression=not getattr(estimator, "_has_labels", True),
-        epsilon=getattr(estimator, "epsilon", None),
+        epsilon=optional(as_number, "epsilon", getattr(estimator, "epsilon", None), least=0.0),
     )
     return Settings(
         options=options_for(loss, options),

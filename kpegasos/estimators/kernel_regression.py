@@ -58,8 +58,8 @@ default="epsilon_insensitive"
     sampling : {"permutation", "uniform"}, default="permutation"
         A fresh permutation each epoch, or independent draws.
     projection : bool, default=False
-        Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
-        the hinge. A loss without a largest slope, such as a square, is always projected.
+        Project onto a ball that holds the optimum after each step. A loss without a largest slope,
+        such as a square, is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
@@ -73,8 +73,7 @@ default="epsilon_insensitive"
         never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
-        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
-        rows of up to 1,024 draws at first), by the evaluation of the model.
+        `ConvergenceWarning`.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
@@ -106,8 +105,8 @@ default="epsilon_insensitive"
     Attributes
     ----------
     alpha_ : ndarray of shape (n_samples,)
-        Sums of what each example's draws pulled by: 1 for a draw that found it below the tube,
-        -1 above.
+        Sums of what each example's draws pulled by: with the default loss 1 for a draw that found
+        it below the tube, -1 above.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)

@@ -57,9 +57,9 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     polish : bool, default=False
         Whether the dual is ascended from the model of the Pegasos steps on, until the certified
         relative gap is at most ``tol`` (0.01 if None): by single coordinates, or, where these
-        would take longer, by an interior point method whose steps do not depend on the scale of
-        the features. That needs no more than 1,024 features or examples. The model is then no
-        longer an average of Pegasos iterates.
+        would take longer and the loss is the hinge, by an interior point method whose steps do not
+        depend on the scale of the features. That needs no more than 1,024 features or examples. The
+        model is then no longer an average of Pegasos iterates.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.

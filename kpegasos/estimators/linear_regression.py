@@ -46,24 +46,20 @@ default="epsilon_insensitive"
         that come in no particular order (`sklearn.utils.shuffle` sees to that). "block" is the
         deprecated name of "contiguous".
     projection : bool, default=False
-        Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
-        the hinge. A loss without a largest slope, such as a square, is always projected.
+        Project onto a ball that holds the optimum after each step. A loss without a largest slope,
+        such as a square, is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
-        Whether the dual is ascended from the model of the Pegasos steps on, until the certified
-        relative gap is at most ``tol`` (0.01 if None): by single coordinates, or, where these
-        would take longer, by an interior point method whose steps do not depend on the scale of
-        the features. That needs no more than 1,024 features or examples. The model is then no
+        Whether dual ascent, one coordinate at a time, goes on from the model of the Pegasos steps
+        until the certified relative gap is at most ``tol`` (0.01 if None). The model is then no
         longer an average of Pegasos iterates.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
-        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms) or a part of
-        the Newton step of `polish`, by 32 draws of each pair of classes not yet begun, and by the
-        evaluation of the model.
+        `ConvergenceWarning`.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of epochs, ten steps a decade, or these steps. None evaluates the end only.
@@ -78,8 +74,8 @@ default="epsilon_insensitive"
     Attributes
     ----------
     alpha_ : ndarray of shape (n_samples,)
-        Sums of what each example's draws pulled by: 1 for a draw that found it below the tube,
-        -1 above.
+        Sums of what each example's draws pulled by: with the default loss 1 for a draw that found
+        it below the tube, -1 above.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient.
     n_support_ : ndarray of shape (1,)

@@ -8,13 +8,15 @@ example is y; of a regression loss y is any number and the direction is 1. With 
 - ``pull(decision, target)``: ``-s · ∂ℓ/∂f``, what a step adds to the coefficient of the example;
 - ``gain(beta, target)``: what the example gives to the dual, ``-ℓ*(-s β)``;
 - ``best(beta, decision, target, curvature)``: the b that maximises
-  ``gain(b) - (b - β) s f - curvature / 2 · (b - β)²``, dual ascent in one coordinate;
+  ``gain(b) - (b - β) s f - curvature / 2 · (b - β)²``, dual ascent in one coordinate, with a
+  positive curvature;
 
-``piece(beta, target)`` may come on top, for faster ascents: the ends of the piece around β on which
-``gain`` is smooth, and the slope and the bend (minus the second derivative) of ``gain`` at β.
-
-And three numbers, which may depend on the parameters: ``lower`` and ``upper``, between which
+and three numbers, which may depend on the parameters: ``lower`` and ``upper``, between which
 coefficients β lie, and ``lipschitz``, the largest slope of the loss, infinite if there is none.
+
+Two more methods may come on top. ``piece(beta, target)`` makes ascents faster: the ends of the
+piece around β on which ``gain`` is smooth, and slope and bend (minus the second derivative) of
+``gain`` at β. ``check()`` raises a ValueError for parameters that will not do.
 
 Loops take a loss by its type, as they take rows: numba compiles its methods into them, so they
 cost no call. It knows compiled code by names, so a class of the same name that is defined anew, as
@@ -41,6 +43,10 @@ from kpegasos.utils.validation import shown
 #: A decision this close to a corner of a loss, relative to the corner, is at the corner: sums of
 #: the same numbers in another order differ by less, and must decide alike.
 TIE = 1e-10
+
+
+#: No curvature that ``best`` is asked for is less, so that it may divide by it.
+FLATTEST = 1e-300
 
 
 @runtime_checkable
@@ -176,6 +182,8 @@ def check_loss(loss: Any) -> Any:
     numbers = [float(number) for number in loss]
     if not all(math.isfinite(number) for number in numbers):
         raise ValueError(f"loss must have finite parameters, got {loss!r} instead")
+    if hasattr(loss, "check"):
+        loss.check()
     found = kind(*numbers)  # floats, so that no loop is compiled twice
     if not found.lower <= 0.0 <= found.upper:
         raise ValueError(
@@ -186,7 +194,8 @@ def check_loss(loss: Any) -> Any:
 
 @cache
 def _check_methods(kind: type) -> None:
-    for name, wanted in _METHODS.items():
+    optional = {"piece": ["self", "beta", "target"]} if hasattr(kind, "piece") else {}
+    for name, wanted in {**_METHODS, **optional}.items():
         method = getattr(kind, name, None)
         found = list(inspect.signature(method).parameters) if callable(method) else None
         if found != wanted:

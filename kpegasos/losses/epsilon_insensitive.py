@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from kpegasos.losses.base import TIE
+from kpegasos.utils.validation import as_number
 
 
 class EpsilonInsensitive(NamedTuple):
@@ -38,6 +39,10 @@ class EpsilonInsensitive(NamedTuple):
     def lipschitz(self) -> float:
         """``1.0``."""
         return 1.0
+
+    def check(self) -> None:
+        """Raise a ValueError unless ``epsilon`` is 0 or more."""
+        as_number("epsilon", self.epsilon, least=0.0)
 
     def value(self, decision: float, target: float) -> float:
         """``max(0, |f - y| - epsilon)``."""
@@ -105,6 +110,10 @@ class SquaredEpsilonInsensitive(NamedTuple):
     def lipschitz(self) -> float:
         """``math.inf``."""
         return math.inf
+
+    def check(self) -> None:
+        """Raise a ValueError unless ``epsilon`` is 0 or more."""
+        as_number("epsilon", self.epsilon, least=0.0)
 
     def value(self, decision: float, target: float) -> float:
         """``max(0, |f - y| - epsilon)²``."""

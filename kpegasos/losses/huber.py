@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kpegasos.utils.validation import as_number
+
 
 class Huber(NamedTuple):
     """``r²/2`` for an error ``|r| ≤ delta``, ``delta |r| - delta²/2`` beyond (Huber 1964).
@@ -35,6 +37,10 @@ class Huber(NamedTuple):
     def lipschitz(self) -> float:
         """``delta``."""
         return self.delta
+
+    def check(self) -> None:
+        """Raise a ValueError unless ``delta`` is positive."""
+        as_number("delta", self.delta, positive=True)
 
     def value(self, decision: float, target: float) -> float:
         """The loss."""

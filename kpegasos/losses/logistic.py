@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 #: Newton's steps of a coordinate, at the most, and the size of a step that is the last.
 _MOST_STEPS, _LAST_STEP = 50, 1e-14
+#: Coefficients this close to 0 or 1 bend too much to move with others.
+_NEAR_END = 1e-9
 
 
 class Logistic(NamedTuple):
@@ -56,8 +58,8 @@ class Logistic(NamedTuple):
         return total
 
     def piece(self, beta: float, target: float) -> tuple[float, float, float, float]:
-        """``(0, 1)``, where the slope is the log-odds of ``1 - β``."""
-        if not 0.0 < beta < 1.0:
+        """``(0, 1)``, where the slope is the log-odds of ``1 - β``; none next to the ends."""
+        if not _NEAR_END < beta < 1.0 - _NEAR_END:
             return beta, beta, 0.0, 0.0
         return 0.0, 1.0, math.log1p(-beta) - math.log(beta), 1.0 / (beta * (1.0 - beta))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kpegasos.utils.validation import as_number
+
 
 class SmoothedHinge(NamedTuple):
     """The hinge loss whose corner is rounded over a width (Shalev-Shwartz, Zhang, JMLR 2013).
@@ -38,6 +40,10 @@ class SmoothedHinge(NamedTuple):
     def lipschitz(self) -> float:
         """``1.0``."""
         return 1.0
+
+    def check(self) -> None:
+        """Raise a ValueError unless ``width`` is positive."""
+        as_number("width", self.width, positive=True)
 
     def value(self, decision: float, target: float) -> float:
         """The loss."""

@@ -99,7 +99,11 @@ class Certificate(NamedTuple):
 
 def _relative(gap: float, objective: float) -> float:
     """A gap divided by the objective, which may be zero where a loss may be."""
-    return gap / objective if objective > 0.0 else (math.inf if gap > 0.0 else 0.0)
+    if objective > 0.0:
+        return gap / objective
+    if math.isnan(objective) or math.isnan(gap):
+        return math.nan
+    return math.inf if gap > 0.0 else 0.0
 
 
 _NONE = Certificate(math.nan, math.nan, math.nan, math.nan)

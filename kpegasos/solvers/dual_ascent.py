@@ -27,6 +27,7 @@ from kpegasos.core.state import (
     State,
     new_state,
 )
+from kpegasos.losses import Hinge
 from kpegasos.losses.base import bests
 from kpegasos.rows.base import Algorithm, RowSource
 from kpegasos.solvers.certificate import Evaluation
@@ -36,6 +37,8 @@ from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional
 
+#: Far beyond where rounding leaves a digit.
+_MOST_INHERITED = 2.0**62
 INDEFINITE = (
     "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
 )
@@ -186,7 +189,11 @@ class DualAscent(SolverRun):
         state.loop.image[:] = scale * rows.image_of(evaluated)
         # An addition of an ascent may come to the sum of all β, over lam m.
         loop = state.loop
-        loop.counters[INHERITED] = math.ceil(theta * problem.lam * evaluated.additions)
+        inherited = theta * problem.lam * evaluated.additions
+        if type(loss) is not Hinge:  # which counts what sums have come to once more
+            inherited /= 1.0 + 2.0 * size / problem.y.size
+        loop.counters[INHERITED] = math.ceil(min(inherited, _MOST_INHERITED))
+        state.loss = problem.loss
         state.best_dual = run.state.best_dual
         state.proven_bound = run.state.proven_bound
         state.evaluations = run.state.evaluations

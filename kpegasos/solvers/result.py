@@ -26,8 +26,9 @@ class Result:
     Attributes
     ----------
     alpha : ndarray of shape (n_samples,), float64
-        How often each example was drawn while violating, times the product of the projections since
-        (integers without projection); ``w_{T+1} = Σ alpha_j ω_j y_j φ(x_j) / (lam k T)``. The dual
+        With the hinge how often each example was drawn while violating, else the sum of its pulls,
+        times the product of the projections since (integers with the hinge and neither projection
+        nor a step rule); ``w_{T+1} = Σ alpha_j ω_j y_j φ(x_j) / (lam k T)``. The dual
         variables β in the case of `sdca`.
     coef : ndarray of shape (n_samples,)
         Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.

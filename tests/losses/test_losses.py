@@ -215,3 +215,13 @@ def test_a_loss_defined_anew_in_a_session_is_compiled_anew():
     three, zero = np.array([3.0]), np.array([0.0])
     assert values(define(1.0), three, zero) == 3.0
     assert values(define(2.0), three, zero) == 6.0
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [losses.Huber(0.0), losses.SmoothedHinge(-1.0), losses.EpsilonInsensitive(-0.1)],
+    ids=str,
+)
+def test_check_loss_refuses_parameters_out_of_range(loss):
+    with pytest.raises(ValueError, match=r"delta must|width must|epsilon must"):
+        check_loss(loss)

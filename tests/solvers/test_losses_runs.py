@@ -22,6 +22,7 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.state import PegasosOptions
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import polish
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import draw_seed
 
 ALL = [
@@ -142,8 +143,6 @@ def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
             seed=0,
         )  # fmt: skip
         while not run.finished:
-            from kpegasos.solvers.stopping import Stopper
-
             run.advance(Stopper())
         polished = polish(run, tol=1e-5, max_epochs=20000)
         assert polished.status == "tolerance"
@@ -222,3 +221,38 @@ def test_problems_of_regression_take_any_numbers():
     assert make_problem(np.array([0.5, 1.0]), 0.1, loss=losses.Huber()).radius > 0.0
     with pytest.raises(ValueError, match="y must be"):
         make_problem(np.array([np.inf, 1.0]), 0.1, loss=losses.Huber())
+
+
+@EACH
+def test_ascents_take_examples_of_length_zero(loss):
+    X, y, _ = data(loss)
+    X[:3] = 0.0
+    problem = make_problem(y, 0.05, loss=loss)
+    for rows in (linear_rows(X), make_rows(X, "linear")):
+        result = sdca(problem, rows, tol=1e-4, max_epochs=5000, random_state=0)
+        assert result.status == "tolerance"
+        assert np.isfinite(result.coef).all()
+
+
+def test_large_margins_leave_the_logistic_loss_finite():
+    """Features far from unit size, where coefficients are next to the ends of their box."""
+    X, y, _ = data(losses.Logistic(), n_samples=60)
+    problem = make_problem(y, 1e-4, loss=losses.Logistic())
+    result = sdca(problem, make_rows(1e3 * X, "linear"), max_epochs=50, random_state=0)
+    assert np.isfinite([result.objective, result.gap]).all()
+    run = make_run(
+        problem, make_rows(1e3 * X, "linear"), PegasosOptions(), n_steps=40, epochs=1,
+        checkpoints=None, tol=None, seed=0,
+    )  # fmt: skip
+    run.advance(Stopper())
+    polished = polish(run, tol=1e-2, max_epochs=300)
+    assert np.isfinite(polished.coef).all()
+    assert np.isfinite(polished.objective)
+
+
+def test_values_that_are_no_numbers_never_reach_a_tolerance():
+    X, y, _ = data(losses.Huber())
+    problem = make_problem(1e99 * y, 1e-90, loss=losses.Huber(1e99))
+    result = pegasos(problem, linear_rows(X), tol=0.5, epochs=3, random_state=0)
+    assert result.status != "tolerance" or result.relative_gap <= 0.5
+    assert not (result.status == "tolerance" and np.isnan(result.objective))
