@@ -250,6 +250,7 @@ def test_large_margins_leave_the_logistic_loss_finite():
     assert np.isfinite(polished.objective)
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 def test_values_that_are_no_numbers_never_reach_a_tolerance():
     X, y, _ = data(losses.Huber())
     problem = make_problem(1e99 * y, 1e-90, loss=losses.Huber(1e99))

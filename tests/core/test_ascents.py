@@ -1,0 +1,122 @@
+"""Working sets, dual values and errors of any loss, against the definitions."""
+
+import naive_losses
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kpegasos import losses
+from kpegasos.core.duals import DualLine, largest_multiple, loss_errors, steepness
+from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
+from kpegasos.core.views import KernelView
+from kpegasos.core.working_sets import (
+    DONE,
+    ENOUGH,
+    LEFT,
+    SETS_DONE,
+    ascend,
+    new_working_sets,
+)
+
+pytestmark = pytest.mark.pure_python
+
+ALL = [
+    losses.SquaredHinge(),
+    losses.SmoothedHinge(),
+    losses.Logistic(),
+    losses.EpsilonInsensitive(),
+    losses.SquaredEpsilonInsensitive(),
+    losses.SquaredEpsilonInsensitive(0.0),
+    losses.Huber(),
+]
+EACH = pytest.mark.parametrize("loss", ALL, ids=str)
+N, LAM = 12, 0.02
+
+
+class Case:
+    """A few points, their kernel matrix and targets of a loss."""
+
+    def __init__(self, loss):
+        rng = np.random.default_rng(1)
+        X = rng.normal(size=(N, 2))
+        self.K = np.exp(-0.4 * ((X[:, None] - X) ** 2).sum(axis=2))
+        number = X[:, 0] + 0.5 * rng.normal(size=N)
+        self.y = number if loss.regression else np.where(number > 0, 1.0, -1.0)
+        self.weight = rng.uniform(0.5, 1.5, N)
+        self.weight /= self.weight.mean()
+        self.direction = np.ones(N) if loss.regression else self.y
+        self.examples = Examples(self.y, self.weight * self.direction, loss)
+        self.name, self.parameters = type(loss).__name__, loss._asdict()
+
+    def objective(self, coef):
+        return naive_losses.objective(
+            self.name, self.K, self.y, LAM, coef, weight=self.weight, **self.parameters
+        )
+
+    def optimum(self):
+        return naive_losses.optimum(
+            self.name, self.K, self.y, LAM, weight=self.weight, **self.parameters
+        )
+
+
+@EACH
+@pytest.mark.parametrize("size", [4, N])
+def test_working_sets_reach_the_optimum(loss, size):
+    case = Case(loss)
+    state = new_state(N, N, PegasosOptions(average=None), LAM, 0).loop
+    ticks = np.full(N, -1, dtype=np.int64)
+    view = KernelView(case.K, np.arange(N), ticks, case.K.diagonal().copy(), 0.0)
+    sets = new_working_sets(size, N, N, np.full(N, True), adds=True)
+    sets.counts[LEFT], sets.counts[SETS_DONE], sets.scalars[ENOUGH] = 400, 0, 1e-7
+    parameters = LoopParameters(LAM, N, 1, False, False)
+    assert ascend(state, view, sets, case.examples, parameters) == DONE
+    coef = state.alpha * case.examples.signed / (LAM * N)
+    assert_allclose(case.K @ coef, state.image / (LAM * N), atol=1e-9)
+    assert loss.lower <= state.alpha.min()
+    assert state.alpha.max() <= loss.upper
+    assert case.objective(coef) <= case.optimum() * (1 + 1e-6)
+
+
+@EACH
+def test_dual_line_is_the_dual_and_its_best_the_best_multiple(loss):
+    case = Case(loss)
+    rng = np.random.default_rng(2)
+    beta = 0.5 * np.clip(rng.normal(size=N), max(loss.lower, -2.0), min(loss.upper, 2.0))
+    coef = beta / (LAM * N)
+    vector = coef * case.examples.signed
+    line = DualLine(loss, coef, case.y, case.weight, LAM * vector @ case.K @ vector, LAM)
+
+    def dual(theta):
+        gains = [loss.gain(theta * b, y) for b, y in zip(beta, case.y, strict=True)]
+        return case.weight @ gains / N - 0.5 * LAM * theta**2 * vector @ case.K @ vector
+
+    for theta in (0.0, 0.3, 1.0):
+        assert_allclose(line.value(theta), dual(theta), rtol=1e-12, atol=1e-14)
+        assert line.bound(theta, 0.0) <= line.value(theta)
+        assert line.bound(theta, 0.1) <= line.value(theta) - 0.049 * theta**2
+    most = min(largest_multiple(loss, beta), 50.0)
+    best = max(dual(theta) for theta in np.linspace(0.0, most, 4001))
+    assert line.value(line.best()) >= best - 1e-9
+    assert line.bound(line.best(), 0.0) <= case.optimum() + 1e-12
+
+
+@EACH
+def test_no_coefficients_have_a_dual_value_of_zero(loss):
+    case = Case(loss)
+    line = DualLine(loss, np.zeros(N), case.y, case.weight, 0.0, LAM)
+    assert line.value(line.best()) == 0.0
+
+
+@EACH
+def test_errors_of_losses_bound_what_errors_of_decisions_do(loss):
+    case, rng = Case(loss), np.random.default_rng(3)
+    decisions, errors = 2.0 * rng.normal(size=N), rng.uniform(0.0, 0.7, N)
+    bounds = loss_errors(loss, decisions, case.y, errors)
+    book = naive_losses.LOSSES[case.name]
+    for share in np.linspace(-1.0, 1.0, 21):
+        for i in range(N):
+            there = book(decisions[i] + share * errors[i], case.y[i], **case.parameters)
+            here = book(decisions[i], case.y[i], **case.parameters)
+            assert abs(there - here) <= bounds[i] + 1e-12
+    slope = steepness(loss, decisions, case.y, float(errors.max()))
+    assert (bounds <= slope * errors.max() + 1e-12).all()
