@@ -6,66 +6,57 @@ or the dual, written out as a smooth problem in a box, to scipy. Nothing is impo
 package.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit
 
 
 def hinge(f, y):
-    return max(0.0, 1.0 - y * f)
+    return np.maximum(0.0, 1.0 - y * f)
 
 
 def squared_hinge(f, y):
-    return max(0.0, 1.0 - y * f) ** 2
+    return np.maximum(0.0, 1.0 - y * f) ** 2
 
 
 def smoothed_hinge(f, y, width=0.5):
     m = y * f
-    if m >= 1.0:
-        return 0.0
-    if m <= 1.0 - width:
-        return 1.0 - m - width / 2.0
-    return (1.0 - m) ** 2 / (2.0 * width)
+    curved = (1.0 - m) ** 2 / (2.0 * width)
+    return np.where(m >= 1.0, 0.0, np.where(m <= 1.0 - width, 1.0 - m - width / 2.0, curved))
 
 
 def logistic(f, y):
-    return float(np.logaddexp(0.0, -y * f))
+    return np.logaddexp(0.0, -y * f)
 
 
 def epsilon_insensitive(f, y, epsilon=0.1):
-    return max(0.0, abs(f - y) - epsilon)
+    return np.maximum(0.0, np.abs(f - y) - epsilon)
 
 
 def squared_epsilon_insensitive(f, y, epsilon=0.1):
-    return max(0.0, abs(f - y) - epsilon) ** 2
+    return np.maximum(0.0, np.abs(f - y) - epsilon) ** 2
 
 
 def huber(f, y, delta=1.0):
-    r = abs(f - y)
-    return 0.5 * r * r if r <= delta else delta * r - 0.5 * delta * delta
+    r = np.abs(f - y)
+    return np.where(r <= delta, 0.5 * r * r, delta * r - 0.5 * delta * delta)
 
 
-def slope(loss, f, y):
-    """A subgradient at f: the derivative; at a corner, that of the flatter side."""
-    h = 1e-6
-    left, right = (loss(f, y) - loss(f - h, y)) / h, (loss(f + h, y) - loss(f, y)) / h
-    return left if abs(left) < abs(right) else right
-
-
+#: Derivatives in f; at a corner that of the flatter side.
 SLOPES = {
-    "Hinge": lambda f, y: -y if y * f < 1.0 else 0.0,
-    "SquaredHinge": lambda f, y: -2.0 * y * max(0.0, 1.0 - y * f),
-    "SmoothedHinge": lambda f, y, width=0.5: -y * min(1.0, max(0.0, (1.0 - y * f) / width)),
-    "Logistic": lambda f, y: -y / (1.0 + math.exp(y * f)),
-    "EpsilonInsensitive": lambda f, y, epsilon=0.1: (
-        math.copysign(1.0, f - y) if abs(f - y) > epsilon else 0.0
+    "Hinge": lambda f, y: np.where(y * f < 1.0, -y, 0.0),
+    "SquaredHinge": lambda f, y: -2.0 * y * np.maximum(0.0, 1.0 - y * f),
+    "SmoothedHinge": lambda f, y, width=0.5: -y * np.clip((1.0 - y * f) / width, 0.0, 1.0),
+    "Logistic": lambda f, y: -y * expit(-y * f),
+    "EpsilonInsensitive": lambda f, y, epsilon=0.1: np.where(
+        np.abs(f - y) > epsilon, np.sign(f - y), 0.0
     ),
     "SquaredEpsilonInsensitive": lambda f, y, epsilon=0.1: (
-        2.0 * math.copysign(max(0.0, abs(f - y) - epsilon), f - y)
+        2.0 * np.sign(f - y) * np.maximum(0.0, np.abs(f - y) - epsilon)
     ),
-    "Huber": lambda f, y, delta=1.0: min(delta, max(-delta, f - y)),
+    "Huber": lambda f, y, delta=1.0: np.clip(f - y, -delta, delta),
 }
 LOSSES = {
     "Hinge": hinge,
@@ -122,7 +113,7 @@ def objective(name, K, y, lam, coef, *, weight=None, **parameters):
     """P of ``w = Σ coef_j φ(x_j)``."""
     weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
     f = K @ coef
-    losses = [LOSSES[name](a, b, **parameters) for a, b in zip(f, y, strict=True)]
+    losses = LOSSES[name](f, y, **parameters)
     return 0.5 * lam * float(coef @ f) + float(weight @ losses) / len(y)
 
 
@@ -170,8 +161,7 @@ def _of_primal(name, K, y, lam, weight, **parameters):
 
     def primal(w):
         f = Z @ w
-        losses = [LOSSES[name](a, b, **parameters) for a, b in zip(f, y, strict=True)]
-        slopes = [SLOPES[name](a, b, **parameters) for a, b in zip(f, y, strict=True)]
+        losses, slopes = LOSSES[name](f, y, **parameters), SLOPES[name](f, y, **parameters)
         value = 0.5 * lam * w @ w + weight @ losses / m
         return value, lam * w + Z.T @ (weight * slopes) / m
 

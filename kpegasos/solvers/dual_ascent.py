@@ -107,6 +107,7 @@ def sdca(
     state = new_state(
         rows.n_samples, rows.image_size, PegasosOptions(average=None), problem.lam, seed
     )
+    state.loss = problem.loss
     ascent = DualAscent(
         problem, rows, state, max_epochs=as_integer("max_epochs", max_epochs, least=1)
     )
