@@ -126,15 +126,14 @@ def _over_hinge(loss, image, members, examples, to_margin, hessian, beta, reduct
 
 def _over_any(loss, image, members, examples, to_margin, hessian, beta, reduction):  # type: ignore[no-untyped-def]
     size = members.size
-    label, signed, inverse = np.empty(size), np.empty(size), np.zeros(size)
     # Sums over the set in units of the Hessian: decisions are as many times these.
-    sums = np.empty(size)
+    label, inverse, sums = np.empty(size), np.zeros(size), np.empty(size)
     for a in range(size):
         i = members[a]
-        label[a], signed[a] = examples.label[i], examples.signed[i]
-        if signed[a] != 0.0:  # else the example is held out
-            inverse[a] = to_margin / signed[a]
-        sums[a] = image[i] * signed[a]
+        signed = examples.signed[i]
+        label[a], sums[a] = examples.label[i], image[i] * signed
+        if signed != 0.0:  # else the example is held out
+            inverse[a] = to_margin / signed
     first = 0.0
     for _ in range(_MOST_ROUNDS):
         largest, scale = _coordinate_pass(loss, hessian, sums, label, inverse, beta)

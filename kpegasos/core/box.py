@@ -113,7 +113,7 @@ def _conjugate_gradients(
         moves[a] = 0.0
         if 0.0 < values[a] < 1.0:
             residual[a] = direction[a] = gradient[a]
-    squared = _inner(residual, residual)
+    squared = inner_product(residual, residual)
     enough = _SMALL_RESIDUAL * squared
     for _ in range(_MOST_STEPS):
         if squared <= enough:
@@ -124,7 +124,7 @@ def _conjugate_gradients(
             if direction[a] != 0.0:
                 for b in range(n):
                     image[b] += direction[a] * hessian[a, b]
-        curvature = _inner(direction, image)
+        curvature = inner_product(direction, image)
         if curvature <= 0.0:
             break
         step = squared / curvature
@@ -136,13 +136,14 @@ def _conjugate_gradients(
         for a in range(n):
             if 0.0 < values[a] < 1.0:
                 residual[a] -= step * image[a]
-        before, squared = squared, _inner(residual, residual)
+        before, squared = squared, inner_product(residual, residual)
         for a in range(n):
             direction[a] = residual[a] + squared / before * direction[a]
 
 
 @compiled(inner=True)
-def _inner(one: np.ndarray, other: np.ndarray) -> float:
+def inner_product(one: np.ndarray, other: np.ndarray) -> float:
+    """``<one, other>``, for compiled callers."""
     total = 0.0
     for a in range(one.size):
         total += one[a] * other[a]

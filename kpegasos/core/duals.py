@@ -80,11 +80,8 @@ class DualLine:
         lam: float,
     ) -> None:
         self._data = np.ascontiguousarray(coef), label, weight
-        self._loss, self._unit, self._quadratic = (
-            for_loops(loss),
-            lam * coef.size,
-            max(0.0, quadratic),
-        )
+        self._loss, self._unit = for_loops(loss), lam * coef.size
+        self._quadratic = max(0.0, quadratic)
 
     def value(self, theta: float) -> float:
         """``D(θβ)``, as computed."""

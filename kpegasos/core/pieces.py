@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kpegasos.core.box import inner_product
 from kpegasos.losses.base import gain, piece
 from kpegasos.utils.compiled import compiled
 
@@ -131,7 +132,7 @@ def _conjugate_gradients(
     """Moves towards the maximum of the parabolas, up to the end of a piece."""
     n = beta.size
     moves, image, direction = np.zeros(n), np.empty(n), residual.copy()
-    squared = _inner(residual, residual)
+    squared = inner_product(residual, residual)
     enough = _SMALL_RESIDUAL * squared
     for _ in range(_MOST_STEPS):
         if squared <= enough:
@@ -142,7 +143,7 @@ def _conjugate_gradients(
             if direction[a] != 0.0:
                 for b in range(n):
                     image[b] += direction[a] * hessian[a, b]
-        curvature = _inner(direction, image)
+        curvature = inner_product(direction, image)
         if curvature <= 0.0:
             break
         step = squared / curvature
@@ -159,15 +160,7 @@ def _conjugate_gradients(
         for a in range(n):
             if low[a] < high[a]:
                 residual[a] -= step * image[a]
-        before, squared = squared, _inner(residual, residual)
+        before, squared = squared, inner_product(residual, residual)
         for a in range(n):
             direction[a] = residual[a] + squared / before * direction[a]
     return moves
-
-
-@compiled(inner=True)
-def _inner(one: np.ndarray, other: np.ndarray) -> float:
-    total = 0.0
-    for a in range(one.size):
-        total += one[a] * other[a]
-    return total

@@ -131,7 +131,8 @@ def make_problem(
     if lam is not None and C is not None:
         raise ValueError(f"C must be None where lam is given, got {shown(C)} instead")
     if C is not None:
-        lam = _lam_of_c(as_number("C", C, positive=True, least=SMALLEST, most=LARGEST), weight)
+        C = as_number("C", C, positive=True, least=SMALLEST, most=LARGEST)
+        lam = lam_of_c(C, float(weight.sum()), weight.size)
     elif lam is None:
         raise ValueError("lam must be given unless C is, got None instead")
     else:
@@ -178,22 +179,33 @@ def _checked_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weight
 
 
-def _lam_of_c(C: float, weight: np.ndarray) -> float:
-    """SVC's ``1 / (C · Σ weights)``.
+def lam_of_c(C: float, total: float, n_samples: int, name: str = "sample_weight") -> float:
+    """SVC's ``1 / (C · Σ weights)``; 1 for a problem without examples, which is not trained.
+
+    Parameters
+    ----------
+    C : float
+    total : float
+        Sum of the weights.
+    n_samples : int
+    name : str, default="sample_weight"
+        What the weights are called.
 
     Raises
     ------
     ValueError
         If it leaves no room for its square.
     """
-    mean = C * float(weight.mean())
+    if total == 0.0:
+        return 1.0
+    mean = C * (total / n_samples)
     # Twice, as the mean of equal weights may be rounded.
     if not SMALLEST / 2 <= mean <= 2 * LARGEST:
         raise ValueError(
-            f"C times the mean of sample_weight must be between {SMALLEST:g} and {LARGEST:g}, "
+            f"C times the mean of {name} must be between {SMALLEST:g} and {LARGEST:g}, "
             f"got {mean:g} instead"
         )
-    return 1.0 / (C * float(weight.sum()))
+    return 1.0 / (C * total)
 
 
 def check_weights(name: str, weight: np.ndarray) -> None:

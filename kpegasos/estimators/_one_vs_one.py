@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.problem import Problem, check_weights
+from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.estimators._sklearn_compat import one_vs_rest_values, weights_by_class
 from kpegasos.losses import HINGE
-from kpegasos.utils.validation import LARGEST, SMALLEST
 
 
 class Pair(NamedTuple):
@@ -88,7 +87,7 @@ def make_pairs(
         positive = j if n_classes == 2 else i
         y = np.where(labels[members] == positive, 1.0, -1.0)
         own = weight[members]
-        pair_lam = lam_of_c(C, float(own.sum()), members.size) if lam is None else lam
+        pair_lam = lam_of_weights(C, own) if lam is None else lam
         # Labels and weights need no check of `make_problem`: they have been made and checked here.
         problem = Problem(y, own / own.mean() if normalise else own, pair_lam, loss)
         pairs.append(Pair(number, (i, j), members, problem))
@@ -110,18 +109,10 @@ def _order(labels: np.ndarray, n_classes: int) -> np.ndarray:
     return np.argsort(short, kind="stable")
 
 
-def lam_of_c(C: float, total: float, n_samples: int) -> float:
-    """SVC's ``1 / (C · Σ weights)``; 1 for a pair without examples, which is not trained."""
-    if total == 0.0:
-        return 1.0
-    mean = C * (total / n_samples)
-    # Twice, as the mean of equal weights may be rounded.
-    if not SMALLEST / 2 <= mean <= 2 * LARGEST:
-        raise ValueError(
-            f"C times the mean of sample_weight (times class_weight) must be between {SMALLEST:g} "
-            f"and {LARGEST:g}, got {mean:g} instead"
-        )
-    return 1.0 / (C * total)
+def lam_of_weights(C: float, weight: np.ndarray) -> float:
+    """`lam_of_c` of weights that class weights are part of."""
+    total = float(weight.sum())
+    return lam_of_c(C, total, weight.size, "sample_weight (times class_weight)")
 
 
 def class_weights(

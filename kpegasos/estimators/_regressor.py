@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.core.problem import Problem
-from kpegasos.estimators._one_vs_one import Pair, check_weight_range, lam_of_c
+from kpegasos.estimators._one_vs_one import Pair, check_weight_range, lam_of_weights
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import Interval
 from kpegasos.estimators._training import FitPlan
@@ -76,7 +76,7 @@ class RegressionMixin(RegressorMixin):
             )
         own, lam = targets.weight[members], settings.lam
         if lam is None:
-            lam = lam_of_c(settings.C, float(own.sum()), members.size)
+            lam = lam_of_weights(settings.C, own)
         y = np.ascontiguousarray(targets.values[members])
         problem = Problem(y, own / own.mean(), lam, settings.loss)
         return [Pair(0, (0, 0), members, problem)]

@@ -256,6 +256,20 @@ def _bests(
         out[i] = best(loss, betas[i], decisions[i], targets[i], curvatures[i])
 
 
+def _of_each(function: Any, loss: Any, *columns: Any) -> np.ndarray:
+    """What a function makes of each example, from vectors of one length."""
+    vectors = [np.ascontiguousarray(column, dtype=np.float64) for column in columns]
+    shapes = [vector.shape for vector in vectors]
+    if len(set(shapes)) > 1 or len(shapes[0]) != 1:
+        raise ValueError(
+            f"targets must be a vector as long as the numbers, got shapes {shapes[-1]} and "
+            f"{shapes[0]} instead"
+        )
+    out = np.empty(shapes[0])
+    function(for_loops(loss), *vectors, out)
+    return out
+
+
 def bests(loss: Any, betas: Any, decisions: Any, targets: Any, curvatures: Any) -> np.ndarray:
     """Maximisers of the dual in each coordinate alone.
 
@@ -268,22 +282,7 @@ def bests(loss: Any, betas: Any, decisions: Any, targets: Any, curvatures: Any) 
     -------
     ndarray of shape (n_samples,), float64
     """
-    out = np.empty(len(betas))
-    _bests(for_loops(loss), betas, decisions, targets, curvatures, out)
-    return out
-
-
-def _of_each(function: Any, loss: Any, numbers: Any, targets: Any) -> np.ndarray:
-    numbers = np.ascontiguousarray(numbers, dtype=np.float64)
-    targets = np.ascontiguousarray(targets, dtype=np.float64)
-    if numbers.shape != targets.shape or numbers.ndim != 1:
-        raise ValueError(
-            f"targets must be a vector as long as the numbers, got shapes {targets.shape} and "
-            f"{numbers.shape} instead"
-        )
-    out = np.empty(numbers.size)
-    function(for_loops(loss), numbers, targets, out)
-    return out
+    return _of_each(_bests, loss, betas, decisions, targets, curvatures)
 
 
 def values(loss: Any, decisions: Any, targets: Any) -> np.ndarray:

@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
-from kpegasos.kernels.functions import KERNELS, make_kernel, scale_gamma
+from kpegasos.kernels.functions import KERNELS, make_kernel, parameters_of, scale_gamma
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.budget import (
@@ -127,7 +126,7 @@ def _check_names(kernel: str, parameters: dict[str, Any]) -> None:
     if kernel == "precomputed":
         own: list[str] = []
     elif kernel in KERNELS:
-        own = [field.name for field in fields(KERNELS[kernel])]
+        own = parameters_of(kernel)
     else:
         return
     for name in parameters:

@@ -302,20 +302,11 @@ class PathRun:
     ) -> tuple[np.ndarray, tuple[float, float, float]]:
         """Margins of a cell, and its objective, dual bound and relative gap.
 
-        Where rounding stands between them and ``tol``, margins are computed again.
+        For cells whose `_bounds` do not reach ``tol``: where rounding alone stands between, margins
+        are computed again.
         """
-        path, sums = self.path, evaluated.sums
-        assert sums is not None
+        path = self.path
         problem = Problem(path.label, self.weights[path.folds[cell]], path.lams.item(cell))
-        norm, error = evaluated.squared_norm, evaluated.norm_rounding
-        objective = primal_of(sums.loss, norm, problem)
-        upper = primal_bound(objective, evaluated.loss_rounding, error, problem)
-        _, bound = dual_bounds_of(sums.largest, sums.size, norm, error, problem)
-        half_lam = 0.5 * problem.lam
-        impossible = is_impossible(upper, bound, half_lam * norm, half_lam * error)
-        gap = abs(upper - bound)
-        if gap <= self.tol * objective and not impossible:
-            return evaluated.margins, (objective, bound, gap / objective)
         state = State(self._loop, 0, (), PegasosOptions(average=None), problem.lam)
         state.evaluations = before = self.evaluations
         certifier = Certifier(problem, self.rows, state, self._refuse_indefinite)
