@@ -34,13 +34,19 @@ def fingerprint(paths: Iterable[Path]) -> str:
     """Hash the code of some files: without comments and docstrings, and without what only draws."""
     digest = hashlib.sha256()
     for path in sorted(paths):
-        tree = ast.parse(path.read_bytes(), filename=str(path))
-        tree.body = [node for node in tree.body if getattr(node, "name", "") not in _DRAWING]
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                node.body = node.body[ast.get_docstring(node) is not None :]
-        digest.update(f"{path.name}\n{ast.unparse(tree)}\n".encode())
+        digest.update(f"{path.name}\n{_code_of(path.read_bytes())}\n".encode())
     return digest.hexdigest()[:12]
+
+
+@cache
+def _code_of(source: bytes) -> str:
+    """The code of a file that computes; experiments share most of their files."""
+    tree = ast.parse(source)
+    tree.body = [node for node in tree.body if getattr(node, "name", "") not in _DRAWING]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = node.body[ast.get_docstring(node) is not None :]
+    return ast.unparse(tree)
 
 
 @cache

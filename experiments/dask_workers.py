@@ -85,17 +85,18 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train in this process, and on clusters of one and two worker processes."""
     from distributed import Client, LocalCluster
 
-    n_train, n_test = (20_000, 2_000) if context.quick else (N_TRAIN, N_TEST)
+    n_train, n_test = (10_000, 2_000) if context.quick else (N_TRAIN, N_TEST)
+    seeds, partitions = (SEEDS[:2], PARTITIONS[:1]) if context.quick else (SEEDS, PARTITIONS)
     X, y = make_text_like(n_train + n_test, random_state=0)
     X, X_test, y, y_test = X[:n_train], X[n_train:], y[:n_train], y[n_train:]
     _model(0, 1).fit(X[:1000], y[:1000])  # compiled outside the clock
     table = []
-    for seed in context.progress(SEEDS, "one process"):
+    for seed in context.progress(seeds, "one process"):
         job = partial(_measure, _model(seed), lambda m: m.fit(X, y), X_test, y_test)
         result = context.part(f"process {seed}", job)
         table.append({"workers": 0, "partitions": 1, "seed": seed, **result})
     with tempfile.TemporaryDirectory() as name:
-        data = {k: _partitions(Path(name) / str(k), X, y, k) for k in PARTITIONS}
+        data = {k: _partitions(Path(name) / str(k), X, y, k) for k in partitions}
         for workers in context.progress(WORKERS, "workers"):
             with (
                 LocalCluster(
@@ -106,16 +107,16 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 ) as cluster,
                 Client(cluster) as client,
             ):
-                fit_dask(_model(0, 1), *data[PARTITIONS[0]], rounds=1, client=client)
-                for number in context.progress(PARTITIONS, "partitions"):
-                    for seed in context.progress(SEEDS, "seeds"):
+                fit_dask(_model(0, 1), *data[partitions[0]], rounds=1, client=client)
+                for number in context.progress(partitions, "partitions"):
+                    for seed in context.progress(seeds, "seeds"):
                         fit = partial(_fit, data[number], client)
                         job = partial(_measure, _model(seed), fit, X_test, y_test)
                         key = f"{workers} workers, {number} partitions, {seed}"
                         result = context.part(key, job)
                         row = {"workers": workers, "partitions": number, "seed": seed}
                         table.append({**row, **result})
-    return {"seeds": list(SEEDS), "table": table}
+    return {"seeds": list(seeds), "table": table}
 
 
 def _fit(data: tuple[Any, Any], client: Any, model: LinearPegasosSVC) -> None:

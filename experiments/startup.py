@@ -46,7 +46,7 @@ def _seconds(job: str, cache: str) -> float:
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Time each job in fresh processes, in turn."""
-    repeats = 2 if context.quick else 7
+    repeats = 1 if context.quick else 7
     seconds: dict[str, list[float]] = {name: [] for name in (*JOBS, COLD)}
     for _ in context.progress(range(repeats), "fresh processes"):
         with tempfile.TemporaryDirectory() as cache:

@@ -89,6 +89,29 @@ def batches(draws: ArrayLike, batch_size: int, n_samples: int) -> np.ndarray:
     return drawn.astype(np.int64).reshape(-1, k)
 
 
+def start(values: ArrayLike | None, size: int, radius: float) -> np.ndarray:
+    """Return the first iterate: zeros unless given.
+
+    Raises
+    ------
+    ValueError
+        If it is no vector of that size, or longer than the radius of the ball.
+    """
+    if values is None:
+        return np.zeros(size)
+    found = as_array("start", values)
+    if found.shape != (size,):
+        raise ValueError(
+            f"start must have a number for each of {size} features, got shape {found.shape} instead"
+        )
+    norm = float(np.linalg.norm(found))
+    if not norm <= radius * (1.0 + 1e-12):  # nor NaN
+        raise ValueError(
+            f"start must have a norm of 1/sqrt(lam) = {radius:g} at most, got {norm:g} instead"
+        )
+    return found
+
+
 def losses(values: Any, n_samples: int) -> np.ndarray:
     """Return what a loss made of the margins.
 

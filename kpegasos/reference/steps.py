@@ -61,6 +61,7 @@ def linear_iterates(
     *,
     batch_size: int = 1,
     projection: bool = False,
+    start: ArrayLike | None = None,
 ) -> Iterator[Iterates]:
     """Go through the steps of linear Pegasos (ICML 2007, Fig. 1; MPB 2011, Figs. 1 and 2).
 
@@ -77,6 +78,9 @@ def linear_iterates(
         Examples k of one step.
     projection : bool, default=False
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+    start : array-like of shape (n_features,), default=None
+        ``w_1``, of norm up to ``1/sqrt(lam)`` (ICML 2007, Fig. 1); zeros if None. The first step
+        multiplies it by ``1 - 1/1``, so it matters only for what that step draws.
 
     Yields
     ------
@@ -104,7 +108,7 @@ def linear_iterates(
     batches = checks.batches(draws, batch_size, y.size)
     projection = as_flag("projection", projection)
     radius = 1.0 / np.sqrt(lam)
-    w = average = np.zeros(X.shape[1])
+    w = average = checks.start(start, X.shape[1], radius)
     alpha = np.zeros(y.size)
     for t, batch in enumerate(batches, start=1):
         eta = 1.0 / (lam * t)  # the step size
@@ -185,6 +189,7 @@ def pegasos_linear(
     *,
     batch_size: int = 1,
     projection: bool = False,
+    start: ArrayLike | None = None,
 ) -> Iterates:
     """Return what stands after the last step of `linear_iterates`, which has the same parameters.
 
@@ -196,6 +201,7 @@ def pegasos_linear(
     draws : array-like of shape (n_steps * batch_size,), int
     batch_size : int, default=1
     projection : bool, default=False
+    start : array-like of shape (n_features,), default=None
 
     Returns
     -------
@@ -221,7 +227,9 @@ def pegasos_linear(
     >>> np.allclose(by_the_book.average, compiled.w, rtol=1e-12)
     True
     """
-    steps = linear_iterates(X, y, lam, draws, batch_size=batch_size, projection=projection)
+    steps = linear_iterates(
+        X, y, lam, draws, batch_size=batch_size, projection=projection, start=start
+    )
     return deque(steps, maxlen=1).pop()
 
 

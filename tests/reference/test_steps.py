@@ -246,3 +246,41 @@ def test_kernel_steps_say_what_is_wrong_with_the_kernel(gram, match):
 def test_index_stream_says_what_is_wrong(options, match):
     with pytest.raises(ValueError, match=match):
         index_stream(**{"n_samples": 5, "n_draws": 9} | options)
+
+
+# --- a start other than zero ---
+
+
+def test_start_is_forgotten_but_for_the_first_draw():
+    draws = index_stream(M, 5 * M, random_state=3)
+    first = X[draws[0]] * Y[draws[0]]
+    radius = 1.0 / np.sqrt(LAM)
+    towards = 0.5 * radius * first / np.linalg.norm(first)
+    violates = first @ towards < 1.0
+    zero = list(linear_iterates(X, Y, LAM, draws))
+    for start, same in ((towards, violates), (-towards, True)):
+        moved = list(linear_iterates(X, Y, LAM, draws, start=start))
+        assert_array_equal(moved[0].last, zero[0].last if same else 0.0 * first)
+        if same:
+            assert_array_equal(moved[-1].alpha, zero[-1].alpha)
+            assert_array_equal(moved[-1].average, zero[-1].average)
+
+
+def test_start_of_zero_is_the_start_unless_told():
+    draws = index_stream(M, 2 * M, random_state=1)
+    told = pegasos_linear(X, Y, LAM, draws, start=np.zeros(X.shape[1]))
+    assert_array_equal(told.last, pegasos_linear(X, Y, LAM, draws).last)
+
+
+@pytest.mark.parametrize(
+    ("start", "sentence"),
+    [
+        (np.zeros(1), "start must have a number for each of .* features, got shape"),
+        (np.full(X.shape[1], 1e6), "start must have a norm of 1/sqrt"),
+        (np.full(X.shape[1], np.nan), "start must have a norm of 1/sqrt"),
+        ("zero", "start must hold real numbers"),
+    ],
+)
+def test_start_is_checked(start, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        pegasos_linear(X, Y, LAM, [0], start=start)
