@@ -24,7 +24,7 @@ COLUMNS = {
     "outcomes": 23,
 }
 #: Kinds of outcomes that are named; of the others, the number.
-NAMED = 5
+NAMED = 7
 
 
 def _outcomes(counts: dict[str, int]) -> str:
