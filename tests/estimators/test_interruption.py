@@ -41,12 +41,18 @@ def _compiled():
         Estimator(epochs=1).fit(*data(2))
 
 
+def keeps_a_press():
+    """Whether steps are being made: before them, Ctrl-C has no model to wait for."""
+    stopper = getattr(signal.getsignal(signal.SIGINT), "_stopper", None)
+    return stopper is not None and stopper.presses_kept > 0
+
+
 def press_once_running(delay=0.2):
-    """Send SIGINT to this process ``delay`` seconds after a fit has begun to listen."""
+    """Send SIGINT to this process ``delay`` seconds after a fit has begun to make steps."""
 
     def wait_and_press():
         deadline = time.monotonic() + 30
-        while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        while not keeps_a_press():
             if time.monotonic() > deadline:
                 return
             time.sleep(0.005)
