@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
 from kpegasos.datasets import SvmlightChunks, make_text_like
-from kpegasos.estimators import _online
+from kpegasos.estimators import _streams
 from kpegasos.solvers.online import advance_stream
 
 #: Leftovers of Python, numpy and scikit-learn.
@@ -203,7 +203,7 @@ def test_chunk_that_fails_in_its_middle_is_as_if_it_had_not_come(text, monkeypat
         return advance_stream(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_online, "advance_stream", fails_at_the_second_pair)
+        patch.setattr(_streams, "advance_stream", fails_at_the_second_pair)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X, labels)
     np.testing.assert_array_equal(model.partial_fit(X, labels).coef_, twin.coef_)
