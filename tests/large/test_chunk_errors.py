@@ -54,7 +54,9 @@ def test_rejects_in_one_sentence(text):
         fails(chunks, "chunks must be a sequence, an iterable or a function", error=TypeError)
         fails(chunks, "chunks must be a sequence", error=TypeError, lam=0.1, classes=[-1, 1])
     for model in (PegasosSVC(), LinearPegasosSVC, None, LogisticRegression()):
-        with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC, got "):
+        with pytest.raises(
+            TypeError, match="estimator must be a LinearPegasosSVC or a LinearPegasosSVR, got "
+        ):
             fit_chunks(model, [(X, y)])
     fails([(None, y)], "X of a chunk must have two dimensions, got NoneType")
     fails([(5, y)], "X of a chunk must have two dimensions, got int")
