@@ -43,6 +43,13 @@ class Chunk(NamedTuple):
 class OnlineModel:
     """Streams of all problems, with the parameters that they began with.
 
+    Parameters
+    ----------
+    estimator : LinearPegasosSVC or LinearPegasosSVR
+        Whose parameters count; its ``random_state`` makes the seed.
+    lams : ndarray of shape (n_pairs,), default=None
+        ``lam`` of each problem, in place of the estimator's.
+
     Attributes
     ----------
     parameters : dict

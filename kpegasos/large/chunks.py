@@ -153,7 +153,7 @@ def fit_chunks(
 
     Parameters
     ----------
-    estimator : LinearPegasosSVC
+    estimator : LinearPegasosSVC or LinearPegasosSVR
         Fitted in place, from the beginning; ``partial_fit`` goes on from there.
     chunks : sequence, iterable or callable
         Of ``(X, y)`` or ``(X, y, sample_weight)``: a sequence such as `ArrayChunks` or
@@ -166,11 +166,14 @@ def fit_chunks(
         All classes; if these or ``lam`` are not given, the chunks are read once beforehand, to find
         classes and weights (of `ArrayChunks`, the labels only). If both are given they are not, and
         weights are taken as they are, not scaled to mean one. Without ``lam`` they must be the
-        classes that are found: a class without examples is refused.
+        classes that are found: a class without examples is refused. None for a regressor, whose
+        chunks are read once beforehand if ``lam`` is not given, to find weights and the weighted
+        mean of the targets, which is taken off them if there is an intercept; else that is the mean
+        of the first chunk.
 
     Returns
     -------
-    estimator : LinearPegasosSVC
+    estimator : LinearPegasosSVC or LinearPegasosSVR
 
     Raises
     ------

@@ -102,13 +102,14 @@ def fit_dask(
 
     Parameters
     ----------
-    estimator : LinearPegasosSVC
-        Fitted in place, from the beginning; ``n_steps_`` counts the steps of one partition.
+    estimator : LinearPegasosSVC or LinearPegasosSVR
+        Fitted in place, from the beginning; ``n_steps_`` counts the steps of one partition. With an
+        intercept, a regressor takes the weighted mean of all y off them.
     X : dask.array.Array of shape (n_samples, n_features)
         Chunked along the rows only; its blocks may be CSR matrices. What cannot be made again, such
         as scattered data, is lost with its worker.
     y : dask.array.Array of shape (n_samples,)
-        Chunked like the rows of X.
+        Classes, or numbers; chunked like the rows of X.
     sample_weight : dask.array.Array of shape (n_samples,), default=None
         Chunked like y.
     rounds : int, default=None
@@ -118,7 +119,7 @@ def fit_dask(
 
     Returns
     -------
-    estimator : LinearPegasosSVC
+    estimator : LinearPegasosSVC or LinearPegasosSVR
 
     Raises
     ------
