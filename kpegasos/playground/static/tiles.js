@@ -1,0 +1,53 @@
+// @ts-check
+/** Numbers of a pane's model. */
+import { el, setAttribute, setText } from "./dom.js";
+import { formatNumber, formatPercent, formatWhole } from "./format.js";
+import { trainSize } from "./edits.js";
+
+/**
+ * @param {number} number of the pane
+ */
+export function createTiles(number) {
+  const tiles = {
+    objective: createTile("Objective", "Of the model shown; below, that of the last iterate"),
+    gap: createTile("Certified gap", "How far the objective is from the optimum at the most, relative to it"),
+    support: createTile("Support", "Points that have a part in the model"),
+    train: createTile("Train error"),
+    test: createTile("Test error"),
+  };
+  const node = el("dl", { class: "kp-tiles" }, ...Object.values(tiles).map((tile) => tile.node));
+  return {
+    node,
+    update(ui) {
+      const pane = ui.frame?.panes[number];
+      const averaged = pane?.averaged ?? null;
+      tiles.objective.set(formatNumber(averaged ?? pane?.objective), averaged === null ? "" : `last ${formatNumber(pane.objective)}`);
+      const reason = pane?.certificate ?? null;
+      tiles.gap.set(reason ? "none" : formatPercent(pane?.gap), reason ? "" : `bound ${formatNumber(pane?.bound)}`, reason);
+      setAttribute(tiles.gap.node, "data-reached", Boolean(pane && pane.gap !== null && pane.gap <= ui.tolerance));
+      tiles.support.set(formatWhole(pane?.support), `of ${formatWhole(trainSize(ui.state))}`);
+      tiles.train.set(formatPercent(pane?.train_error), "");
+      tiles.test.set(formatPercent(pane?.test_error), "");
+    },
+  };
+}
+
+/**
+ * A name, a number, and below it one more.
+ * @param {string} name
+ * @param {string} [hint]
+ */
+export function createTile(name, hint) {
+  const value = el("dd", { class: "kp-tile-value", text: "–" });
+  const note = el("dd", { class: "kp-tile-note" });
+  const node = el("div", { class: "kp-tile", title: hint ?? null }, el("dt", { class: "kp-tile-name", text: name }), value, note);
+  return {
+    node,
+    /** @param {string} text @param {string} [more] @param {string|null} [reason] why there is no number */
+    set(text, more = "", reason = null) {
+      setText(value, text);
+      setText(note, reason ?? more);
+      setAttribute(note, "title", reason);
+    },
+  };
+}
