@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.playground.messages import MessageError, Scene
+from kpegasos.playground.checks import MessageError
 from kpegasos.playground.runs import parameters_of
+from kpegasos.playground.scenes import Scene
 
 _IMPORTS = """\
 import matplotlib.pyplot as plt

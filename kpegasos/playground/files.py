@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
+from kpegasos.playground.checks import MessageError
 from kpegasos.playground.code import script_of
-from kpegasos.playground.messages import MessageError, Scene
 from kpegasos.playground.presets import table_of
+from kpegasos.playground.scenes import Scene
 
 if TYPE_CHECKING:
     from kpegasos.estimators import PegasosSVC
@@ -104,7 +105,7 @@ def _animation(scene: Scene, fitted: list[PegasosSVC]) -> bytes:
     X, y = scene.points[~scene.test], scene.labels[~scene.test]
     if len(set(y.tolist())) != 2:
         raise MessageError("what", "what must not be 'gif' with more than two classes")
-    t = fitted[-1].n_steps
+    t = int(fitted[-1].n_steps_)
     steps = sorted({round(t ** (number / _FRAMES)) for number in range(1, _FRAMES + 1)})
     model = clone(fitted[-1]).set_params(checkpoints=steps)
     animation = TrainingAnimation.from_estimator(model, X, y)

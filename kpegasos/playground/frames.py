@@ -15,8 +15,8 @@ from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators._one_vs_one import vote
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.losses.base import values
-from kpegasos.playground.messages import Scene
 from kpegasos.playground.runs import Draws, Moment, PairRun, PaneRun
+from kpegasos.playground.scenes import Scene
 from kpegasos.solvers.history import Record
 
 NO_CERTIFICATE = "the {} kernel is not positive semi-definite, so no duality gap is certified"

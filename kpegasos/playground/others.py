@@ -13,8 +13,8 @@ from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.losses import Hinge
+from kpegasos.playground.checks import MessageError
 from kpegasos.playground.frames import Data, model_frame, number, predicted
-from kpegasos.playground.messages import MessageError
 from kpegasos.playground.runs import PaneRun
 
 #: Seconds that a polished fit may take.

@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from kpegasos.datasets import make_gaussian_noise, make_toy
-from kpegasos.playground.messages import (
-    DEFAULTS,
+from kpegasos.playground.checks import (
     FARTHEST,
     MOST_CLASSES,
     MOST_POINTS,
     MOST_TEXT,
     MessageError,
 )
+from kpegasos.playground.scenes import DEFAULTS
 from kpegasos.utils.validation import shown
 
 #: Share of the rare class of "imbalanced".

@@ -22,7 +22,8 @@ from kpegasos.estimators._base import set_model, some_weight
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._training import FitPlan
 from kpegasos.losses.base import pulls
-from kpegasos.playground.messages import MOST_STEPS, MessageError, Pane, Settings, StepRule
+from kpegasos.playground.checks import MOST_STEPS, MessageError
+from kpegasos.playground.scenes import Pane, Settings, StepRule
 from kpegasos.solvers.history import Record
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result

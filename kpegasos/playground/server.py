@@ -20,7 +20,6 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
-from importlib import resources
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +31,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from kpegasos.playground import messages
-from kpegasos.playground.messages import MessageError
+from kpegasos.playground.assets import MEDIA_TYPES, kind_of, static_files
+from kpegasos.playground.checks import MOST_TEXT, MessageError
 from kpegasos.playground.session import Session
 from kpegasos.playground.warm_up import warm_up
 
@@ -42,12 +42,6 @@ MOST_PAGES = 8
 MOST_WAITING = 64
 #: Requests to show that may wait, as the page has agreed to. Of more, the newest is answered.
 CREDIT = 2
-_MEDIA_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-}
 _SOCKET = "socket"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -57,16 +51,6 @@ _POLICY = (
 _LOGGER = logging.getLogger("kpegasos.playground")
 _LOGGER.addHandler(logging.NullHandler())
 _LOGGER.propagate = False  # a stranger's bad request is no news to the user
-
-
-def static_files() -> dict[str, Any]:
-    """The page's files by name: nothing else is served, whatever an address asks for."""
-    folder = resources.files("kpegasos.playground") / "static"
-    return {
-        file.name: file
-        for file in folder.iterdir()
-        if file.is_file() and file.name.rpartition(".")[2] in _MEDIA_TYPES
-    }
 
 
 class PlaygroundServer:
@@ -119,7 +103,7 @@ class PlaygroundServer:
             self.host,
             self.port,
             process_request=self._respond,
-            max_size=messages.MOST_TEXT,
+            max_size=MOST_TEXT,
             compression=None,
             server_header=None,
             logger=_LOGGER,
@@ -150,7 +134,7 @@ class PlaygroundServer:
         file = self._files.get(name or "index.html")
         if file is None:
             return _refusal(HTTPStatus.NOT_FOUND, "There is no such file")
-        kind = _MEDIA_TYPES[file.name.rpartition(".")[2]]
+        kind = MEDIA_TYPES[kind_of(file.name)]
         policy = {"Content-Security-Policy": _POLICY.format(host=hosts[0])}
         return _response(HTTPStatus.OK, file.read_bytes(), {"Content-Type": kind, **policy})
 

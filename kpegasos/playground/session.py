@@ -10,13 +10,14 @@ from typing import Any
 import kpegasos
 from kpegasos.estimators import PegasosSVC
 from kpegasos.losses import CLASSIFICATION
-from kpegasos.playground import frames, messages
+from kpegasos.playground import checks, frames, messages
+from kpegasos.playground.checks import MessageError
 from kpegasos.playground.files import file_message
 from kpegasos.playground.frames import Data
-from kpegasos.playground.messages import MessageError, Scene
 from kpegasos.playground.others import compared, polished
 from kpegasos.playground.presets import preset_points, table_points
 from kpegasos.playground.runs import PaneRun
+from kpegasos.playground.scenes import Scene
 from kpegasos.solvers.stopping import Stopper
 
 #: Seconds that the steps of one answer may take.
@@ -71,15 +72,15 @@ class Session:
             "kind": "hello",
             "engine": "python",
             "version": kpegasos.__version__,
-            "classes_limit": messages.MOST_CLASSES,
-            "points_limit": messages.MOST_POINTS,
-            "steps_limit": messages.MOST_STEPS,
+            "classes_limit": checks.MOST_CLASSES,
+            "points_limit": checks.MOST_POINTS,
+            "steps_limit": checks.MOST_STEPS,
             "losses": list(CLASSIFICATION),
-            "steps": list(messages.STEP_RULES),
-            "samplings": list(messages.SAMPLINGS),
-            "kernels": list(messages.KERNELS),
-            "presets": list(messages.PRESETS),
-            "exports": list(messages.EXPORTS),
+            "steps": list(checks.STEP_RULES),
+            "samplings": list(checks.SAMPLINGS),
+            "kernels": list(checks.KERNELS),
+            "presets": list(checks.PRESETS),
+            "exports": list(checks.EXPORTS),
             "algorithms": ["polish", "SVC"],
             "state": self.state,
         }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kpegasos.playground.messages import DEFAULTS, KERNELS
+from kpegasos.playground.checks import KERNELS
+from kpegasos.playground.scenes import DEFAULTS
 from kpegasos.playground.session import Session
 
 _POINTS = [[0.0, 0.0], [1.0, 0.2], [0.3, 1.0], [1.0, 1.1], [0.1, 0.4], [0.9, 0.7]]
