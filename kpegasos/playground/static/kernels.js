@@ -10,6 +10,8 @@ export const EPS = 2 ** -52;
 
 /** How often the sum of an inner product in the plane is rounded, and that of a norm beside it. */
 const SUM_ROUNDINGS = 4;
+/** Rows and columns that are copied together. */
+const TILE = 32;
 
 /**
  * @typedef {Object} KernelSettings
@@ -85,7 +87,7 @@ const KERNELS = {
 };
 
 /** Names of the kernels. */
-export const KERNEL_NAMES = Object.keys(KERNELS);
+export const ENGINE_KERNELS = Object.keys(KERNELS);
 
 /**
  * Whether a kernel is positive semi-definite, so that a gap can be certified.
@@ -118,16 +120,24 @@ export function scaleGamma(points) {
 export function gramOf(settings, points, offset) {
   const value = KERNELS[settings.kernel].value(settings);
   const n = points.length;
+  const [xs, ys] = [0, 1].map((k) => Float64Array.from(points, (point) => point[k]));
   const gram = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
-    const [x, y] = points[i];
-    for (let j = 0; j <= i; j++) {
-      const entry = value(x, y, points[j][0], points[j][1]) + offset;
-      gram[i * n + j] = entry;
-      gram[j * n + i] = entry;
+    for (let j = 0; j <= i; j++) gram[i * n + j] = value(xs[i], ys[i], xs[j], ys[j]) + offset;
+  }
+  mirror(gram, n);
+  return gram;
+}
+
+/** Copy what is below the diagonal of a matrix to above it, in tiles that stay in the caches. */
+function mirror(matrix, n) {
+  for (let top = 0; top < n; top += TILE) {
+    for (let left = 0; left <= top; left += TILE) {
+      for (let i = top; i < Math.min(n, top + TILE); i++) {
+        for (let j = left; j < Math.min(i, left + TILE); j++) matrix[j * n + i] = matrix[i * n + j];
+      }
     }
   }
-  return gram;
 }
 
 /**

@@ -1,0 +1,143 @@
+/**
+ * A run of one pair of classes that can be asked for any step, in any order, with the same answer.
+ *
+ * States are kept here and there on the way, so that going back costs a few thousand steps. What the
+ * dual bound is at step t follows from the checkpoints before t alone: ten a decade.
+ */
+import { IndexStream } from "./draws.js";
+import { measure } from "./measure.js";
+import { PegasosState, stepSize, takeSteps, toDecision } from "./pegasos.js";
+
+/** States that are kept; when there are more, every other one is given up. */
+const MOST_KEPT = 128;
+const FIRST_SPACING = 512;
+
+/**
+ * Steps at which a run is recorded on its way: ten a decade.
+ * @param {number} last
+ * @returns {number[]} Those up to the last.
+ */
+export function checkpointsUpTo(last) {
+  const steps = [];
+  for (let k = 0; ; k++) {
+    const step = Math.round(10 ** (k / 10));
+    if (step > last) return steps;
+    if (step !== steps[steps.length - 1]) steps.push(step);
+  }
+}
+
+/** Pegasos on one pair of classes. */
+export class PairRun {
+  /**
+   * @param {Object} problem
+   * @param {Object} draws `{sampling, seed, number}` of the index stream.
+   */
+  constructor(problem, { sampling, seed, number }) {
+    this.problem = problem;
+    this.stream = new IndexStream(problem.n, sampling, seed, number);
+    this.state = new PegasosState(problem.n);
+    this.kept = [this.state.copy()];
+    this.spacing = FIRST_SPACING;
+    /** What was found at each checkpoint so far, in order. */
+    this.records = [];
+  }
+
+  /**
+   * What the run is after some steps.
+   * @param {number} t At least 1.
+   * @returns {{last: Object, returned: Object, bound: number, gap: number}} Both iterates as
+   *   `measure` says, the proven dual bound, and the certified gap of the one that is returned.
+   */
+  at(t) {
+    this.goTo(t);
+    const earlier = this.records.filter((record) => record.t < t).at(-1);
+    return this.certified(earlier);
+  }
+
+  /**
+   * What was found at the checkpoints before some step.
+   * @param {number} t
+   * @returns {Object[]} `{t, objective, averaged, bound, returned}`.
+   */
+  recordsBefore(t) {
+    this.goTo(t);
+    return this.records.filter((record) => record.t < t);
+  }
+
+  /**
+   * Decisions of the examples that are drawn at a step, before it.
+   * @param {number} t At least 1.
+   * @returns {{i: number, label: number, decision: number, pull: number}[]}
+   */
+  explain(t) {
+    this.goTo(t - 1);
+    const { problem, state } = this;
+    return this.drawnAt(t).map((i) => {
+      const decision = state.image[i] * toDecision(problem, state);
+      const label = problem.labels[i];
+      return { i, label, decision, pull: problem.loss.pull(decision, label) };
+    });
+  }
+
+  /** Examples that are drawn at a step. @param {number} t @returns {number[]} */
+  drawnAt(t) {
+    const k = this.problem.batchSize;
+    return Array.from({ length: k }, (_, b) => this.stream.at((t - 1) * k + b));
+  }
+
+  /** Size of a step. @param {number} t @returns {number} */
+  stepSize(t) {
+    return stepSize(this.problem, t);
+  }
+
+  /** Make the state that after some steps. @param {number} t */
+  goTo(t) {
+    if (t < this.state.steps) {
+      this.state = this.kept.findLast((state) => state.steps <= t).copy();
+    }
+    while (this.state.steps < t) {
+      const { steps } = this.state;
+      const nextKept = (Math.floor(steps / this.spacing) + 1) * this.spacing;
+      const ahead = checkpointsUpTo(2 * steps + 2).find((step) => step > steps);
+      takeSteps(this.problem, this.state, this.stream, Math.min(t, nextKept, ahead));
+      if (this.state.steps === ahead) this.record();
+      if (this.state.steps === nextKept) this.keep();
+    }
+  }
+
+  keep() {
+    const { kept } = this;
+    if (this.state.steps <= kept[kept.length - 1].steps) return;
+    kept.push(this.state.copy());
+    if (kept.length > MOST_KEPT) {
+      this.spacing *= 2;
+      this.kept = kept.filter((state) => state.steps % this.spacing === 0);
+    }
+  }
+
+  record() {
+    const before = this.records.at(-1);
+    if (before && before.t >= this.state.steps) return;
+    const { last, returned, bound, best } = this.certified(before);
+    this.records.push({
+      t: this.state.steps,
+      objective: last.objective,
+      averaged: returned.objective,
+      returned,
+      bound,
+      best,
+    });
+  }
+
+  /** Both iterates of the state as it stands, and the largest dual values so far. */
+  certified(earlier) {
+    const { problem, state } = this;
+    const last = measure(problem, state, null);
+    const returned = problem.average === null ? last : measure(problem, state, problem.average);
+    const best = Math.max(earlier?.best ?? 0, last.dual, returned.dual);
+    const bound = Math.max(earlier?.bound ?? 0, last.proven, returned.proven);
+    // Values that contradict each other are wrong by as much at least.
+    const gap = Math.max(Math.abs(returned.upper - bound), best - returned.objective);
+    return { last, returned, bound, best, gap };
+  }
+}
