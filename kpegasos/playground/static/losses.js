@@ -53,20 +53,31 @@ function entropyPart(beta) {
 }
 
 /**
+ * How far off a loss is at the most, if its decision may be off by an error.
+ * @param {Object} loss
+ * @param {number} decision
+ * @param {number} label
+ * @param {number} error
+ * @returns {number}
+ */
+export function lossError(loss, decision, label, error) {
+  const ends = [decision - error, decision + error];
+  // A convex loss that is zero at both ends is zero between them, and steepest at an end.
+  if (ends.every((f) => loss.value(f, label) === 0)) return 0;
+  if (loss.lipschitz < Infinity) return loss.lipschitz * error;
+  return error * Math.max(...ends.map((f) => Math.abs(loss.pull(f, label))));
+}
+
+/**
  * No loss of some examples is steeper, wherever their decisions are within an error.
  * @param {Object} loss
  * @param {Float64Array} decisions
  * @param {Float64Array} labels
- * @param {number} error
+ * @param {number} error Positive.
  * @returns {number}
  */
 export function steepness(loss, decisions, labels, error) {
   if (loss.lipschitz < Infinity) return loss.lipschitz;
-  let steepest = 0;
-  for (let i = 0; i < decisions.length; i++) {
-    // A convex loss is steepest at an end of an interval.
-    const ends = [decisions[i] - error, decisions[i] + error];
-    steepest = Math.max(steepest, ...ends.map((f) => Math.abs(loss.pull(f, labels[i]))));
-  }
-  return steepest;
+  const errors = decisions.map((f, i) => lossError(loss, f, labels[i], error));
+  return errors.reduce((a, b) => Math.max(a, b), 0) / error;
 }

@@ -7,7 +7,7 @@
  */
 import { combinationOf, hasClockOverT } from "./averages.js";
 import { EPS } from "./kernels.js";
-import { steepness } from "./losses.js";
+import { lossError, steepness } from "./losses.js";
 
 /**
  * @typedef {Object} Measured An iterate and what is known of it.
@@ -17,6 +17,7 @@ import { steepness } from "./losses.js";
  * @property {number} upper What the objective is at most, whatever rounding did.
  * @property {number} dual Largest dual value of a multiple, as computed; NaN without certificate.
  * @property {number} proven The same in the worst case.
+ * @property {number} additions How much decisions may be off by, in units of a value's spacing.
  */
 
 /**
@@ -32,15 +33,49 @@ export function measure(problem, state, average) {
   const prefix = average === "suffix" ? state.prefix() : null;
   const coef = combined(combination, state.alpha, state.stamps, prefix?.alpha);
   const decisions = combined(combination, state.image, state.stampedImage, prefix?.image);
-  const sums = sumsOf(problem, state, coef, decisions);
+  const additions = additionsOf(problem, state, combination);
+  const sums = sumsOf(problem, coef, decisions);
+  const errors = roundingErrors(problem, sums, decisions, additions);
+  return { ...judged(problem, coef, decisions, sums, errors), additions };
+}
+
+/** Objective and bounds of an iterate whose mean loss and squared norm are known up to errors. */
+function judged(problem, coef, decisions, sums, errors) {
   const { lam, n } = problem;
   const objective = 0.5 * lam * sums.squaredNorm + sums.loss / n;
-  const errors = roundingErrors(problem, sums, decisions, additionsOf(problem, state, combination));
   const upper = objective + errors.loss + 0.5 * lam * errors.norm + sumRounding(n) * Math.abs(objective);
   const bounds = problem.isCertified
     ? dualBounds(problem, coef, sums, errors.norm)
     : { dual: NaN, proven: NaN };
   return { coef, decisions, objective, upper, ...bounds };
+}
+
+/**
+ * Measure an iterate again, its decisions summed anew: with as little rounding as can be.
+ * @param {Object} problem
+ * @param {Measured} measured
+ * @returns {Measured}
+ */
+export function settled(problem, { coef, decisions: before, additions }) {
+  const { n, gram, labels, loss, largest, rounding } = problem;
+  const support = Array.from(coef.keys()).filter((j) => coef[j] !== 0);
+  const { size, ofValues } = sumsOf(problem, coef, before);
+  const decisions = before.slice();
+  const [ofLosses, errors] = [new Float64Array(n), new Float64Array(n)];
+  for (let i = 0; i < n; i++) {
+    const unsummed = size * rounding[i] + ofValues;
+    const summed = unsummed + (support.length + 4) * EPS * size * largest;
+    errors[i] = Math.min(unsummed + additions * EPS * largest, summed);
+    if (errors[i] === summed) {
+      decisions[i] = support.reduce((sum, j) => sum + coef[j] * labels[j] * gram[i * n + j], 0);
+    }
+    ofLosses[i] = lossError(loss, decisions[i], labels[i], errors[i]);
+  }
+  const ofLoss = ofLosses.reduce((a, b) => a + b, 0) / n;
+  const ofNorm = errors.reduce((sum, error, i) => sum + Math.abs(coef[i]) * error, 0);
+  const sums = sumsOf(problem, coef, decisions);
+  const found = judged(problem, coef, decisions, sums, { loss: ofLoss, norm: ofNorm });
+  return { ...found, additions };
 }
 
 /** `plain · sum - stamped · (stamped sum + prefix)`, number by number. */
@@ -50,8 +85,8 @@ function combined({ plain, stamped }, sum, stampedSum, prefix) {
   return sum.map((x, i) => plain * x - stamped * stampedSum[i] - stamped * prefix[i]);
 }
 
-function sumsOf({ labels, loss, rounding }, { alpha }, coef, decisions) {
-  const sums = { loss: 0, squaredNorm: 0, size: 0, largest: 0, ofValues: 0, rounding: 0, counts: 0 };
+function sumsOf({ labels, loss, rounding }, coef, decisions) {
+  const sums = { loss: 0, squaredNorm: 0, size: 0, largest: 0, ofValues: 0, rounding: 0 };
   for (let i = 0; i < coef.length; i++) {
     sums.loss += loss.value(decisions[i], labels[i]);
     sums.squaredNorm += coef[i] * labels[i] * decisions[i];
@@ -59,7 +94,6 @@ function sumsOf({ labels, loss, rounding }, { alpha }, coef, decisions) {
     sums.largest = Math.max(sums.largest, coef[i]);
     sums.ofValues += Math.abs(coef[i]) * rounding[i];
     sums.rounding += rounding[i];
-    sums.counts += alpha[i];
   }
   return { ...sums, largestRounding: rounding.reduce((a, b) => Math.max(a, b), 0) };
 }

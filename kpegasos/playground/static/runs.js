@@ -5,12 +5,17 @@
  * dual bound is at step t follows from the checkpoints before t alone: ten a decade.
  */
 import { IndexStream } from "./draws.js";
-import { measure } from "./measure.js";
+import { measure, settled } from "./measure.js";
 import { PegasosState, stepSize, takeSteps, toDecision } from "./pegasos.js";
 
 /** States that are kept; when there are more, every other one is given up. */
 const MOST_KEPT = 128;
 const FIRST_SPACING = 512;
+/** Rounding that is not worth a kernel value, relative to the objective, and to the gap. */
+const NEGLIGIBLE = 1e-6;
+const MOST_SHARE = 0.25;
+/** Kernel values that cost little. */
+const FEW_VALUES = 4096;
 
 /**
  * Steps at which a run is recorded on its way: ten a decade.
@@ -51,7 +56,21 @@ export class PairRun {
   at(t) {
     this.goTo(t);
     const earlier = this.records.filter((record) => record.t < t).at(-1);
-    return this.certified(earlier);
+    const found = this.certified(earlier);
+    if (!this.isWorthSettling(found)) return found;
+    const returned = settled(this.problem, found.returned);
+    const bound = Math.max(found.bound, returned.proven);
+    return { ...found, returned, bound, gap: Math.abs(returned.upper - bound) };
+  }
+
+  /** Whether rounding is too large a part of a gap, or can be reduced at little cost. */
+  isWorthSettling({ returned: { coef, objective }, best, gap }) {
+    const computed = Math.max(0, objective - best);
+    const rounding = gap - computed;
+    const least = NEGLIGIBLE * objective;
+    if (rounding > Math.max(MOST_SHARE * computed, least)) return true;
+    const support = coef.reduce((count, c) => count + Number(c !== 0), 0);
+    return rounding > least && support ** 2 <= Math.max(FEW_VALUES, 0.1 * coef.length ** 2);
   }
 
   /**
