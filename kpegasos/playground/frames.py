@@ -200,11 +200,11 @@ def _test_errors(run: PaneRun, data: Data, n_checkpoints: int) -> list[float]:
     known = run.test_errors
     first = len(known)
     if first < n_checkpoints:
-        stop = len(run.pairs[0].models)
+        stop = n_checkpoints
         coefs = np.zeros((stop - first, len(run.pairs), len(data.y)))
         intercepts = np.zeros((stop - first, len(run.pairs)))
         for column, each in enumerate(run.pairs):
-            for row, (coef, intercept) in enumerate(each.models[first:]):
+            for row, (coef, intercept) in enumerate(each.models(first, stop)):
                 coefs[row, column, each.pair.members] = coef
                 intercepts[row, column] = intercept
         flat = coefs.reshape(-1, len(data.y))

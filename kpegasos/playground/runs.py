@@ -7,7 +7,7 @@ that is cut elsewhere makes the same iterates to the last bit, so where it begin
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -24,11 +24,14 @@ from kpegasos.estimators._training import FitPlan
 from kpegasos.losses.base import pulls
 from kpegasos.playground.checks import MOST_STEPS, MessageError
 from kpegasos.playground.scenes import Pane, Settings, StepRule
+from kpegasos.solvers.certificate import Evaluation
 from kpegasos.solvers.history import Record
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 
+#: Steps after which a state is kept: fewer are done again sooner than they are copied.
+_WORTH_KEEPING = 500
 _DEFAULTS = PegasosSVC().get_params()
 
 
@@ -91,6 +94,11 @@ class Moment(NamedTuple):
     draws: Draws
 
 
+def _known(state: State) -> tuple[float, float, bool]:
+    """What a state says of the optimum: the largest dual values, and whether they count."""
+    return state.best_dual, state.proven_bound, state.certified
+
+
 def _copied(state: State) -> State:
     """A state that goes on by itself; sums that are set aside are never written to again."""
     loop = LoopState(*(array.copy() for array in state.loop))
@@ -114,10 +122,13 @@ class PairRun:
         self._stream = IndexStream(pair.members.size, sampling, plan.seed, (pair.number,))
         self._ahead: Iterator[int] = iter(front.points)
         self._next = next(self._ahead)
-        self._steps, self._states = [0], [_copied(front.state)]
+        #: The checkpoints passed, what was known of the optimum there, and the averaged iterates.
+        self._passed: list[int] = []
+        self._known: list[tuple[float, float, bool]] = [_known(front.state)]
+        self._averages: list[Evaluation] = []
+        #: States to go on from, and their steps.
+        self._states, self._steps = [_copied(front.state)], [0]
         self._cursor = self._states[0]
-        #: Coefficients and intercept of the model at each checkpoint.
-        self.models: list[tuple[np.ndarray, float]] = []
 
     def drawn(self, t: int) -> np.ndarray:
         """The examples of step t, among those of the pair."""
@@ -142,29 +153,42 @@ class PairRun:
         run.status = "completed"
         run.record()
         result = run.result()
-        passed = bisect_right(self._steps, t - 1) - 1
-        return Moment(result, [*self._front.history.records[:passed], *run.history.records], draws)
+        records = [*self._front.history.records[: self._n_passed(t)], *run.history.records]
+        return Moment(result, records, draws)
+
+    def models(self, first: int, stop: int) -> list[tuple[np.ndarray, float]]:
+        """Coefficients and intercepts at some of the checkpoints that are passed."""
+        rows, examples = self._front.rows, self._front.examples
+        return [
+            (average.coef * examples.signed, rows.primal(average.evaluated, examples)[1])
+            for average in self._averages[first:stop]
+        ]
+
+    def _n_passed(self, t: int) -> int:
+        """Checkpoints before a step."""
+        return bisect_left(self._passed, t)
 
     def _reach_checkpoint(self, t: int, stopper: Stopper) -> None:
         """Go on to the next checkpoint, evaluate and keep the state there."""
         front = self._front
         _advance(front, self._next, t, stopper)
         front.record()
-        evaluation = front.evaluate()[1]
-        _, intercept = front.rows.primal(evaluation.evaluated, front.examples)
-        self.models.append((evaluation.coef * front.examples.signed, intercept))
-        self._steps.append(self._next)
-        self._states.append(_copied(front.state))
+        self._averages.append(front.evaluate()[1])
+        self._passed.append(self._next)
+        self._known.append(_known(front.state))
+        if self._next >= _WORTH_KEEPING:
+            self._steps.append(self._next)
+            self._states.append(_copied(front.state))
         self._next = next(self._ahead)
 
     def _run_from(self, t: int) -> PegasosRun:
-        """A run that begins at the latest state that is kept and not beyond a step."""
+        """A run that is to go to the step after, from the latest state at hand."""
         state = self._states[bisect_right(self._steps, t) - 1]
-        # At a checkpoint the bound is known to the state that was kept there.
         if state.steps < self._cursor.steps <= t:
             state = self._cursor
-        front = self._front
-        run = PegasosRun(front.problem, front.rows, _copied(state), front.points)
+        front, state = self._front, _copied(state)
+        state.best_dual, state.proven_bound, state.certified = self._known[self._n_passed(t + 1)]
+        run = PegasosRun(front.problem, front.rows, state, front.points)
         run.keeps_state = False
         return run
 
