@@ -123,17 +123,17 @@ def table_points(number: int | None, text: str) -> dict[str, Any]:
         Naming the line that will not do.
     """
     lines = [(place, line) for place, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not lines:
-        raise MessageError("text", "text must have a line for each point, got none")
-    divide = _divider(lines[0][1])
+    divide = _divider(lines[0][1] if lines else "")
     rows = [(place, divide(line)) for place, line in lines]
-    if not _is_number(rows[0][1][0]):
+    if rows and not any(_is_number(cell) for cell in rows[0][1][:2]):
         rows = rows[1:]
+    if not rows:
+        raise MessageError("text", "text must have a line for each point, got none")
     if len(rows) > MOST_POINTS:
         raise MessageError(
             "text", f"text must have at most {MOST_POINTS:,} points, got {len(rows):,} instead"
         )
-    width = len(rows[0][1]) if rows else 3
+    width = len(rows[0][1])
     if width not in (3, 4):
         raise MessageError(
             "text",
@@ -142,7 +142,7 @@ def table_points(number: int | None, text: str) -> dict[str, Any]:
         )
     X, names, test = [], [], []
     for place, row in rows:
-        if len(row) != width or not all(map(_is_number, row[:2])):
+        if len(row) != width or not all(map(_is_near, row[:2])):
             raise MessageError(
                 "text",
                 f"text must have two numbers of at most {FARTHEST:,.0f} in size and a label in "
@@ -161,17 +161,22 @@ def table_points(number: int | None, text: str) -> dict[str, Any]:
 
 def _divider(line: str) -> Any:
     """What divides a line as this one wants it."""
-    for mark in ",;\t":
-        if line.count(mark) >= 2:
+    for mark in "\t;,":
+        if mark in line:
             return lambda text: [part.strip().strip("\"'") for part in text.split(mark)]
     return lambda text: re.split(r"\s+", text.strip())
 
 
 def _is_number(text: str) -> bool:
     try:
-        return abs(float(text)) <= FARTHEST
+        float(text)
     except ValueError:
         return False
+    return True
+
+
+def _is_near(text: str) -> bool:
+    return _is_number(text) and abs(float(text)) <= FARTHEST
 
 
 def _natural(name: str) -> tuple[bool, float, str]:
