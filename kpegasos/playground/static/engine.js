@@ -3,12 +3,14 @@
  * Python session does, for readers without Python.
  *
  * It trains by the algorithm of kpegasos, draw by draw; golden traces and the Python session itself
- * hold it to that. It has no other algorithms and saves no pictures.
+ * hold it to that. Sums are rounded in another order, which the hinge does not see: its steps are
+ * counts. Steps of the other losses may carry such a difference on, and make it grow over thousands
+ * of steps. The engine has no other algorithms and saves no pictures.
  */
 import { ENGINE_LIMITS, RefusedError, SAMPLINGS, requireChoice, requireNumber, requireState } from "./checks.js";
 import { scriptOf } from "./code.js";
 import { PaneRun } from "./frames.js";
-import { ENGINE_KERNELS } from "./kernels.js";
+import { ENGINE_KERNELS, gramOf } from "./kernels.js";
 import { LOSSES } from "./losses.js";
 import { seedOf } from "./mersenne.js";
 import { STEP_RULES } from "./pegasos.js";
@@ -17,8 +19,27 @@ import { classesOf } from "./problems.js";
 import { tableOf, tablePoints } from "./tables.js";
 
 /** Runs that are kept: those of the last edits, for undo and for switches that are tried out. */
-const KEPT_RUNS = 6;
+const KEPT_RUNS = 4;
+/** Kernel matrices that are kept, for settings that do not change them. */
+const KEPT_GRAMS = 2;
 const EXPORTS = ["code", "csv"];
+
+/** What was made last, by its key. */
+class Latest {
+  constructor(most) {
+    this.most = most;
+    this.kept = new Map();
+  }
+
+  /** What has a key; made if it is not kept. */
+  get(key, make) {
+    const found = this.kept.get(key) ?? make();
+    this.kept.delete(key); // the latest are last
+    this.kept.set(key, found);
+    for (const old of [...this.kept.keys()].slice(0, -this.most)) this.kept.delete(old);
+    return found;
+  }
+}
 
 /** One page's engine. */
 class Engine {
@@ -27,7 +48,8 @@ class Engine {
     this.state = null;
     this.revision = -1;
     this.refusal = null;
-    this.runs = new Map();
+    this.runs = new Latest(KEPT_RUNS);
+    this.grams = new Latest(KEPT_GRAMS);
     this.answers = {
       hello: () => this.hello,
       state: (request) => this.takeState(request),
@@ -117,16 +139,17 @@ class Engine {
 
   /** The run of each pane, those of before where nothing has changed. */
   paneRuns(state) {
-    const { panes, ...shared } = state;
-    const runs = panes.map((pane) => {
-      const key = JSON.stringify([pane, shared]);
-      const run = this.runs.get(key) ?? new PaneRun(state, pane, seedOf(state.seed));
-      this.runs.delete(key); // the latest are last
-      this.runs.set(key, run);
-      return run;
-    });
-    for (const key of [...this.runs.keys()].slice(0, -KEPT_RUNS)) this.runs.delete(key);
-    return runs;
+    const { panes, points, ...others } = state;
+    const [ofPoints, ofOthers] = [JSON.stringify(points), JSON.stringify(others)];
+    return panes.map((pane) =>
+      this.runs.get(`${JSON.stringify(pane)} ${ofOthers} ${ofPoints}`, () => {
+        const gramFor = (kernel, offset) => {
+          const key = `${JSON.stringify(kernel)} ${offset} ${ofPoints}`;
+          return this.grams.get(key, () => gramOf(kernel, points, offset));
+        };
+        return new PaneRun(state, pane, seedOf(state.seed), gramFor);
+      }),
+    );
   }
 
   export(request) {

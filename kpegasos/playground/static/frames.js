@@ -23,19 +23,19 @@ export class PaneRun {
    * @param {Object} state With two classes of training points at least.
    * @param {Object} pane
    * @param {number} drawSeed From `seedOf`.
+   * @param {function(Object, number): Float64Array} gramFor Kernel values between all points.
    */
-  constructor(state, pane, drawSeed) {
+  constructor(state, pane, drawSeed, gramFor) {
     const places = state.points.map((_, i) => i);
     this.train = places.filter((i) => !state.test[i]);
     this.test = places.filter((i) => state.test[i]);
     this.state = state;
     this.kernel = resolvedKernel(pane, this.train.map((i) => state.points[i]));
-    const { gram, pairs } = problemsOf(state, this.kernel);
-    this.gram = gram;
     this.offset = state.fit_intercept ? 1 : 0;
-    this.pairs = pairs;
+    this.gram = gramFor(this.kernel, this.offset);
+    this.pairs = problemsOf(state, this.kernel, this.gram);
     const { sampling } = state;
-    this.runs = pairs.map(
+    this.runs = this.pairs.map(
       ({ number, problem }) => new PairRun(problem, { sampling, seed: drawSeed, number }),
     );
     this.hasCounts = state.loss === "hinge" && !state.projection && state.step === null;

@@ -5,7 +5,7 @@
  * which is +1, before those of its second.
  */
 import { RefusedError } from "./checks.js";
-import { EPS, gramOf, isDefinite, roundingOf, scaleGamma, squaredRadius } from "./kernels.js";
+import { EPS, isDefinite, roundingOf, scaleGamma, squaredRadius } from "./kernels.js";
 import { LOSSES } from "./losses.js";
 
 /** Relative rounding of kernel values that is not accepted. */
@@ -39,19 +39,18 @@ export function resolvedKernel(pane, training) {
  * The binary problems of a pane.
  * @param {Object} state With two classes of training points at least.
  * @param {Object} kernel From `resolvedKernel`.
- * @returns {{gram: Float64Array, pairs: Object[]}} Kernel values between all points, and for each
- *   pair of classes `{number, classes, members, isFlipped, problem}`; `isFlipped` where a positive
- *   decision is the first class.
+ * @param {Float64Array} gram Kernel values between all points, that of the constant feature included.
+ * @returns {Object[]} For each pair of classes `{number, classes, members, isFlipped, problem}`;
+ *   `isFlipped` where a positive decision is the first class.
  */
-export function problemsOf(state, kernel) {
+export function problemsOf(state, kernel, gram) {
   const { classes, members } = classesOf(state);
-  const { points, fit_intercept: hasIntercept } = state;
+  const { points } = state;
   const isBinary = classes.length === 2;
   // With two classes in the order of the points, else grouped by class.
   const trained = isBinary ? members.flat().sort((a, b) => a - b) : members.flat();
   const training = trained.map((i) => points[i]);
   checkRounding(kernel, training);
-  const gram = gramOf(kernel, points, hasIntercept ? 1 : 0);
   checkSize(gram, points);
   const rounding = new Float64Array(points.length);
   const ofTraining = roundingOf(kernel, training);
@@ -71,7 +70,7 @@ export function problemsOf(state, kernel) {
       });
     });
   });
-  return { gram, pairs };
+  return pairs;
 }
 
 function problemOf(state, kernel, labels, gram, rounding, members) {
