@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators._one_vs_one import vote
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.losses.base import values
@@ -30,6 +29,8 @@ class Data(NamedTuple):
     train, test : ndarray of int64
         Places of the points in the state.
     X, y, X_test, y_test : ndarray
+    everything, targets : ndarray
+        Points and classes of both, those to train on first.
     classes : list of int
         Those that are trained, sorted.
     """
@@ -40,16 +41,18 @@ class Data(NamedTuple):
     y: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
+    everything: np.ndarray
+    targets: np.ndarray
     classes: list[int]
 
     @classmethod
     def of(cls, scene: Scene) -> Data:
         """Divide the points."""
         train, test = np.flatnonzero(~scene.test), np.flatnonzero(scene.test)
-        y = scene.labels[train]
-        classes = np.unique(y).tolist()
-        held_out = scene.points[test], scene.labels[test]
-        return cls(train, test, scene.points[train], y, *held_out, classes)
+        order = np.concatenate((train, test))
+        X, y = scene.points[order], scene.labels[order]
+        n = len(train)
+        return cls(train, test, X[:n], y[:n], X[n:], y[n:], X, y, np.unique(y[:n]).tolist())
 
     @property
     def status(self) -> str:
@@ -70,12 +73,14 @@ def numbers(found: Any) -> list[float | None]:
     return [number(value) for value in array.tolist()]
 
 
-def error_of(model: PegasosSVC, X: np.ndarray, y: np.ndarray) -> float | None:
-    """Share of wrong predictions; None without points."""
-    if not len(y):
-        return None
-    predicted = model._by_blocks(X, model._vote)
-    return float(np.count_nonzero(predicted != y) / len(y))
+def errors(data: Data, predicted: np.ndarray) -> dict[str, float | None]:
+    """Shares of wrong predictions for `Data.everything`; None without points."""
+    wrong, n_train = predicted != data.targets, len(data.y)
+    parts = {"train_error": wrong[:n_train], "test_error": wrong[n_train:]}
+    return {
+        name: float(np.count_nonzero(part) / part.size) if part.size else None
+        for name, part in parts.items()
+    }
 
 
 def _sign(run: PaneRun) -> float:
@@ -102,8 +107,7 @@ def pane_frame(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[
         "gap": number(_relative(sum(result.gap for result in results), objective)),
         "certificate": None if certified else NO_CERTIFICATE.format(run.parameters["kernel"]),
         "support": int(model.support_.size),
-        "train_error": error_of(model, data.X, data.y),
-        "test_error": error_of(model, data.X_test, data.y_test),
+        **errors(data, model._by_blocks(data.everything, model._vote)),
     }
 
 

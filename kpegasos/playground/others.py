@@ -14,7 +14,7 @@ from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.losses import Hinge
 from kpegasos.playground.checks import MessageError
-from kpegasos.playground.frames import Data, model_frame, number, predicted
+from kpegasos.playground.frames import Data, errors, model_frame, number, predicted
 from kpegasos.playground.runs import PaneRun
 
 #: Seconds that a polished fit may take.
@@ -122,16 +122,10 @@ def _frame(run: PaneRun, data: Data, models: list[tuple[np.ndarray, float]]) -> 
         row[pair.members] = coef
     intercepts = np.array([intercept for _, intercept in models])
 
-    def error(X: np.ndarray, y: np.ndarray) -> float | None:
-        if not len(y):
-            return None
-        decisions = kernel_decision(run.kernel, X, run.X, coefs) + intercepts
-        return float(np.count_nonzero(predicted(data, decisions) != y) / len(y))
-
+    decisions = kernel_decision(run.kernel, data.everything, run.X, coefs) + intercepts
     return {
         **model_frame(run, data, models),
         "counts": None,
         "support": int(np.count_nonzero(coefs.any(axis=0))),
-        "train_error": error(data.X, data.y),
-        "test_error": error(data.X_test, data.y_test),
+        **errors(data, predicted(data, decisions)),
     }

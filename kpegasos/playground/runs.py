@@ -18,7 +18,7 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.state import SCALE, LoopState, State
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators._base import set_model, some_weight
+from kpegasos.estimators._base import set_model
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._training import FitPlan
 from kpegasos.losses.base import pulls
@@ -235,9 +235,8 @@ class PaneRun:
     def __init__(self, pane: Pane, settings: Settings, X: np.ndarray, y: np.ndarray) -> None:
         self.parameters = parameters_of(pane, settings)
         estimator = self._estimator(MOST_STEPS)
-        X, y = estimator._validate(X, y, reset=True)
-        estimator._check_targets(y)
-        self.targets = estimator._targets(y, some_weight(None, X))
+        # The estimator's own validation would find nothing: a scene is checked, and of float64.
+        self.targets = estimator._targets(y, np.ones(len(y)))
         self.plan = estimator._plan(X, self.targets, in_step=False)
         self.X, self.y = X, y
         if settings.step is not None:
