@@ -12,6 +12,9 @@ export function createCanvas(className, attributes, onResize) {
   const canvas = el("canvas", { class: className, ...attributes });
   let width = 0;
   let height = 0;
+  let version = 0;
+  /** @type {CanvasRenderingContext2D} */
+  const context = canvas.getContext("2d");
   const observer = new ResizeObserver(() => {
     measure();
     onResize();
@@ -23,7 +26,9 @@ export function createCanvas(className, attributes, onResize) {
     height = canvas.clientHeight;
     const ratio = window.devicePixelRatio || 1;
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+    if (canvas.width === wide && canvas.height === high) return;
+    Object.assign(canvas, { width: wide, height: high });
+    version++;
   }
 
   return {
@@ -34,13 +39,16 @@ export function createCanvas(className, attributes, onResize) {
     get height() {
       return height;
     },
+    /** Grows whenever what was drawn is lost. */
+    get version() {
+      return version;
+    },
     /**
      * The context, emptied, in CSS pixels; null while the canvas has no place on the page.
      * @returns {CanvasRenderingContext2D|null}
      */
     begin() {
       if (!width || !height) return null;
-      const context = canvas.getContext("2d");
       context.setTransform(canvas.width / width, 0, 0, canvas.height / height, 0, 0);
       context.clearRect(0, 0, width, height);
       return context;
@@ -57,4 +65,13 @@ export function createCanvas(className, attributes, onResize) {
 export function placeOf(event, node) {
   const box = node.getBoundingClientRect();
   return { left: event.clientX - box.left, top: event.clientY - box.top };
+}
+
+/**
+ * Whether nothing that a drawing depends on has changed.
+ * @param {any[]} one
+ * @param {any[]} other
+ */
+export function sameItems(one, other) {
+  return one.length === other.length && one.every((item, k) => item === other[k]);
 }

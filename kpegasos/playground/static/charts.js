@@ -1,9 +1,10 @@
 // @ts-check
 /** The course of a run: objective of both iterates with the certified band, and the test error. */
 import { createScale } from "./axes.js";
-import { createCanvas, placeOf } from "./canvas.js";
+import { createCanvas, placeOf, sameItems } from "./canvas.js";
 import { el, setAttribute } from "./dom.js";
 import { formatNumber, formatPercent } from "./format.js";
+import { KERNEL_NAMES } from "./kernelnames.js";
 
 const CHART_MARGIN = { left: 40, right: 8, top: 18, bottom: 20 };
 
@@ -29,15 +30,13 @@ export function createCharts(number, actions) {
   );
   let timeScale = null;
   for (const { canvas } of [objective, error]) attachSeek(canvas, () => timeScale, actions);
-  let drawnKey = "";
-  let drawnCurves = null;
+  let drawnKey = [];
 
   function update(ui) {
     const course = ui.curves?.panes[number] ?? null;
-    const key = [ui.log, ui.horizon, ui.frame?.t, ui.frame?.algorithm, ui.revision, objective.width, objective.height, error.width].join();
-    if (key === drawnKey && drawnCurves === ui.curves && drawnCurves?.palette === ui.palette) return;
+    const key = [ui.curves, ui.log, ui.horizon, ui.frame, ui.state.test, ui.palette, objective.version, error.version];
+    if (sameItems(key, drawnKey)) return;
     drawnKey = key;
-    drawnCurves = ui.curves;
     drawObjective(ui, course);
     drawError(ui, course);
     describe(ui);
@@ -45,7 +44,7 @@ export function createCharts(number, actions) {
 
   function drawObjective(ui, course) {
     const range = objectiveRange(ui.curves, ui.log);
-    const plot = beginPlot(objective, ui, range, ui.log, "Objective");
+    const plot = beginPlot(objective, ui, range, ui.log, `Objective, ${KERNEL_NAMES[ui.state.panes[number].kernel]}`);
     if (!plot) return;
     timeScale = plot.x;
     if (course) {
@@ -59,11 +58,11 @@ export function createCharts(number, actions) {
 
   function drawError(ui, course) {
     const held = ui.state.test.some(Boolean);
-    const values = (ui.curves?.panes ?? []).flatMap((each) => each.test_error).filter((value) => value !== null);
-    const high = Math.max(0.02, ...values);
-    const plot = beginPlot(error, ui, [0, held ? high * 1.05 : 0.5], false, "Test error");
+    const percents = (each) => each.test_error.map((value) => (value === null ? null : 100 * value));
+    const high = Math.max(2, ...(ui.curves?.panes ?? []).flatMap(percents));
+    const plot = beginPlot(error, ui, held ? [0, high * 1.05] : null, false, "Test error, %");
     if (!plot) return;
-    if (course && held) drawLine(plot, course.t, course.test_error, { color: ui.palette.ink, width: 2, dashes: [] });
+    if (course && held) drawLine(plot, course.t, percents(course), { color: ui.palette.ink, width: 2, dashes: [] });
     if (!held) writeNote(plot, ui.palette, "no point is held out");
     endPlot(plot, ui);
   }
@@ -100,12 +99,14 @@ function objectiveRange(curves, log) {
   return [Math.max(bottom / LOG_BOTTOM, Math.min(bottom, ...bounds)) / 1.1, top * 1.1];
 }
 
-function beginPlot(surface, ui, [low, high], log, title) {
+/** Axes with their ticks; of a null range, none but the steps. */
+function beginPlot(surface, ui, range, log, title) {
   const context = surface.begin();
   if (!context) return null;
   const { palette } = ui;
   const [right, bottom] = [surface.width - CHART_MARGIN.right, surface.height - CHART_MARGIN.bottom];
   const x = createScale(ui.log ? 1 : 0, Math.max(2, ui.horizon), ui.log, CHART_MARGIN.left, right, surface.width > 200 ? 6 : 3);
+  const [low, high] = range ?? [0, 1];
   const y = createScale(low, high, log, bottom, CHART_MARGIN.top, Math.max(2, Math.floor(surface.height / 28)));
   context.font = `11px ${getComputedStyle(surface.canvas).fontFamily}`;
   context.fillStyle = palette.muted;
@@ -113,7 +114,7 @@ function beginPlot(surface, ui, [low, high], log, title) {
   context.lineWidth = 1;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  for (const { value, text } of y.ticks) {
+  for (const { value, text } of range ? y.ticks : []) {
     const at = Math.round(y.at(value)) + 0.5;
     line(context, CHART_MARGIN.left, at, right, at);
     context.fillText(text, CHART_MARGIN.left - 5, at);
@@ -125,13 +126,15 @@ function beginPlot(surface, ui, [low, high], log, title) {
     line(context, at, bottom, at, bottom + 3);
     context.fillText(text, Math.min(at, right - 6), bottom + 14);
   }
+  context.textAlign = "right";
+  context.fillText("step t", right, CHART_MARGIN.top - 8);
   context.textAlign = "left";
   context.fillText(title, 2, 10);
   return { context, x, y, right, bottom };
 }
 
 function endPlot({ context, x, bottom }, ui) {
-  if (!ui.frame || ui.frame.algorithm !== "pegasos") return;
+  if (!ui.frame?.panes.length || ui.frame.algorithm !== "pegasos") return;
   const at = Math.round(x.at(ui.frame.t)) + 0.5;
   context.strokeStyle = ui.palette.mark;
   context.lineWidth = 1.5;

@@ -12,7 +12,7 @@ const CREDIT = 2;
 
 /**
  * @param {any} transport
- * @param {{onHello: (hello: any) => void, onFrame: (frame: any) => void, onState: (state: any) => void,
+ * @param {{onHello: (hello: any) => void, onFrame: (frame: any) => void, onState: (message: any) => void,
  *          onError: (error: any) => void, onStatus: (status: any) => void}} listener
  */
 export function createClient(transport, listener) {
@@ -50,7 +50,7 @@ export function createClient(transport, listener) {
     } else if (message.kind === "frame") {
       receiveFrame(message);
     } else if (message.kind === "state") {
-      listener.onState(message.state);
+      listener.onState(message);
     } else if (message.kind === "error") {
       receiveError(message);
     } else {

@@ -36,11 +36,11 @@ export function showsSingleSteps(speed) {
 
 /**
  * Steps of one epoch.
- * @param {number} nTrain
+ * @param {number} nPoints
  * @param {number} batchSize
  */
-export function stepsPerEpoch(nTrain, batchSize) {
-  return Math.max(1, nTrain / Math.max(1, batchSize));
+export function stepsPerEpoch(nPoints, batchSize) {
+  return Math.max(1, nPoints / Math.max(1, batchSize));
 }
 
 /** A clock that is asked before each picture how far the steps have come. */

@@ -9,8 +9,8 @@ import { createClient } from "./client.js";
 import { createClock, showsSingleSteps, STEP_LIMIT, stepsPerEpoch, stepsPerSecond } from "./clock.js";
 import { SETTING_KEYS } from "./controls.js";
 import { lacksHistory, withFrame } from "./curves.js";
-import { DATA_KEYS } from "./data.js";
-import { trainClasses, trainSize, withData, withKernel, withMovedPoint, withoutPoints, withPoints, withSetting } from "./edits.js";
+import { DATA_KEYS, MANY_CLASSES } from "./data.js";
+import { epochSize, trainClasses, withData, withKernel, withMovedPoint, withoutPoints, withPoints, withSetting } from "./edits.js";
 import { completeState, createHistory, emptyDocument } from "./state.js";
 import { createTimings } from "./timings.js";
 import { DEFAULT_VIEW, viewOf } from "./viewport.js";
@@ -20,6 +20,9 @@ const FIRST_EPOCHS = 20;
 
 /** Milliseconds without an edit after which the history is asked for. */
 const SETTLE_TIME = 120;
+
+/** Milliseconds that an edit waits for its frame, so that points and model are drawn at once. */
+const PATIENCE = 40;
 
 /** Milliseconds between changing a slider of a preset and asking for it. */
 const PRESET_TIME = 60;
@@ -43,17 +46,19 @@ export function createController(transport, options) {
   let needsHistory = true;
   let settleTimer = 0;
   let presetTimer = 0;
+  let lateTimer = 0;
+  let editedAt = -Infinity;
   let drawing = 0;
 
   const client = createClient(transport, {
     onHello(hello) {
       ui.hello = hello;
       if (started) ask();
-      else start(hello.state);
+      else start(hello);
       render();
     },
     onFrame: takeFrame,
-    onState: (state) => replaceState(state),
+    onState: replaceState,
     onError(error) {
       ui.playing = false;
       ui.refused = error.revision;
@@ -66,9 +71,9 @@ export function createController(transport, options) {
     },
   });
 
-  function start(given) {
+  function start(hello) {
     started = true;
-    const first = options.state ?? given;
+    const first = options.state ?? hello.state;
     if (!first?.points?.length) {
       if (first) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
       loadPreset(true);
@@ -77,7 +82,7 @@ export function createController(transport, options) {
     const state = completeState(first);
     history.reset({ state, view: options.view ?? viewOf(state.points) });
     changed(null);
-    ui.t = options.t ?? firstStep();
+    ui.t = options.t ?? hello.t ?? firstStep();
     needsHistory = true;
     ask();
   }
@@ -88,7 +93,7 @@ export function createController(transport, options) {
 
   function epochSteps() {
     const { state } = history.document;
-    return stepsPerEpoch(trainSize(state), state.batch_size);
+    return stepsPerEpoch(epochSize(state), state.batch_size);
   }
 
   function render() {
@@ -166,13 +171,16 @@ export function createController(transport, options) {
     if (next === history.document.state) return;
     history.edit({ state: next, view }, key);
     changed(since);
+    editedAt = performance.now();
+    lateTimer = setTimeout(render, PATIENCE);
     ask();
     settle();
-    render();
   }
 
-  function replaceState(given) {
-    const state = completeState(given);
+  /** Python has set the state, and perhaps the step. */
+  function replaceState(message) {
+    const state = completeState(message.state);
+    if (message.t) ui.t = message.t;
     edit(state, null, performance.now(), viewOf(state.points));
   }
 
@@ -192,7 +200,8 @@ export function createController(transport, options) {
 
   function fail(parameter, message) {
     const places = placesOf(parameter);
-    if (places.length) ui.errors = { ...ui.errors, ...Object.fromEntries(places.map((place) => [place, message])) };
+    const sentence = message.replace(/^panes\[\d\]\./, "");
+    if (places.length) ui.errors = { ...ui.errors, ...Object.fromEntries(places.map((place) => [place, sentence])) };
     else ui.notice = { tone: "error", text: message };
     render();
   }
@@ -209,7 +218,8 @@ export function createController(transport, options) {
 
   async function loadPreset(first = false) {
     try {
-      const data = await client.request({ kind: "preset", ...ui.preset });
+      const classes = MANY_CLASSES.includes(ui.preset.name) ? ui.preset.classes : 2;
+      const data = await client.request({ kind: "preset", ...ui.preset, classes });
       takeData(data, "preset");
       if (!first) return;
       history.reset(history.document);
@@ -359,6 +369,7 @@ export function createController(transport, options) {
       trainable: trainable(),
       canUndo: history.canUndo,
       canRedo: history.canRedo,
+      frameComing: client.busy && performance.now() - editedAt < PATIENCE,
       singleSteps: !ui.playing || rate,
     };
   }
@@ -370,6 +381,7 @@ export function createController(transport, options) {
       cancelAnimationFrame(drawing);
       clearTimeout(settleTimer);
       clearTimeout(presetTimer);
+      clearTimeout(lateTimer);
       client.close();
     },
   };

@@ -3,7 +3,7 @@
 import { button, el, setAttribute } from "./dom.js";
 import { regularisation } from "./edits.js";
 import { numberField, selectField, toggleField } from "./fields.js";
-import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./panes.js";
+import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./kernelnames.js";
 
 const LOSS_NAMES = {
   hinge: "Hinge",
@@ -12,7 +12,7 @@ const LOSS_NAMES = {
   log_loss: "Logistic",
 };
 
-const SAMPLING_NAMES = { permutation: "Permutation each epoch", uniform: "Independent draws" };
+const SAMPLING_NAMES = { permutation: "Permutation", uniform: "Independent" };
 
 const STEP_NAMES = { inverse_sqrt: "c / √t", constant: "Constant c", delayed: "2 / (λ(t + 1))" };
 
@@ -58,8 +58,7 @@ export function createControls(actions) {
     fields.sampling.setOptions(hello.samplings.map((name) => [name, SAMPLING_NAMES[name] ?? name]));
     fields.average.setOptions(AVERAGE_NAMES);
     fields.step.setOptions([["pegasos", "Pegasos: 1 / (λt)"], ...hello.steps.map((rule) => [rule, STEP_NAMES[rule] ?? rule])]);
-    const { C, lam } = regularisation(state);
-    const values = { ...state, C, lam, step: state.step?.rule ?? "pegasos", average: state.average ?? "none", scale: state.step?.scale };
+    const values = { ...state, ...linkedValues(state), step: state.step?.rule ?? "pegasos", average: state.average ?? "none", scale: state.step?.scale };
     const hidden = {
       loss: hello.losses.length < 2,
       sampling: hello.samplings.length < 2,
@@ -73,6 +72,13 @@ export function createControls(actions) {
   }
 
   return { node, update };
+}
+
+/** C and λ, the one that follows from the other to three digits. */
+function linkedValues(state) {
+  const rounded = (key, value) => (value === null || state[key] !== null ? value : Number(value.toPrecision(3)));
+  const { C, lam } = regularisation(state);
+  return { C: rounded("C", C), lam: rounded("lam", lam) };
 }
 
 function settingFields(actions) {

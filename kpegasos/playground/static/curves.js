@@ -15,7 +15,8 @@ const CURVE_KEYS = ["objective", "averaged", "bound", "test_error"];
  * @returns {Curves|null}
  */
 export function withFrame(curves, frame) {
-  if (frame.algorithm !== "pegasos" || !frame.panes.length) return curves;
+  if (frame.algorithm !== "pegasos") return curves;
+  if (!frame.panes.length) return null;
   const same = curves !== null && curves.revision === frame.revision;
   const histories = frame.panes.map((pane) => pane.history);
   if (histories.every(Boolean)) {

@@ -16,7 +16,7 @@ const PRESET_NAMES = {
 };
 
 /** Presets that can have more than two classes. */
-const MANY_CLASSES = ["spirals", "blobs"];
+export const MANY_CLASSES = ["blobs"];
 
 const TOOLS = [
   { value: "add", label: "Add points: click, or drag to spray", key: "A" },

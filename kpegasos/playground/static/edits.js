@@ -77,6 +77,15 @@ export function trainSize(state) {
   return state.test.reduce((count, held) => count + (held ? 0 : 1), 0);
 }
 
+/**
+ * Points to train on of the first pair of classes, which is what an epoch goes through.
+ * @param {any} state
+ */
+export function epochSize(state) {
+  const pair = trainClasses(state).slice(0, 2);
+  return state.labels.filter((label, i) => !state.test[i] && pair.includes(label)).length;
+}
+
 /** @param {any} state; the classes that have points to train on, sorted */
 export function trainClasses(state) {
   const found = new Set(state.labels.filter((_, i) => !state.test[i]));

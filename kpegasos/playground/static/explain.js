@@ -59,7 +59,7 @@ function rowOfExample({ i, label, decision, margin, violated }, counts) {
     el("th", { scope: "row", text: `i = ${i}` }),
     el("td", {}, formula(`y = ${sign}`)),
     el("td", {}, formula(`f(x) = ${formatNumber(decision)}`)),
-    el("td", {}, formula(`y f(x) = ${formatNumber(margin)} ${violated ? "< 1, violated" : "≥ 1, kept"}`)),
+    el("td", {}, formula(`y f(x) = ${formatNumber(margin)} ${violated ? "< 1, violated" : "≥ 1"}`)),
     el("td", {}, count === null ? "" : formula(`α = ${formatShort(count)}`)),
   );
 }

@@ -102,7 +102,7 @@ export function numberField(options) {
       setAttribute(input, "placeholder", placeholder ?? null);
       // What was typed wrongly stays to be mended, and what is being typed is not overwritten.
       const typing = document.activeElement === input && input.value !== input.dataset.shown;
-      const text = typeof value === "number" ? formatShort(value) : (value ?? "");
+      const text = typeof value === "number" ? formatShort(value, 6) : (value ?? "");
       if (!error && (!typing || input.dataset.shown !== text)) input.value = text;
       input.dataset.shown = text;
       const at = String(Math.round(SLIDER_STEPS * shareOf(value)));

@@ -50,6 +50,6 @@ export function createBanner(actions) {
 
 function lostText(ui) {
   return ui.hello
-    ? "The connection to the engine is lost; the last picture stays. It is tried again by itself."
-    : "There is no engine at the other end yet. It is tried again by itself.";
+    ? "The connection is lost; the last picture stays, and the page tries again by itself. If the server was started anew, open the address that it prints."
+    : "There is no answer from the server yet; the page tries again by itself.";
 }

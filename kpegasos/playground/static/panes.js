@@ -1,8 +1,9 @@
 // @ts-check
 /** A pane: its heading, the picture of the model, and above it what follows the pointer and the draws. */
-import { createCanvas } from "./canvas.js";
+import { createCanvas, sameItems } from "./canvas.js";
 import { el, setAttribute, setText } from "./dom.js";
 import { classLetter, formatShort } from "./format.js";
+import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./kernelnames.js";
 import { attachTools } from "./pointer.js";
 import { circle, drawCounts, drawField, drawPoints, paintField } from "./scene.js";
 import { placeView } from "./viewport.js";
@@ -10,27 +11,9 @@ import { placeView } from "./viewport.js";
 /** Milliseconds that the drawn example flashes. */
 const FLASH_TIME = 320;
 
-/** Names of kernels on the page. */
-export const KERNEL_NAMES = {
-  linear: "Linear",
-  rbf: "RBF",
-  poly: "Polynomial",
-  laplacian: "Laplacian",
-  sigmoid: "Sigmoid",
-};
-
-/** Parameters of each kernel. */
-export const KERNEL_PARAMETERS = {
-  linear: [],
-  rbf: ["gamma"],
-  laplacian: ["gamma"],
-  poly: ["gamma", "degree", "coef0"],
-  sigmoid: ["gamma", "coef0"],
-};
-
 const OTHER_ALGORITHMS = {
-  polish: "Polish: dual ascent, another algorithm",
-  SVC: "scikit-learn’s SVC, another algorithm",
+  polish: "Polish: another algorithm",
+  SVC: "SVC: another algorithm",
 };
 
 /**
@@ -40,7 +23,7 @@ const OTHER_ALGORITHMS = {
 export function createPane(number, actions) {
   const title = el("h2", { class: "kp-pane-title" });
   const parameters = el("span", { class: "kp-pane-parameters" });
-  const algorithm = el("span", { class: "kp-badge", hidden: true });
+  const badge = el("span", { class: "kp-badge", hidden: true });
   const message = el("div", { class: "kp-pane-message", hidden: true });
   const redraw = () => actions.render();
   const picture = createCanvas("kp-picture", { "aria-hidden": "true" }, redraw);
@@ -49,13 +32,14 @@ export function createPane(number, actions) {
   const node = el(
     "section",
     { class: "kp-pane" },
-    el("header", { class: "kp-pane-head" }, title, parameters, algorithm),
+    el("header", { class: "kp-pane-head" }, title, parameters, badge),
     box,
   );
   let ui = null;
   let placed = null;
   let painted = { key: [], value: null };
   let drawnKey = [];
+  let overlaidKey = [];
   let flashed = { frame: null, since: 0 };
   const tools = attachTools(overlay.canvas, {
     ...actions,
@@ -81,9 +65,11 @@ export function createPane(number, actions) {
     setText(title, KERNEL_NAMES[settings.kernel]);
     setText(parameters, parametersText(settings, pane));
     const other = ui.frame && OTHER_ALGORITHMS[ui.frame.algorithm];
-    setAttribute(algorithm, "hidden", !other);
+    const remark = other || (pane?.certificate ? `no certificate: ${pane.certificate}` : "");
     setAttribute(node, "data-algorithm", other ? ui.frame.algorithm : null);
-    if (other) setText(algorithm, other);
+    setAttribute(badge, "hidden", !remark);
+    setAttribute(badge, "title", remark);
+    setText(badge, remark);
     const label = `${KERNEL_NAMES[settings.kernel]} pane: ${ui.state.points.length} points. Arrow keys move a cursor, Enter adds a point, Delete erases.`;
     setAttribute(overlay.canvas, "aria-label", label);
   }
@@ -99,17 +85,17 @@ export function createPane(number, actions) {
   }
 
   function drawPicture() {
-    const { frame, state, palette, size } = ui;
-    const key = [frame, state.points, state.labels, state.test, ui.view, palette, picture.width, picture.height, size];
-    if (sameItems(key, drawnKey)) return;
+    const { frame, state, palette } = ui;
+    const key = [frame, state.points, state.labels, state.test, ui.view, palette, picture.version];
+    if (sameItems(key, drawnKey) || (ui.frameComing && drawnKey.at(-1) === picture.version)) return;
     drawnKey = key;
     const context = picture.begin();
     const pane = paneOf(frame);
     if (pane) {
-      const fieldKey = [pane, ui.view, palette, picture.width, picture.height];
+      const fieldKey = [pane, ui.view, palette, picture.version];
       if (!sameItems(fieldKey, painted.key)) {
         const { state: own } = frame;
-        painted = { key: fieldKey, value: paintField(pane, own.panes[number], own.points, placed, palette) };
+        painted = { key: fieldKey, value: paintField(pane, own.panes[number], own.points, placed, palette, painted.value?.image) };
       }
       drawField(context, painted.value, placed, palette);
       drawCounts(context, pane, frame.state.points, placed, palette);
@@ -118,31 +104,42 @@ export function createPane(number, actions) {
   }
 
   function drawOverlay() {
+    const examples = shownExamples();
+    const age = exampleAge();
+    const key = [examples, age, ui.palette, placed.unit, placed.x0, placed.y0, overlay.version, ...tools.key(ui)];
+    if (sameItems(key, overlaidKey)) return;
+    overlaidKey = key;
     const context = overlay.begin();
-    if (!context) return;
-    drawExamples(context);
+    if (examples) drawExamples(context, ui.frame.state.points, age);
     tools.draw(context, ui);
+    if (age < 1) redraw();
   }
 
-  /** The examples of the step: marked where steps can be told apart, and flashing when they are new. */
-  function drawExamples(context) {
-    const { frame, palette, singleSteps, now } = ui;
-    if (!frame || !singleSteps || frame.algorithm !== "pegasos") return;
-    if (flashed.frame !== frame) flashed = { frame, since: now };
-    const age = ui.calm ? 1 : Math.min(1, (now - flashed.since) / FLASH_TIME);
-    context.strokeStyle = palette.mark;
+  /** The examples of the step, where steps can be told apart. */
+  function shownExamples() {
+    const { frame } = ui;
+    return frame && ui.singleSteps && frame.algorithm === "pegasos" ? frame.drawn : null;
+  }
+
+  /** Time since the step as a share of that of a flash. */
+  function exampleAge() {
+    if (flashed.frame !== ui.frame) flashed = { frame: ui.frame, since: ui.now };
+    return ui.calm || !shownExamples()?.length ? 1 : Math.min(1, (ui.now - flashed.since) / FLASH_TIME);
+  }
+
+  function drawExamples(context, points, age) {
+    context.strokeStyle = ui.palette.mark;
     context.lineWidth = 2.5;
-    for (const i of frame.drawn) {
-      const [x, y] = frame.state.points[i];
+    for (const i of ui.frame.drawn) {
+      const [left, top] = [placed.toX(points[i][0]), placed.toY(points[i][1])];
       context.globalAlpha = 1;
-      circle(context, placed.toX(x), placed.toY(y), 8);
+      circle(context, left, top, 8);
       context.stroke();
       context.globalAlpha = 1 - age;
-      circle(context, placed.toX(x), placed.toY(y), 8 + 16 * age);
+      circle(context, left, top, 8 + 16 * age);
       context.stroke();
     }
     context.globalAlpha = 1;
-    if (age < 1) redraw();
   }
 
   return {
@@ -176,8 +173,4 @@ function emptyText(ui) {
   const [only] = present;
   const other = only === 0 ? 1 : 0;
   return `Class ${classLetter(only)} alone. Add points of another: press ${other + 1} for ${classLetter(other)}.`;
-}
-
-function sameItems(one, other) {
-  return one.length === other.length && one.every((item, k) => item === other[k]);
 }

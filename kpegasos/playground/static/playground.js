@@ -100,7 +100,7 @@ function build(root, panes, dialog, actions) {
     el(
       "header",
       { class: "kp-head" },
-      el("h1", { class: "kp-title" }, el("strong", { text: "kpegasos" }), " playground"),
+      el("h1", { class: "kp-title" }, el("strong", { text: "kpegasos" }), el("span", { class: "kp-wide-only", text: " playground" })),
       status.node,
       el("span", { class: "kp-spring" }),
       menu.node,
@@ -161,10 +161,19 @@ function createTabs(actions) {
     sign("bound", "dual bound"),
     sign("band", "certified gap"),
   );
+  const scale = segmentedChoice({
+    label: "Scale of the axes",
+    choices: [
+      { value: true, node: el("span", { text: "log" }), label: "Logarithmic axes", key: "L" },
+      { value: false, node: el("span", { text: "linear" }), label: "Linear axes", key: "L" },
+    ],
+    onChange: actions.setLog,
+  });
   return {
-    node: el("div", { class: "kp-tabs" }, choice.node, legend),
+    node: el("div", { class: "kp-tabs" }, choice.node, scale.node, legend),
     update(ui) {
       choice.set(ui.tab);
+      scale.set(ui.log);
       setAttribute(legend, "hidden", ui.tab !== "curves");
     },
   };

@@ -113,6 +113,8 @@ export function attachTools(canvas, host) {
   }
 
   return {
+    /** What `draw` depends on. @param {any} ui */
+    key: (ui) => [hover, cursor, ui.tool, ui.label, hover || cursor ? ui.state.points : null],
     /**
      * What the tool will do where the pointer or the cursor is.
      * @param {CanvasRenderingContext2D} context

@@ -10,13 +10,16 @@ import { contourLines } from "./contours.js";
  */
 export function winnersOf(pane, fields) {
   const winners = new Uint8Array(fields[0].length);
+  if (fields.length === 1) {
+    const [first, second] = pane.pairs[0].classes;
+    for (let node = 0; node < winners.length; node++) winners[node] = fields[0][node] > 0 ? second : first;
+    return winners;
+  }
   const votes = new Uint8Array(4);
   for (let node = 0; node < winners.length; node++) {
     votes.fill(0);
     for (let k = 0; k < fields.length; k++) votes[pane.pairs[k].classes[fields[k][node] > 0 ? 1 : 0]]++;
-    let best = 0;
-    for (let label = 1; label < 4; label++) if (votes[label] > votes[best]) best = label;
-    winners[node] = best;
+    winners[node] = mostVotes(votes);
   }
   return winners;
 }
@@ -25,32 +28,27 @@ export function winnersOf(pane, fields) {
  * The lines between classes, and of two classes those of the margins.
  * @param {any} pane
  * @param {Float64Array[]} fields
- * @param {Uint8Array} winners
  * @param {number} nx
  * @param {number} ny
  * @returns {{boundary: number[][], margins: number[][]}}
  */
-export function linesOf(pane, fields, winners, nx, ny) {
+export function linesOf(pane, fields, nx, ny) {
   if (fields.length === 1) {
     const at = (level) => contourLines(fields[0], nx, ny, level);
     return { boundary: at(0), margins: [...at(-1), ...at(1)] };
   }
-  const boundary = pane.pairs.flatMap((pair, k) =>
-    contourLines(fields[k], nx, ny, 0).flatMap((line) => partsBetween(line, pair.classes, winners, nx)),
+  const boundary = fields.flatMap((field, k) =>
+    contourLines(field, nx, ny, 0).flatMap((line) => decisiveParts(line, k, pane.pairs, fields, nx)),
   );
   return { boundary, margins: [] };
 }
 
-/** The parts of a line in cells where both classes win a corner: elsewhere a third class does. */
-function partsBetween(line, classes, winners, nx) {
+/** The parts of a pair's line on whose sides different classes win. */
+function decisiveParts(line, pair, pairs, fields, nx) {
   const parts = [];
   let part = [];
   for (let k = 0; k + 3 < line.length; k += 2) {
-    const i = Math.floor((line[k] + line[k + 2]) / 2);
-    const j = Math.floor((line[k + 1] + line[k + 3]) / 2);
-    const node = j * nx + i;
-    const corners = [winners[node], winners[node + 1], winners[node + nx], winners[node + nx + 1]];
-    if (corners.includes(classes[0]) && corners.includes(classes[1])) {
+    if (isDecisive((line[k] + line[k + 2]) / 2, (line[k + 1] + line[k + 3]) / 2, pair, pairs, fields, nx)) {
       if (!part.length) part.push(line[k], line[k + 1]);
       part.push(line[k + 2], line[k + 3]);
     } else if (part.length) {
@@ -60,4 +58,34 @@ function partsBetween(line, classes, winners, nx) {
   }
   if (part.length) parts.push(part);
   return parts;
+}
+
+/** Whether the vote of one pair decides who wins at a place of the grid. */
+function isDecisive(x, y, pair, pairs, fields, nx) {
+  const votes = [0, 0, 0, 0];
+  fields.forEach((field, k) => {
+    if (k !== pair) votes[pairs[k].classes[valueBetween(field, nx, x, y) > 0 ? 1 : 0]]++;
+  });
+  const [first, second] = pairs[pair].classes.map((label) => {
+    const cast = votes.slice();
+    cast[label]++;
+    return mostVotes(cast);
+  });
+  return first !== second;
+}
+
+/** The class with most votes; of several the lowest. */
+function mostVotes(votes) {
+  let best = 0;
+  for (let label = 1; label < votes.length; label++) if (votes[label] > votes[best]) best = label;
+  return best;
+}
+
+/** A value inside a cell of the grid, bilinear. */
+function valueBetween(field, nx, x, y) {
+  const i = Math.min(nx - 2, Math.floor(x));
+  const j = Math.min(field.length / nx - 2, Math.floor(y));
+  const node = j * nx + i;
+  const along = (row) => field[row] + (x - i) * (field[row + 1] - field[row]);
+  return along(node) + (y - j) * (along(node + nx) - along(node));
 }

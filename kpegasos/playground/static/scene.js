@@ -11,9 +11,9 @@ import { gridOf } from "./viewport.js";
 
 /** Decision at which a colour is at its strongest, and how strong it is there and at the boundary. */
 const FULL_DECISION = 2;
-const TINT_RANGE = [0.1, 0.42];
+const TINT_RANGE = [0.08, 0.36];
 /** Strength where a vote, which has no size, decides. */
-const VOTE_TINT = 0.26;
+const VOTE_TINT = 0.24;
 /** Areas of rings in CSS pixels², of a count of one and of the largest. */
 const RING_AREAS = [45, 420];
 
@@ -24,27 +24,33 @@ const RING_AREAS = [45, 420];
  * @param {number[][]} points the state's of that frame
  * @param {import("./viewport.js").Placed} placed
  * @param {import("./palette.js").Palette} palette
+ * @param {HTMLCanvasElement} [image] to paint on: a new one for each frame would cost more than the field
  */
-export function paintField(pane, settings, points, placed, palette) {
+export function paintField(pane, settings, points, placed, palette, image = document.createElement("canvas")) {
   const grid = gridOf(placed);
   const fields = fieldOf({ ...settings, ...pane }, points, grid);
   const winners = winnersOf(pane, fields);
-  const image = new OffscreenCanvas(grid.nx, grid.ny);
-  const pixels = new ImageData(grid.nx, grid.ny);
-  for (let node = 0; node < winners.length; node++) {
-    const [red, green, blue] = palette.tints[winners[node]];
-    pixels.data.set([red, green, blue, 255 * tintOf(fields, node)], 4 * node);
-  }
-  image.getContext("2d").putImageData(pixels, 0, 0);
-  return { image, grid, ...linesOf(pane, fields, winners, grid.nx, grid.ny) };
+  if (image.width !== grid.nx || image.height !== grid.ny) Object.assign(image, { width: grid.nx, height: grid.ny });
+  image.getContext("2d", { willReadFrequently: true }).putImageData(imageOf(fields, winners, grid, palette.tints), 0, 0);
+  return { image, grid, ...linesOf(pane, fields, grid.nx, grid.ny) };
 }
 
 /** @typedef {ReturnType<typeof paintField>} Painted */
 
-function tintOf(fields, node) {
-  if (fields.length > 1) return VOTE_TINT;
-  const share = Math.min(1, Math.abs(fields[0][node]) / FULL_DECISION);
-  return TINT_RANGE[0] + (TINT_RANGE[1] - TINT_RANGE[0]) * share;
+/** The colour of each node: its class, the stronger the larger the decision. */
+function imageOf(fields, winners, grid, tints) {
+  const pixels = new ImageData(grid.nx, grid.ny);
+  const { data } = pixels;
+  const [weakest, strongest] = TINT_RANGE;
+  for (let node = 0; node < winners.length; node++) {
+    const tint = tints[winners[node]];
+    const share = Math.min(1, Math.abs(fields[0][node]) / FULL_DECISION);
+    data[4 * node] = tint[0];
+    data[4 * node + 1] = tint[1];
+    data[4 * node + 2] = tint[2];
+    data[4 * node + 3] = 255 * (fields.length > 1 ? VOTE_TINT : weakest + (strongest - weakest) * share);
+  }
+  return pixels;
 }
 
 /**
@@ -57,7 +63,6 @@ export function drawField(context, painted, placed, palette) {
   const { image, grid } = painted;
   const [across, down] = [placed.width / (grid.nx - 1), placed.height / (grid.ny - 1)];
   context.imageSmoothingEnabled = true;
-  context.imageSmoothingQuality = "high";
   // The middle of a pixel of the image is a node, and the outer nodes lie on the edges.
   context.drawImage(image, -across / 2, -down / 2, grid.nx * across, grid.ny * down);
   context.strokeStyle = palette.ink;

@@ -22,10 +22,10 @@ export function createTiles(number) {
       const pane = ui.frame?.panes[number];
       const averaged = pane?.averaged ?? null;
       tiles.objective.set(formatNumber(averaged ?? pane?.objective), averaged === null ? "" : `last ${formatNumber(pane.objective)}`);
-      const reason = pane?.certificate ?? null;
-      tiles.gap.set(reason ? "none" : formatPercent(pane?.gap), reason ? "" : `bound ${formatNumber(pane?.bound)}`, reason);
+      const bound = pane?.bound ?? null;
+      tiles.gap.set(pane?.certificate ? "none" : formatPercent(pane?.gap), bound === null ? "" : `bound ${formatNumber(bound)}`);
       setAttribute(tiles.gap.node, "data-reached", Boolean(pane && pane.gap !== null && pane.gap <= ui.tolerance));
-      tiles.support.set(formatWhole(pane?.support), `of ${formatWhole(trainSize(ui.state))}`);
+      tiles.support.set(formatWhole(pane?.support), pane ? `of ${formatWhole(trainSize(ui.frame.state))}` : "");
       tiles.train.set(formatPercent(pane?.train_error), "");
       tiles.test.set(formatPercent(pane?.test_error), "");
     },
@@ -43,11 +43,10 @@ export function createTile(name, hint) {
   const node = el("div", { class: "kp-tile", title: hint ?? null }, el("dt", { class: "kp-tile-name", text: name }), value, note);
   return {
     node,
-    /** @param {string} text @param {string} [more] @param {string|null} [reason] why there is no number */
-    set(text, more = "", reason = null) {
+    /** @param {string} text @param {string} [more] */
+    set(text, more = "") {
       setText(value, text);
-      setText(note, reason ?? more);
-      setAttribute(note, "title", reason);
+      setText(note, more);
     },
   };
 }

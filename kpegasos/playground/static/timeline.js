@@ -1,10 +1,9 @@
 // @ts-check
 /** The bottom bar: play, single steps, speed, and the time axis to scrub. */
 import { createScale } from "./axes.js";
-import { createCanvas, placeOf } from "./canvas.js";
+import { createCanvas, placeOf, sameItems } from "./canvas.js";
 import { SPEEDS } from "./clock.js";
 import { button, el, icon, setAttribute } from "./dom.js";
-import { segmentedChoice } from "./fields.js";
 import { formatEpoch, formatWhole } from "./format.js";
 import { createTile } from "./tiles.js";
 
@@ -15,7 +14,7 @@ const AXIS_MARGIN = 10;
 
 /** @param {any} actions */
 export function createTimeline(actions) {
-  const play = el("button", { type: "button", class: "kp-button kp-primary kp-play", onclick: actions.togglePlay }, icon("play"), el("span", { text: "Play" }));
+  const play = el("button", { type: "button", class: "kp-button kp-primary kp-play", "aria-label": "Play", onclick: actions.togglePlay }, icon("play"), el("span", { text: "Play" }));
   const step = button({ label: "One step", icon: "step", key: ".", onClick: () => actions.advance("step") });
   const epoch = button({ label: "One epoch", icon: "epoch", key: "E", onClick: () => actions.advance("epoch") });
   const speed = labelledSelect("Speed", SPEEDS.map(({ name }, k) => [String(k), name]), (value) => actions.setSpeed(Number(value)));
@@ -24,24 +23,15 @@ export function createTimeline(actions) {
     TOLERANCES.map((value) => [String(value), value ? `${100 * value} %` : "never"]),
     (value) => actions.setTolerance(Number(value)),
   );
-  const scale = segmentedChoice({
-    label: "Scale of the axes",
-    choices: [
-      { value: true, node: el("span", { text: "log" }), label: "Logarithmic axes", key: "L" },
-      { value: false, node: el("span", { text: "linear" }), label: "Linear axes", key: "L" },
-    ],
-    onChange: actions.setLog,
-  });
   const steps = createTile("Step t");
   const epochs = createTile("Epoch");
   const axis = createAxis(actions);
   const node = el(
     "div",
     { class: "kp-timeline", role: "region", "aria-label": "Time" },
-    el("div", { class: "kp-row kp-play-row" }, play, step, epoch, speed.node),
+    el("div", { class: "kp-row kp-play-row" }, play, step, epoch, speed.node, tolerance.node),
     el("dl", { class: "kp-tiles kp-time-tiles" }, steps.node, epochs.node),
     axis.node,
-    el("div", { class: "kp-row kp-axis-row" }, scale.node, tolerance.node),
   );
   let shownIcon = "play";
 
@@ -51,11 +41,11 @@ export function createTimeline(actions) {
       shownIcon = wanted;
       play.replaceChildren(icon(wanted), el("span", { text: ui.playing ? "Pause" : "Play" }));
     }
+    setAttribute(play, "aria-label", ui.playing ? "Pause" : "Play");
     setAttribute(play, "title", ui.playing ? "Pause (Space)" : "Play (Space)");
     for (const each of [play, step, epoch]) setAttribute(each, "disabled", !ui.trainable);
     speed.set(String(ui.speed));
     tolerance.set(String(ui.tolerance));
-    scale.set(ui.log);
     const other = ui.frame && ui.frame.algorithm !== "pegasos";
     steps.set(other || !ui.frame ? "–" : formatWhole(ui.frame.t));
     epochs.set(other || !ui.frame ? "–" : formatEpoch(ui.frame.epoch));
@@ -70,6 +60,7 @@ function createAxis(actions) {
   const node = el("div", { class: "kp-axis", role: "slider", tabindex: "0", "aria-label": "Step shown", "aria-valuemin": "0" }, surface.canvas);
   let ui = null;
   let scale = null;
+  let drawnKey = [];
   const seek = (event) => {
     if (event.buttons & 1 && scale) actions.seek(timeAt(placeOf(event, surface.canvas).left));
   };
@@ -97,33 +88,42 @@ function createAxis(actions) {
     setAttribute(node, "aria-valuenow", String(ui.t));
     setAttribute(node, "aria-valuetext", `step ${ui.t} of ${ui.horizon}, epoch ${formatEpoch(ui.t / ui.epochSteps)}`);
     setAttribute(node, "aria-disabled", ui.trainable ? null : "true");
+    const reached = ui.curves && ui.curves.revision === ui.revision ? ui.curves.t : 0;
+    const key = [ui.t, ui.horizon, ui.log, ui.trainable, ui.epochSteps, reached, ui.palette, surface.version];
+    if (sameItems(key, drawnKey)) return;
+    drawnKey = key;
     const context = surface.begin();
-    if (context) draw(context);
+    if (context) draw(context, Math.min(reached, ui.horizon));
   }
 
-  function draw(context) {
+  function draw(context, reached) {
     const { palette, epochSteps, horizon } = ui;
     const middle = 13.5;
     scale = createScale(1, horizon + 1, ui.log, AXIS_MARGIN, surface.width - AXIS_MARGIN);
     const [from, to, at] = [scale.at(1), scale.at(horizon + 1), scale.at(Math.min(ui.t, horizon) + 1)];
     context.lineCap = "round";
     drawTrack(context, from, to, middle, palette.line, 4);
-    if (ui.curves && ui.curves.revision === ui.revision) drawTrack(context, from, scale.at(Math.min(ui.curves.t, horizon) + 1), middle, palette.muted, 4);
+    drawTrack(context, from, scale.at(reached + 1), middle, palette.muted, 4);
     drawTrack(context, from, at, middle, palette.ink, 4);
     context.font = `11px ${getComputedStyle(surface.canvas).fontFamily}`;
     context.fillStyle = palette.muted;
     context.strokeStyle = palette.muted;
     context.lineWidth = 1;
     context.textAlign = "center";
-    const epochs = createScale(1, Math.max(2, horizon / epochSteps), ui.log, 0, 1, 6).ticks;
+    const epochs = ui.trainable ? createScale(1, Math.max(2, horizon / epochSteps), ui.log, 0, 1, 6).ticks : [];
+    let free = 0;
     for (const { value, text } of epochs) {
       const place = Math.round(scale.at(value * epochSteps + 1)) + 0.5;
       context.beginPath();
       context.moveTo(place, middle + 6);
       context.lineTo(place, middle + 10);
       context.stroke();
-      if (value > 0) context.fillText(value === epochs.at(-1).value ? `${text} epochs` : text, Math.min(place, surface.width - 26), middle + 22);
+      if (value === 0 || place < free || place > surface.width - 60) continue;
+      free = place + 30;
+      context.fillText(text, place, middle + 22);
     }
+    context.textAlign = "right";
+    context.fillText(epochs.length ? `${formatEpoch(horizon / epochSteps)} epochs`.replace(".00", "") : "", surface.width - 2, middle + 22);
     context.fillStyle = palette.paper;
     context.strokeStyle = palette.ink;
     context.lineWidth = 2;

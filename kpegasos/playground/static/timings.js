@@ -9,14 +9,18 @@ export function createTimings() {
   const timings = { ready: /** @type {number|null} */ (null), edits: /** @type {number[]} */ ([]), frames: /** @type {number[]} */ ([]) };
   /** @type {{revision: number, since: number}[]} */
   let waiting = [];
+  let last = null;
   return {
     timings,
     /** @param {number} revision @param {number} since time stamp of the event */
     edited(revision, since) {
       waiting.push({ revision, since });
     },
-    /** A frame was drawn just now. @param {number} revision */
-    drawn(revision) {
+    /** A frame is on the page; it counts once. @param {{revision: number}} frame */
+    drawn(frame) {
+      if (frame === last) return;
+      last = frame;
+      const { revision } = frame;
       const now = performance.now();
       timings.ready ??= now;
       keep(timings.frames, now);

@@ -84,7 +84,10 @@ export class ModelTransport extends Transport {
   constructor(model) {
     super();
     this.model = model;
+    // A model may be on a page several times: what is for another place is not ours.
+    this.view = Math.random().toString(36).slice(2);
     this.receive = (message) => {
+      if (message.view !== undefined && message.view !== this.view) return;
       if (this.status.phase !== "open") this.report("open");
       this.listener(message);
     };
@@ -99,7 +102,7 @@ export class ModelTransport extends Transport {
 
   /** @param {any} message */
   send(message) {
-    this.model.send(message);
+    this.model.send({ ...message, view: this.view });
   }
 
   close() {
@@ -122,8 +125,10 @@ export class EngineTransport extends Transport {
   /** @param {(message: any) => void} callback */
   onMessage(callback) {
     super.onMessage(callback);
-    this.report("open");
-    this.listener(this.engine.hello);
+    queueMicrotask(() => {
+      this.report("open");
+      this.listener(this.engine.hello);
+    });
   }
 
   /** @param {any} message */

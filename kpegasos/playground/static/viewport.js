@@ -7,7 +7,7 @@
 export const DEFAULT_VIEW = Object.freeze({ x0: -2, x1: 2, y0: -2, y1: 2 });
 
 /** Free space on each side of the points, as a share of their extent. */
-const VIEW_PADDING = 0.14;
+const VIEW_PADDING = 0.08;
 
 /**
  * The view that shows all points.
