@@ -4,11 +4,14 @@ The package's own files are copied as they are, but for the page that a server o
 place is taken by the one that needs no server.
 """
 
+from __future__ import annotations
+
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 STATIC = Path(__file__).resolve().parent.parent.parent / "kpegasos" / "playground" / "static"
 #: The page that needs no server, and files that only the other one has.
