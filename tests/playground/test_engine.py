@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -299,6 +300,19 @@ def test_large_batch_is_refused_by_name(page):
     [answer] = frames(page, state, [5])
     assert answer["parameter"] == "batch_size"
     assert "batch_size must be at most the number of examples" in answer["message"]
+
+
+def test_too_many_steps_at_once_are_refused_and_then_gone_on_with(page):
+    points = np.random.RandomState(0).standard_normal((600, 2)).tolist()
+    data = {"points": points, "labels": [0, 1] * 300, "test": [False] * 600}
+    state = {**trace("rbf_moons")["state"], **data}
+    refusals = frames(page, state, [10_000_000, 10_000_000])
+    assert [refusal["parameter"] for refusal in refusals] == ["t", "t"]
+    reached = [
+        int(re.search("time was up at step ([0-9,]+)", refusal["message"])[1].replace(",", ""))
+        for refusal in refusals
+    ]
+    assert 0 < reached[0] < reached[1]
 
 
 # --- the field ---

@@ -4,6 +4,7 @@
  * States are kept here and there on the way, so that going back costs a few thousand steps. What the
  * dual bound is at step t follows from the checkpoints before t alone: ten a decade.
  */
+import { RefusedError } from "./checks.js";
 import { IndexStream } from "./draws.js";
 import { measure, settled } from "./measure.js";
 import { PegasosState, stepSize, takeSteps, toDecision } from "./pegasos.js";
@@ -11,6 +12,8 @@ import { PegasosState, stepSize, takeSteps, toDecision } from "./pegasos.js";
 /** States that are kept; when there are more, every other one is given up. */
 const MOST_KEPT = 128;
 const FIRST_SPACING = 512;
+/** Longest that a page waits for the steps of one pair. */
+const MOST_MILLISECONDS = 2000;
 /** Rounding that is not worth a kernel value, relative to the objective, and to the gap. */
 const NEGLIGIBLE = 1e-6;
 const MOST_SHARE = 0.25;
@@ -111,6 +114,7 @@ export class PairRun {
 
   /** Make the state that after some steps. @param {number} t */
   goTo(t) {
+    const until = performance.now() + MOST_MILLISECONDS;
     if (t < this.state.steps) {
       this.state = this.kept.findLast((state) => state.steps <= t).copy();
     }
@@ -121,7 +125,14 @@ export class PairRun {
       takeSteps(this.problem, this.state, this.stream, Math.min(t, nextKept, ahead));
       if (this.state.steps === ahead) this.record();
       if (this.state.steps === nextKept) this.keep();
+      if (this.state.steps < t && performance.now() > until) this.refuse(t);
     }
+  }
+
+  /** What was done is kept: the next request goes on from here. */
+  refuse(t) {
+    const reached = this.state.steps.toLocaleString("en");
+    throw new RefusedError("t", `be less, or asked for again, as time was up at step ${reached}`, t);
   }
 
   keep() {
