@@ -302,6 +302,7 @@ def test_large_batch_is_refused_by_name(page):
     assert "batch_size must be at most the number of examples" in answer["message"]
 
 
+@pytest.mark.slow
 def test_too_many_steps_at_once_are_refused_and_then_gone_on_with(page):
     points = np.random.RandomState(0).standard_normal((600, 2)).tolist()
     data = {"points": points, "labels": [0, 1] * 300, "test": [False] * 600}

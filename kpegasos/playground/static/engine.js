@@ -5,7 +5,8 @@
  * It trains by the algorithm of kpegasos, draw by draw; golden traces and the Python session itself
  * hold it to that. Sums are rounded in another order, which the hinge does not see: its steps are
  * counts. Steps of the other losses may carry such a difference on, and make it grow over thousands
- * of steps. The engine has no other algorithms and saves no pictures.
+ * of steps. Kernel values are float64 throughout, where the estimator turns to float32 beyond 1,000
+ * points. The engine has no other algorithms and saves no pictures.
  */
 import { ENGINE_LIMITS, RefusedError, SAMPLINGS, requireChoice, requireNumber, requireState } from "./checks.js";
 import { scriptOf } from "./code.js";
