@@ -2,7 +2,7 @@
 
 They are plain ES modules with named exports and no two top-level names alike. An import is a line
 ``import { a, b } from "./file.js";``. So they can be put behind each other, those that are imported
-first, without the words that make them modules.
+first, without the words that make them modules and without comments.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ MEDIA_TYPES = {
     "svg": "image/svg+xml",
 }
 _IMPORT = re.compile(r'^import \{[^}\n]*\} from "\./([\w.]+)";\n', re.M)
+#: Comments that have lines of their own, which a widget sends for nothing.
+_COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)[ \t]*\n", re.M | re.S)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let)\b)", re.M)
 
 
@@ -79,5 +81,12 @@ def bundled(roots: Iterable[str], end: str) -> str:
     """
     files = static_files()
     modules = {name: text_of(name) for name in files if kind_of(name) == "js"}
-    names = files_behind(roots, modules)
-    return "\n".join([*(_EXPORT.sub("", _IMPORT.sub("", modules[name])) for name in names), end])
+    parts = [stripped(modules[name]) for name in files_behind(roots, modules)]
+    return "\n".join([*parts, end])
+
+
+def stripped(module: str) -> str:
+    """A module without what makes it one, and without its comments."""
+    for words in (_IMPORT, _EXPORT, _COMMENT):
+        module = words.sub("", module)
+    return module

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gzip
 import hmac
 import json
 import logging
@@ -81,6 +82,7 @@ class PlaygroundServer:
         self.token = secrets.token_urlsafe(24)
         self._state = state
         self._files = static_files()
+        self._compressed: dict[str, bytes] = {}
         self._pages: set[ServerConnection] = set()
         self._server: Server | None = None
 
@@ -134,9 +136,17 @@ class PlaygroundServer:
         file = self._files.get(name or "index.html")
         if file is None:
             return _refusal(HTTPStatus.NOT_FOUND, "There is no such file")
-        kind = MEDIA_TYPES[kind_of(file.name)]
-        policy = {"Content-Security-Policy": _POLICY.format(host=hosts[0])}
-        return _response(HTTPStatus.OK, file.read_bytes(), {"Content-Type": kind, **policy})
+        headers = {
+            "Content-Type": MEDIA_TYPES[kind_of(file.name)],
+            "Content-Security-Policy": _POLICY.format(host=hosts[0]),
+            "Vary": "Accept-Encoding",
+        }
+        if "gzip" not in ",".join(request.headers.get_all("Accept-Encoding")):
+            return _response(HTTPStatus.OK, file.read_bytes(), headers)
+        if file.name not in self._compressed:
+            self._compressed[file.name] = gzip.compress(file.read_bytes())
+        headers["Content-Encoding"] = "gzip"
+        return _response(HTTPStatus.OK, self._compressed[file.name], headers)
 
     def _refuse_page(self, request: Request, host: str) -> Response | None:
         """Refuse a WebSocket that no page of this server asks for, or one too many."""

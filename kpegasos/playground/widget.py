@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,9 @@ class Playground(anywidget.AnyWidget):
         self.on_msg(lambda widget, content, buffers: self._receive(content))
         self.observe(lambda change: self._assigned(), names=list(_TRAITS))
         self._quiet = False
+
+    # That of HasTraits says nothing.
+    __signature__ = Signature(list(signature(__init__).parameters.values())[1:])
 
     def set_points(self, X: Any, y: Any, test: Any = None) -> None:
         """Draw other points.

@@ -5,7 +5,14 @@ from collections import Counter
 
 import pytest
 
-from kpegasos.playground.assets import bundled, files_behind, kind_of, static_files, text_of
+from kpegasos.playground.assets import (
+    bundled,
+    files_behind,
+    kind_of,
+    static_files,
+    stripped,
+    text_of,
+)
 
 MODULES = {name: text_of(name) for name in static_files() if kind_of(name) == "js"}
 TOP_LEVEL = re.compile(
@@ -43,6 +50,11 @@ def test_modules_come_behind_what_they_import():
         "d.js": "export const d = 1;\n",
     }
     assert files_behind(["a.js"], modules) == ["c.js", "b.js", "a.js"]
+
+
+def test_comments_are_not_bundled():
+    module = '// @ts-check\n/** Says\n * what. */\nexport const a = "/** b */ // c";\n  // Why.\n'
+    assert stripped(module) == 'const a = "/** b */ // c";\n'
 
 
 def test_bundle_has_what_its_end_names():

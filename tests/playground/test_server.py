@@ -1,6 +1,7 @@
 """The server as its clients see it: files, the WebSocket, and what strangers are told."""
 
 import asyncio
+import gzip
 import json
 import signal
 import socket
@@ -59,18 +60,20 @@ async def ask(page, message):
     return await told(page)
 
 
-def got(server, path, host=None):
+def got(server, path, host=None, **headers):
     """What a GET of a path is answered."""
     connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
     connection.putrequest("GET", path, skip_host=True)
     connection.putheader("Host", host or f"127.0.0.1:{server.port}")
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
     connection.endheaders()
     response = connection.getresponse()
     return response.status, response.headers, response.read()
 
 
-async def fetched(server, *arguments):
-    return await asyncio.to_thread(got, server, *arguments)
+async def fetched(server, *arguments, **headers):
+    return await asyncio.to_thread(got, server, *arguments, **headers)
 
 
 SHOW = {"kind": "show", "revision": 1, "t": 40, "id": 5}
@@ -139,6 +142,22 @@ def test_files_are_served_as_what_they_are():
         assert (await fetched(server, root))[2] == static_files()["index.html"].read_bytes()
         status, headers, _ = await fetched(server, root[:-1])
         assert (status, headers["Location"]) == (302, root)
+
+    talking(conversation)
+
+
+def test_files_are_compressed_for_those_who_take_that():
+    async def conversation(server):
+        total = 0
+        for name, file in static_files().items():
+            path = f"/{server.token}/{name}"
+            _, headers, body = await fetched(server, path, Accept_Encoding="gzip, br")
+            assert headers["Content-Encoding"] == "gzip"
+            assert gzip.decompress(body) == file.read_bytes()
+            total += len(body)
+            _, headers, _ = await fetched(server, path, Accept_Encoding="br")
+            assert headers["Content-Encoding"] is None
+        assert total < 150_000
 
     talking(conversation)
 

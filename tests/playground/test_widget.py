@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -188,6 +189,10 @@ def test_what_will_not_do_is_taken_back(name, value, sentence, sent):
 def test_bad_arguments_are_told_by_their_names(arguments, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         Playground(**arguments)
+
+
+def test_signature_is_that_of_the_constructor():
+    assert list(signature(Playground).parameters) == ["X", "y", "t", "settings"]
 
 
 def test_single_kernel_makes_a_single_pane():
