@@ -177,6 +177,33 @@ def test_frame_depends_on_the_step_alone(page, name):
         assert frame == alone
 
 
+def edited(state):
+    """States that follow each other: points added, moved, erased, swapped; settings changed."""
+    points, labels, test = state["points"], state["labels"], state["test"]
+    yield state
+    yield {**state, "points": [*points, [0.3, 0.1]], "labels": [*labels, 1], "test": [*test, False]}
+    yield {**state, "points": [[0.0, 0.5], *points[1:]]}
+    yield {**state, "points": points[3:], "labels": labels[3:], "test": test[3:]}
+    yield {**state, "points": points[::-1], "labels": labels[::-1], "test": test[::-1]}
+    yield {**state, "fit_intercept": not state["fit_intercept"]}
+    yield {**state, "C": None, "lam": 0.05, "seed": 99}
+    yield state
+
+
+@of_all(["rbf_moons", "rbf_three_classes", "poly_cubic"])
+def test_frame_does_not_depend_on_earlier_edits(page, name):
+    states = list(edited(trace(name)["state"]))
+    messages = []
+    for revision, state in enumerate(states):
+        show = {"kind": "show", "revision": revision, "id": 0, "t": 300, "history": True}
+        messages += [{"kind": "state", "revision": revision, "state": state}, show]
+    together = page.evaluate(ANSWERS, messages)
+    for revision, frame in enumerate(together):
+        [alone] = page.evaluate(ANSWERS, messages[2 * revision : 2 * revision + 2])
+        frame["seconds"] = alone["seconds"] = 0
+        assert frame == alone
+
+
 # --- the same answers as the Python session ---
 
 BESIDE = {"kernel": "rbf", "gamma": "scale", "degree": 3, "coef0": 0.0}

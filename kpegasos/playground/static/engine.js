@@ -21,7 +21,7 @@ import { tableOf, tablePoints } from "./tables.js";
 
 /** Runs that are kept: those of the last edits, for undo and for switches that are tried out. */
 const KEPT_RUNS = 4;
-/** Kernel matrices that are kept, for settings that do not change them. */
+/** Kernels whose matrices are kept, for edits that leave most of their values. */
 const KEPT_GRAMS = 2;
 const EXPORTS = ["code", "csv"];
 
@@ -140,17 +140,23 @@ class Engine {
 
   /** The run of each pane, those of before where nothing has changed. */
   paneRuns(state) {
-    const { panes, points, ...others } = state;
-    const [ofPoints, ofOthers] = [JSON.stringify(points), JSON.stringify(others)];
+    const { panes, ...shared } = state;
+    const ofShared = JSON.stringify(shared);
+    const gramFor = (kernel, offset) => this.gramFor(kernel, offset, state.points);
     return panes.map((pane) =>
-      this.runs.get(`${JSON.stringify(pane)} ${ofOthers} ${ofPoints}`, () => {
-        const gramFor = (kernel, offset) => {
-          const key = `${JSON.stringify(kernel)} ${offset} ${ofPoints}`;
-          return this.grams.get(key, () => gramOf(kernel, points, offset));
-        };
-        return new PaneRun(state, pane, seedOf(state.seed), gramFor);
-      }),
+      this.runs.get(
+        `${JSON.stringify(pane)} ${ofShared}`,
+        () => new PaneRun(state, pane, seedOf(state.seed), gramFor),
+      ),
     );
+  }
+
+  /** Kernel values, as far as can be those of the state before. */
+  gramFor(kernel, offset, points) {
+    const kept = this.grams.get(JSON.stringify([kernel, offset]), () => ({}));
+    kept.gram = gramOf(kernel, points, offset, kept.points && kept);
+    kept.points = points;
+    return kept.gram;
   }
 
   export(request) {

@@ -17,6 +17,13 @@ function total(numbers) {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
+/** The class with the most of four votes; of equals the first. */
+function mostVotes(votes, start) {
+  let most = 0;
+  for (let label = 1; label < 4; label++) if (votes[start + label] > votes[start + most]) most = label;
+  return most;
+}
+
 /** The model of a pane over all its steps. */
 export class PaneRun {
   /**
@@ -34,6 +41,12 @@ export class PaneRun {
     this.offset = state.fit_intercept ? 1 : 0;
     this.gram = gramFor(this.kernel, this.offset);
     this.pairs = problemsOf(state, this.kernel, this.gram);
+    /** Which example of each pair a point is; -1 if none. */
+    this.examples = this.pairs.map(({ members }) => {
+      const examples = new Int32Array(places.length).fill(-1);
+      members.forEach((i, j) => (examples[i] = j));
+      return examples;
+    });
     const { sampling } = state;
     this.runs = this.pairs.map(
       ({ number, problem }) => new PairRun(problem, { sampling, seed: drawSeed, number }),
@@ -74,11 +87,10 @@ export class PaneRun {
 
   later(t) {
     const found = this.runs.map((run) => run.at(t));
-    const coefs = found.map(({ returned }) => returned.coef);
     const objective = total(found.map(({ returned }) => returned.objective));
     const gap = total(found.map((pair) => pair.gap));
-    const pane = this.model(coefs);
-    const predicted = this.predictions(found.map(({ returned }) => returned));
+    const iterates = found.map(({ returned }) => returned);
+    const pane = this.model(iterates.map(({ coef }) => coef));
     return {
       ...pane,
       counts: this.counts(),
@@ -88,8 +100,8 @@ export class PaneRun {
       gap: objective > 0 ? finite(gap / objective) : null,
       certificate: this.certificate(),
       support: new Set(pane.pairs.flatMap(({ support }) => support)).size,
-      train_error: this.errorOn(this.train, predicted),
-      test_error: this.errorOn(this.test, predicted),
+      train_error: this.errorOn(this.train, iterates),
+      test_error: this.errorOn(this.test, iterates),
     };
   }
 
@@ -128,44 +140,40 @@ export class PaneRun {
     return counts;
   }
 
-  /** Share of some points that are predicted wrong; null without points. */
-  errorOn(places, predicted) {
+  /**
+   * Share of some points that the model gets wrong, by the vote of all pairs; null without points.
+   * @param {number[]} places
+   * @param {Object[]} iterates One per pair: `coef` and the `decisions` of its own examples.
+   */
+  errorOn(places, iterates) {
     if (places.length === 0) return null;
-    const wrong = places.filter((i) => predicted[i] !== this.state.labels[i]);
+    const votes = new Int8Array(4 * places.length);
+    this.pairs.forEach(({ classes: [first, second], isFlipped }, p) => {
+      const decisions = this.decisions(p, places, iterates[p]);
+      for (let k = 0; k < places.length; k++) {
+        votes[4 * k + (decisions[k] > 0 !== isFlipped ? second : first)] += 1;
+      }
+    });
+    const wrong = places.filter((i, k) => mostVotes(votes, 4 * k) !== this.state.labels[i]);
     return wrong.length / places.length;
   }
 
-  /**
-   * The class of each point, by the vote of all pairs; ties go to the first class.
-   * @param {Object[]} iterates One per pair: `coef` and the `decisions` of its own examples.
-   */
-  predictions(iterates) {
-    const n = this.state.points.length;
-    const votes = Array.from({ length: 4 }, () => new Int8Array(n));
-    this.pairs.forEach(({ classes: [first, second], isFlipped }, p) => {
-      this.decisions(p, iterates[p]).forEach((decision, i) => {
-        votes[decision > 0 !== isFlipped ? second : first][i] += 1;
-      });
-    });
-    return Array.from({ length: n }, (_, i) => {
-      const ofPoint = votes.map((each) => each[i]);
-      return ofPoint.indexOf(Math.max(...ofPoint));
-    });
-  }
-
-  /** Decisions of a pair on all points; those of its own examples are known. */
-  decisions(p, { coef, decisions }) {
+  /** Decisions of a pair on some points; those of its own examples are known. */
+  decisions(p, places, { coef, decisions }) {
     const { members, problem } = this.pairs[p];
-    const n = this.state.points.length;
-    const all = new Float64Array(n).fill(NaN);
-    members.forEach((i, j) => (all[i] = decisions[j]));
+    const own = this.examples[p];
     const support = members.map((_, j) => j).filter((j) => coef[j] !== 0);
-    for (let i = 0; i < n; i++) {
-      if (!Number.isNaN(all[i])) continue;
-      all[i] = 0;
-      for (const j of support) all[i] += coef[j] * problem.labels[j] * this.gram[i * n + members[j]];
+    const found = new Float64Array(places.length);
+    for (let k = 0; k < places.length; k++) {
+      const example = own[places[k]];
+      if (example >= 0) {
+        found[k] = decisions[example];
+        continue;
+      }
+      const row = places[k] * this.state.points.length;
+      for (const j of support) found[k] += coef[j] * problem.labels[j] * this.gram[row + members[j]];
     }
-    return all;
+    return found;
   }
 
   /** Sums over the pairs at the checkpoints up to a step. */
@@ -187,8 +195,7 @@ export class PaneRun {
   testErrorsAt(rows) {
     return rows[0].map(({ t }, k) => {
       if (!this.testErrors.has(t)) {
-        const predicted = this.predictions(rows.map((row) => row[k].returned));
-        this.testErrors.set(t, this.errorOn(this.test, predicted));
+        this.testErrors.set(t, this.errorOn(this.test, rows.map((row) => row[k].returned)));
       }
       return this.testErrors.get(t);
     });

@@ -115,15 +115,24 @@ export function scaleGamma(points) {
  * @param {KernelSettings} settings
  * @param {number[][]} points
  * @param {number} offset The constant feature's part of each value.
+ * @param {{points: number[][], gram: Float64Array}} [earlier] Of the same kernel and offset: values
+ *   between points that are still in their places are taken from there.
  * @returns {Float64Array}
  */
-export function gramOf(settings, points, offset) {
+export function gramOf(settings, points, offset, earlier = { points: [], gram: new Float64Array(0) }) {
   const value = KERNELS[settings.kernel].value(settings);
   const n = points.length;
+  const before = earlier.points.length;
   const [xs, ys] = [0, 1].map((k) => Float64Array.from(points, (point) => point[k]));
+  const isChanged = points.map((point, i) => i >= before || !isSamePoint(point, earlier.points[i]));
   const gram = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
-    for (let j = 0; j <= i; j++) gram[i * n + j] = value(xs[i], ys[i], xs[j], ys[j]) + offset;
+    const kept = isChanged[i] ? 0 : i + 1;
+    gram.set(earlier.gram.subarray(i * before, i * before + kept), i * n);
+    for (let j = 0; j <= i; j++) {
+      if (j < kept && !isChanged[j]) continue;
+      gram[i * n + j] = value(xs[i], ys[i], xs[j], ys[j]) + offset;
+    }
   }
   mirror(gram, n);
   return gram;
@@ -138,6 +147,10 @@ function mirror(matrix, n) {
       }
     }
   }
+}
+
+function isSamePoint([x, y], [u, v]) {
+  return x === u && y === v;
 }
 
 /**
