@@ -20,7 +20,7 @@ from kpegasos.playground.runs import PaneRun
 #: Seconds that a polished fit may take.
 _MOST_SECONDS = 10.0
 #: Of SVC, whose data may be such that it never ends.
-_MOST_ITERATIONS = 1_000_000
+_MOST_ITERATIONS = 200_000
 
 
 def polished(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:

@@ -22,8 +22,9 @@ from kpegasos.solvers.stopping import Stopper
 
 #: Seconds that the steps of one answer may take.
 MOST_SECONDS = 20.0
-#: Runs that are kept: those of the last edits, for undo and for switches that are tried out.
-_KEPT_RUNS = 6
+#: Runs that are kept, and their kernel values at the most, beside those of the present state: for
+#: undo, and for switches that are tried out.
+_KEPT_RUNS, _KEPT_VALUES = 6, 6 * 10**6
 
 
 class Session:
@@ -222,8 +223,10 @@ class Session:
             run = self._runs.pop(key, None) or PaneRun(pane, scene.settings, data.X, data.y)
             self._runs[key] = run
             found.append(run)
-        while len(self._runs) > _KEPT_RUNS:
-            self._runs.popitem(last=False)
+        kept, values = len(self._runs), sum(len(run.y) ** 2 for run in self._runs.values())
+        while kept > len(found) and (kept > _KEPT_RUNS or values > _KEPT_VALUES):
+            _, oldest = self._runs.popitem(last=False)
+            kept, values = kept - 1, values - len(oldest.y) ** 2
         return found
 
     def _note_revision(self, message: Any) -> None:

@@ -247,6 +247,15 @@ def test_runs_of_few_states_are_kept():
     assert len(session._runs) <= 6
 
 
+def test_runs_of_many_points_are_not_kept_beside_the_present():
+    session = Session()
+    for revision in range(3):
+        state = state_of(n=1800, seed=revision)
+        session.handle({"kind": "state", "revision": revision, "state": state})
+        session.handle({"kind": "show", "revision": revision, "t": 3, "id": 0})
+    assert len(session._runs) == 2
+
+
 def test_models_are_fitted_estimators():
     state = state_of(held_out=4)
     models = session_of(state).models(300)
