@@ -125,8 +125,7 @@ export class PaneRun {
       });
       return pair;
     });
-    const gamma = this.kernel.kernel === "linear" ? null : this.kernel.gamma;
-    return { classes: classesOf(this.state).classes, pairs, gamma };
+    return { classes: classesOf(this.state).classes, pairs, gamma: this.kernel.gamma };
   }
 
   /** Steps that each point moved, in the pair with the most; null for points held out. */

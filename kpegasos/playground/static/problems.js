@@ -26,12 +26,13 @@ export function classesOf({ labels, test }) {
 }
 
 /**
- * Kernel settings of a pane with a number for gamma.
+ * Kernel settings of a pane with a number for gamma; null for the linear kernel, which has none.
  * @param {Object} pane
  * @param {number[][]} training Points.
  */
 export function resolvedKernel(pane, training) {
   const { kernel, gamma = "scale", degree = 3, coef0 = 0 } = pane;
+  if (kernel === "linear") return { kernel, gamma: null, degree, coef0 };
   return { kernel, gamma: gamma === "scale" ? scaleGamma(training) : gamma, degree, coef0 };
 }
 
