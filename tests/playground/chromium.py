@@ -14,6 +14,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+import kpegasos.playground
+
+STATIC = Path(kpegasos.playground.__file__).parent / "static"
+
 
 class _Quiet(SimpleHTTPRequestHandler):
     """Files without a log, with the media type that modules need on every system."""
@@ -54,3 +58,12 @@ def chromium() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def page_beside_the_modules() -> Iterator[Any]:
+    """A page that can import the playground's modules."""
+    with served(STATIC) as address, chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{address}/standalone.html")
+        yield page

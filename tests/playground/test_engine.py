@@ -3,18 +3,14 @@
 import json
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import pairwise_kernels
 
-import kpegasos.playground
 from kpegasos.playground.session import Session
-from tests.playground.chromium import chromium, served
+from tests.playground.chromium import page_beside_the_modules
 from tests.playground.golden import DRAWS, PROBLEMS, STEPS, path_of, trace_of
 
-STATIC = Path(kpegasos.playground.__file__).parent / "static"
 #: Relative difference that sums of rounded numbers in another order may make.
 CLOSE = 1e-9
 EXACT = [name for name in PROBLEMS if name.startswith("integers")]
@@ -32,17 +28,11 @@ FIRST_DRAWS = """async ([state, sizes, count]) => {
         return Array.from({ length: count }, (_, position) => stream.at(position));
     });
 }"""
-FIELD = """async ([model, points, grid]) => {
-    const { fieldOf } = await import("./field.js");
-    return fieldOf(model, points, grid).map((values) => [...values]);
-}"""
 
 
 @pytest.fixture(scope="module")
 def page():
-    with served(STATIC) as address, chromium() as browser:
-        page = browser.new_page()
-        page.goto(f"{address}/standalone.html")
+    with page_beside_the_modules() as page:
         yield page
 
 
@@ -329,6 +319,41 @@ def test_large_batch_is_refused_by_name(page):
     assert "batch_size must be at most the number of examples" in answer["message"]
 
 
+HOSTILE = (
+    None,
+    7,
+    [],
+    {},
+    {"kind": "polish", "revision": 1, "id": 1},
+    {"kind": "constructor"},
+    {"kind": "state", "revision": 1},
+    {"kind": "state", "revision": 1, "state": {"points": {"length": 3}}},
+    {"kind": "show", "revision": -1, "id": 1, "t": 1},
+    {"kind": "show", "revision": 1, "id": 1, "t": 2.5},
+    {"kind": "show", "revision": 1, "id": 1, "t": -1},
+    {"kind": "preset", "id": 1, "name": "toString", "n": 10, "noise": 0.1},
+    {"kind": "preset", "id": 1, "name": "moons", "n": 1e9, "noise": 0.1},
+    {"kind": "table", "id": 1, "text": None},
+    {"kind": "export", "id": 1, "revision": 1, "t": 1, "what": "gif"},
+)
+
+
+@pytest.mark.parametrize("message", HOSTILE)
+def test_engine_refuses_in_a_sentence_and_goes_on(page, message):
+    state = trace("rbf_moons")["state"]
+    proper = {"kind": "state", "revision": 2, "state": state}
+    show = {"kind": "show", "revision": 2, "id": 5, "t": 3}
+    error, frame = page.evaluate(ANSWERS, [message, proper, show])
+    assert error["kind"] == "error"
+    assert f"{error['parameter']} must" in error["message"]
+    assert (frame["kind"], frame["id"], frame["t"]) == ("frame", 5, 3)
+
+
+def test_engine_asked_before_any_state_says_so(page):
+    [error] = page.evaluate(ANSWERS, [{"kind": "show", "revision": -1, "id": 1, "t": 1}])
+    assert error["parameter"] == "state"
+
+
 @pytest.mark.slow
 def test_too_many_steps_at_once_are_refused_and_then_gone_on_with(page):
     points = np.random.RandomState(0).standard_normal((600, 2)).tolist()
@@ -341,37 +366,3 @@ def test_too_many_steps_at_once_are_refused_and_then_gone_on_with(page):
         for refusal in refusals
     ]
     assert 0 < reached[0] < reached[1]
-
-
-# --- the field ---
-
-GRID = {"x0": -2.0, "x1": 3.0, "nx": 25, "y0": 2.0, "y1": -1.5, "ny": 21}
-KERNELS = (
-    {"kernel": "linear"},
-    {"kernel": "rbf", "gamma": 3.0},
-    {"kernel": "rbf", "gamma": 1e9},
-    {"kernel": "laplacian", "gamma": 0.7},
-    {"kernel": "poly", "gamma": 0.5, "degree": 4, "coef0": 1.0},
-    {"kernel": "poly", "gamma": 0.5, "degree": 10, "coef0": -2.0},
-    {"kernel": "sigmoid", "gamma": 0.5, "coef0": -1.0},
-    {"kernel": "sigmoid", "gamma": 1000.0, "coef0": 3.0},
-)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("n_support", [0, 1, 7])
-def test_field_is_the_decision_at_each_node(page, kernel, n_support):
-    rng = np.random.RandomState(0)
-    points, coefs = rng.uniform(-2, 2, size=(9, 2)), rng.standard_normal(n_support)
-    support = rng.permutation(9)[:n_support]
-    pair = {"support": support.tolist(), "dual_coef": coefs.tolist(), "intercept": 0.25}
-    [found] = page.evaluate(FIELD, [{**kernel, "pairs": [pair]}, points.tolist(), GRID])
-    x, y = np.linspace(-2.0, 3.0, 25), np.linspace(2.0, -1.5, 21)
-    nodes = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    parameters = {name: value for name, value in kernel.items() if name != "kernel"}
-    expected = np.full(len(nodes), 0.25)
-    if n_support:
-        values = pairwise_kernels(nodes, points[support], metric=kernel["kernel"], **parameters)
-        expected += values @ coefs
-    largest = np.abs(expected).max()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * largest)

@@ -48,7 +48,7 @@ class Engine {
     this.version = version;
     this.state = null;
     this.revision = -1;
-    this.refusal = null;
+    this.refusal = new RefusedError("state", "be sent before it is shown", null);
     this.runs = new Latest(KEPT_RUNS);
     this.grams = new Latest(KEPT_GRAMS);
     this.answers = {
