@@ -96,6 +96,9 @@ class Playground:
             self.page.wait_for_timeout(300)
         return self
 
+    def wait_for_step(self, step: int) -> None:
+        self.page.locator(f".kp-axis[aria-valuenow='{step}']").wait_for()
+
     def started(self) -> Playground:
         """The page with the points that it begins with."""
         self.page.locator(".kp-tile-value", has_text="%").first.wait_for()
@@ -124,10 +127,14 @@ class Playground:
 
     def color(self, x: float, y: float, pane: int = 0) -> list[int]:
         """Red, green, blue and opacity of a picture at a share of its width and height."""
-        return self.page.locator(".kp-picture").nth(pane).evaluate(
-            """(canvas, [x, y]) => Array.from(canvas.getContext("2d").getImageData(
+        return (
+            self.page.locator(".kp-picture")
+            .nth(pane)
+            .evaluate(
+                """(canvas, [x, y]) => Array.from(canvas.getContext("2d").getImageData(
                 Math.round(x * canvas.width), Math.round(y * canvas.height), 1, 1).data)""",
-            [x, y],
+                [x, y],
+            )
         )
 
     def tile(self, name: str, number: int = 0) -> str:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from tests.playground.chromium import chromium
 
 pytest.importorskip("websockets", reason="websockets is not installed")
@@ -120,7 +121,7 @@ def test_running_stops_at_the_tolerance(emptied):
         for y in (0.3, 0.5, 0.7):
             emptied.click_pane(x, y)
     emptied.field("Speed").select_option(label="100 epochs/s")
-    emptied.field("Stop at gap").select_option(label="10 %")
+    emptied.field("Stop at").select_option(label="10 % gap")
     emptied.page.keyboard.press("Home")
     emptied.button("Play").click()
     emptied.wait_for_phase("tolerance")
@@ -233,17 +234,15 @@ def test_error_goes_with_the_next_edit(playground):
 def test_keyboard_plays_steps_and_pauses(playground):
     step = playground.step
     playground.page.keyboard.press(".")
-    playground.settled()
-    assert playground.step == step + 1
+    playground.wait_for_step(step + 1)
     playground.page.keyboard.press("Space")
     playground.wait_for_phase("running")
     playground.page.keyboard.press("Space")
     playground.wait_for_phase("paused")
     axis = playground.page.get_by_role("slider", name="Step shown")
     axis.press("Home")
-    assert playground.step == 0
     axis.press("Shift+ArrowRight")
-    assert playground.step == 10
+    playground.wait_for_step(10)
 
 
 def test_keyboard_adds_and_erases_points(emptied):
@@ -286,9 +285,10 @@ def test_step_is_explained_with_its_numbers(playground):
     playground.page.keyboard.press("i")
     playground.page.keyboard.press(".")
     text = playground.page.locator(".kp-explain", has_text="Step 151").first.inner_text()
-    step = playground.frames[-1]["explain"][0]
-    assert f"i = {step['examples'][0]['i']}" in text
-    assert "η = 1 / (λt)" in text
+    example = playground.frames[-1]["explain"][0]["examples"][0]
+    assert f"i = {example['i']}, class {'AB'[example['label'] > 0]}" in text
+    assert ("< 1: violated" in text) == example["violated"]
+    assert "η = 1 / (λt) = 1 / (0.000667 · 151)" in text
 
 
 def test_link_carries_the_whole_state(opened):

@@ -26,7 +26,10 @@ export function createScale(low, high, log, from, to, most = 5) {
       const exact = start + ((place - from) / (to - from)) * extent;
       return log ? Math.exp(exact) : exact;
     },
-    ticks: (log ? logTicks(low, high, most) : linearTicks(low, high, most)).map((value) => ({ value, text: tickText(value) })),
+    ticks: (log ? logTicks(low, high, most) : linearTicks(low, high, most)).map((value) => ({
+      value,
+      text: tickText(value),
+    })),
   };
 }
 
@@ -35,15 +38,21 @@ function linearTicks(low, high, most) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
   const ticks = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9); k++) ticks.push(Number((k * step).toPrecision(10)));
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9); k++)
+    ticks.push(Number((k * step).toPrecision(10)));
   return ticks;
 }
 
 function logTicks(low, high, most) {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const within = (value) => value >= low * 0.999 && value <= high * 1.001;
-  for (const factors of [[1, 2, 5], [1, 3]]) {
-    const ticks = powers(first, last, 1).flatMap((power) => factors.map((factor) => factor * power)).filter(within);
+  for (const factors of [
+    [1, 2, 5],
+    [1, 3],
+  ]) {
+    const ticks = powers(first, last, 1)
+      .flatMap((power) => factors.map((factor) => factor * power))
+      .filter(within);
     if (ticks.length <= most) return ticks;
   }
   return powers(first, last, Math.ceil((last - first) / most)).filter(within);

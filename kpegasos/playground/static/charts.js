@@ -71,8 +71,16 @@ export function createCharts(number, actions) {
     const pane = ui.frame?.panes[number];
     if (!pane) return;
     const value = formatNumber(pane.averaged ?? pane.objective);
-    setAttribute(objective.canvas, "aria-label", `Objective over steps: ${value} at step ${ui.frame.t}, certified gap ${formatPercent(pane.gap)}`);
-    setAttribute(error.canvas, "aria-label", `Test error over steps: ${formatPercent(pane.test_error)} at step ${ui.frame.t}`);
+    setAttribute(
+      objective.canvas,
+      "aria-label",
+      `Objective over steps: ${value} at step ${ui.frame.t}, certified gap ${formatPercent(pane.gap)}`,
+    );
+    setAttribute(
+      error.canvas,
+      "aria-label",
+      `Test error over steps: ${formatPercent(pane.test_error)} at step ${ui.frame.t}`,
+    );
   }
 
   return {
@@ -89,7 +97,9 @@ export function createCharts(number, actions) {
 function objectiveRange(curves, log) {
   const panes = curves?.panes ?? [];
   const models = panes.flatMap((course) => course.averaged.map((value, k) => value ?? course.objective[k]));
-  const values = [...models, ...panes.flatMap((course) => course.objective)].filter((value) => value !== null && value > 0);
+  const values = [...models, ...panes.flatMap((course) => course.objective)].filter(
+    (value) => value !== null && value > 0,
+  );
   if (!values.length) return log ? [0.1, 1] : [0, 1];
   const ends = panes.map((course) => course.averaged.at(-1) ?? course.objective.at(-1)).filter((value) => value > 0);
   const top = Math.max(...values);
@@ -105,7 +115,14 @@ function beginPlot(surface, ui, range, log, title) {
   if (!context) return null;
   const { palette } = ui;
   const [right, bottom] = [surface.width - CHART_MARGIN.right, surface.height - CHART_MARGIN.bottom];
-  const x = createScale(ui.log ? 1 : 0, Math.max(2, ui.horizon), ui.log, CHART_MARGIN.left, right, surface.width > 200 ? 6 : 3);
+  const x = createScale(
+    ui.log ? 1 : 0,
+    Math.max(2, ui.horizon),
+    ui.log,
+    CHART_MARGIN.left,
+    right,
+    surface.width > 200 ? 6 : 3,
+  );
   const [low, high] = range ?? [0, 1];
   const y = createScale(low, high, log, bottom, CHART_MARGIN.top, Math.max(2, Math.floor(surface.height / 28)));
   context.font = `11px ${getComputedStyle(surface.canvas).fontFamily}`;
@@ -127,7 +144,7 @@ function beginPlot(surface, ui, range, log, title) {
     context.fillText(text, Math.min(at, right - 6), bottom + 14);
   }
   context.textAlign = "right";
-  context.fillText("step t", right, CHART_MARGIN.top - 8);
+  if (surface.width > 170) context.fillText("step t", right, CHART_MARGIN.top - 8);
   context.textAlign = "left";
   context.fillText(title, 2, 10);
   return { context, x, y, right, bottom };
@@ -166,7 +183,9 @@ function drawLine(plot, times, values, { color, width, dashes }) {
 
 /** Between what the model has and what no model can go below. */
 function drawBand(plot, course, color) {
-  const known = course.t.map((_, k) => k).filter((k) => course.bound[k] !== null && (course.averaged[k] ?? course.objective[k]) !== null);
+  const known = course.t
+    .map((_, k) => k)
+    .filter((k) => course.bound[k] !== null && (course.averaged[k] ?? course.objective[k]) !== null);
   if (known.length < 2) return;
   const { context, x, y } = plot;
   clipped(plot, () => {

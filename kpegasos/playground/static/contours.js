@@ -46,7 +46,10 @@ function linkCrossings(values, nx, ny, level) {
   /** @type {Map<number, number[]>} */
   const links = new Map();
   const link = (a, b) => {
-    for (const [from, to] of [[a, b], [b, a]]) {
+    for (const [from, to] of [
+      [a, b],
+      [b, a],
+    ]) {
       const known = links.get(from);
       if (known) known.push(to);
       else links.set(from, [to]);

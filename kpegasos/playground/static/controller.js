@@ -9,8 +9,10 @@ import { createClient } from "./client.js";
 import { createClock, showsSingleSteps, STEP_LIMIT, stepsPerEpoch, stepsPerSecond } from "./clock.js";
 import { SETTING_KEYS } from "./controls.js";
 import { lacksHistory, withFrame } from "./curves.js";
-import { DATA_KEYS, MANY_CLASSES } from "./data.js";
-import { epochSize, trainClasses, withData, withKernel, withMovedPoint, withoutPoints, withPoints, withSetting } from "./edits.js";
+import { DATA_KEYS } from "./data.js";
+import { epochSize, trainClasses, withData, withKernel } from "./edits.js";
+import { withMovedPoint, withoutPoints, withPoints, withSetting } from "./edits.js";
+import { createRequests } from "./requests.js";
 import { completeState, createHistory, emptyDocument } from "./state.js";
 import { createTimings } from "./timings.js";
 import { DEFAULT_VIEW, viewOf } from "./viewport.js";
@@ -24,28 +26,42 @@ const SETTLE_TIME = 120;
 /** Milliseconds that an edit waits for its frame, so that points and model are drawn at once. */
 const PATIENCE = 40;
 
-/** Milliseconds between changing a slider of a preset and asking for it. */
-const PRESET_TIME = 60;
-
 const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, classes: 2, seed: 0 };
 
 /**
  * @param {any} transport
- * @param {{state: any, view: any, onState: (state: any) => void, draw: () => void, openFile: (file: any) => void}} options
+ * @param {{state: any, view: any, t: number|null, draw: () => void, openFile: (file: any) => void}} options
  */
 export function createController(transport, options) {
   const history = createHistory(emptyDocument());
   const clock = createClock();
   const timings = createTimings();
   const ui = {
-    hello: null, connection: { phase: "connecting", retryAt: null }, frame: null, curves: null, revision: 0, t: 0, furthest: 0,
-    playing: false, stopArmed: true, speed: 4, tolerance: 0.01, log: true, tab: "curves", tool: "add", label: 0, heldOut: false,
-    errors: {}, refused: -1, notice: null, preset: FIRST_PRESET,
+    hello: null,
+    connection: { phase: "connecting", retryAt: null },
+    frame: null,
+    curves: null,
+    revision: 0,
+    t: 0,
+    furthest: 0,
+    playing: false,
+    stopArmed: true,
+    speed: 4,
+    tolerance: 0.01,
+    log: true,
+    tab: "curves",
+    tool: "add",
+    label: 0,
+    heldOut: false,
+    errors: {},
+    refused: -1,
+    working: 0,
+    notice: null,
+    preset: FIRST_PRESET,
   };
   let started = false;
   let needsHistory = true;
   let settleTimer = 0;
-  let presetTimer = 0;
   let lateTimer = 0;
   let editedAt = -Infinity;
   let drawing = 0;
@@ -71,12 +87,19 @@ export function createController(transport, options) {
     },
   });
 
-  function start(hello) {
+  const requests = createRequests({ client, ui, about, takeData, takeFrame, fail, set, openFile: options.openFile });
+
+  async function start(hello) {
     started = true;
     const first = options.state ?? hello.state;
     if (!first?.points?.length) {
       if (first) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
-      loadPreset(true);
+      // Without an answer, the next connection is a new start.
+      started = await requests.loadPreset();
+      if (!started) return;
+      history.reset(history.document);
+      ui.t = firstStep();
+      ask();
       return;
     }
     const state = completeState(first);
@@ -125,9 +148,14 @@ export function createController(transport, options) {
 
   /** Asks for the picture of what the page says now. */
   function ask() {
-    const { state } = history.document;
     ui.furthest = Math.max(ui.furthest, ui.t);
-    client.show({ state, revision: ui.revision, t: ui.t, explain: ui.tab === "explain", history: needsHistory });
+    client.show(about());
+  }
+
+  /** What the page says now, as a wish. */
+  function about() {
+    const { state } = history.document;
+    return { state, revision: ui.revision, t: ui.t, explain: ui.tab === "explain", history: needsHistory };
   }
 
   function takeFrame(frame) {
@@ -135,7 +163,6 @@ export function createController(transport, options) {
     ui.frame = frame;
     ui.curves = withFrame(ui.curves, frame);
     if (frame.panes.some((pane) => pane.history)) needsHistory = false;
-    if (frame.revision === ui.revision) options.onState(frame.state);
     if (ui.playing && ui.stopArmed && toleranceReached()) pause();
     render();
   }
@@ -149,10 +176,15 @@ export function createController(transport, options) {
   function settle() {
     clearTimeout(settleTimer);
     settleTimer = setTimeout(() => {
-      if (!trainable() || !lacksHistory(ui.curves, ui.revision, ui.t)) return;
+      if (!trainable() || showsOther() || !lacksHistory(ui.curves, ui.revision, ui.t)) return;
       needsHistory = true;
       ask();
     }, SETTLE_TIME);
+  }
+
+  /** Whether another algorithm's model is shown or on its way. */
+  function showsOther() {
+    return ui.working > 0 || Boolean(ui.frame?.revision === ui.revision && ui.frame.algorithm !== "pegasos");
   }
 
   function trainable() {
@@ -216,37 +248,12 @@ export function createController(transport, options) {
     return [...SETTING_KEYS, ...DATA_KEYS].includes(parameter) ? [parameter] : [];
   }
 
-  async function loadPreset(first = false) {
-    try {
-      const classes = MANY_CLASSES.includes(ui.preset.name) ? ui.preset.classes : 2;
-      const data = await client.request({ kind: "preset", ...ui.preset, classes });
-      takeData(data, "preset");
-      if (!first) return;
-      history.reset(history.document);
-      ui.t = firstStep();
-      ask();
-    } catch (error) {
-      fail(error.parameter, error.message);
-    }
-  }
-
   function takeData(data, key) {
     edit(withData(history.document.state, data), key, performance.now(), viewOf(data.points));
   }
 
-  async function showOther(kind) {
-    const { state } = history.document;
-    const asked = ui.revision;
-    ui.playing = false;
-    try {
-      const frame = await client.request({ kind }, { state, revision: asked, t: ui.t, explain: false, history: false });
-      if (asked === ui.revision) takeFrame(frame);
-    } catch (error) {
-      fail(error.parameter, error.message);
-    }
-  }
-
   const actions = {
+    ...requests.actions,
     ui: snapshot,
     render,
     fail,
@@ -255,7 +262,10 @@ export function createController(transport, options) {
       const { state } = history.document;
       const limit = ui.hello?.points_limit ?? Infinity;
       if (state.points.length >= limit) {
-        actions.notify({ tone: "error", text: `There are ${limit.toLocaleString("en-US")} points, the most that are taken. Erase some, or take a smaller preset.` });
+        actions.notify({
+          tone: "error",
+          text: `There are ${limit.toLocaleString("en-US")} points, the most that are taken. Erase some, or take a smaller preset.`,
+        });
       } else {
         edit(withPoints(state, [point], ui.label, ui.heldOut), key, since);
       }
@@ -263,7 +273,8 @@ export function createController(transport, options) {
     movePoint: (index, point, key, since) => edit(withMovedPoint(history.document.state, index, point), key, since),
     erasePoint: (index, key, since) => edit(withoutPoints(history.document.state, new Set([index])), key, since),
     clear: () => edit(withData(history.document.state, { points: [], labels: [], test: [] })),
-    setSetting: (key, value, isDrag) => edit(withSetting(history.document.state, key, value), isDrag ? `setting-${key}` : null),
+    setSetting: (key, value, isDrag) =>
+      edit(withSetting(history.document.state, key, value), isDrag ? `setting-${key}` : null),
     setKernel: (number, key, value, isDrag) =>
       edit(withKernel(history.document.state, number, key, value), isDrag ? `kernel-${number}-${key}` : null),
     undo: () => travel(history.undo),
@@ -283,39 +294,15 @@ export function createController(transport, options) {
     setLog: (log) => set({ log }),
     setTab(tab) {
       set({ tab });
-      if (tab === "explain" && !ui.playing) ask();
+      if (tab === "explain" && !ui.playing && !showsOther()) ask();
     },
     notify: (notice) => set({ notice }),
-    setPreset(key, value) {
-      set({ preset: { ...ui.preset, [key]: value }, errors: {} });
-      clearTimeout(presetTimer);
-      presetTimer = setTimeout(loadPreset, PRESET_TIME);
-    },
-    resample: () => actions.setPreset("seed", ui.preset.seed + 1),
-    async loadTable(text) {
-      try {
-        takeData(await client.request({ kind: "table", text }), null);
-      } catch (error) {
-        fail(error.parameter ?? "text", error.message);
-      }
-    },
     togglePlay() {
       if (ui.playing) pause();
       else if (trainable()) play();
     },
     advance: (unit) => trainable() && seek(ui.t + (unit === "epoch" ? epochSteps() : 1)),
-    polish: () => showOther("polish"),
-    compare: () => showOther("compare"),
     showPegasos: ask,
-    async exportFile(what) {
-      const { state } = history.document;
-      try {
-        const about = { state, revision: ui.revision, t: ui.t, explain: false, history: false };
-        options.openFile(await client.request({ kind: "export", what, t: ui.t }, about));
-      } catch (error) {
-        fail(error.parameter, error.message);
-      }
-    },
     retry: () => transport.retry?.(),
   };
 
@@ -346,7 +333,8 @@ export function createController(transport, options) {
     if (!trainable()) return "one_class";
     if (ui.playing) return "running";
     if (ui.refused === ui.revision) return "refused";
-    if (ui.frame && ui.frame.algorithm !== "pegasos") return "other";
+    if (ui.working > 0) return "working";
+    if (showsOther()) return "other";
     return toleranceReached() ? "tolerance" : "paused";
   }
 
@@ -358,7 +346,6 @@ export function createController(transport, options) {
 
   function snapshot() {
     const { state, view } = history.document;
-    const rate = showsSingleSteps(ui.speed);
     return {
       ...ui,
       state,
@@ -370,7 +357,7 @@ export function createController(transport, options) {
       canUndo: history.canUndo,
       canRedo: history.canRedo,
       frameComing: client.busy && performance.now() - editedAt < PATIENCE,
-      singleSteps: !ui.playing || rate,
+      singleSteps: !ui.playing || showsSingleSteps(ui.speed),
     };
   }
 
@@ -380,7 +367,7 @@ export function createController(transport, options) {
     destroy() {
       cancelAnimationFrame(drawing);
       clearTimeout(settleTimer);
-      clearTimeout(presetTimer);
+      requests.destroy();
       clearTimeout(lateTimer);
       client.close();
     },

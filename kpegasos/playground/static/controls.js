@@ -16,6 +16,7 @@ const SAMPLING_NAMES = { permutation: "Permutation", uniform: "Independent" };
 
 const STEP_NAMES = { inverse_sqrt: "c / √t", constant: "Constant c", delayed: "2 / (λ(t + 1))" };
 
+/** @type {[string, string][]} */
 const AVERAGE_NAMES = [
   ["weighted", "Weighted by t"],
   ["uniform", "Uniform"],
@@ -28,7 +29,17 @@ const FIRST_SCALE = 0.1;
 
 /** Names of the parameters that have a control here. */
 export const SETTING_KEYS = [
-  "C", "lam", "fit_intercept", "batch_size", "sampling", "projection", "average", "loss", "step", "scale", "seed",
+  "C",
+  "lam",
+  "fit_intercept",
+  "batch_size",
+  "sampling",
+  "projection",
+  "average",
+  "loss",
+  "step",
+  "scale",
+  "seed",
 ];
 
 /**
@@ -57,8 +68,17 @@ export function createControls(actions) {
     fields.loss.setOptions(hello.losses.map((name) => [name, LOSS_NAMES[name] ?? name]));
     fields.sampling.setOptions(hello.samplings.map((name) => [name, SAMPLING_NAMES[name] ?? name]));
     fields.average.setOptions(AVERAGE_NAMES);
-    fields.step.setOptions([["pegasos", "Pegasos: 1 / (λt)"], ...hello.steps.map((rule) => [rule, STEP_NAMES[rule] ?? rule])]);
-    const values = { ...state, ...linkedValues(state), step: state.step?.rule ?? "pegasos", average: state.average ?? "none", scale: state.step?.scale };
+    fields.step.setOptions([
+      ["pegasos", "Pegasos: 1 / (λt)"],
+      ...hello.steps.map((rule) => [rule, STEP_NAMES[rule] ?? rule]),
+    ]);
+    const values = {
+      ...state,
+      ...linkedValues(state),
+      step: state.step?.rule ?? "pegasos",
+      average: state.average ?? "none",
+      scale: state.step?.scale,
+    };
     const hidden = {
       loss: hello.losses.length < 2,
       sampling: hello.samplings.length < 2,
@@ -86,7 +106,8 @@ function settingFields(actions) {
     numberField({
       ...options,
       onChange: (value, isDrag) => actions.setSetting(key, write(value), isDrag),
-      onWrong: (text) => actions.fail(options.name ?? key, `${options.name ?? key} must be a number, got “${text}” instead`),
+      onWrong: (text) =>
+        actions.fail(options.name ?? key, `${options.name ?? key} must be a number, got “${text}” instead`),
     });
   const select = (key, label, read = (value) => value, hint = undefined) =>
     selectField({ label, hint, onChange: (value) => actions.setSetting(key, read(value), false) });
@@ -103,10 +124,22 @@ function settingFields(actions) {
       ...actions.ui().state.step,
       scale,
     })),
-    batch_size: number("batch_size", { label: "Batch", low: 1, high: 64, log: true, whole: true, hint: "Examples of a step" }),
+    batch_size: number("batch_size", {
+      label: "Batch",
+      low: 1,
+      high: 64,
+      log: true,
+      whole: true,
+      hint: "Examples of a step",
+    }),
     sampling: select("sampling", "Draws"),
     projection: toggle("projection", "Projection", "Onto a ball that holds the optimum, after each step"),
-    average: select("average", "Average", (value) => (value === "none" ? null : value), "Which average of the iterates is the model"),
+    average: select(
+      "average",
+      "Average",
+      (value) => (value === "none" ? null : value),
+      "Which average of the iterates is the model",
+    ),
     seed: number("seed", { label: "Seed", low: 0, high: 100, whole: true, hint: "Of the order of the draws" }),
   };
 }
@@ -121,7 +154,14 @@ function kernelControls(number, actions) {
     });
   const kernel = selectField({ label: "Kernel", onChange: (value) => set("kernel")(value, false) });
   const fields = {
-    gamma: parameter("gamma", { label: "γ", low: 0.01, high: 100, log: true, words: ["scale"], hint: "Width; “scale” is 1 / (2 · variance)" }),
+    gamma: parameter("gamma", {
+      label: "γ",
+      low: 0.01,
+      high: 100,
+      log: true,
+      words: ["scale"],
+      hint: "Width; “scale” is 1 / (2 · variance)",
+    }),
     degree: parameter("degree", { label: "Degree", low: 1, high: 10, whole: true }),
     coef0: parameter("coef0", { label: "coef0", low: -5, high: 5, hint: "Constant term" }),
   };
@@ -150,15 +190,27 @@ function kernelControls(number, actions) {
 
 function algorithmControls(actions) {
   const polish = button({ label: "Polish the model by dual ascent", text: "Polish", onClick: actions.polish });
-  const compare = button({ label: "Show scikit-learn’s SVC in both panes", text: "Compare with SVC", onClick: actions.compare });
-  const back = button({ label: "Show the model of Pegasos again", text: "Back to Pegasos", class: "kp-primary", onClick: actions.showPegasos });
+  const compare = button({
+    label: "Show scikit-learn’s SVC in both panes",
+    text: "Compare with SVC",
+    onClick: actions.compare,
+  });
+  const back = button({
+    label: "Show the model of Pegasos again",
+    text: "Back to Pegasos",
+    class: "kp-primary",
+    onClick: actions.showPegasos,
+  });
   const node = el(
     "fieldset",
     { class: "kp-group" },
     el("legend", { class: "kp-legend", text: "Other algorithms" }),
     el("div", { class: "kp-row" }, polish, compare),
     back,
-    el("p", { class: "kp-caption", text: "Polish goes on by dual ascent to a certified gap of 1 %; SVC is LIBSVM. Neither has a time axis." }),
+    el("p", {
+      class: "kp-caption",
+      text: "Polish goes on by dual ascent to a certified gap of 1 %; SVC is LIBSVM. Neither has a time axis.",
+    }),
   );
   return {
     node,

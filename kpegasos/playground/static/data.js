@@ -47,7 +47,14 @@ export function createTools(actions) {
     choices: TOOLS.map((tool) => ({ ...tool, node: icon(/** @type {any} */ (tool.value)) })),
     onChange: actions.setTool,
   });
-  const heldOut = button({ label: "New points are held out for the test error", text: "held out", class: "kp-toggle", key: "H", pressed: false, onClick: actions.toggleHeldOut });
+  const heldOut = button({
+    label: "New points are held out for the test error",
+    text: "hold out",
+    class: "kp-toggle",
+    key: "H",
+    pressed: false,
+    onClick: actions.toggleHeldOut,
+  });
   const undo = button({ label: "Undo", icon: "undo", key: "Ctrl+Z", onClick: actions.undo });
   const redo = button({ label: "Redo", icon: "redo", key: "Ctrl+Shift+Z", onClick: actions.redo });
   const clear = button({ label: "Erase all points", icon: "clear", onClick: actions.clear });
@@ -103,15 +110,31 @@ export function createSources(actions) {
   const fields = {
     n: number("n", { label: "n", low: 20, high: 2000, log: true, whole: true, hint: "Number of points" }),
     noise: number("noise", { label: "Noise", low: 0, high: 1 }),
-    test_share: number("test_share", { label: "Test share", low: 0, high: 0.9, hint: "Share of the points that is held out" }),
+    test_share: number("test_share", {
+      label: "Test share",
+      low: 0,
+      high: 0.9,
+      hint: "Share of the points that is held out",
+    }),
     classes: number("classes", { label: "Classes", low: 2, high: 4, whole: true }),
   };
-  const again = button({ label: "Draw the preset again with another seed", text: "Another sample", onClick: actions.resample });
+  const again = button({
+    label: "Draw the preset again with another seed",
+    text: "Another sample",
+    onClick: actions.resample,
+  });
   const table = tableControls(actions);
   const node = el(
     "div",
     { class: "kp-sources" },
-    el("fieldset", { class: "kp-group" }, el("legend", { class: "kp-legend", text: "Presets" }), name.node, ...Object.values(fields).map((field) => field.node), again),
+    el(
+      "fieldset",
+      { class: "kp-group" },
+      el("legend", { class: "kp-legend", text: "Presets" }),
+      name.node,
+      ...Object.values(fields).map((field) => field.node),
+      again,
+    ),
     table.node,
   );
   return {
@@ -153,7 +176,12 @@ function tableControls(actions) {
     { class: "kp-group kp-details" },
     el("summary", { class: "kp-legend", text: "Your own table" }),
     text,
-    el("div", { class: "kp-row" }, button({ label: "Take the points of the table", text: "Take", onClick: () => actions.loadTable(text.value) }), file),
+    el(
+      "div",
+      { class: "kp-row" },
+      button({ label: "Take the points of the table", text: "Take", onClick: () => actions.loadTable(text.value) }),
+      file,
+    ),
     error,
     el("p", { class: "kp-caption", text: "A file can also be dropped anywhere on the page." }),
   );

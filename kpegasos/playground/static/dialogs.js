@@ -29,7 +29,10 @@ const HELP_SIGNS = [
   ["Thick line", "the boundary between two classes, f = 0"],
   ["Dashed lines", "the margins, f = ±1"],
   ["Colour", "the class, the stronger the larger |f|"],
-  ["Ring", "a support vector; its area grows with α, the number of steps at which it was drawn and violated its margin"],
+  [
+    "Ring",
+    "a support vector; its area grows with α, the number of steps at which it was drawn and violated its margin",
+  ],
   ["Hollow mark", "a held-out point: it counts for the test error alone"],
 ];
 
@@ -105,7 +108,12 @@ export function createDialog() {
   const node = el(
     "dialog",
     { class: "kp-dialog", "aria-label": "", onclick: (event) => event.target === node && node.close() },
-    el("header", { class: "kp-dialog-head" }, title, button({ label: "Close", icon: "close", onClick: () => node.close() })),
+    el(
+      "header",
+      { class: "kp-dialog-head" },
+      title,
+      button({ label: "Close", icon: "close", onClick: () => node.close() }),
+    ),
     content,
   );
   return {
@@ -128,7 +136,12 @@ export function codeContent(code, actions, file) {
     el(
       "div",
       { class: "kp-row" },
-      button({ label: "Copy the code", text: "Copy", class: "kp-primary", onClick: () => actions.copyText(code, "The code is copied.") }),
+      button({
+        label: "Copy the code",
+        text: "Copy",
+        class: "kp-primary",
+        onClick: () => actions.copyText(code, "The code is copied."),
+      }),
       button({ label: "Download the code", text: "Download", onClick: () => actions.saveFile(file) }),
     ),
   ];
@@ -137,7 +150,9 @@ export function codeContent(code, actions, file) {
 /** What the help shows. */
 export function helpContent() {
   const rows = (entries, tag) =>
-    entries.map(([sign, meaning]) => el("tr", {}, el("th", { scope: "row" }, el(tag, { text: sign })), el("td", { text: meaning })));
+    entries.map(([sign, meaning]) =>
+      el("tr", {}, el("th", { scope: "row" }, el(tag, { text: sign })), el("td", { text: meaning })),
+    );
   return [
     el("h3", { text: "What is drawn" }),
     el("table", { class: "kp-help" }, el("tbody", {}, ...rows(HELP_SIGNS, "span"))),

@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { classLetter, formatNumber, formatShort } from "./format.js";
 
 /** Examples of a batch that are written out. */
-const SHOWN_EXAMPLES = 5;
+const SHOWN_EXAMPLES = 3;
 
 /**
  * @param {number} number of the pane
@@ -28,54 +28,57 @@ function missingText(ui) {
   return ui.t === 0 ? "No step yet: the model is zero. Take one." : "The step is being worked out.";
 }
 
+/** A line for each part of the step; one for each example of a batch. */
 function linesOfStep(step, frame, number) {
-  const { examples, step_size: size } = step;
-  const settings = frame.state;
-  const shrink = settings.step ? null : 1 - 1 / step.t;
-  const counts = frame.panes[number].counts;
+  const { examples, pair, t, step_size: size } = step;
   const shown = examples.slice(0, SHOWN_EXAMPLES);
-  const lines = [
-    el("p", {}, `Step ${step.t} draws ${examples.length === 1 ? "one example" : `${examples.length} examples`}; class ${classLetter(step.pair[1])} is +1, ${classLetter(step.pair[0])} is −1.`),
-    el("table", {}, el("tbody", {}, ...shown.map((example) => rowOfExample(example, counts)))),
-  ];
-  if (examples.length > shown.length) lines.push(el("p", { text: `and ${examples.length - shown.length} more` }));
   const violators = examples.filter((example) => example.violated);
-  lines.push(
-    settings.step
-      ? el("p", {}, formula(`η = ${formatNumber(size)}`))
-      : el("p", {}, formula(`η = 1 / (λt) = 1 / (${formatShort(1 / (size * step.t), 3)} · ${step.t}) = ${formatNumber(size)}`)),
-    el("p", {}, formula(updateText(shrink, size, violators, examples.length))),
-  );
-  if (!violators.length) lines.push(el("p", { class: "kp-caption", text: "No margin is violated: the step only shrinks w." }));
-  return lines;
+  const rest = examples.length > shown.length ? [["", `and ${examples.length - shown.length} more`]] : [];
+  const rows = [
+    ...shown.flatMap((example) => rowsOfExample(example, pair, frame.panes[number].counts)),
+    ...rest,
+    [
+      "step",
+      frame.state.step
+        ? `η = ${formatNumber(size)}`
+        : `η = 1 / (λt) = 1 / (${formatShort(1 / (size * t), 3)} · ${t}) = ${formatNumber(size)}`,
+    ],
+    ["update", updateText(step, frame.state, violators)],
+  ];
+  const line = ([name, text]) =>
+    el("tr", {}, el("th", { scope: "row", text: name }), el("td", { class: "kp-formula", text }));
+  const remark = violators.length ? "" : " No margin is violated: w only shrinks.";
+  return [
+    el("p", {
+      text: `Step ${t}, with class ${classLetter(pair[1])} as +1 and ${classLetter(pair[0])} as −1.${remark}`,
+    }),
+    el("table", {}, el("tbody", {}, ...rows.map(line))),
+  ];
 }
 
-function rowOfExample({ i, label, decision, margin, violated }, counts) {
-  const sign = label > 0 ? "+1" : "−1";
+function rowsOfExample({ i, label, decision, margin, violated }, pair, counts) {
   const count = counts?.[i] ?? null;
-  return el(
-    "tr",
-    { class: violated ? "kp-violated" : null },
-    el("th", { scope: "row", text: `i = ${i}` }),
-    el("td", {}, formula(`y = ${sign}`)),
-    el("td", {}, formula(`f(x) = ${formatNumber(decision)}`)),
-    el("td", {}, formula(`y f(x) = ${formatNumber(margin)} ${violated ? "< 1, violated" : "≥ 1"}`)),
-    el("td", {}, count === null ? "" : formula(`α = ${formatShort(count)}`)),
-  );
+  const sign = label > 0 ? "+1" : "−1";
+  const drawn = `i = ${i}, class ${classLetter(pair[label > 0 ? 1 : 0])}: y = ${sign}`;
+  return [
+    ["draw", count === null ? drawn : `${drawn}, α = ${formatShort(count)}`],
+    [
+      "margin",
+      `y f(x) = ${sign} · ${formatNumber(decision)} = ${formatNumber(margin)} ${violated ? "< 1: violated" : "≥ 1"}`,
+    ],
+  ];
 }
 
 /** w ← (1 − ηλ) w + η/k · Σ y φ(x), with numbers. */
-function updateText(shrink, size, violators, batch) {
-  const factor = shrink === null ? "(1 − ηλ)" : formatNumber(shrink, 4);
-  const terms = violators.slice(0, 3).map(({ i, label }) => `${label > 0 ? "+" : "−"} ${formatNumber(size / batch)} φ(x${subscript(i)})`);
-  if (violators.length > 3) terms.push("+ …");
-  return `w ← ${factor} w ${terms.join(" ")}`.trim();
+function updateText({ t, step_size: size, examples }, state, violators) {
+  const factor = state.step ? "(1 − ηλ)" : formatNumber(1 - 1 / t, 4);
+  const terms = violators
+    .slice(0, SHOWN_EXAMPLES)
+    .map(({ i, label }) => `${label > 0 ? "+" : "−"} ${formatNumber(size / examples.length)} φ(x${subscript(i)})`);
+  if (violators.length > SHOWN_EXAMPLES) terms.push("+ …");
+  return ["w ←", factor, "w", ...terms].join(" ");
 }
 
 function subscript(number) {
   return String(number).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]);
-}
-
-function formula(text) {
-  return el("span", { class: "kp-formula", text });
 }

@@ -112,8 +112,14 @@ export function numberField(options) {
   );
 }
 
-/** A tenth more or less on a logarithmic scale, or one step of a linear one, within the limits. */
-function stepped(value, way, { low, high, log, whole }) {
+/**
+ * A tenth more or less on a logarithmic scale, or one step of a linear one, within the limits.
+ * @param {number} value
+ * @param {number} way
+ * @param {{low: number, high: number, log?: boolean, whole?: boolean}} limits
+ */
+function stepped(value, way, limits) {
+  const { low, high, log, whole } = limits;
   if (log) return Math.min(high, Math.max(low, Number((value * 10 ** (way / 10)).toPrecision(3))));
   const step = whole ? 1 : (high - low) / 20;
   return Math.min(high, Math.max(low, Number((value + way * step).toPrecision(6))));
@@ -186,9 +192,7 @@ export function segmentedChoice(options) {
     buttons,
     /** @param {any} chosen */
     set(chosen) {
-      options.choices.forEach(({ value }, k) =>
-        setAttribute(buttons[k], "aria-pressed", String(value === chosen)),
-      );
+      options.choices.forEach(({ value }, k) => setAttribute(buttons[k], "aria-pressed", String(value === chosen)));
     },
   };
 }

@@ -32,7 +32,8 @@ function commandOf(event, actions) {
 
 function keyOf(event, source, actions) {
   // A button that has the focus is pressed by the space bar, as everywhere.
-  if (event.key === " ") return source instanceof Element && source.closest("button, input, summary") ? null : actions.togglePlay;
+  if (event.key === " ")
+    return source instanceof Element && source.closest("button, input, summary") ? null : actions.togglePlay;
   if (/^[1-4]$/.test(event.key)) return () => actions.setLabel(Number(event.key) - 1);
   const acts = {
     ".": () => actions.advance("step"),

@@ -8,7 +8,10 @@ const LINK_KEY = "#state=";
  * @returns {Promise<string>} a fragment
  */
 export async function encodeLink(content) {
-  const bytes = await throughStream(new TextEncoder().encode(JSON.stringify(content)), new CompressionStream("deflate-raw"));
+  const bytes = await throughStream(
+    new TextEncoder().encode(JSON.stringify(content)),
+    new CompressionStream("deflate-raw"),
+  );
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
   return LINK_KEY + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -9,6 +9,7 @@ const PHASES = {
   one_class: "One class",
   running: "Running",
   tolerance: "Tolerance reached",
+  working: "Working",
   other: "Another algorithm",
   refused: "Not valid",
   paused: "Paused",

@@ -20,7 +20,11 @@ export function readPalette(root) {
   };
   const classes = [0, 1, 2, 3].map((number) => read(`class-${number}`));
   const names = ["paper", "ink", "muted", "line", "band", "mark"];
-  const palette = { classes, tints: classes.map(partsOf), ...Object.fromEntries(names.map((name) => [name, read(name)])) };
+  const palette = {
+    classes,
+    tints: classes.map(partsOf),
+    ...Object.fromEntries(names.map((name) => [name, read(name)])),
+  };
   probe.remove();
   return /** @type {Palette} */ (palette);
 }

@@ -41,11 +41,7 @@ export function createPane(number, actions) {
   let drawnKey = [];
   let overlaidKey = [];
   let flashed = { frame: null, since: 0 };
-  const tools = attachTools(overlay.canvas, {
-    ...actions,
-    placed: () => placed,
-    ui: () => ui,
-  });
+  const tools = attachTools(overlay.canvas, { ...actions, placed: () => placed });
 
   function update(next) {
     ui = next;
@@ -95,7 +91,10 @@ export function createPane(number, actions) {
       const fieldKey = [pane, ui.view, palette, picture.version];
       if (!sameItems(fieldKey, painted.key)) {
         const { state: own } = frame;
-        painted = { key: fieldKey, value: paintField(pane, own.panes[number], own.points, placed, palette, painted.value?.image) };
+        painted = {
+          key: fieldKey,
+          value: paintField(pane, own.panes[number], own.points, placed, palette, painted.value?.image),
+        };
       }
       drawField(context, painted.value, placed, palette);
       drawCounts(context, pane, frame.state.points, placed, palette);

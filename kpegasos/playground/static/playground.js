@@ -20,8 +20,8 @@ import { createTimeline } from "./timeline.js";
  * @param {HTMLElement} element that becomes the playground
  * @param {any} transport to an engine
  * @param {{state?: any, view?: any, t?: number|null, theme?: "auto"|"light"|"dark", link?: boolean,
- *          keys?: EventTarget, onState?: (state: any) => void}} [options] the state to begin with, if not the
- *   engine's; whether links are written to the address; where keys are listened to; who hears of edits
+ *          keys?: EventTarget}} [options] what to begin with, if not the engine's; whether links are written to
+ *   the address; where keys are listened to
  * @returns {{destroy: () => void, timings: any}}
  */
 export function mount(element, transport, options = {}) {
@@ -36,7 +36,6 @@ export function mount(element, transport, options = {}) {
     state: options.state ?? null,
     view: options.view ?? null,
     t: options.t ?? null,
-    onState: options.onState ?? (() => {}),
     openFile: (file) => saving.openFile(file),
     draw() {
       palette ??= readPalette(root);
@@ -100,7 +99,12 @@ function build(root, panes, dialog, actions) {
     el(
       "header",
       { class: "kp-head" },
-      el("h1", { class: "kp-title" }, el("strong", { text: "kpegasos" }), el("span", { class: "kp-wide-only", text: " playground" })),
+      el(
+        "h1",
+        { class: "kp-title" },
+        el("strong", { text: "kpegasos" }),
+        el("span", { class: "kp-wide-only", text: " playground" }),
+      ),
       status.node,
       el("span", { class: "kp-spring" }),
       menu.node,
@@ -123,7 +127,14 @@ function createColumn(pane, number, actions) {
   const tiles = createTiles(number);
   const charts = createCharts(number, actions);
   const explanation = createExplanation(number);
-  const node = el("div", { class: `kp-column kp-column-${number}` }, pane.node, tiles.node, charts.node, explanation.node);
+  const node = el(
+    "div",
+    { class: `kp-column kp-column-${number}` },
+    pane.node,
+    tiles.node,
+    charts.node,
+    explanation.node,
+  );
   return {
     node,
     update(ui) {

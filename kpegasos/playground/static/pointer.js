@@ -16,7 +16,7 @@ let strokeCount = 0;
 
 /**
  * @param {HTMLCanvasElement} canvas that takes the events
- * @param {any} host actions of the page, with `placed()` and `ui()`
+ * @param {any} host actions of the page, with `placed()`: the view on the canvas
  */
 export function attachTools(canvas, host) {
   let stroke = null;

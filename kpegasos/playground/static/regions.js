@@ -19,7 +19,7 @@ export function winnersOf(pane, fields) {
   for (let node = 0; node < winners.length; node++) {
     votes.fill(0);
     for (let k = 0; k < fields.length; k++) votes[pane.pairs[k].classes[fields[k][node] > 0 ? 1 : 0]]++;
-    winners[node] = mostVotes(votes);
+    winners[node] = favourite(votes);
   }
   return winners;
 }
@@ -69,13 +69,13 @@ function isDecisive(x, y, pair, pairs, fields, nx) {
   const [first, second] = pairs[pair].classes.map((label) => {
     const cast = votes.slice();
     cast[label]++;
-    return mostVotes(cast);
+    return favourite(cast);
   });
   return first !== second;
 }
 
 /** The class with most votes; of several the lowest. */
-function mostVotes(votes) {
+function favourite(votes) {
   let best = 0;
   for (let label = 1; label < votes.length; label++) if (votes[label] > votes[best]) best = label;
   return best;

@@ -11,7 +11,8 @@ export function createSaving({ actions, dialog, panes, root }) {
   const saving = {
     /** A file of the engine: code is shown at first, all else is saved. @param {any} file */
     openFile(file) {
-      if (file.text !== undefined && file.name.endsWith(".py")) dialog.open("Python code", ...codeContent(file.text, { ...actions, ...saving }, file));
+      if (file.text !== undefined && file.name.endsWith(".py"))
+        dialog.open("Python code", ...codeContent(file.text, { ...actions, ...saving }, file));
       else saving.saveFile(file);
     },
     /** @param {any} file */

@@ -31,7 +31,9 @@ export function paintField(pane, settings, points, placed, palette, image = docu
   const fields = fieldOf({ ...settings, ...pane }, points, grid);
   const winners = winnersOf(pane, fields);
   if (image.width !== grid.nx || image.height !== grid.ny) Object.assign(image, { width: grid.nx, height: grid.ny });
-  image.getContext("2d", { willReadFrequently: true }).putImageData(imageOf(fields, winners, grid, palette.tints), 0, 0);
+  image
+    .getContext("2d", { willReadFrequently: true })
+    .putImageData(imageOf(fields, winners, grid, palette.tints), 0, 0);
   return { image, grid, ...linesOf(pane, fields, grid.nx, grid.ny) };
 }
 

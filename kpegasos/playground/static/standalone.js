@@ -6,5 +6,9 @@ import { mount } from "./playground.js";
 import { EngineTransport } from "./transport.js";
 
 const linked = await decodeLink(location.hash);
-const page = mount(document.getElementById("kpegasos"), new EngineTransport(createEngine()), { ...linked, link: true, keys: document });
+const page = mount(document.getElementById("kpegasos"), new EngineTransport(createEngine()), {
+  ...linked,
+  link: true,
+  keys: document,
+});
 Object.assign(window, { kpegasosTimings: page.timings });

@@ -8,5 +8,9 @@ const address = new URL("socket", location.href);
 address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
 address.hash = "";
 const linked = await decodeLink(location.hash);
-const page = mount(document.getElementById("kpegasos"), new WebSocketTransport(address), { ...linked, link: true, keys: document });
+const page = mount(document.getElementById("kpegasos"), new WebSocketTransport(address), {
+  ...linked,
+  link: true,
+  keys: document,
+});
 Object.assign(window, { kpegasosTimings: page.timings });

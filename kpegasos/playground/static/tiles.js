@@ -21,9 +21,15 @@ export function createTiles(number) {
     update(ui) {
       const pane = ui.frame?.panes[number];
       const averaged = pane?.averaged ?? null;
-      tiles.objective.set(formatNumber(averaged ?? pane?.objective), averaged === null ? "" : `last ${formatNumber(pane.objective)}`);
+      tiles.objective.set(
+        formatNumber(averaged ?? pane?.objective),
+        averaged === null ? "" : `last ${formatNumber(pane.objective)}`,
+      );
       const bound = pane?.bound ?? null;
-      tiles.gap.set(pane?.certificate ? "none" : formatPercent(pane?.gap), bound === null ? "" : `bound ${formatNumber(bound)}`);
+      tiles.gap.set(
+        pane?.certificate ? "none" : formatPercent(pane?.gap),
+        bound === null ? "" : `bound ${formatNumber(bound)}`,
+      );
       setAttribute(tiles.gap.node, "data-reached", Boolean(pane && pane.gap !== null && pane.gap <= ui.tolerance));
       tiles.support.set(formatWhole(pane?.support), pane ? `of ${formatWhole(trainSize(ui.frame.state))}` : "");
       tiles.train.set(formatPercent(pane?.train_error), "");
@@ -40,7 +46,13 @@ export function createTiles(number) {
 export function createTile(name, hint) {
   const value = el("dd", { class: "kp-tile-value", text: "–" });
   const note = el("dd", { class: "kp-tile-note" });
-  const node = el("div", { class: "kp-tile", title: hint ?? null }, el("dt", { class: "kp-tile-name", text: name }), value, note);
+  const node = el(
+    "div",
+    { class: "kp-tile", title: hint ?? null },
+    el("dt", { class: "kp-tile-name", text: name }),
+    value,
+    note,
+  );
   return {
     node,
     /** @param {string} text @param {string} [more] */

@@ -14,13 +14,22 @@ const AXIS_MARGIN = 10;
 
 /** @param {any} actions */
 export function createTimeline(actions) {
-  const play = el("button", { type: "button", class: "kp-button kp-primary kp-play", "aria-label": "Play", onclick: actions.togglePlay }, icon("play"), el("span", { text: "Play" }));
+  const play = el(
+    "button",
+    { type: "button", class: "kp-button kp-primary kp-play", "aria-label": "Play", onclick: actions.togglePlay },
+    icon("play"),
+    el("span", { text: "Play" }),
+  );
   const step = button({ label: "One step", icon: "step", key: ".", onClick: () => actions.advance("step") });
   const epoch = button({ label: "One epoch", icon: "epoch", key: "E", onClick: () => actions.advance("epoch") });
-  const speed = labelledSelect("Speed", SPEEDS.map(({ name }, k) => [String(k), name]), (value) => actions.setSpeed(Number(value)));
+  const speed = labelledSelect(
+    "Speed",
+    SPEEDS.map(({ name }, k) => [String(k), name]),
+    (value) => actions.setSpeed(Number(value)),
+  );
   const tolerance = labelledSelect(
-    "Stop at gap",
-    TOLERANCES.map((value) => [String(value), value ? `${100 * value} %` : "never"]),
+    "Stop at",
+    TOLERANCES.map((value) => [String(value), value ? `${100 * value} % gap` : "never"]),
     (value) => actions.setTolerance(Number(value)),
   );
   const steps = createTile("Step t");
@@ -57,7 +66,11 @@ export function createTimeline(actions) {
 
 function createAxis(actions) {
   const surface = createCanvas("kp-axis-canvas", { "aria-hidden": "true" }, () => actions.render());
-  const node = el("div", { class: "kp-axis", role: "slider", tabindex: "0", "aria-label": "Step shown", "aria-valuemin": "0" }, surface.canvas);
+  const node = el(
+    "div",
+    { class: "kp-axis", role: "slider", tabindex: "0", "aria-label": "Step shown", "aria-valuemin": "0" },
+    surface.canvas,
+  );
   let ui = null;
   let scale = null;
   let drawnKey = [];
@@ -70,7 +83,7 @@ function createAxis(actions) {
   });
   node.addEventListener("pointermove", seek);
   node.addEventListener("keydown", (event) => {
-    const target = keyTarget(event, ui);
+    const target = keyTarget(event, actions.ui());
     if (target === null) return;
     event.preventDefault();
     event.stopPropagation();
@@ -118,12 +131,16 @@ function createAxis(actions) {
       context.moveTo(place, middle + 6);
       context.lineTo(place, middle + 10);
       context.stroke();
-      if (value === 0 || place < free || place > surface.width - 60) continue;
+      if (value === 0 || place < free || place > surface.width - 76) continue;
       free = place + 30;
       context.fillText(text, place, middle + 22);
     }
     context.textAlign = "right";
-    context.fillText(epochs.length ? `${formatEpoch(horizon / epochSteps)} epochs`.replace(".00", "") : "", surface.width - 2, middle + 22);
+    context.fillText(
+      epochs.length ? `${formatEpoch(horizon / epochSteps)} epochs`.replace(".00", "") : "",
+      surface.width - 2,
+      middle + 22,
+    );
     context.fillStyle = palette.paper;
     context.strokeStyle = palette.ink;
     context.lineWidth = 2;

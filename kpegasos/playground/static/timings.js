@@ -6,7 +6,11 @@ const KEPT_TIMINGS = 2000;
 
 /** Milliseconds from each edit to its picture, and the moments at which pictures were drawn. */
 export function createTimings() {
-  const timings = { ready: /** @type {number|null} */ (null), edits: /** @type {number[]} */ ([]), frames: /** @type {number[]} */ ([]) };
+  const timings = {
+    ready: /** @type {number|null} */ (null),
+    edits: /** @type {number[]} */ ([]),
+    frames: /** @type {number[]} */ ([]),
+  };
   /** @type {{revision: number, since: number}[]} */
   let waiting = [];
   let last = null;

@@ -11,7 +11,9 @@ const RETRY_WAITS = { first: 250, longest: 8000 };
 /** What all transports share: whom they tell. */
 class Transport {
   constructor() {
+    /** @type {(message: any) => void} */
     this.listener = () => {};
+    /** @type {(status: {phase: string, retryAt: number|null}) => void} */
     this.watcher = () => {};
     this.status = { phase: "connecting", retryAt: null };
   }
