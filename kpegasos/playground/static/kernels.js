@@ -16,7 +16,7 @@ const TILE = 32;
 /**
  * @typedef {Object} KernelSettings
  * @property {"linear"|"rbf"|"poly"|"laplacian"|"sigmoid"} kernel
- * @property {number} gamma
+ * @property {number|null} gamma Null for the linear kernel.
  * @property {number} degree Whole, at least 1.
  * @property {number} coef0
  */
@@ -125,6 +125,7 @@ export function gramOf(settings, points, offset, earlier = { points: [], gram: n
   const before = earlier.points.length;
   const [xs, ys] = [0, 1].map((k) => Float64Array.from(points, (point) => point[k]));
   const isChanged = points.map((point, i) => i >= before || !isSamePoint(point, earlier.points[i]));
+  if (n === before && !isChanged.includes(true)) return earlier.gram;
   const gram = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     const kept = isChanged[i] ? 0 : i + 1;
