@@ -1,8 +1,8 @@
 /**
  * A run of one pair of classes that can be asked for any step, in any order, with the same answer.
  *
- * States are kept here and there on the way, so that going back costs a few thousand steps. What the
- * dual bound is at step t follows from the checkpoints before t alone: ten a decade.
+ * States are kept on the way, so that going back costs no more than the steps between two of them.
+ * What the dual bound is at step t follows from t and the checkpoints before it alone: ten a decade.
  */
 import { RefusedError } from "./checks.js";
 import { IndexStream } from "./draws.js";
