@@ -181,7 +181,6 @@ class PlaygroundServer:
         waiting: deque[Any] = deque()
         arrived = asyncio.Event()
         worker = ThreadPoolExecutor(1, thread_name_prefix="playground")
-        await connection.send(encoded(session.hello()))
         answering = asyncio.create_task(_answer(connection, session, waiting, arrived, worker))
         try:
             async for text in connection:
@@ -209,6 +208,7 @@ async def _answer(
     """Answer what waits, in order; whoever is slow to read gets fewer frames."""
     loop = asyncio.get_running_loop()
     with suppress(ConnectionClosed):
+        await connection.send(encoded(session.hello()))
         while True:
             await arrived.wait()
             while waiting:
@@ -222,7 +222,11 @@ def _answers(session: Session, message: Any) -> list[str]:
     """Answers to a message, as text."""
     if isinstance(message, MessageError):
         return [encoded(session.told(None, message))]
-    return [encoded(answer) for answer in session.handle(message)]
+    try:
+        return [encoded(answer) for answer in session.handle(message)]
+    except ValueError as error:  # a number that JSON does not have
+        refusal = MessageError("message", f"message led to an answer that is no JSON: {error}")
+        return [encoded(session.told(message, refusal))]
 
 
 def enqueue(waiting: deque[Any], message: Any) -> None:

@@ -146,7 +146,8 @@ class Playground(anywidget.AnyWidget):
             Naming the parameter, what was expected and what came.
         """
         classes, labels = _numbered(y)
-        with self._without_notice():
+        # Nobody is told of points whose classes are still to come.
+        with self._without_notice(), self.hold_trait_notifications():
             self.points, self.labels = X, labels
             self.test = np.zeros(len(labels), dtype=bool) if test is None else test
         self._assigned()
@@ -180,7 +181,7 @@ class Playground(anywidget.AnyWidget):
         try:
             self._adopt()
         except BaseException:
-            with self._without_notice():
+            with self._without_notice(), self.hold_trait_notifications():
                 for name, value in self._accepted.items():
                     setattr(self, name, value)
             raise
@@ -235,7 +236,7 @@ class Playground(anywidget.AnyWidget):
         """Make the state of a page that of the traits and of the other views."""
         if state == self._state():
             return
-        with self._without_notice():
+        with self._without_notice(), self.hold_trait_notifications():
             self.points, self.labels = state["points"], state["labels"]
             self.test = np.array(state["test"], dtype=bool)
             self.settings = {name: state[name] for name in DEFAULTS}

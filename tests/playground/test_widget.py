@@ -85,6 +85,19 @@ def test_what_is_drawn_is_in_the_traits(sent):
     assert "estimator" in seen
 
 
+def test_nobody_is_told_of_points_without_their_classes(sent):
+    widget = Playground(*points_of())
+    lengths = []
+    widget.observe(lambda change: lengths.append((len(widget.points), len(widget.labels))))
+    widget.set_points(*points_of(n=20))
+    edit(widget, state_of(n=33))
+    assert set(lengths) <= {(20, 20), (33, 33)}
+    with widget.hold_trait_notifications():
+        widget.points, widget.labels = points_of(n=10)
+        widget.test = [False] * 10
+    assert len(widget.estimator.alpha_) == 10
+
+
 def test_page_gets_frames(sent):
     widget = Playground()
     edit(widget, state_of())
