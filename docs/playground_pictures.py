@@ -91,7 +91,7 @@ def take_states(browser: Any, url: str, folder: Path) -> None:
             page.close()
     page = opened(browser, url, LARGE, "light")
     page.keyboard.press("i")
-    while "violated" not in page.locator(".kp-explain").first.inner_text():
+    while "< 1: violated" not in page.locator(".kp-explain").first.inner_text():
         page.keyboard.press(".")
         settled(page)
     page.screenshot(path=folder / "explain.png")
@@ -136,7 +136,7 @@ def take_animation(browser: Any, url: str, path: Path) -> None:
         take()
     page.close()
     # One palette for all frames: what does not change is then not stored again.
-    palette = frames[len(STEPS) - 1].quantize(96, dither=Image.Dither.NONE)
+    palette = frames[-1].quantize(160, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     times = [FRAME_TIME] * len(drawn)
     times[len(STEPS) - 1] = times[-1] = 1800

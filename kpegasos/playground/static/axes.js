@@ -51,7 +51,7 @@ function logTicks(low, high, most) {
     [1, 3],
   ]) {
     const ticks = powers(first, last, 1)
-      .flatMap((power) => factors.map((factor) => factor * power))
+      .flatMap((power) => factors.map((factor) => Number((factor * power).toPrecision(6))))
       .filter(within);
     if (ticks.length <= most) return ticks;
   }

@@ -63,8 +63,8 @@ export function createCharts(number, actions) {
     const plot = beginPlot(error, ui, held ? [0, high * 1.05] : null, false, "Test error, %");
     if (!plot) return;
     if (course && held) drawLine(plot, course.t, percents(course), { color: ui.palette.ink, width: 2, dashes: [] });
-    if (!held) writeNote(plot, ui.palette, "no point is held out");
-    endPlot(plot, ui);
+    if (held) endPlot(plot, ui);
+    else writeNote(plot, ui.palette, "no point is held out");
   }
 
   function describe(ui) {

@@ -64,9 +64,13 @@ function rowsOfExample({ i, label, decision, margin, violated }, pair, counts) {
     ["draw", count === null ? drawn : `${drawn}, α = ${formatShort(count)}`],
     [
       "margin",
-      `y f(x) = ${sign} · ${formatNumber(decision)} = ${formatNumber(margin)} ${violated ? "< 1: violated" : "≥ 1"}`,
+      `y f(x) = ${sign} · ${inBrackets(decision)} = ${formatNumber(margin)} ${violated ? "< 1: violated" : "≥ 1"}`,
     ],
   ];
+}
+
+function inBrackets(value) {
+  return value < 0 ? `(${formatNumber(value)})` : formatNumber(value);
 }
 
 /** w ← (1 − ηλ) w + η/k · Σ y φ(x), with numbers. */

@@ -29,7 +29,8 @@ export function formatNumber(value, digits = 3) {
 export function formatShort(value, digits = 4) {
   if (value === null || value === undefined) return MISSING_NUMBER;
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e6 || size < 1e-4)) return String(Number(value.toPrecision(digits)));
+  if (size !== 0 && (size >= 1e6 || size < 1e-4))
+    return Number(value.toPrecision(digits)).toExponential().replace("+", "");
   return String(Number(value.toPrecision(Math.max(digits, Math.ceil(Math.log10(size + 1))))));
 }
 

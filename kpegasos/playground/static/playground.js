@@ -59,7 +59,7 @@ export function mount(element, transport, options = {}) {
   saving = createSaving({ actions, dialog, panes, root });
   Object.assign(actions, saving);
   views.push(...build(root, panes, dialog, actions));
-  element.replaceChildren(root);
+  element.replaceChildren(el("div", { class: "kp-host" }, root));
 
   function recolor() {
     palette = null;
@@ -110,8 +110,8 @@ function build(root, panes, dialog, actions) {
       menu.node,
       button({ label: "Light or dark", icon: "theme", onClick: actions.turnTheme }),
       button({ label: "Help", icon: "help", key: "?", onClick: actions.help }),
+      banner.node,
     ),
-    banner.node,
     el("aside", { class: "kp-side kp-side-tools", "aria-label": "Drawing" }, tools.node),
     el("aside", { class: "kp-side kp-side-data", "aria-label": "Data" }, sources.node),
     stage,

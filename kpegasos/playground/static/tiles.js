@@ -15,7 +15,7 @@ export function createTiles(number) {
     train: createTile("Train error"),
     test: createTile("Test error"),
   };
-  const node = el("dl", { class: "kp-tiles" }, ...Object.values(tiles).map((tile) => tile.node));
+  const node = el("div", { class: "kp-tiles" }, ...Object.values(tiles).map((tile) => tile.node));
   return {
     node,
     update(ui) {
@@ -44,12 +44,12 @@ export function createTiles(number) {
  * @param {string} [hint]
  */
 export function createTile(name, hint) {
-  const value = el("dd", { class: "kp-tile-value", text: "–" });
-  const note = el("dd", { class: "kp-tile-note" });
+  const value = el("div", { class: "kp-tile-value", text: "–" });
+  const note = el("div", { class: "kp-tile-note" });
   const node = el(
     "div",
     { class: "kp-tile", title: hint ?? null },
-    el("dt", { class: "kp-tile-name", text: name }),
+    el("div", { class: "kp-tile-name", text: name }),
     value,
     note,
   );

@@ -39,7 +39,7 @@ export function createTimeline(actions) {
     "div",
     { class: "kp-timeline", role: "region", "aria-label": "Time" },
     el("div", { class: "kp-row kp-play-row" }, play, step, epoch, speed.node, tolerance.node),
-    el("dl", { class: "kp-tiles kp-time-tiles" }, steps.node, epochs.node),
+    el("div", { class: "kp-tiles kp-time-tiles" }, steps.node, epochs.node),
     axis.node,
   );
   let shownIcon = "play";
