@@ -252,7 +252,7 @@ class Session:
 def _named(error: Exception) -> MessageError:
     """An error of the package, whose sentence begins with the parameter."""
     text = " ".join(str(error).split())[:400]
-    first = re.match(r"(\w+) must", text)
-    if isinstance(error, ValueError | TypeError) and first:
-        return MessageError(first[1], text)
+    names = re.match(r"(?:\w+ and )?(\w+) must", text)
+    if isinstance(error, ValueError | TypeError) and names:
+        return MessageError(names[1], text)
     return MessageError("message", f"message led to {type(error).__name__}: {text}")

@@ -231,6 +231,14 @@ def test_error_of_the_estimator_names_its_parameter():
     assert error["message"].startswith("batch_size must be at most")
 
 
+def test_error_of_a_kernel_names_its_gamma():
+    points = (1e6 * np.tanh(points_of()[0])).tolist()
+    state = state_of(panes=[{"kernel": "rbf", "gamma": 1e9}], points=points)
+    error = refusal(session_of(state), {"kind": "show", "revision": 1, "t": 1, "id": 4})
+    assert error["parameter"] == "gamma"
+    assert error["message"].startswith("X and gamma must be small enough")
+
+
 def test_edits_are_seen():
     session, state = session_of(), state_of()
     first = shown(session, 200)
