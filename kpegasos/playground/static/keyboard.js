@@ -17,6 +17,7 @@ export function attachKeys(target, actions) {
     const act = event.ctrlKey || event.metaKey ? commandOf(event, actions) : keyOf(event, source, actions);
     if (!act) return;
     event.preventDefault();
+    event.stopPropagation();
     act();
   };
   target.addEventListener("keydown", listener);

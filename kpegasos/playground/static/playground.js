@@ -25,7 +25,12 @@ import { createTimeline } from "./timeline.js";
  * @returns {{destroy: () => void, timings: any}}
  */
 export function mount(element, transport, options = {}) {
-  const root = el("div", { class: "kp-root", "data-theme": options.theme ?? "auto" });
+  // JupyterLab takes letters as commands, some of which delete cells, unless an element says not to.
+  const root = el("div", {
+    class: "kp-root",
+    "data-theme": options.theme ?? "auto",
+    "data-lm-suppress-shortcuts": "true",
+  });
   const views = [];
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
