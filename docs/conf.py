@@ -22,6 +22,7 @@ extensions = [
     "mathml",
     "campaigns",
     "experiments_pages",
+    "playground_page",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["examples"]

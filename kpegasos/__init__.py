@@ -90,6 +90,10 @@ _RENAMED = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Playground":  # needs what not everybody has installed
+        from kpegasos.playground import Playground
+
+        return Playground
     if name not in _RENAMED:
         raise AttributeError(f"module 'kpegasos' has no attribute {name!r}")
     warnings.warn(

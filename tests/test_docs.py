@@ -29,7 +29,9 @@ def documented():
     return names
 
 
-@pytest.mark.parametrize("module", ["", ".plotting", ".theory", ".datasets", ".reference"])
+@pytest.mark.parametrize(
+    "module", ["", ".plotting", ".playground", ".theory", ".datasets", ".reference"]
+)
 def test_every_public_name_is_in_the_api_pages(module):
     public = importlib.import_module(f"kpegasos{module}").__all__
     expected = {f"kpegasos{module}.{name}" for name in public} - {"kpegasos.plotting.COLORS"}
@@ -38,7 +40,14 @@ def test_every_public_name_is_in_the_api_pages(module):
 
 @pytest.mark.parametrize(
     "page",
-    ["index.md", "user_guide.md", "model_selection.md", "your_own_variant.md", "guarantees.md"],
+    [
+        "index.md",
+        "user_guide.md",
+        "playground.md",
+        "model_selection.md",
+        "your_own_variant.md",
+        "guarantees.md",
+    ],
 )
 def test_code_of_the_pages_runs(page):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S)

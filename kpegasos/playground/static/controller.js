@@ -1,0 +1,375 @@
+// @ts-check
+/**
+ * What the page is showing, and everything that can be done to it.
+ *
+ * All that views draw is one object, made by `snapshot` before each drawing; views call actions, and
+ * actions change what the next snapshot says.
+ */
+import { createClient } from "./client.js";
+import { createClock, showsSingleSteps, STEP_LIMIT, stepsPerEpoch, stepsPerSecond } from "./clock.js";
+import { SETTING_KEYS } from "./controls.js";
+import { lacksHistory, withFrame } from "./curves.js";
+import { DATA_KEYS } from "./data.js";
+import { epochSize, trainClasses, withData, withKernel } from "./edits.js";
+import { withMovedPoint, withoutPoints, withPoints, withSetting } from "./edits.js";
+import { createRequests } from "./requests.js";
+import { completeState, createHistory, emptyDocument } from "./state.js";
+import { createTimings } from "./timings.js";
+import { DEFAULT_VIEW, viewOf } from "./viewport.js";
+
+/** Epochs that the time axis has at least. */
+const FIRST_EPOCHS = 20;
+
+/** Milliseconds without an edit after which the history is asked for. */
+const SETTLE_TIME = 120;
+
+/** Milliseconds that an edit waits for its frame, so that points and model are drawn at once. */
+const PATIENCE = 40;
+
+const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, classes: 2, seed: 0 };
+
+/**
+ * @param {any} transport
+ * @param {{state: any, view: any, t: number|null, draw: () => void, openFile: (file: any) => void}} options
+ */
+export function createController(transport, options) {
+  const history = createHistory(emptyDocument());
+  const clock = createClock();
+  const timings = createTimings();
+  const ui = {
+    hello: null,
+    connection: { phase: "connecting", retryAt: null },
+    frame: null,
+    curves: null,
+    revision: 0,
+    t: 0,
+    furthest: 0,
+    playing: false,
+    stopArmed: true,
+    speed: 4,
+    tolerance: 0.01,
+    log: true,
+    tab: "curves",
+    tool: "add",
+    label: 0,
+    heldOut: false,
+    errors: {},
+    refused: -1,
+    working: 0,
+    notice: null,
+    preset: FIRST_PRESET,
+  };
+  let started = false;
+  let needsHistory = true;
+  let settleTimer = 0;
+  let lateTimer = 0;
+  let editedAt = -Infinity;
+  let drawing = 0;
+
+  const client = createClient(transport, {
+    onHello(hello) {
+      ui.hello = hello;
+      if (started) ask();
+      else start(hello);
+      render();
+    },
+    onFrame: takeFrame,
+    onState: replaceState,
+    onError(error) {
+      ui.playing = false;
+      ui.refused = error.revision;
+      fail(error.parameter, error.message);
+    },
+    onStatus(status) {
+      ui.connection = status;
+      if (status.phase === "lost") ui.playing = false;
+      render();
+    },
+  });
+
+  const requests = createRequests({ client, ui, about, takeData, takeFrame, fail, set, openFile: options.openFile });
+
+  async function start(hello) {
+    started = true;
+    const first = options.state ?? hello.state;
+    if (!first?.points?.length) {
+      if (first) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
+      // Without an answer, the next connection is a new start.
+      started = await requests.loadPreset();
+      if (!started) return;
+      history.reset(history.document);
+      ui.t = firstStep();
+      ask();
+      return;
+    }
+    const state = completeState(first);
+    history.reset({ state, view: options.view ?? viewOf(state.points) });
+    changed(null);
+    ui.t = options.t ?? hello.t ?? firstStep();
+    needsHistory = true;
+    ask();
+  }
+
+  function firstStep() {
+    return Math.round(epochSteps());
+  }
+
+  function epochSteps() {
+    const { state } = history.document;
+    return stepsPerEpoch(epochSize(state), state.batch_size);
+  }
+
+  function render() {
+    if (!drawing) drawing = requestAnimationFrame(draw);
+  }
+
+  function draw() {
+    drawing = 0;
+    tick();
+    options.draw();
+    if (ui.frame) timings.drawn(ui.frame);
+  }
+
+  /** Goes on with the steps while playing. */
+  function tick() {
+    if (!ui.playing) return;
+    render();
+    if (!client.free) return;
+    const t = clock.advance(performance.now(), stepsPerSecond(ui.speed, epochSteps()));
+    if (t <= ui.t) return;
+    ui.t = t;
+    ask();
+    if (t >= stepLimit()) pause();
+  }
+
+  function stepLimit() {
+    return ui.hello?.steps_limit ?? STEP_LIMIT;
+  }
+
+  /** Asks for the picture of what the page says now. */
+  function ask() {
+    ui.furthest = Math.max(ui.furthest, ui.t);
+    client.show(about());
+  }
+
+  /** What the page says now, as a wish. */
+  function about() {
+    const { state } = history.document;
+    return { state, revision: ui.revision, t: ui.t, explain: ui.tab === "explain", history: needsHistory };
+  }
+
+  function takeFrame(frame) {
+    if (ui.frame && frame.revision < ui.frame.revision) return;
+    ui.frame = frame;
+    ui.curves = withFrame(ui.curves, frame);
+    if (frame.panes.some((pane) => pane.history)) needsHistory = false;
+    if (ui.playing && ui.stopArmed && toleranceReached()) pause();
+    render();
+  }
+
+  function toleranceReached() {
+    const gaps = (ui.frame?.panes ?? []).filter((pane) => !pane.certificate).map((pane) => pane.gap);
+    return ui.tolerance > 0 && gaps.length > 0 && gaps.every((gap) => gap !== null && gap <= ui.tolerance);
+  }
+
+  /** After a pause or an edit, the course of the run is wanted as well. */
+  function settle() {
+    clearTimeout(settleTimer);
+    settleTimer = setTimeout(() => {
+      if (!trainable() || showsOther() || !lacksHistory(ui.curves, ui.revision, ui.t)) return;
+      needsHistory = true;
+      ask();
+    }, SETTLE_TIME);
+  }
+
+  /** Whether another algorithm's model is shown or on its way. */
+  function showsOther() {
+    return ui.working > 0 || Boolean(ui.frame?.revision === ui.revision && ui.frame.algorithm !== "pegasos");
+  }
+
+  function trainable() {
+    return trainClasses(history.document.state).length > 1;
+  }
+
+  function changed(since) {
+    ui.revision++;
+    ui.errors = {};
+    ui.notice = null;
+    needsHistory = false;
+    if (since !== null) timings.edited(ui.revision, since);
+  }
+
+  function edit(next, key = null, since = performance.now(), view = history.document.view) {
+    if (next === history.document.state) return;
+    history.edit({ state: next, view }, key);
+    changed(since);
+    editedAt = performance.now();
+    lateTimer = setTimeout(render, PATIENCE);
+    ask();
+    settle();
+  }
+
+  /** Python has set the state, and perhaps the step. */
+  function replaceState(message) {
+    const state = completeState(message.state);
+    if (message.t) ui.t = message.t;
+    edit(state, null, performance.now(), viewOf(state.points));
+  }
+
+  function pause() {
+    ui.playing = false;
+    settle();
+    render();
+  }
+
+  function seek(t) {
+    ui.playing = false;
+    ui.t = Math.max(0, Math.min(Math.round(t), stepLimit()));
+    ask();
+    settle();
+    render();
+  }
+
+  function fail(parameter, message) {
+    const places = placesOf(parameter);
+    const sentence = message.replace(/^panes\[\d\]\./, "");
+    if (places.length) ui.errors = { ...ui.errors, ...Object.fromEntries(places.map((place) => [place, sentence])) };
+    else ui.notice = { tone: "error", text: message };
+    render();
+  }
+
+  /** The controls that a parameter belongs to. */
+  function placesOf(parameter) {
+    if (!parameter) return [];
+    if (/^panes\[\d\]\.(kernel|gamma|degree|coef0)$/.test(parameter)) return [parameter];
+    if (["gamma", "degree", "coef0", "kernel"].includes(parameter)) {
+      return history.document.state.panes.map((_, k) => `panes[${k}].${parameter}`);
+    }
+    return [...SETTING_KEYS, ...DATA_KEYS].includes(parameter) ? [parameter] : [];
+  }
+
+  function takeData(data, key) {
+    edit(withData(history.document.state, data), key, performance.now(), viewOf(data.points));
+  }
+
+  const actions = {
+    ...requests.actions,
+    ui: snapshot,
+    render,
+    fail,
+    seek,
+    addPoint(point, key, since) {
+      const { state } = history.document;
+      const limit = ui.hello?.points_limit ?? Infinity;
+      if (state.points.length >= limit) {
+        actions.notify({
+          tone: "error",
+          text: `There are ${limit.toLocaleString("en-US")} points, the most that are taken. Erase some, or take a smaller preset.`,
+        });
+      } else {
+        edit(withPoints(state, [point], ui.label, ui.heldOut), key, since);
+      }
+    },
+    movePoint: (index, point, key, since) => edit(withMovedPoint(history.document.state, index, point), key, since),
+    erasePoint: (index, key, since) => edit(withoutPoints(history.document.state, new Set([index])), key, since),
+    clear: () => edit(withData(history.document.state, { points: [], labels: [], test: [] })),
+    setSetting: (key, value, isDrag) =>
+      edit(withSetting(history.document.state, key, value), isDrag ? `setting-${key}` : null),
+    setKernel: (number, key, value, isDrag) =>
+      edit(withKernel(history.document.state, number, key, value), isDrag ? `kernel-${number}-${key}` : null),
+    undo: () => travel(history.undo),
+    redo: () => travel(history.redo),
+    fitView() {
+      const { state } = history.document;
+      history.edit({ state, view: viewOf(state.points) }, "view");
+      render();
+    },
+    setTool: (tool) => set({ tool }),
+    setLabel(label) {
+      if (label < (ui.hello?.classes_limit ?? 4)) set({ label, tool: "add" });
+    },
+    toggleHeldOut: () => set({ heldOut: !ui.heldOut }),
+    setSpeed: (speed) => set({ speed }),
+    setTolerance: (tolerance) => set({ tolerance, stopArmed: true }),
+    setLog: (log) => set({ log }),
+    setTab(tab) {
+      set({ tab });
+      if (tab === "explain" && !ui.playing && !showsOther()) ask();
+    },
+    notify: (notice) => set({ notice }),
+    togglePlay() {
+      if (ui.playing) pause();
+      else if (trainable()) play();
+    },
+    advance: (unit) => trainable() && seek(ui.t + (unit === "epoch" ? epochSteps() : 1)),
+    showPegasos: ask,
+    retry: () => transport.retry?.(),
+  };
+
+  function play() {
+    // Who plays on from within the tolerance wants to go beyond it.
+    Object.assign(ui, { playing: true, stopArmed: !toleranceReached() });
+    clock.start(ui.t, performance.now());
+    render();
+  }
+
+  function set(patch) {
+    Object.assign(ui, patch);
+    render();
+  }
+
+  function travel(move) {
+    move.call(history);
+    changed(performance.now());
+    ask();
+    settle();
+    render();
+  }
+
+  function phase() {
+    if (ui.connection.phase !== "open") return ui.connection.phase;
+    if (!ui.hello) return "connecting";
+    if (!history.document.state.points.length) return "empty";
+    if (!trainable()) return "one_class";
+    if (ui.playing) return "running";
+    if (ui.refused === ui.revision) return "refused";
+    if (ui.working > 0) return "working";
+    if (showsOther()) return "other";
+    return toleranceReached() ? "tolerance" : "paused";
+  }
+
+  function horizon() {
+    let steps = Math.ceil(FIRST_EPOCHS * epochSteps());
+    while (steps < ui.furthest) steps *= 2;
+    return Math.min(steps, stepLimit());
+  }
+
+  function snapshot() {
+    const { state, view } = history.document;
+    return {
+      ...ui,
+      state,
+      view,
+      phase: phase(),
+      horizon: horizon(),
+      epochSteps: epochSteps(),
+      trainable: trainable(),
+      canUndo: history.canUndo,
+      canRedo: history.canRedo,
+      frameComing: client.busy && performance.now() - editedAt < PATIENCE,
+      singleSteps: !ui.playing || showsSingleSteps(ui.speed),
+    };
+  }
+
+  return {
+    actions,
+    timings: timings.timings,
+    destroy() {
+      cancelAnimationFrame(drawing);
+      clearTimeout(settleTimer);
+      requests.destroy();
+      clearTimeout(lateTimer);
+      client.close();
+    },
+  };
+}

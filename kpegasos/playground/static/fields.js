@@ -1,0 +1,198 @@
+// @ts-check
+/** Fields of forms: a label, a control, and below it the sentence that says what is wrong. */
+import { el, setAttribute, setText } from "./dom.js";
+import { formatShort } from "./format.js";
+
+const SLIDER_STEPS = 400;
+let fieldCount = 0;
+
+/**
+ * What all fields share. `set` writes value, error and whether the field is there.
+ * @typedef {{node: HTMLElement, set: (now: {value: any, error?: string|null, hidden?: boolean, disabled?: boolean,
+ *            placeholder?: string}) => void}} Field
+ */
+
+function createField(label, controls, main, write, hint) {
+  const id = `kp-field-${++fieldCount}`;
+  const error = el("p", { class: "kp-field-error", id: `${id}-error`, hidden: true });
+  main.id = id;
+  const node = el(
+    "div",
+    { class: "kp-field" },
+    el("label", { class: "kp-field-label", for: id, title: hint ?? null, text: label }),
+    el("div", { class: "kp-field-controls" }, ...controls),
+    error,
+  );
+  return {
+    node,
+    set(now) {
+      setAttribute(node, "hidden", Boolean(now.hidden));
+      if (now.hidden) return;
+      const wrong = now.error ?? null;
+      setAttribute(error, "hidden", wrong === null);
+      setText(error, wrong ?? "");
+      setAttribute(main, "aria-invalid", wrong === null ? null : "true");
+      setAttribute(main, "aria-describedby", wrong === null ? null : error.id);
+      for (const control of controls) setAttribute(control, "disabled", Boolean(now.disabled));
+      write(now);
+    },
+  };
+}
+
+/**
+ * A number, typed or dragged.
+ *
+ * @param {{label: string, low: number, high: number, log?: boolean, whole?: boolean, hint?: string,
+ *          words?: string[], slider?: boolean, onChange: (value: any, isDrag: boolean) => void,
+ *          onWrong: (text: string) => void}} options; `words` are values that are no numbers
+ * @returns {Field}
+ */
+export function numberField(options) {
+  const input = el("input", {
+    class: "kp-input kp-number",
+    type: "text",
+    inputmode: "decimal",
+    autocomplete: "off",
+    spellcheck: "false",
+    onchange: () => read(),
+  });
+  const slider = el("input", {
+    class: "kp-slider",
+    type: "range",
+    min: "0",
+    max: String(SLIDER_STEPS),
+    tabindex: "-1",
+    "aria-hidden": "true",
+    oninput: () => options.onChange(valueAt(slider.value / SLIDER_STEPS), true),
+  });
+  const { low, high, log, whole } = options;
+
+  function valueAt(share) {
+    const exact = log ? low * (high / low) ** share : low + (high - low) * share;
+    return whole ? Math.round(exact) : Number(exact.toPrecision(log ? 2 : 3));
+  }
+
+  function shareOf(value) {
+    if (typeof value !== "number") return 0.5;
+    const share = log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+    return Math.min(1, Math.max(0, share));
+  }
+
+  function read() {
+    const text = input.value.trim();
+    const value = Number(text.replace("−", "-"));
+    if (options.words?.includes(text)) options.onChange(text, false);
+    else if (text === "" || !Number.isFinite(value)) options.onWrong(text);
+    else options.onChange(value, false);
+  }
+
+  input.addEventListener("keydown", (event) => {
+    const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    const from = Number(input.value);
+    if (Number.isFinite(from)) options.onChange(stepped(from, way, options), true);
+  });
+
+  return createField(
+    options.label,
+    options.slider === false ? [input] : [slider, input],
+    input,
+    ({ value, error, placeholder }) => {
+      setAttribute(input, "placeholder", placeholder ?? null);
+      // What was typed wrongly stays to be mended, and what is being typed is not overwritten.
+      const typing = document.activeElement === input && input.value !== input.dataset.shown;
+      const text = typeof value === "number" ? formatShort(value, 6) : (value ?? "");
+      if (!error && (!typing || input.dataset.shown !== text)) input.value = text;
+      input.dataset.shown = text;
+      const at = String(Math.round(SLIDER_STEPS * shareOf(value)));
+      if (slider.value !== at) slider.value = at;
+    },
+    options.hint,
+  );
+}
+
+/**
+ * A tenth more or less on a logarithmic scale, or one step of a linear one, within the limits.
+ * @param {number} value
+ * @param {number} way
+ * @param {{low: number, high: number, log?: boolean, whole?: boolean}} limits
+ */
+function stepped(value, way, limits) {
+  const { low, high, log, whole } = limits;
+  if (log) return Math.min(high, Math.max(low, Number((value * 10 ** (way / 10)).toPrecision(3))));
+  const step = whole ? 1 : (high - low) / 20;
+  return Math.min(high, Math.max(low, Number((value + way * step).toPrecision(6))));
+}
+
+/**
+ * A choice; options may be given later by `set`.
+ * @param {{label: string, hint?: string, onChange: (value: string) => void}} options
+ * @returns {Field & {setOptions: (names: [string, string][]) => void}}
+ */
+export function selectField(options) {
+  const select = el("select", { class: "kp-input", onchange: () => options.onChange(select.value) });
+  let known = "";
+  const field = createField(
+    options.label,
+    [select],
+    select,
+    ({ value }) => {
+      if (select.value !== value) select.value = value;
+    },
+    options.hint,
+  );
+  return {
+    ...field,
+    setOptions(names) {
+      const key = JSON.stringify(names);
+      if (key === known) return;
+      known = key;
+      select.replaceChildren(...names.map(([value, text]) => el("option", { value, text })));
+    },
+  };
+}
+
+/**
+ * Yes or no.
+ * @param {{label: string, hint?: string, onChange: (value: boolean) => void}} options
+ * @returns {Field}
+ */
+export function toggleField(options) {
+  const input = el("input", {
+    class: "kp-switch",
+    type: "checkbox",
+    role: "switch",
+    onchange: () => options.onChange(input.checked),
+  });
+  return createField(options.label, [input], input, ({ value }) => (input.checked = Boolean(value)), options.hint);
+}
+
+/**
+ * A few choices beside each other, one of them pressed.
+ * @param {{label: string, choices: {value: any, node: Node, label: string, key?: string}[],
+ *          onChange: (value: any) => void}} options
+ */
+export function segmentedChoice(options) {
+  const buttons = options.choices.map(({ value, node, label, key }) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "kp-segment",
+        title: key ? `${label} (${key})` : label,
+        "aria-label": label,
+        onclick: () => options.onChange(value),
+      },
+      node,
+    ),
+  );
+  return {
+    node: el("div", { class: "kp-segments", role: "group", "aria-label": options.label }, ...buttons),
+    buttons,
+    /** @param {any} chosen */
+    set(chosen) {
+      options.choices.forEach(({ value }, k) => setAttribute(buttons[k], "aria-pressed", String(value === chosen)));
+    },
+  };
+}

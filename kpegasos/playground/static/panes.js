@@ -1,0 +1,175 @@
+// @ts-check
+/** A pane: its heading, the picture of the model, and above it what follows the pointer and the draws. */
+import { createCanvas, sameItems } from "./canvas.js";
+import { el, setAttribute, setText } from "./dom.js";
+import { classLetter, formatShort } from "./format.js";
+import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./kernelnames.js";
+import { attachTools } from "./pointer.js";
+import { circle, drawCounts, drawField, drawPoints, paintField } from "./scene.js";
+import { placeView } from "./viewport.js";
+
+/** Milliseconds that the drawn example flashes. */
+const FLASH_TIME = 320;
+
+const OTHER_ALGORITHMS = {
+  polish: "Polish: another algorithm",
+  SVC: "SVC: another algorithm",
+};
+
+/**
+ * @param {number} number of the pane
+ * @param {any} actions of the page
+ */
+export function createPane(number, actions) {
+  const title = el("h2", { class: "kp-pane-title" });
+  const parameters = el("span", { class: "kp-pane-parameters" });
+  const badge = el("span", { class: "kp-badge", hidden: true });
+  const message = el("div", { class: "kp-pane-message", hidden: true });
+  const redraw = () => actions.render();
+  const picture = createCanvas("kp-picture", { "aria-hidden": "true" }, redraw);
+  const overlay = createCanvas("kp-overlay", { tabindex: "0", role: "application" }, redraw);
+  const box = el("div", { class: "kp-pane-box" }, picture.canvas, overlay.canvas, message);
+  const node = el(
+    "section",
+    { class: "kp-pane" },
+    el("header", { class: "kp-pane-head" }, title, parameters, badge),
+    box,
+  );
+  let ui = null;
+  let placed = null;
+  let painted = { key: [], value: null };
+  let drawnKey = [];
+  let overlaidKey = [];
+  let flashed = { frame: null, since: 0 };
+  const tools = attachTools(overlay.canvas, { ...actions, placed: () => placed });
+
+  function update(next) {
+    ui = next;
+    const settings = ui.state.panes[number];
+    setAttribute(node, "hidden", !settings);
+    if (!settings) return;
+    writeHead(settings);
+    writeMessage();
+    if (!picture.width) return;
+    placed = placeView(ui.view, picture.width, picture.height);
+    drawPicture();
+    drawOverlay();
+  }
+
+  function writeHead(settings) {
+    const pane = paneOf(ui.frame);
+    setText(title, KERNEL_NAMES[settings.kernel]);
+    setText(parameters, parametersText(settings, pane));
+    const other = ui.frame && OTHER_ALGORITHMS[ui.frame.algorithm];
+    const remark = other || (pane?.certificate ? `no certificate: ${pane.certificate}` : "");
+    setAttribute(node, "data-algorithm", other ? ui.frame.algorithm : null);
+    setAttribute(badge, "hidden", !remark);
+    setAttribute(badge, "title", remark);
+    setText(badge, remark);
+    const label = `${KERNEL_NAMES[settings.kernel]} pane: ${ui.state.points.length} points. Arrow keys move a cursor, Enter adds a point, Delete erases.`;
+    setAttribute(overlay.canvas, "aria-label", label);
+  }
+
+  function writeMessage() {
+    const text = emptyText(ui);
+    setAttribute(message, "hidden", !text);
+    if (text) setText(message, text);
+  }
+
+  function paneOf(frame) {
+    return frame ? frame.panes[number] : null;
+  }
+
+  function drawPicture() {
+    const { frame, state, palette } = ui;
+    const key = [frame, state.points, state.labels, state.test, ui.view, palette, picture.version];
+    if (sameItems(key, drawnKey) || (ui.frameComing && drawnKey.at(-1) === picture.version)) return;
+    drawnKey = key;
+    const context = picture.begin();
+    const pane = paneOf(frame);
+    if (pane) {
+      const fieldKey = [pane, ui.view, palette, picture.version];
+      if (!sameItems(fieldKey, painted.key)) {
+        const { state: own } = frame;
+        painted = {
+          key: fieldKey,
+          value: paintField(pane, own.panes[number], own.points, placed, palette, painted.value?.image),
+        };
+      }
+      drawField(context, painted.value, placed, palette);
+      drawCounts(context, pane, frame.state.points, placed, palette);
+    }
+    drawPoints(context, state, placed, palette);
+  }
+
+  function drawOverlay() {
+    const examples = shownExamples();
+    const age = exampleAge();
+    const key = [examples, age, ui.palette, placed.unit, placed.x0, placed.y0, overlay.version, ...tools.key(ui)];
+    if (sameItems(key, overlaidKey)) return;
+    overlaidKey = key;
+    const context = overlay.begin();
+    if (examples) drawExamples(context, ui.frame.state.points, age);
+    tools.draw(context, ui);
+    if (age < 1) redraw();
+  }
+
+  /** The examples of the step, where steps can be told apart. */
+  function shownExamples() {
+    const { frame } = ui;
+    return frame && ui.singleSteps && frame.algorithm === "pegasos" ? frame.drawn : null;
+  }
+
+  /** Time since the step as a share of that of a flash. */
+  function exampleAge() {
+    if (flashed.frame !== ui.frame) flashed = { frame: ui.frame, since: ui.now };
+    return ui.calm || !shownExamples()?.length ? 1 : Math.min(1, (ui.now - flashed.since) / FLASH_TIME);
+  }
+
+  function drawExamples(context, points, age) {
+    context.strokeStyle = ui.palette.mark;
+    context.lineWidth = 2.5;
+    for (const i of ui.frame.drawn) {
+      const [left, top] = [placed.toX(points[i][0]), placed.toY(points[i][1])];
+      context.globalAlpha = 1;
+      circle(context, left, top, 8);
+      context.stroke();
+      context.globalAlpha = 1 - age;
+      circle(context, left, top, 8 + 16 * age);
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  return {
+    node,
+    update,
+    /** The canvas with the picture, for a PNG. */
+    picture: picture.canvas,
+    destroy() {
+      picture.destroy();
+      overlay.destroy();
+    },
+  };
+}
+
+function parametersText(settings, pane) {
+  const shown = (key) => {
+    const name = key === "gamma" ? "γ" : key;
+    const value = key === "gamma" && pane ? pane.gamma : settings[key];
+    return typeof value === "number" ? `${name} = ${formatShort(value, 3)}` : `${name} = ${value}`;
+  };
+  return KERNEL_PARAMETERS[settings.kernel].map(shown).join(", ");
+}
+
+function emptyText(ui) {
+  const present = new Set(ui.state.labels.filter((_, i) => !ui.state.test[i]));
+  if (ui.state.points.length === 0) {
+    return `No points yet. Click to add one of class ${classLetter(ui.label)}, or take a preset.`;
+  }
+  if (present.size === 0) return "All points are held out. Add some to train on.";
+  if (present.size > 1) return null;
+  const [only] = present;
+  const other = only === 0 ? 1 : 0;
+  return `Class ${classLetter(only)} alone. Add points of another: press ${other + 1} for ${classLetter(other)}.`;
+}

@@ -1,0 +1,85 @@
+/**
+ * Tables of points: what somebody pastes or drops, and what is saved.
+ */
+import { ENGINE_LIMITS, RefusedError } from "./checks.js";
+import { pythonFloat } from "./python_text.js";
+
+/** A number as Python reads it, or NaN. */
+function tableNumber(text) {
+  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : NaN;
+}
+
+function isCoordinate(text) {
+  return Math.abs(tableNumber(text)) <= ENGINE_LIMITS.coordinate;
+}
+
+/** What divides lines as the first one wants it. */
+function dividerOf(line) {
+  const mark = [",", ";", "\t"].find((each) => line.split(each).length > 2);
+  if (mark === undefined) return (text) => text.trim().split(/\s+/);
+  return (text) => text.split(mark).map((part) => part.trim().replace(/^["']+|["']+$/g, ""));
+}
+
+/** Labels that are numbers by size, before names. */
+function inLabelOrder(a, b) {
+  const [x, y] = [tableNumber(a), tableNumber(b)];
+  if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
+  if (x !== y && !Number.isNaN(x)) return x - y;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * Points of a table: two columns of features, one of labels, and maybe one that says which points
+ * are held out. Columns are divided by commas, semicolons, tabs or blanks.
+ * @param {string} text
+ * @returns {{points: number[][], labels: number[], test: boolean[]}}
+ */
+export function tablePoints(text) {
+  if (typeof text !== "string" || text.length > ENGINE_LIMITS.text) {
+    throw new RefusedError("text", `have at most ${ENGINE_LIMITS.text} characters`, text);
+  }
+  const lines = text.split(/\r\n|\r|\n/).map((line, k) => ({ place: k + 1, line }));
+  const filled = lines.filter(({ line }) => line.trim() !== "");
+  if (filled.length === 0) throw new RefusedError("text", "have a line for each point", "");
+  const divide = dividerOf(filled[0].line);
+  const divided = filled.map(({ place, line }) => ({ place, row: divide(line) }));
+  const rows = isCoordinate(divided[0].row[0]) ? divided : divided.slice(1);
+  requireRows(rows);
+  const names = [...new Set(rows.map(({ row }) => row[2]))].sort(inLabelOrder);
+  if (names.length > ENGINE_LIMITS.classes) {
+    throw new RefusedError("text", `have at most ${ENGINE_LIMITS.classes} classes`, names.length);
+  }
+  return {
+    points: rows.map(({ row }) => [tableNumber(row[0]), tableNumber(row[1])]),
+    labels: rows.map(({ row }) => names.indexOf(row[2])),
+    test: rows.map(({ row }) => ["1", "true", "test", "yes"].includes(row[3]?.toLowerCase())),
+  };
+}
+
+function requireRows(rows) {
+  const { points: most, coordinate } = ENGINE_LIMITS;
+  if (rows.length > most) {
+    throw new RefusedError("text", `have at most ${most.toLocaleString("en")} points`, rows.length);
+  }
+  const width = rows.length > 0 ? rows[0].row.length : 3;
+  if (width !== 3 && width !== 4) {
+    throw new RefusedError("text", "have two columns of features and one of labels", `${width} columns`);
+  }
+  const wrong = rows.find(({ row }) => row.length !== width || !row.slice(0, 2).every(isCoordinate));
+  if (wrong === undefined) return;
+  const size = coordinate.toLocaleString("en");
+  const expected = `have two numbers of at most ${size} in size and a label in each line`;
+  throw new RefusedError("text", expected, `${wrong.row.join(" ")} in line ${wrong.place}`);
+}
+
+/**
+ * Points as such a table, with all digits.
+ * @param {Object} state
+ * @returns {string}
+ */
+export function tableOf({ points, labels, test }) {
+  const lines = points.map(([x, y], i) => {
+    return `${pythonFloat(x)},${pythonFloat(y)},${"ABCD"[labels[i]]},${Number(test[i])}`;
+  });
+  return `${["x,y,label,test", ...lines].join("\n")}\n`;
+}

@@ -1,0 +1,68 @@
+"""The page's files: plain modules that can be put behind each other."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from kpegasos.playground.assets import (
+    bundled,
+    files_behind,
+    kind_of,
+    static_files,
+    stripped,
+    text_of,
+)
+
+MODULES = {name: text_of(name) for name in static_files() if kind_of(name) == "js"}
+TOP_LEVEL = re.compile(
+    r"^(?:export )?(?:async )?(?:function\*?|class|const|let|var) +(\w+|[{\[][^=]*)", re.M
+)
+#: Names of the page's modules that no widget takes, each on a page of its own.
+STARTS = {"start.js", "standalone.js"}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_module_has_only_imports_and_exports_that_can_be_stripped(name):
+    code = MODULES[name]
+    for line in re.findall(r"^import\b.*", code, re.M):
+        # Python code in a template begins lines so as well.
+        assert re.fullmatch(r'import \{ [\w, ]+ \} from "\./[\w.]+";', line) or not re.search(
+            r"[\"'{]", line
+        )
+    for line in re.findall(r"^export\b.*", code, re.M):
+        assert re.match(r"export (async function|function|class|const|let) ", line)
+
+
+def test_no_two_top_level_names_are_alike():
+    names = Counter()
+    for name, code in MODULES.items():
+        if name not in STARTS:
+            names.update(TOP_LEVEL.findall(code))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_modules_come_behind_what_they_import():
+    modules = {
+        "a.js": 'import { b } from "./b.js";\nimport { c } from "./c.js";\nexport const a = b;\n',
+        "b.js": 'import { c } from "./c.js";\nexport const b = c;\n',
+        "c.js": "export const c = 1;\n",
+        "d.js": "export const d = 1;\n",
+    }
+    assert files_behind(["a.js"], modules) == ["c.js", "b.js", "a.js"]
+
+
+def test_comments_are_not_bundled():
+    module = '// @ts-check\n/** Says\n * what. */\nexport const a = "/** b */ // c";\n  // Why.\n'
+    assert stripped(module) == 'const a = "/** b */ // c";\n'
+
+
+def test_bundle_has_what_its_end_names():
+    code = bundled(("playground.js", "transport.js"), "export default {};\n")
+    assert "function mount(" in code
+    assert "class ModelTransport" in code
+    assert len(code) < 150_000
+
+
+def test_files_are_in_the_package():
+    assert {"index.html", "style.css", "playground.js"} <= set(static_files())

@@ -1,0 +1,381 @@
+"""The server as its clients see it: files, the WebSocket, and what strangers are told."""
+
+import asyncio
+import gzip
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import pytest
+from playground_cases import session_of, shown, state_of
+
+pytest.importorskip("websockets", reason="needs kpegasos[playground]")
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from kpegasos.playground.assets import static_files
+from kpegasos.playground.checks import MOST_TEXT
+from kpegasos.playground.server import (
+    MOST_PAGES,
+    MOST_WAITING,
+    PlaygroundServer,
+    enqueue,
+    serve,
+)
+
+
+def talking(conversation, **options):
+    """Run a conversation with a server of its own."""
+
+    async def run():
+        server = PlaygroundServer(**options)
+        await server.start()
+        try:
+            await asyncio.wait_for(conversation(server), 60)
+        finally:
+            await server.stop()
+
+    asyncio.run(run())
+
+
+def page_of(server, **options):
+    """A connection as the page makes it."""
+    address = urlsplit(server.url)
+    chosen = {"origin": f"http://{address.netloc}", "max_size": None, **options}
+    return connect(server.url.replace("http", "ws", 1) + "socket", **chosen)
+
+
+async def told(page):
+    return json.loads(await page.recv())
+
+
+async def ask(page, message):
+    await page.send(json.dumps(message))
+    return await told(page)
+
+
+def got(server, path, host=None, **headers):
+    """What a GET of a path is answered."""
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.putrequest("GET", path, skip_host=True)
+    connection.putheader("Host", host or f"127.0.0.1:{server.port}")
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    response = connection.getresponse()
+    return response.status, response.headers, response.read()
+
+
+async def fetched(server, *arguments, **headers):
+    return await asyncio.to_thread(got, server, *arguments, **headers)
+
+
+SHOW = {"kind": "show", "revision": 1, "t": 40, "id": 5}
+
+
+def test_page_gets_hello_and_frames():
+    async def conversation(server):
+        async with page_of(server) as page:
+            hello = await told(page)
+            assert (hello["kind"], hello["engine"], hello["state"]) == ("hello", "python", None)
+            await page.send(json.dumps({"kind": "state", "revision": 1, "state": state_of()}))
+            frame = await ask(page, SHOW)
+            del frame["seconds"]
+            assert frame == shown(session_of(), 40) | {"id": 5}
+
+    talking(conversation)
+
+
+def test_page_begins_with_the_state_given():
+    state = state_of(3)
+
+    async def conversation(server):
+        async with page_of(server) as page:
+            assert (await told(page))["state"] == state
+
+    talking(conversation, state=state)
+
+
+def test_pages_are_independent():
+    async def conversation(server):
+        async with page_of(server) as one, page_of(server) as other:
+            await told(one), await told(other)
+            for page, seed in ((one, 1), (other, 2)):
+                state = {"kind": "state", "revision": 1, "state": state_of(seed=seed)}
+                await page.send(json.dumps(state))
+            for page, seed in ((one, 1), (other, 2)):
+                frame = await ask(page, SHOW)
+                del frame["seconds"]
+                assert frame == shown(session_of(state_of(seed=seed)), 40) | {"id": 5}
+
+    talking(conversation)
+
+
+def test_page_can_come_back():
+    async def conversation(server):
+        for _ in range(MOST_PAGES + 3):
+            async with page_of(server) as page:
+                await told(page)
+
+    talking(conversation)
+
+
+def test_files_are_served_as_what_they_are():
+    async def conversation(server):
+        root = f"/{server.token}/"
+        for name, file in static_files().items():
+            status, headers, body = await fetched(server, root + name)
+            assert (status, body) == (200, file.read_bytes())
+            kind = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
+            assert headers["Content-Type"].startswith(kind[name.rpartition(".")[2]])
+            assert headers["Cache-Control"] == "no-store"
+            assert headers["X-Content-Type-Options"] == "nosniff"
+            policy = headers["Content-Security-Policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+        assert (await fetched(server, root))[2] == static_files()["index.html"].read_bytes()
+        status, headers, _ = await fetched(server, root[:-1])
+        assert (status, headers["Location"]) == (302, root)
+
+    talking(conversation)
+
+
+def test_files_are_compressed_for_those_who_take_that():
+    async def conversation(server):
+        total = 0
+        for name, file in static_files().items():
+            path = f"/{server.token}/{name}"
+            _, headers, body = await fetched(server, path, Accept_Encoding="gzip, br")
+            assert headers["Content-Encoding"] == "gzip"
+            assert gzip.decompress(body) == file.read_bytes()
+            total += len(body)
+            _, headers, _ = await fetched(server, path, Accept_Encoding="br")
+            assert headers["Content-Encoding"] is None
+        assert total < 150_000
+
+    talking(conversation)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/index.html",
+        "/wrong/index.html",
+        "//index.html",
+        "/{token}x/",
+        "/x/{token}/",
+        "/%2e%2e/{token}/",
+        "/{TOKEN}/socket",
+    ],
+)
+def test_address_without_the_token_is_refused(path):
+    async def conversation(server):
+        asked = path.format(token=server.token, TOKEN=server.token[:-1])
+        assert (await fetched(server, asked))[0] == 403
+
+    talking(conversation)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../__init__.py", "..%2f__init__.py", "%2e%2e/server.py", "x", "static/index.html", "a/../b"],
+)
+def test_only_the_pages_own_files_are_served(name):
+    async def conversation(server):
+        assert (await fetched(server, f"/{server.token}/{name}"))[0] == 404
+
+    talking(conversation)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "[",
+        "127.0.0.1.evil:{port}",
+    ],
+)
+def test_other_hosts_are_refused(host):
+    async def conversation(server):
+        asked = host.format(port=server.port)
+        assert (await fetched(server, f"/{server.token}/", asked))[0] == 421
+
+    talking(conversation)
+
+
+@pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "LOCALHOST:{port}"])
+def test_own_hosts_are_not(host):
+    async def conversation(server):
+        asked = host.format(port=server.port)
+        assert (await fetched(server, f"/{server.token}/", asked))[0] == 200
+
+    talking(conversation)
+
+
+@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "http://127.0.0.1:1"])
+def test_other_origins_are_refused(origin):
+    async def conversation(server):
+        with pytest.raises(InvalidStatus) as caught:
+            await page_of(server, origin=origin)
+        assert caught.value.response.status_code == 403
+
+    talking(conversation)
+
+
+def test_pages_are_limited_in_number():
+    async def conversation(server):
+        pages = [await page_of(server) for _ in range(MOST_PAGES)]
+        for page in pages:
+            await told(page)
+        with pytest.raises(InvalidStatus) as caught:
+            await page_of(server)
+        assert caught.value.response.status_code == 503
+        for page in pages:
+            await page.close()
+
+    talking(conversation)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"kind": "quit"}', '{"kind": "show", "t": NaN}', b"\x00\xff"]
+)
+def test_hostile_text_is_answered_and_the_page_goes_on(text):
+    async def conversation(server):
+        async with page_of(server) as page:
+            await told(page)
+            await page.send(text)
+            error = await told(page)
+            assert (error["kind"], error["id"]) == ("error", None)
+            assert (await ask(page, {"kind": "hello"}))["kind"] == "hello"
+
+    talking(conversation)
+
+
+def test_message_beyond_the_limit_is_hung_up_on():
+    async def conversation(server):
+        async with page_of(server) as page, page_of(server) as other:
+            await told(page), await told(other)
+            await page.send("x" * (MOST_TEXT + 1))
+            with pytest.raises(ConnectionClosed) as caught:
+                await page.recv()
+            assert caught.value.rcvd.code == 1009
+            assert (await ask(other, {"kind": "hello"}))["kind"] == "hello"
+
+    talking(conversation)
+
+
+async def flood(page):
+    """Ask more than anybody answers, and listen to the end."""
+    for _ in range(100 * MOST_WAITING):
+        await page.send('{"kind": "hello"}')
+    while True:
+        await page.recv()
+
+
+def test_flood_is_hung_up_on():
+    async def conversation(server):
+        async with page_of(server) as page:
+            await told(page)
+            await page.send(json.dumps({"kind": "state", "revision": 1, "state": state_of(n=2000)}))
+            await page.send(json.dumps({**SHOW, "t": 2_000_000}))
+            with pytest.raises(ConnectionClosed) as caught:
+                await flood(page)
+            assert caught.value.rcvd.code == 1008
+
+    talking(conversation)
+
+
+def test_requests_beyond_the_credit_are_answered_by_the_newest():
+    waiting = deque()
+    for number in range(5):
+        enqueue(waiting, {**SHOW, "id": number})
+        enqueue(waiting, {"kind": "state", "revision": number})
+    assert [message["id"] for message in waiting if "id" in message] == [4]
+    assert [message["revision"] for message in waiting if "id" not in message] == list(range(5))
+
+
+def test_requests_within_the_credit_are_all_answered():
+    waiting = deque()
+    for number in range(2):
+        enqueue(waiting, {**SHOW, "id": number})
+    assert [message["id"] for message in waiting] == [0, 1]
+
+
+def test_other_pages_connect_while_one_computes():
+    async def conversation(server):
+        async with page_of(server) as busy:
+            await told(busy)
+            await busy.send(json.dumps({"kind": "state", "revision": 1, "state": state_of(n=2000)}))
+            await busy.send(json.dumps({**SHOW, "t": 5_000_000}))
+            await asyncio.sleep(0.2)
+            begin = time.perf_counter()
+            async with page_of(server) as other:
+                await told(other)
+                assert (await fetched(server, f"/{server.token}/"))[0] == 200
+            assert time.perf_counter() - begin < 2.0
+        # What nobody waits for is given up.
+        assert time.perf_counter() - begin < 10.0
+
+    talking(conversation)
+
+
+def test_token_is_new_each_time():
+    assert len({PlaygroundServer().token for _ in range(20)}) == 20
+
+
+def test_taken_port_is_told_in_a_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ValueError, match=f"^port must be free, got {port}, "):
+            serve(port=port, open_browser=False)
+
+
+def test_foreign_address_is_told_in_a_sentence():
+    with pytest.raises(ValueError, match=r"^host and port must be an address of this machine"):
+        serve(host="203.0.113.7", port=0, open_browser=False)
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "kpegasos.playground", "--no-browser", *arguments]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no Ctrl-C can be sent")
+def test_command_serves_a_table_until_ctrl_c(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,y,label\n0,1,a\n1,0,b\n")
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command(str(path), "--port", "0"), **options) as process:
+        url = process.stdout.readline().split()[2]
+
+        async def look():
+            address = urlsplit(url)
+            origin = f"http://{address.netloc}"
+            async with connect(url.replace("http", "ws", 1) + "socket", origin=origin) as page:
+                return json.loads(await page.recv())
+
+        assert asyncio.run(look())["state"]["labels"] == [0, 1]
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    assert (out.strip(), errors) == ("Playground ended.", "")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("content", ["1,2\n", None])
+def test_command_says_in_a_line_what_is_wrong(content, tmp_path):
+    path = tmp_path / "data.csv"
+    if content is not None:
+        path.write_text(content)
+    run = subprocess.run(command(str(path)), capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1

@@ -1,0 +1,245 @@
+"""The widget without a notebook: traits and messages go both ways."""
+
+import subprocess
+import sys
+from inspect import signature
+
+import numpy as np
+import pytest
+from playground_cases import fitted, points_of, shown, state_of
+
+pytest.importorskip("anywidget", reason="needs kpegasos[playground]")
+from kpegasos import PegasosSVC, Playground
+from kpegasos.playground.session import Session
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """What widgets send to their pages."""
+    messages = []
+    monkeypatch.setattr(
+        Playground, "send", lambda self, content, buffers=None: messages.append(content)
+    )
+    return messages
+
+
+def receive(widget, message):
+    widget._handle_custom_msg(message, [])
+
+
+def edit(widget, state, revision=1, **more):
+    receive(widget, {"kind": "state", "revision": revision, "state": state, **more})
+
+
+def test_estimator_is_fitted_at_once():
+    X, y = points_of()
+    widget = Playground(X, y, C=2.0, t=300, seed=4)
+    expected = PegasosSVC(C=2.0, gamma="scale", n_steps=300, random_state=4, checkpoints="log").fit(
+        X, y
+    )
+    assert widget.estimator.get_params() == expected.get_params()
+    assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
+    assert [model.kernel for model in widget.estimators] == ["linear", "rbf"]
+
+
+def test_widget_may_be_empty():
+    widget = Playground()
+    assert widget.estimator is None
+    assert widget.points.shape == (0, 2)
+
+
+def test_labels_may_have_any_names():
+    X, y = points_of(3)
+    widget = Playground(X, np.array(["b", "a", "c"])[y])
+    assert widget.classes == ["a", "b", "c"]
+    assert np.array_equal(widget.labels, np.array([1, 0, 2])[y])
+
+
+def test_page_gets_the_traits_with_hello(sent):
+    X, y = points_of()
+    widget = Playground(X, y, t=70)
+    receive(widget, {"kind": "hello"})
+    (hello,) = sent
+    assert hello["kind"] == "hello"
+    assert hello["t"] == 70
+    assert hello["state"]["points"] == X.tolist()
+    assert Session().handle({"kind": "state", "revision": 0, "state": hello["state"]}) == []
+
+
+def test_what_is_drawn_is_in_the_traits(sent):
+    widget = Playground()
+    state = state_of(3, n=33, held_out=3, C=7.0)
+    seen = []
+    widget.observe(lambda change: seen.append(change["name"]))
+    edit(widget, state)
+    assert sent == []
+    assert widget.points.tolist() == state["points"]
+    assert widget.labels.tolist() == state["labels"]
+    assert widget.test.tolist() == state["test"]
+    assert widget.settings["C"] == 7.0
+    assert {"points", "labels", "test", "settings"} <= set(seen)
+    receive(widget, {"kind": "show", "revision": 1, "t": 90, "id": 1})
+    assert widget.t == 90
+    expected = fitted(state, state["panes"][-1], 90)
+    assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
+    assert "estimator" in seen
+
+
+def test_nobody_is_told_of_points_without_their_classes(sent):
+    widget = Playground(*points_of())
+    lengths = []
+    widget.observe(lambda change: lengths.append((len(widget.points), len(widget.labels))))
+    widget.set_points(*points_of(n=20))
+    edit(widget, state_of(n=33))
+    assert set(lengths) <= {(20, 20), (33, 33)}
+    with widget.hold_trait_notifications():
+        widget.points, widget.labels = points_of(n=10)
+        widget.test = [False] * 10
+    assert len(widget.estimator.alpha_) == 10
+
+
+def test_page_gets_frames(sent):
+    widget = Playground()
+    edit(widget, state_of())
+    receive(widget, {"kind": "show", "revision": 1, "t": 90, "id": 1})
+    (frame,) = sent
+    session = Session()
+    session.handle({"kind": "state", "revision": 1, "state": state_of()})
+    assert frame | {"seconds": 0, "id": 7} == shown(session, 90) | {"seconds": 0}
+
+
+def test_what_is_assigned_is_drawn(sent):
+    X, y = points_of()
+    widget = Playground(X, y)
+    receive(widget, {"kind": "hello"})
+    before = widget.estimator
+    widget.points = X + 1.0
+    assert sent[-1]["kind"] == "state"
+    assert sent[-1]["state"]["points"] == (X + 1.0).tolist()
+    assert widget.estimator is not before
+    widget.settings = {**widget.settings, "C": 0.5}
+    assert sent[-1]["state"]["C"] == widget.estimator.C == 0.5
+    widget.t = 12
+    assert sent[-1]["t"] == widget.estimator.n_steps == 12
+    X, y = points_of(4, n=20)
+    widget.set_points(X, y, test=np.arange(20) >= 15)
+    assert sent[-1]["state"]["test"] == [False] * 15 + [True] * 5
+    assert len(widget.estimator.classes_) == 4
+
+
+def test_echo_of_what_was_assigned_is_no_edit(sent):
+    X, y = points_of()
+    widget = Playground(X, y)
+    receive(widget, {"kind": "hello", "view": "a"})
+    receive(widget, {"kind": "hello", "view": "b"})
+    widget.points = X + 1.0
+    states = [message for message in sent if message["kind"] == "state"]
+    assert [message["view"] for message in states] == ["a", "b"]
+    edit(widget, states[0]["state"], view="a")
+    assert [message for message in sent if message["kind"] == "state"] == states
+
+
+def test_views_see_each_others_edits(sent):
+    widget = Playground()
+    receive(widget, {"kind": "hello", "view": "a"})
+    receive(widget, {"kind": "hello", "view": "b"})
+    edit(widget, state_of(), revision=8, view="a")
+    assert sent[-1] == {"kind": "state", "state": state_of(), "view": "b"}
+    receive(widget, {"kind": "show", "revision": 8, "t": 5, "id": 2, "view": "a"})
+    assert (sent[-1]["kind"], sent[-1]["view"]) == ("frame", "a")
+    receive(widget, {"kind": "show", "revision": 8, "t": 5, "id": 2, "view": "b"})
+    assert (sent[-1]["parameter"], sent[-1]["view"]) == ("revision", "b")
+
+
+def test_views_that_are_gone_are_forgotten():
+    widget = Playground()
+    for number in range(20):
+        receive(widget, {"kind": "hello", "view": str(number)})
+    assert len(widget._sessions) <= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("points", np.zeros((3, 2)), "labels must have an entry for each of 3 points, got 60"),
+        ("points", np.zeros((60, 3)), r"points must have shape \(n_points, 2\)"),
+        ("points", np.full((60, 2), np.nan), "points must be pairs of numbers"),
+        ("points", "abc", "points must hold real numbers"),
+        ("labels", [0.5] * 60, "labels must hold whole numbers"),
+        ("labels", [7] * 60, "labels must be classes from 0 to 3"),
+        ("test", [1] * 60, "test must hold True or False"),
+        ("settings", {}, "C must be in the state"),
+        ("t", 0, "t must be a positive integer"),
+        ("t", 10**8, "t must be at most 10000000"),
+    ],
+)
+def test_what_will_not_do_is_taken_back(name, value, sentence, sent):
+    widget = Playground(*points_of())
+    receive(widget, {"kind": "hello"})
+    before = {trait: getattr(widget, trait) for trait in ("points", "labels", "settings", "t")}
+    model = widget.estimator
+    with pytest.raises(ValueError, match=sentence):
+        setattr(widget, name, value)
+    for trait, was in before.items():
+        assert np.array_equal(getattr(widget, trait), was)
+    assert widget.estimator is model
+    assert len(sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"X": [[0, 0]]}, "y must be given with X"),
+        ({"X": [[0, 0]], "y": [[0]]}, "y must be a vector"),
+        ({"X": [[0, 0]] * 5, "y": list("abcde")}, "y must be of at most 4 classes, got 5"),
+        ({"C": -1.0}, "C must be at least 1e-09, got -1.0"),
+        ({"kernel": "cosine"}, r"panes\[0\]\.kernel must be one of"),
+        ({"kernel": "rbf", "panes": []}, "panes must hold the kernels"),
+        ({"t": "1"}, "t must be a positive integer"),
+        ({"random_state": 0}, "settings must be among"),
+    ],
+)
+def test_bad_arguments_are_told_by_their_names(arguments, sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        Playground(**arguments)
+
+
+def test_signature_is_that_of_the_constructor():
+    assert list(signature(Playground).parameters) == ["X", "y", "t", "settings"]
+
+
+def test_single_kernel_makes_a_single_pane():
+    widget = Playground(*points_of(), kernel="poly", degree=2, lam=0.01)
+    assert [model.kernel for model in widget.estimators] == ["poly"]
+    assert widget.estimator.lam == 0.01
+
+
+@pytest.mark.parametrize(
+    "content", [None, 3, "x", [], {"kind": "eval"}, {"view": 3}, {"view": "x" * 99}]
+)
+def test_hostile_messages_are_answered(content, sent):
+    widget = Playground(*points_of())
+    receive(widget, content)
+    assert sent[-1]["kind"] == "error"
+    assert len(widget.points) == 60
+
+
+def test_settings_of_a_widget_are_its_own():
+    Playground().settings["panes"][0]["kernel"] = "nothing"
+    assert Playground().settings["panes"][0]["kernel"] == "linear"
+
+
+def test_without_the_extra_it_says_what_to_install():
+    code = (
+        "import sys; sys.modules['anywidget'] = None\n"
+        "import kpegasos\n"
+        "try: kpegasos.Playground\n"
+        "except ImportError as error: print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "Playground needs anywidget: pip install 'kpegasos[playground]'"
+
+
+def test_module_is_one_without_imports():
+    assert 'from "./' not in Playground._esm
+    assert Playground._esm.count("export default {") == 1
