@@ -39,6 +39,8 @@ class ExportMixin(HtmlNoteMixin):
             A kernel that scikit-learn does not have is a callable there. A linear model of several
             classes is an `SVC` whose support vectors are the weights of the pairs, as `LinearSVC`
             has no pairs. Where a binary decision is exactly zero, `SVC` predicts the second class.
+            Ties of the vote of a model that `from_libsvm` has read go to the lowest class, not to
+            the one that its file has first.
 
         Raises
         ------
@@ -178,6 +180,8 @@ class ReadMixin(ExportMixin):
         }
         if model.classes is not None:
             attributes["classes_"] = model.classes
+        if model.tie_order is not None:
+            attributes["_tie_order"] = model.tie_order
         if precomputed:
             attributes["support_"] = model.support
         vars(estimator).update(attributes)

@@ -167,6 +167,7 @@ class KernelMixin(ReadMixin, _Base):
             intercept=self.intercept_,
             classes=getattr(self, "classes_", None),
             n_features=self.n_features_in_,
+            tie_order=getattr(self, "_tie_order", None),
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -8,6 +8,7 @@ here, so that decisions and ties are those of the estimators.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from os import PathLike
 from typing import Any
 
@@ -43,7 +44,7 @@ def write_libsvm(path: str | PathLike[str], model: Model) -> None:
     ValueError
         If LIBSVM has no such kernel, or the classes are no integers.
     """
-    ordered = _second_class_first(model)
+    ordered = _as_libsvm_orders(model)
     header = "".join(f"{line}\n" for line in _header(ordered))
     write_whole(path, _with_vectors(header, ordered))
 
@@ -121,29 +122,19 @@ def _entries(model: Model, number: int) -> Iterator[str]:
             yield f"{column + 1}:{value!r}"
 
 
-def _second_class_first(model: Model) -> Model:
-    """Two classes in the order in which a decision is positive for the first."""
-    if model.classes is None or model.classes.size > 2:
+def _as_libsvm_orders(model: Model) -> Model:
+    """The model with the first of two classes last, or several as ties go to them."""
+    if model.classes is None:
         return model
-    order = _by_class(model.n_support, np.array([1, 0]))
-    return model._replace(
-        vectors=None if model.vectors is None else model.vectors[order],
-        support=None if model.support is None else model.support[order],
-        dual_coef=model.dual_coef[:, order],
-        n_support=model.n_support[::-1],
-        classes=model.classes[::-1],
-    )
-
-
-def _by_class(n_support: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Places of the support vectors, with the classes in another order."""
-    ends = np.concatenate(([0], np.cumsum(n_support)))
-    parts = [np.arange(ends[each], ends[each + 1]) for each in classes.tolist()]
-    return np.concatenate(parts)
+    if model.classes.size == 2:
+        swapped = reordered(model, np.array([1, 0]))
+        # Ours is positive for the second, which is now the first: no sign changes.
+        return swapped._replace(dual_coef=-swapped.dual_coef, intercept=-swapped.intercept)
+    return model if model.tie_order is None else reordered(model, model.tie_order)
 
 
 def sorted_by_class(model: Model) -> Model:
-    """A model whose classes are in any order, as LIBSVM's are, with LIBSVM's signs: sorted.
+    """A model with LIBSVM's order of the classes and LIBSVM's signs, as the estimators have it.
 
     Parameters
     ----------
@@ -154,32 +145,50 @@ def sorted_by_class(model: Model) -> Model:
     -------
     Model
     """
-    classes = model.classes
-    assert classes is not None
-    old = np.argsort(classes)  # the old number of each new class
-    new = np.argsort(old)
-    order, k = _by_class(model.n_support, old), classes.size
-    dual_coef, intercept = np.empty_like(model.dual_coef), np.empty_like(model.intercept)
+    assert model.classes is not None
+    order = np.argsort(model.classes)
+    in_order = reordered(model, order)
+    if order.size == 2:
+        return in_order._replace(dual_coef=-in_order.dual_coef, intercept=-in_order.intercept)
+    is_sorted = (order == np.arange(order.size)).all()
+    return in_order._replace(tie_order=None if is_sorted else np.argsort(order))
+
+
+def reordered(model: Model, order: np.ndarray) -> Model:
+    """The same model with its classes in another order.
+
+    Parameters
+    ----------
+    model : Model
+        Decisions of a pair are positive for the first, of two classes as well.
+    order : ndarray of shape (n_classes,)
+        The present number of each class-to-be.
+
+    Returns
+    -------
+    Model
+        Without a ``tie_order``.
+    """
+    assert model.classes is not None
+    new, k = np.argsort(order), order.size
     ends = np.concatenate(([0], np.cumsum(model.n_support)))
-    number = 0
-    for i in range(k):
-        of_i = slice(ends[i], ends[i + 1])
-        for j in range(i + 1, k):
-            of_j, sign = slice(ends[j], ends[j + 1]), 1.0 if new[i] < new[j] else -1.0
-            first, second = sorted((int(new[i]), int(new[j])))
-            pair = first * k - first * (first + 1) // 2 + second - first - 1
-            intercept[pair] = sign * model.intercept[number]
-            for mine, other, rows, row in ((i, j, of_i, j - 1), (j, i, of_j, i)):
-                place = new[other] - (new[mine] < new[other])
-                dual_coef[place, rows] = sign * model.dual_coef[row, rows]
-            number += 1
-    if k == 2:  # of which ours are positive for the second
-        dual_coef, intercept = -dual_coef, -intercept
+    vectors_of = [np.arange(ends[each], ends[each + 1]) for each in range(k)]
+    chosen = np.concatenate([vectors_of[each] for each in order.tolist()])
+    dual_coef, intercept = np.empty_like(model.dual_coef), np.empty_like(model.intercept)
+    for number, (i, j) in enumerate(combinations(range(k), 2)):
+        first, second = sorted((int(new[i]), int(new[j])))
+        sign = 1.0 if first == new[i] else -1.0
+        pair = first * k - first * (first + 1) // 2 + second - first - 1
+        intercept[pair] = sign * model.intercept[number]
+        for mine, other, row in ((i, j, j - 1), (j, i, i)):
+            place, of_mine = new[other] - (new[mine] < new[other]), vectors_of[mine]
+            dual_coef[place, of_mine] = sign * model.dual_coef[row, of_mine]
     return model._replace(
-        vectors=None if model.vectors is None else model.vectors[order],
-        support=None if model.support is None else model.support[order],
-        dual_coef=dual_coef[:, order],
-        n_support=model.n_support[old],
+        vectors=None if model.vectors is None else model.vectors[chosen],
+        support=None if model.support is None else model.support[chosen],
+        dual_coef=dual_coef[:, chosen],
+        n_support=model.n_support[order],
         intercept=intercept,
-        classes=classes[old],
+        classes=model.classes[order],
+        tie_order=None,
     )

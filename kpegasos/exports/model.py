@@ -30,6 +30,9 @@ class Model(NamedTuple):
         that of a pair for the first of the pair.
     n_features : int
         Columns of X; of a given matrix the number of training examples.
+    tie_order : ndarray of shape (n_classes,) or None
+        Numbers of more than two classes in the order in which ties of the vote go to them; from the
+        first to the last if None.
     """
 
     kernel: Kernel | None
@@ -40,3 +43,4 @@ class Model(NamedTuple):
     intercept: np.ndarray
     classes: np.ndarray | None
     n_features: int
+    tie_order: np.ndarray | None = None

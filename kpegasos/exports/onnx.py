@@ -53,6 +53,8 @@ def write_onnx(
         If the kernel has no graph, or the classes are of a type that ONNX does not have.
     """
     checked_path(path)
+    if break_ties and shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
     onnx = import_onnx()
     graph, types = Graph(), onnx.TensorProto
     decisions = _decisions(graph, model, coefs)
@@ -67,8 +69,10 @@ def write_onnx(
         outputs = _label(graph, types, model.classes, chosen)
         outputs["decision"] = (types.DOUBLE, ["n_samples"])
     else:
-        chosen, width = _vote(graph, types, decisions, model.classes.size, shape, break_ties)
-        outputs = _label(graph, types, model.classes, chosen)
+        k = model.classes.size
+        order = np.arange(k) if model.tie_order is None or break_ties else model.tie_order
+        chosen, width = _vote(graph, types, decisions, order, shape, break_ties)
+        outputs = _label(graph, types, model.classes[order], chosen)
         outputs["decision"] = (types.DOUBLE, ["n_samples", width])
     inputs = {"X": (types.DOUBLE, ["n_samples", model.n_features])}
     write_whole(path, [graph.serialised("kpegasos", inputs, outputs)])
@@ -115,9 +119,10 @@ def _label(graph: Graph, types: Any, classes: np.ndarray, chosen: str) -> dict[s
 
 
 def _vote(
-    graph: Graph, types: Any, decisions: str, k: int, shape: str, break_ties: bool
+    graph: Graph, types: Any, decisions: str, order: np.ndarray, shape: str, break_ties: bool
 ) -> tuple[str, int]:
-    """Number of the class that the vote of the pairs chooses; and how wide the output is."""
+    """Place in an order of the class that the vote of the pairs chooses; width of the output."""
+    k = order.size
     first, second = np.zeros((2, k * (k - 1) // 2, k))
     for number, (i, j) in enumerate(combinations(range(k), 2)):
         first[number, i] = second[number, j] = 1.0
@@ -138,5 +143,6 @@ def _vote(
     values = "" if shape == "ovo" else values_of_classes()
     graph.node("Identity", values or decisions, output="decision")
     chosen = values if break_ties else votes(graph.node("Greater", decisions, zero))
+    chosen = graph.node("Gather", chosen, graph.constant(order.astype(np.int64)), axis=1)
     chosen = graph.node("ArgMax", chosen, axis=1, keepdims=0)
     return chosen, len(first) if shape == "ovo" else k
