@@ -58,13 +58,12 @@ def write_onnx(
     onnx = import_onnx()
     graph, types = Graph(), onnx.TensorProto
     decisions = _decisions(graph, model, coefs)
-    flat = graph.constant(np.array([-1]))
     outputs: dict[str, Any]
     if model.classes is None:
-        graph.node("Reshape", decisions, flat, output="prediction")
+        graph.node("Reshape", decisions, graph.constant(np.array([-1])), output="prediction")
         outputs = {"prediction": (types.DOUBLE, ["n_samples"])}
     elif model.classes.size == 2:
-        graph.node("Reshape", decisions, flat, output="decision")
+        graph.node("Reshape", decisions, graph.constant(np.array([-1])), output="decision")
         chosen = _number(graph, graph.node("Greater", "decision", graph.constant(0.0)), types.INT64)
         outputs = _label(graph, types, model.classes, chosen)
         outputs["decision"] = (types.DOUBLE, ["n_samples"])
