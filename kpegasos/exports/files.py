@@ -25,7 +25,11 @@ def checked_path(path: str | PathLike[str]) -> Path:
     name = os.fspath(path) if isinstance(path, PathLike) else path
     if not isinstance(name, str):
         raise TypeError(f"path must be the path of a file, got {shown(path)} instead")
-    if not name or "\0" in name:
+    try:
+        possible = bool(name) and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
         raise ValueError(f"path must be the path of a file, got {shown(path)} instead")
     return Path(os.path.realpath(name))
 

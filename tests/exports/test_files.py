@@ -149,6 +149,7 @@ def test_model_of_many_columns_stays_sparse(tmp_path):
         (None, TypeError, "path must be the path of a file, got None instead"),
         ("", ValueError, "path must be the path of a file, got '' instead"),
         ("a\0b", ValueError, "path must be the path of a file, got "),
+        ("\ud800", ValueError, "path must be the path of a file, got "),
         ("{folder}", ValueError, "path must be the path of a plain file, got "),
         ("{folder}/no/model", FileNotFoundError, "path must be in a folder that exists, got "),
         ("/dev/null", ValueError, "path must be the path of a plain file, got '/dev/null'"),
