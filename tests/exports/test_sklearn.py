@@ -159,3 +159,12 @@ def test_to_sklearn_of_the_linear_kernel_has_its_weights():
 def test_to_sklearn_needs_a_model(model):
     with pytest.raises(NotFittedError):
         model.to_sklearn()
+
+
+def test_model_of_a_stream_can_be_exported(tmp_path):
+    X, y, new = data(3)
+    ours = linear_classifier(lam=0.1).partial_fit(X, y, classes=np.unique(y))
+    assert_same(ours, ours.to_sklearn(), new)
+    ours.to_libsvm(tmp_path / "model")
+    read = PegasosSVC.from_libsvm(tmp_path / "model")
+    assert_same(ours, read, new)
