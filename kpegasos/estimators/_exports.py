@@ -15,8 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.estimators._sklearn_compat import HtmlNoteMixin
+from kpegasos.estimators._to_sklearn import to_sklearn
 from kpegasos.exports.libsvm import write_libsvm
+from kpegasos.exports.libsvm_reader import read_libsvm
 from kpegasos.exports.model import Model
+from kpegasos.exports.onnx import write_onnx
 
 T = TypeVar("T", bound="ReadMixin")
 
@@ -57,8 +60,6 @@ class ExportMixin(HtmlNoteMixin):
         >>> bool((svc.predict(X) == clf.predict(X)).all())
         True
         """
-        from kpegasos.estimators._to_sklearn import to_sklearn
-
         check_is_fitted(self)
         return to_sklearn(self, self._exported())
 
@@ -108,8 +109,6 @@ class ExportMixin(HtmlNoteMixin):
         sklearn.exceptions.NotFittedError
             Before ``fit``.
         """
-        from kpegasos.exports.onnx import write_onnx
-
         check_is_fitted(self)
         model, options = self._exported(), {}
         coefs = model.dual_coef
@@ -163,8 +162,6 @@ class ReadMixin(ExportMixin):
         OSError
             If the file cannot be read.
         """
-        from kpegasos.exports.libsvm_reader import read_libsvm
-
         parameters, model = read_libsvm(path, cls._libsvm_types, n_features)
         estimator = cls(**parameters)
         precomputed = model.vectors is None
