@@ -91,8 +91,9 @@ class Run(NamedTuple):
 
 
 def run(name, X, y, lam, draws, *, weight=None, k=1, step=None, radius=None, **parameters):
-    """Stochastic subgradient steps in features."""
+    """Stochastic subgradient steps in features; a radius, or one for each step."""
     weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
+    radii = None if radius is None else np.broadcast_to(radius, len(draws) // k)
     w = np.zeros(X.shape[1])
     iterates = [w]
     for number in range(len(draws) // k):
@@ -102,9 +103,9 @@ def run(name, X, y, lam, draws, *, weight=None, k=1, step=None, radius=None, **p
         for i in draws[number * k : (number + 1) * k]:
             pull -= weight[i] * SLOPES[name](float(X[i] @ w), y[i], **parameters) * X[i]
         w = (1.0 - eta * lam) * w + eta / k * pull
-        if radius is not None:
+        if radii is not None:
             length = float(np.linalg.norm(w))
-            w = w * min(1.0, radius / length) if length > 0.0 else w
+            w = w * min(1.0, radii[number] / length) if length > 0.0 else w
         iterates.append(w)
     return Run(np.array(iterates))
 

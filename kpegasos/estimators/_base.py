@@ -54,6 +54,7 @@ from kpegasos.utils.validation import (
     SMALLEST,
     canonical_rows,
     draw_seed,
+    numbers_of,
     refuse_masked,
     refuse_times,
     told_of,
@@ -329,22 +330,21 @@ def validated_rows(
     refuse_masked("X", X)
     refuse_masked("y", y)
     refuse_times("X", X)
+    if not (labels or y is None or isinstance(y, str)):
+        y = numbers_of(y)
     kinds: dict[str, Any] = {
         "accept_sparse": "csr" if accept_sparse else False,
         "dtype": [np.float64, np.float32],
         "order": "C",
     }
     try:
-        numbers = {"y_numeric": True} if not (labels or isinstance(y, str)) else {}
-        checked = validate_data(estimator, X, y, reset=reset, **numbers, **kinds)
+        checked = validate_data(estimator, X, y, reset=reset, **kinds)
     except (TypeError, ValueError) as error:
         raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
     X = canonical_rows(X)
-    if y is None:
-        return X
-    if not labels:
-        return X, np.ascontiguousarray(y, dtype=np.float64)
+    if y is None or not labels:
+        return X if y is None else (X, y)
     y = plain_labels(y)
     if y.dtype.kind == "O":
         sorted_labels("y", y)
@@ -360,7 +360,7 @@ def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
         check_array(X, **kinds)
     except (TypeError, ValueError):
         return told_of(error, "X must be a matrix of real numbers")
-    return told_of(error, "y must be a vector of class labels, one for each row of X")
+    return told_of(error, "y must be a vector with an entry for each row of X")
 
 
 def some_weight(sample_weight: Any, X: Any) -> np.ndarray:

@@ -1,93 +1,39 @@
-"""Classification of a stream: one run of Pegasos for each pair of classes, chunk after chunk.
-
-`partial_fit`, `fit_chunks` and `fit_dask` differ in where examples come from and in what order.
-What they share is here: the runs, their problems, and the model that is made of them.
-"""
+"""What streams learn: a run of Pegasos for each pair of classes, or one for numbers."""
 
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from kpegasos.core.state import State
-from kpegasos.estimators._base import set_model, unchanged_by_errors, validated_rows
 from kpegasos.estimators._one_vs_one import Pair, check_weight_range, class_weights, make_pairs
-from kpegasos.estimators._settings import settings_of
-from kpegasos.estimators._sklearn_compat import checked_weight
-from kpegasos.rows.features import FeatureRows
-from kpegasos.solvers.online import (
-    Stream,
-    advance_stream,
-    merge_states,
-    new_stream,
-    state_after,
-)
-from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.estimators._regressor import the_pair
+from kpegasos.estimators._streams import OnlineModel
 from kpegasos.utils.labels import plain_labels
-from kpegasos.utils.validation import check_magnitude, draw_seed
 
 
-class Chunk(NamedTuple):
-    """Validated rows, and the binary problems among them, whose weights are taken as they are."""
+class OnlineClassifier(OnlineModel):
+    """Streams of all pairs of classes.
 
-    X: Any
-    pairs: list[Pair]
-
-
-class OnlineClassifier:
-    """Streams of all pairs of classes, with the parameters that they began with.
-
-    Make one with `new`.
+    Parameters
+    ----------
+    estimator : LinearPegasosSVC
+        Whose parameters count; its ``random_state`` makes the seed.
+    classes : array-like of shape (n_classes,)
+        All classes that will ever come.
+    lams : ndarray of shape (n_pairs,), default=None
+        ``lam`` of each pair, in place of the estimator's.
 
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
-    parameters : dict
-        What must not change while the streams go on.
-    seed : int
-    lams : ndarray of shape (n_pairs,) or None
-        ``lam`` of each pair; None for that of its first chunk.
-    streams : list of Stream
-        Empty before the first chunk, which tells the number of features. The list is replaced and
-        its streams are not changed, so that a copy of this object keeps its place.
     """
 
-    def __init__(
-        self,
-        classes: np.ndarray,
-        parameters: dict[str, Any],
-        seed: int,
-        lams: np.ndarray | None = None,
-    ) -> None:
-        self.classes = classes
-        self.parameters = parameters
-        self.seed = seed
-        self.lams = lams
-        self.streams: list[Stream] = []
+    has_labels: ClassVar[bool] = True
+    own_parameter: ClassVar[str] = "class_weight"
 
-    @classmethod
-    def new(
-        cls,
-        estimator: Any,
-        classes: Any,
-        *,
-        lams: np.ndarray | None = None,
-    ) -> OnlineClassifier:
-        """Streams before their first chunk.
-
-        Parameters
-        ----------
-        estimator : LinearPegasosSVC
-            Whose parameters count; its ``random_state`` makes the seed.
-        classes : array-like of shape (n_classes,)
-            All classes that will ever come.
-        lams : ndarray of shape (n_pairs,), default=None
-            ``lam`` of each pair, in place of the estimator's.
-        """
+    def __init__(self, estimator: Any, classes: Any, lams: np.ndarray | None = None) -> None:
         classes = unique_classes(classes)
         if are_numbers(classes) and not np.isfinite(classes).all():
             raise ValueError(f"classes must be finite or strings, got {classes.tolist()}")
@@ -98,69 +44,24 @@ class OnlineClassifier:
                 "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
                 "frequencies of a stream are not known ahead"
             )
-        return cls(classes, _parameters_of(estimator), draw_seed(estimator.random_state), lams)
+        self.classes = classes
+        super().__init__(estimator, lams)
 
-    def check_unchanged(self, estimator: Any, classes: Any = None) -> None:
-        """Raise a ValueError if the estimator's parameters or classes are not those of `new`."""
-        if classes is not None and not np.array_equal(unique_classes(classes), self.classes):
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of classes."""
+        return int(self.classes.size * (self.classes.size - 1) // 2)
+
+    def check_classes(self, classes: Any) -> None:
+        """Raise a ValueError if these are not the classes of the first call."""
+        if not np.array_equal(unique_classes(classes), self.classes):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes.tolist()}, "
                 f"got {unique_classes(classes).tolist()} instead"
             )
-        now = _parameters_of(estimator)
-        changed = [name for name, value in self.parameters.items() if now[name] != value]
-        if changed:
-            raise ValueError(
-                f"batch_size, sampling, projection, average, fit_intercept, intercept_scaling, C, "
-                f"lam, loss and class_weight must be those of the first call to partial_fit, "
-                f"got another {' and '.join(changed)}"
-            )
 
-    def begin(self, n_features: int) -> None:
-        """Make the streams, at w = 0."""
-        options, scaling = self.parameters["options"], self.parameters["intercept_scaling"]
-        n_pairs = self.classes.size * (self.classes.size - 1) // 2
-        self.streams = [
-            new_stream(n_features, options, scaling, self.seed, number) for number in range(n_pairs)
-        ]
-        if self.lams is not None:
-            for stream, lam in zip(self.streams, self.lams, strict=True):
-                stream.state.lam = float(lam)
-
-    def fit_chunk(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
-        """Make one pass over a chunk, and the model that results the estimator's.
-
-        Raises
-        ------
-        ValueError
-            If the chunk is not fit to be learned from; nothing is changed.
-        KeyboardInterrupt
-            After Ctrl-C, which waits for the end of the chunk: all pairs have seen it, or none. A
-            second one does not wait, and leaves streams and model as they were.
-        """
-        stopper = Stopper()
-        with interruptible(stopper), unchanged_by_errors(estimator):
-            stopper.presses_kept = 0
-            X, y = validated_rows(estimator, X, y, reset=not self.streams)
-            after = copy.copy(self)
-            chunk = after.make_chunk(X, y, sample_weight)
-            if not after.streams:
-                after.begin(X.shape[1])
-            stopper.presses_kept = 1
-            after.streams = after.advance(chunk)
-            after.install(estimator)
-            stopper.presses_kept = math.inf
-            self.streams = after.streams
-        if stopper.interrupted:
-            raise KeyboardInterrupt(
-                f"{type(estimator).__name__} was stopped by Ctrl-C at the end of a chunk; "
-                f"the estimator holds the model reached so far."
-            )
-
-    def make_chunk(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> Chunk:
-        """The binary problems of a chunk whose X and y have been validated."""
-        check_magnitude(X)
-        weight = checked_weight(sample_weight, X)
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> list[Pair]:
+        """The binary problems of a chunk whose labels and weights have been validated."""
         weighty = y[weight > 0]
         same_kind = are_numbers(y) == are_numbers(self.classes)
         unknown = np.setdiff1d(weighty, self.classes) if same_kind else np.unique(weighty)
@@ -176,81 +77,77 @@ class OnlineClassifier:
         check_weight_range(weight)
         lam, C = self.parameters["lam"], self.parameters["C"]
         n_classes, (_, loss) = self.classes.size, self.parameters["loss"]
-        pairs = make_pairs(labels, n_classes, weight, lam, C, normalise=False, loss=loss)
-        return Chunk(X, pairs)
+        return make_pairs(labels, n_classes, weight, lam, C, normalise=False, loss=loss)
 
-    def advance(self, chunk: Chunk) -> list[Stream]:
-        """The streams after one pass over a chunk; these stay as they are."""
-        streams = []
-        for stream, pair in zip(self.streams, chunk.pairs, strict=True):
-            after = stream.copy()
-            if pair.members.size:
-                advance_stream(after, pair.problem, self._rows(chunk, pair))
-            streams.append(after)
-        return streams
-
-    def states_after(
-        self, chunk: Chunk, *, part: int, n_steps: Sequence[int], n_rounds: int
-    ) -> list[State]:
-        """States after steps on one part of the data; the streams stay as they are.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            The part.
-        part : int
-            Its number.
-        n_steps : sequence of int
-            For each pair.
-        n_rounds : int
-            How often so many steps have been taken on this part before.
-        """
-        return [
-            state_after(
-                stream,
-                pair.problem,
-                self._rows(chunk, pair) if pair.members.size else None,
-                part=part,
-                n_steps=steps,
-                n_done=n_rounds * steps,
-            )
-            for stream, pair, steps in zip(self.streams, chunk.pairs, n_steps, strict=True)
-        ]
-
-    def merge(self, states: Sequence[Sequence[State]], sizes: np.ndarray) -> None:
-        """Go on from the mean of states that different parts of the data led to.
-
-        Parameters
-        ----------
-        states : sequence of sequence of State
-            For each part, those of all pairs.
-        sizes : ndarray of shape (n_pairs, n_parts)
-            How much each part counts for a pair; one that is zero has no examples of it.
-        """
-        by_pair = zip(*states, strict=True)
-        merged = []
-        for stream, of_pair, size in zip(self.streams, by_pair, sizes, strict=True):
-            present = np.flatnonzero(size)
-            state = merge_states([of_pair[part] for part in present], size[present])
-            merged.append(Stream(state, stream.intercept_scaling, stream.n_chunks + 1))
-        self.streams = merged
-
-    def install(self, estimator: Any) -> None:
-        """Make the vectors of the streams, as they are now, the model of an estimator."""
-        vectors = np.array([stream.vector() for stream in self.streams])
-        steps = [stream.state.steps for stream in self.streams]
-        model = {
-            "_online": copy.copy(self),  # which goes on from here, wherever this one goes
+    def attributes(
+        self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
+    ) -> dict[str, Any]:
+        """Fitted attributes of a classifier; parameters are those of `OnlineModel`."""
+        return {
             "classes_": self.classes,
-            "coef_": vectors[:, :-1],
-            "intercept_": self.parameters["intercept_scaling"] * vectors[:, -1],
-            "n_steps_": steps[0] if len(steps) == 1 else np.array(steps),
+            "coef_": coef,
+            "intercept_": intercept,
+            "n_steps_": n_steps[0] if len(n_steps) == 1 else np.array(n_steps),
         }
-        set_model(estimator, model)
 
-    def _rows(self, chunk: Chunk, pair: Pair) -> FeatureRows:
-        scaling = self.parameters["intercept_scaling"]
-        return FeatureRows(chunk.X, members=pair.members, intercept_scaling=scaling)
+    @classmethod
+    def _parameters_of(cls, estimator: Any) -> dict[str, Any]:
+        class_weight = copy.deepcopy(estimator.class_weight)
+        return {**super()._parameters_of(estimator), "class_weight": class_weight}
+
+
+class OnlineRegressor(OnlineModel):
+    """The one stream of a regression.
+
+    Parameters
+    ----------
+    estimator : LinearPegasosSVR
+        Whose parameters count; its ``random_state`` makes the seed.
+    lams : ndarray of shape (1,), default=None
+        ``lam``, in place of the estimator's.
+    offset : float, default=None
+        What is taken off the targets; with an intercept, the weighted mean of the first chunk that
+        has weight, if None.
+
+    Attributes
+    ----------
+    offset : float or None
+    """
+
+    has_labels: ClassVar[bool] = False
+    own_parameter: ClassVar[str] = "epsilon"
+
+    def __init__(
+        self, estimator: Any, lams: np.ndarray | None = None, offset: float | None = None
+    ) -> None:
+        super().__init__(estimator, lams)
+        self.offset = offset if self.parameters["intercept_scaling"] else 0.0
+
+    @property
+    def n_pairs(self) -> int:
+        """There is one problem."""
+        return 1
+
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> list[Pair]:
+        """The problem of a chunk whose numbers and weights have been validated.
+
+        The first that has weight sets the offset, if there is none yet.
+        """
+        check_weight_range(weight)
+        if self.offset is None and weight.any():
+            self.offset = float(np.average(y, weights=weight))
+        lam, C, (_, loss) = (self.parameters[name] for name in ("lam", "C", "loss"))
+        return [the_pair(y - (self.offset or 0.0), weight, lam, C, loss, normalise=False)]
+
+    def attributes(
+        self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
+    ) -> dict[str, Any]:
+        """Fitted attributes of a regressor; parameters are those of `OnlineModel`."""
+        return {
+            "coef_": coef[0],
+            "intercept_": intercept + (self.offset or 0.0),
+            "n_steps_": n_steps[0],
+        }
 
 
 def unique_classes(classes: Any) -> np.ndarray:
@@ -266,17 +163,3 @@ def unique_classes(classes: Any) -> np.ndarray:
 def are_numbers(labels: np.ndarray) -> bool:
     """Whether labels are numbers, which are never equal to strings."""
     return labels.dtype.kind in "biuf"
-
-
-def _parameters_of(estimator: Any) -> dict[str, Any]:
-    """The parameters that a stream goes by."""
-    settings = settings_of(estimator)
-    return {
-        "options": settings.options,
-        "intercept_scaling": settings.intercept_scaling,
-        "C": settings.C,
-        "lam": settings.lam,
-        # Two losses without parameters are equal as tuples.
-        "loss": (type(settings.loss), settings.loss),
-        "class_weight": copy.deepcopy(estimator.class_weight),
-    }

@@ -52,9 +52,7 @@ class RegressionMixin(RegressorMixin):
         def _decide(self, X: Any) -> np.ndarray: ...
 
     def _check_targets(self, y: np.ndarray) -> None:
-        largest = float(np.abs(y).max())
-        if not largest <= LARGEST:
-            raise ValueError(f"y must be of size {LARGEST:g} at the most, got {largest:g} instead")
+        """Nothing more: `validated_rows` takes numbers of a size that will do, and no others."""
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Numbers:
         """Targets about their weighted median, as the intercept is regularised like a weight."""
@@ -74,12 +72,7 @@ class RegressionMixin(RegressorMixin):
                 f"batch_size must be at most the number of examples, {members.size}, "
                 f"got {k} instead"
             )
-        own, lam = targets.weight[members], settings.lam
-        if lam is None:
-            lam = lam_of_weights(settings.C, own)
-        y = np.ascontiguousarray(targets.values[members])
-        problem = Problem(y, own / own.mean(), lam, settings.loss)
-        return [Pair(0, (0, 0), members, problem)]
+        return [the_pair(targets.values, targets.weight, settings.lam, settings.C, settings.loss)]
 
     def _attributes(self, plan: FitPlan, targets: Numbers, results: list[Result]) -> dict[str, Any]:
         """Fitted attributes of the model as it stands."""
@@ -111,6 +104,37 @@ class RegressionMixin(RegressorMixin):
         """
         check_is_fitted(self)
         return self._decide(self._validate(X, reset=False))[:, 0]
+
+
+def the_pair(
+    values: np.ndarray,
+    weight: np.ndarray,
+    lam: float | None,
+    C: float,
+    loss: Any,
+    *,
+    normalise: bool = True,
+) -> Pair:
+    """The one problem of a regression.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        Targets, less the offset.
+    weight : ndarray of shape (n_samples,)
+        Examples of weight zero are left out.
+    lam : float or None
+        None for ``1 / (C · Σ weights)``.
+    C : float
+    loss : Loss
+    normalise : bool, default=True
+        Whether weights are scaled to mean one; a chunk of a stream keeps its own.
+    """
+    members = np.flatnonzero(weight > 0)
+    own = weight[members]
+    lam = lam_of_weights(C, own) if lam is None else lam
+    scaled = own / own.mean() if normalise else own
+    return Pair(0, (0, 0), members, Problem(values[members], scaled, lam, loss))
 
 
 def _median(y: np.ndarray, weight: np.ndarray) -> float:

@@ -51,7 +51,8 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
         deprecated name of "contiguous".
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
-        the hinge. A loss without a largest slope, such as a square, is always projected.
+        the hinge. A loss without a largest slope, such as a square, is always projected. Of a
+        stream, a ball that holds the optimum of the examples seen.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
@@ -276,8 +277,10 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
             classes = getattr(self, "classes_", None) if classes is None else classes
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
-            online = OnlineClassifier.new(self, classes)
+            online = OnlineClassifier(self, classes)
         else:
-            online.check_unchanged(self, classes)
+            if classes is not None:
+                online.check_classes(classes)
+            online.check_unchanged(self)
         online.fit_chunk(self, X, y, sample_weight)
         return self

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._linear_model import LinearMixin
+from kpegasos.estimators._online import OnlineRegressor
 from kpegasos.estimators._regressor import RegressionMixin
+from kpegasos.estimators._sklearn_compat import fit_context
 from kpegasos.estimators._training import FitPlan
 from kpegasos.solvers.result import Result
 
@@ -30,7 +34,10 @@ default="epsilon_insensitive"
         with a loss that is an object.
     fit_intercept : bool, default=True
         Add a constant feature, and predict the deviation from the weighted median of y, so that the
-        regularisation of the intercept does no harm; False is the papers' problem.
+        regularisation of the intercept does no harm; False is the papers' problem. Of a stream it
+        is the deviation from a weighted mean, as medians do not add: that of the first chunk with
+        ``partial_fit``, of all data with `fit_dask`, and with `fit_chunks` where it reads them
+        beforehand.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     epochs : "auto" or float, default="auto"
@@ -47,7 +54,8 @@ default="epsilon_insensitive"
         deprecated name of "contiguous".
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step. A loss without a largest slope,
-        such as a square, is always projected.
+        such as a square, is always projected. Of a stream, a ball that holds the optimum of the
+        examples seen.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     polish : bool, default=False
@@ -118,6 +126,10 @@ default="epsilon_insensitive"
         **RegressionMixin._own_constraints,
     }
 
+    _online: OnlineRegressor | None
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
     def __init__(
         self,
         C: float = 1.0,
@@ -164,3 +176,51 @@ default="epsilon_insensitive"
     def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
         attributes = super()._attributes(plan, targets, results)
         return {**attributes, "coef_": attributes["coef_"][0]}
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearPegasosSVR:
+        """Make one pass over a chunk of a stream, going on where the last call stopped.
+
+        A stream begins at w = 0: the first call replaces the model of an earlier `fit`.
+
+        The sequence of iterates is that of one run over all chunks, each in a fresh random order.
+        Certificate and coefficients of the examples need all of them and are not kept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_chunk, n_features)
+            Examples of the chunk.
+        y : array-like of shape (n_chunk,)
+            Their numbers.
+        sample_weight : array-like of shape (n_chunk,), default=None
+            Weights of the losses, taken as they are: not normalised, since the rest of the stream
+            is unknown.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        With an intercept, the weighted mean of the first chunk is taken off the targets, from then
+        on, where `fit` takes the median of all: regularisation pulls predictions towards it.
+        Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the first chunk, from then on. The
+        parameters of the problem and of the steps must stay those of the first call.
+
+        What is projected (see ``projection``) stays in a ball of radius ``sqrt(P(0) / lam)``, with
+        the mean loss ``P(0)`` at w = 0 of the examples seen, or in an earlier one that is larger.
+        It holds the optimum of the examples seen, and that of examples to come only as far as
+        these are like them.
+
+        Ctrl-C waits for the end of the chunk, then ``KeyboardInterrupt`` is raised; a second Ctrl-C
+        does not wait. It leaves model and stream as they were before the chunk, and so does any
+        error.
+        """
+        self._warn_of_deprecated_parameters()
+        online = getattr(self, "_online", None)
+        if online is None:
+            online = OnlineRegressor(self)
+        else:
+            online.check_unchanged(self)
+        online.fit_chunk(self, X, y, sample_weight)
+        return self

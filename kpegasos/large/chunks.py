@@ -14,21 +14,21 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
-from kpegasos.estimators import LinearPegasosSVC
-from kpegasos.estimators._online import OnlineClassifier, unique_classes
+from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
 from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import validate_parameters
-from kpegasos.large.totals import Totals, add_totals, pair_lams, totals_of
+from kpegasos.large.totals import Totals, kind_of_totals
 from kpegasos.utils.validation import as_integer, as_number, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
+LinearEstimator = TypeVar("LinearEstimator", LinearPegasosSVC, LinearPegasosSVR)
 Chunks = Sequence[Chunk] | Iterable[Chunk] | Callable[[], Iterable[Chunk]]
 
 
@@ -133,12 +133,12 @@ def _give_back(array: Any) -> None:
 
 
 def fit_chunks(
-    estimator: LinearPegasosSVC,
+    estimator: LinearEstimator,
     chunks: Chunks,
     *,
     epochs: float | None = None,
     classes: Any = None,
-) -> LinearPegasosSVC:
+) -> LinearEstimator:
     """Train a linear estimator on chunks, one of which is in memory at a time.
 
     The iterates are those of Pegasos whose draws come chunk by chunk: in each epoch every chunk is
@@ -153,7 +153,7 @@ def fit_chunks(
 
     Parameters
     ----------
-    estimator : LinearPegasosSVC
+    estimator : LinearPegasosSVC or LinearPegasosSVR
         Fitted in place, from the beginning; ``partial_fit`` goes on from there.
     chunks : sequence, iterable or callable
         Of ``(X, y)`` or ``(X, y, sample_weight)``: a sequence such as `ArrayChunks` or
@@ -166,11 +166,14 @@ def fit_chunks(
         All classes; if these or ``lam`` are not given, the chunks are read once beforehand, to find
         classes and weights (of `ArrayChunks`, the labels only). If both are given they are not, and
         weights are taken as they are, not scaled to mean one. Without ``lam`` they must be the
-        classes that are found: a class without examples is refused.
+        classes that are found: a class without examples is refused. None for a regressor, whose
+        chunks are read once beforehand if ``lam`` is not given, to find weights and the weighted
+        mean of the targets, which is taken off them if there is an intercept; else that is the mean
+        of the first chunk.
 
     Returns
     -------
-    estimator : LinearPegasosSVC
+    estimator : LinearPegasosSVC or LinearPegasosSVR
 
     Raises
     ------
@@ -200,16 +203,18 @@ def fit_chunks(
     once = isinstance(chunks, Iterator)
     if once and n_epochs > 1:
         raise ValueError(f"epochs must be 1 for an iterator, which ends, got {n_epochs} instead")
-    lams, expected = None, None
-    if classes is None or estimator.lam is None:
-        if once:
-            raise ValueError(
-                "chunks must be such that they can be read again where classes or lam are not "
-                "given, got an iterator instead"
-            )
-        totals, expected = _survey(chunks)
-        classes, lams = _classes_of(totals, classes), pair_lams(estimator, totals)
-    online = OnlineClassifier.new(estimator, classes, lams=lams)
+    kind = kind_of_totals(estimator)
+    missing = kind.missing(estimator, classes)
+    if missing and once:
+        raise ValueError(
+            f"chunks must be such that they can be read again where {missing} not given, "
+            f"got an iterator instead"
+        )
+    if missing:
+        totals, expected = _survey(kind, chunks)
+        online = totals.begin(estimator, classes)
+    else:
+        expected, online = None, kind.begin_without(estimator, classes)
     for epoch in range(n_epochs):
         n_examples = 0
         for X, y, sample_weight in map(_parts_of, _visits(chunks, online.seed, epoch)):
@@ -237,9 +242,10 @@ def check_estimator(estimator: Any) -> None:
     TypeError, ValueError
         If it cannot, or they are not.
     """
-    if not isinstance(estimator, LinearPegasosSVC):
+    if not isinstance(estimator, LinearPegasosSVC | LinearPegasosSVR):
         raise TypeError(
-            f"estimator must be a LinearPegasosSVC, got {type(estimator).__name__} instead"
+            f"estimator must be a LinearPegasosSVC or a LinearPegasosSVR, "
+            f"got {type(estimator).__name__} instead"
         )
     validate_parameters(estimator)
     estimator._warn_of_deprecated_parameters(stacklevel=4)  # the caller of fit_chunks
@@ -277,16 +283,6 @@ def _length(array: Any) -> int | None:
     return int(shape[0]) if isinstance(shape, tuple) and shape else None
 
 
-def _classes_of(totals: Totals, classes: Any) -> np.ndarray:
-    """The classes that a survey found, which are those that were given, if any were."""
-    if classes is not None and not np.array_equal(unique_classes(classes), totals.classes):
-        raise ValueError(
-            f"classes must be those of the chunks, {totals.classes.tolist()}, "
-            f"got {unique_classes(classes).tolist()} instead"
-        )
-    return totals.classes
-
-
 def _whole_epochs(epochs: Any) -> int:
     number = math.nan
     with suppress(ValueError):
@@ -298,14 +294,14 @@ def _whole_epochs(epochs: Any) -> int:
     return int(number)
 
 
-def _survey(chunks: Chunks) -> tuple[Totals, int]:
+def _survey(kind: Any, chunks: Chunks) -> tuple[Totals, int]:
     """Totals of all chunks, and how many examples they have, of any weight."""
     read = chunks.targets() if isinstance(chunks, ArrayChunks) else _opened(chunks)
     parts, n_examples = [], 0
     for X, y, sample_weight in map(_parts_of, read):
-        parts.append(totals_of(y, sample_weight))
+        parts.append(kind.of(y, sample_weight))
         n_examples += _n_rows(y if X is None else X, y)
-    return add_totals(parts), n_examples
+    return kind.sum(parts), n_examples
 
 
 def _opened(chunks: Any) -> Iterator[Chunk]:

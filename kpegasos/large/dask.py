@@ -22,20 +22,17 @@ depend on the number of workers, but on that of the partitions alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from kpegasos.core.state import State
-from kpegasos.estimators import LinearPegasosSVC
 from kpegasos.estimators._base import unchanged_by_errors, validated_rows
-from kpegasos.estimators._online import Chunk, OnlineClassifier
 from kpegasos.estimators._settings import Settings, settings_of
-from kpegasos.large.chunks import check_estimator
-from kpegasos.large.totals import Totals, add_totals, pair_lams, totals_of
+from kpegasos.estimators._streams import Chunk, OnlineModel, losses_at_zero
+from kpegasos.large.chunks import LinearEstimator, check_estimator
+from kpegasos.large.totals import kind_of_totals
 from kpegasos.utils.validation import as_integer, optional
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
@@ -51,14 +48,14 @@ class _Partition(NamedTuple):
 
 def _make_partition(
     number: int,
-    model: LinearPegasosSVC,
-    online: OnlineClassifier,
+    model: Any,
+    online: OnlineModel,
     n_features: int,
     X: Any,
     y: Any,
     *weight: Any,
 ) -> _Partition:
-    X, y = validated_rows(model, X, y, reset=True)
+    X, y = validated_rows(model, X, y, reset=True, labels=online.has_labels)
     if X.shape[1] != n_features:  # a block need not have the shape that its collection states
         raise ValueError(
             f"X must have {n_features} columns in every block, got {X.shape[1]} in block {number}"
@@ -70,8 +67,12 @@ def _identity(value: Any) -> Any:
     return value
 
 
+def _losses(partition: _Partition) -> list[tuple[float, int]]:
+    return losses_at_zero(partition.chunk)
+
+
 def _advance(
-    partition: _Partition, online: OnlineClassifier, n_steps: list[int], n_rounds: int
+    partition: _Partition, online: OnlineModel, n_steps: list[int], n_rounds: int
 ) -> list[State]:
     """Take the steps of one round on a partition."""
     return online.states_after(
@@ -80,14 +81,14 @@ def _advance(
 
 
 def fit_dask(
-    estimator: LinearPegasosSVC,
+    estimator: LinearEstimator,
     X: Any,
     y: Any,
     sample_weight: Any = None,
     *,
     rounds: int | None = None,
     client: Any = None,
-) -> LinearPegasosSVC:
+) -> LinearEstimator:
     """Train a linear estimator on Dask arrays, where their partitions lie.
 
     Each round continues Pegasos on every partition from the mean of the states that the last round
@@ -101,13 +102,14 @@ def fit_dask(
 
     Parameters
     ----------
-    estimator : LinearPegasosSVC
-        Fitted in place, from the beginning; ``n_steps_`` counts the steps of one partition.
+    estimator : LinearPegasosSVC or LinearPegasosSVR
+        Fitted in place, from the beginning; ``n_steps_`` counts the steps of one partition. With an
+        intercept, a regressor takes the weighted mean of all y off them.
     X : dask.array.Array of shape (n_samples, n_features)
         Chunked along the rows only; its blocks may be CSR matrices. What cannot be made again, such
         as scattered data, is lost with its worker.
     y : dask.array.Array of shape (n_samples,)
-        Chunked like the rows of X.
+        Classes, or numbers; chunked like the rows of X.
     sample_weight : dask.array.Array of shape (n_samples,), default=None
         Chunked like y.
     rounds : int, default=None
@@ -117,7 +119,7 @@ def fit_dask(
 
     Returns
     -------
-    estimator : LinearPegasosSVC
+    estimator : LinearPegasosSVC or LinearPegasosSVR
 
     Raises
     ------
@@ -151,15 +153,16 @@ def fit_dask(
         raise TypeError(f"client must be a Dask client, got {type(client).__name__} instead")
     blocks, targets = _partitions(X, y, sample_weight)
     n_features = int(X.shape[1])
-    by_partition = client.gather(client.compute([dask.delayed(totals_of)(*t) for t in targets]))
-    totals = add_totals(by_partition)
-    sizes = _sizes(totals.classes, by_partition)
+    kind = kind_of_totals(estimator)
+    by_partition = client.gather(client.compute([dask.delayed(kind.of)(*t) for t in targets]))
+    totals = kind.sum(by_partition)
+    online = totals.begin(estimator)
+    sizes = totals.sizes(by_partition)
     n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
     n_steps = _steps_of_a_round(settings, sizes, n_rounds)
-    online = OnlineClassifier.new(estimator, totals.classes, lams=pair_lams(estimator, totals))
 
     model = clone(estimator)
-    with_rows = [number for number, part in enumerate(by_partition) if part.counts.any()]
+    with_rows = np.flatnonzero(sizes.any(axis=0)).tolist()
     partitions = client.compute(
         [
             dask.delayed(_make_partition)(
@@ -169,6 +172,8 @@ def fit_dask(
         ]
     )
     online.begin(n_features)
+    if settings.options.projection:
+        online.enclose(client.gather(client.map(_losses, partitions, pure=False)))
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
         with unchanged_by_errors(estimator):
@@ -180,7 +185,7 @@ def fit_dask(
 
 def _make_round(
     client: Any,
-    online: OnlineClassifier,
+    online: OnlineModel,
     partitions: list[Any],
     sizes: np.ndarray,
     n_steps: list[int],
@@ -194,16 +199,6 @@ def _make_round(
         for partition in partitions
     ]
     online.merge(client.gather(futures), sizes)
-
-
-def _sizes(classes: np.ndarray, by_partition: Sequence[Totals]) -> np.ndarray:
-    """How many examples there are of each pair in each partition: (n_pairs, n_partitions)."""
-    counts = np.zeros((classes.size, len(by_partition)))
-    for number, part in enumerate(by_partition):
-        present = np.isin(part.classes, classes)  # others have no weight anywhere
-        counts[np.searchsorted(classes, part.classes[present]), number] = part.counts[present]
-    pairs = combinations(range(classes.size), 2)
-    return np.array([counts[i] + counts[j] for i, j in pairs])
 
 
 def _steps_of_a_round(settings: Settings, sizes: np.ndarray, n_rounds: int) -> list[int]:

@@ -10,6 +10,12 @@ is linear in the sums over its violations: stamped sums, the snapshots of the su
 their clock, which is the same everywhere. So the mean of the states is the state of the run whose
 iterates are the means, and any average of these is read off it as ever. With the projection, scales
 differ; they are folded in first.
+
+The ball of the projection has to hold the optimum of all data, which no chunk knows: a chunk's own
+ball may be smaller. As no loss is negative, ``lam ‖w*‖² ≤ P(0)`` over any examples, and P(0) is a
+mean. So a stream keeps the mean of the losses at w = 0 over the examples seen, and as its radius
+the largest ``sqrt(mean / lam)`` so far. That ball holds the optimum of the examples seen, and never
+lets go of one that it held: once all data have come, it holds their optimum for good.
 """
 
 from __future__ import annotations
@@ -17,12 +23,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.problem import Problem
+from kpegasos.core.problem import Problem, mean_loss
 from kpegasos.core.state import (
     SQUARED_NORM,
     LoopState,
@@ -49,11 +55,35 @@ class Stream:
         Size of the constant feature; 0 for none.
     n_chunks : int
         Chunks seen.
+    n_examples : int
+        Examples seen, each time that one came.
+    loss_at_zero : float
+        Mean of their weighted losses at w = 0.
+    radius : float
+        Of the ball of the projection.
     """
 
     state: State
     intercept_scaling: float
     n_chunks: int = 0
+    n_examples: int = 0
+    loss_at_zero: float = 0.0
+    radius: float = 0.0
+
+    def enclose(self, loss: float, n_examples: int) -> None:
+        """Widen the ball, if need be, so that it holds the optimum of more examples.
+
+        Parameters
+        ----------
+        loss : float
+            Mean of their weighted losses at w = 0, for the stream's ``lam``, which is set.
+        n_examples : int
+            How many these are.
+        """
+        self.n_examples += n_examples
+        self.loss_at_zero += (loss - self.loss_at_zero) * (n_examples / self.n_examples)
+        radius = math.sqrt(max(0.0, self.loss_at_zero)) / math.sqrt(self.state.lam)
+        self.radius = max(self.radius, radius)
 
     def vector(self) -> np.ndarray:
         """Primal vector so far, intercept coordinate last; zeros before the first chunk."""
@@ -68,7 +98,7 @@ class Stream:
         alpha, stamps, *others = state.loop
         state.loop = LoopState(alpha, stamps, *(array.copy() for array in others))
         state.suffix_snapshots = dict(state.suffix_snapshots)
-        return Stream(state, self.intercept_scaling, self.n_chunks)
+        return replace(self, state=state)
 
 
 class _ResumedStream(IndexStream):
@@ -115,12 +145,19 @@ def advance_stream(stream: Stream, problem: Problem, rows: RowSource) -> None:
     state = stream.state
     if math.isnan(state.lam):
         state.lam = problem.lam
+    stream.enclose(loss_at_zero(problem), problem.y.size)
     n_samples = problem.y.size
     draws = IndexStream(
         n_samples, state.options.sampling, state.seed, (*state.spawn_key, stream.n_chunks)
     )
-    _take_steps(state, problem, rows, draws, math.ceil(n_samples / state.options.batch_size))
+    n_steps = math.ceil(n_samples / state.options.batch_size)
+    _take_steps(state, problem, rows, draws, n_steps, stream.radius)
     stream.n_chunks += 1
+
+
+def loss_at_zero(problem: Problem) -> float:
+    """Mean of the weighted losses of a chunk at w = 0; 0 without examples."""
+    return mean_loss(np.zeros(problem.y.size), problem) if problem.y.size else 0.0
 
 
 def state_after(
@@ -137,7 +174,7 @@ def state_after(
     Parameters
     ----------
     stream : Stream
-        Whose ``lam`` is set.
+        Whose ``lam`` is set, and whose ball encloses all parts.
     problem : Problem
         Labels and weights of the part.
     rows : RowSource or None
@@ -159,19 +196,25 @@ def state_after(
     n_samples = problem.y.size
     draws = _ResumedStream(n_samples, state.options.sampling, state.seed, (*state.spawn_key, part))
     draws.done = n_done * state.options.batch_size
-    _take_steps(state, problem, rows, draws, n_steps)
+    _take_steps(state, problem, rows, draws, n_steps, stream.radius)
     return _without_counts(state)
 
 
 def _take_steps(
-    state: State, problem: Problem, rows: RowSource, draws: IndexStream, n_steps: int
+    state: State,
+    problem: Problem,
+    rows: RowSource,
+    draws: IndexStream,
+    n_steps: int,
+    radius: float,
 ) -> None:
     """Advance a state by steps on examples that it has not counted before."""
     n_samples = problem.y.size
     state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
     end = state.steps + n_steps
     points = Checkpoints(None, state.steps, end, n_samples, state.options.batch_size)
-    run = PegasosRun(problem._replace(lam=state.lam), rows, state, points, stream=draws)
+    problem = problem._replace(lam=state.lam)
+    run = PegasosRun(problem, rows, state, points, stream=draws, radius=radius)
     run.take_steps(end, Stopper())
 
 

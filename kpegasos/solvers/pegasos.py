@@ -89,6 +89,8 @@ class PegasosRun(SolverRun):
         Steps at which to record; the run ends at the last.
     stream : IndexStream, default=None
         Where the draws come from, beginning with this run; made from the state's seed if None.
+    radius : float, default=None
+        Of the ball that a projection is onto; that of the problem if None.
     """
 
     algorithm = PRIMAL
@@ -101,6 +103,7 @@ class PegasosRun(SolverRun):
         points: Checkpoints,
         *,
         stream: IndexStream | None = None,
+        radius: float | None = None,
     ) -> None:
         first = 0
         if stream is None:
@@ -109,6 +112,8 @@ class PegasosRun(SolverRun):
         else:
             first = state.steps
         super().__init__(problem, rows, state, stream, first=first)
+        if radius is not None:
+            self.parameters = self.parameters._replace(radius=radius)
         self.points = points
         self._ahead = iter(points)
         if state.options.projection:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 
 from kpegasos.utils.scan import canonical_csr, largest_magnitude
 
@@ -154,6 +154,30 @@ def as_array(
         if array.dtype.kind in kinds:
             return np.asarray(array, dtype=np.float64)
     raise ValueError(f"{name} must {expected}, got {shown(values)} instead")
+
+
+def numbers_of(y: Any) -> NDArray[np.float64]:
+    """Targets of a regression as an array of float64.
+
+    Raises
+    ------
+    ValueError
+        If they are no vector of finite numbers that leave room for their squares.
+    """
+    refuse_masked("y", y)
+    refuse_times("y", y)
+    try:
+        y = column_or_1d(y, warn=True)
+    except (TypeError, ValueError) as error:
+        if "1d array" in str(error):
+            raise
+        raise told_of(error, "y must be a vector of numbers, one for each row of X") from None
+    numbers = as_array("y", y)
+    assert_all_finite(numbers, input_name="y")
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(f"y must be of size {LARGEST:g} at the most, got {largest:g} instead")
+    return np.ascontiguousarray(numbers)
 
 
 def check_magnitude(X: Any) -> float:

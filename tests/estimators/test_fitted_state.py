@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import kpegasos
-from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC
 
 
 def fitted_names(clf):
@@ -177,9 +177,11 @@ def test_partial_fit_refuses_other_parameters(change):
     assert clf.partial_fit(X, y).n_steps_ == 2 * y.size
 
 
-def test_partial_fit_is_interrupted_after_the_chunk():
+@pytest.mark.parametrize("Estimator", [LinearPegasosSVC, LinearPegasosSVR])
+def test_partial_fit_is_interrupted_after_the_chunk(Estimator):
     X, y = integers(2)
-    clf = LinearPegasosSVC(random_state=0).partial_fit(X, y, classes=[0, 1])
+    known = {"classes": [0, 1]} if Estimator is LinearPegasosSVC else {}
+    clf = Estimator(random_state=0).partial_fit(X, y, **known)
     whole = pickle.loads(pickle.dumps(clf)).partial_fit(X, y)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     advance = clf._online.advance
@@ -190,7 +192,7 @@ def test_partial_fit_is_interrupted_after_the_chunk():
 
     clf._online.advance = press_and_advance
     try:
-        with pytest.raises(KeyboardInterrupt, match="LinearPegasosSVC was stopped by Ctrl-C"):
+        with pytest.raises(KeyboardInterrupt, match=f"{Estimator.__name__} was stopped by Ctrl-C"):
             clf.partial_fit(X, y)
     finally:
         signal.signal(signal.SIGINT, before)

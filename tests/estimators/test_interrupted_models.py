@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.estimators import _online
+from kpegasos.estimators import _streams
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
 
@@ -43,14 +43,14 @@ def test_stream_that_is_cut_short_has_not_moved(end, error, monkeypatch):
     clf = LinearPegasosSVC(random_state=0, average="suffix").partial_fit(X, y, classes=[0, 1, 2])
     same = LinearPegasosSVC(random_state=0, average="suffix").partial_fit(X, y, classes=[0, 1, 2])
     coef = clf.coef_.copy()
-    advance_stream = _online.advance_stream
+    advance_stream = _streams.advance_stream
 
     def advance(stream, *arguments):
         advance_stream(stream, *arguments)
         if stream.state.spawn_key == (1,):
             end()
 
-    monkeypatch.setattr(_online, "advance_stream", advance)
+    monkeypatch.setattr(_streams, "advance_stream", advance)
     with pytest.raises(error):
         clf.partial_fit(X[:200], y[:200])
     monkeypatch.undo()

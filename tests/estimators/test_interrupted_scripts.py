@@ -22,7 +22,7 @@ def press():
     time.sleep(3.0 if "jobs" in sys.argv else 0.2)
     os.kill(os.getpid(), signal.SIGINT)
 
-slow = LinearPegasosSVC(n_steps=10**9, max_time=20.0, checkpoints=None, random_state=0)
+slow = LinearPegasosSVC(n_steps=10**9, max_time=40.0, checkpoints=None, random_state=0)
 threading.Thread(target=press, daemon=True).start()
 begin = time.perf_counter()
 print("begun", flush=True)
@@ -43,10 +43,10 @@ def test_ctrl_c_stops_what_runs_fits(call):
         [sys.executable, "-c", PROGRAM + CALLS[call], call],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=90,
         start_new_session=True,
     )
     assert done.stdout == "begun\n"
     assert "KeyboardInterrupt" in done.stderr
     assert done.returncode != 0
-    assert time.perf_counter() - begin < 18.0
+    assert time.perf_counter() - begin < 36.0

@@ -57,6 +57,19 @@ def test_partial_fit_weights_by_the_book():
     np.testing.assert_allclose(clf.coef_[0], w[:-1], rtol=1e-9, atol=1e-12)
 
 
+def test_partial_fit_projects_onto_a_ball_that_grows_with_the_weights():
+    """Weights of 100 are λ / 100 of weights of 1: an optimum ten times as far, and its ball too."""
+    X, y = integers(2)
+    a, b = (
+        LinearPegasosSVC(lam=lam, projection=True, average=None, random_state=0)
+        for lam in (0.5, 50.0)
+    )
+    for part in np.array_split(np.arange(y.size), 4):
+        a.partial_fit(X[part], y[part], classes=[0, 1])
+        b.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=np.full(part.size, 100.0))
+    np.testing.assert_allclose(b.coef_, a.coef_, rtol=1e-9)
+
+
 @pytest.mark.parametrize("batch_size", [1, 16])
 def test_partial_fit_learns(batch_size):
     X, y = make_blobs(1200, centers=3, cluster_std=1.2, random_state=0)

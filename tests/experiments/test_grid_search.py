@@ -110,7 +110,7 @@ def test_process_is_given_up_after_its_timeout():
     begin = time.perf_counter()
     job = {"problem": "moons 2,000", "tool": "SVC", "timeout": 0.2}
     assert peers.in_a_process(job) == {}
-    assert time.perf_counter() - begin < 5
+    assert time.perf_counter() - begin < 30
 
 
 def test_process_that_fails_is_an_error():

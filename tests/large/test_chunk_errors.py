@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
 from kpegasos.datasets import SvmlightChunks, make_text_like
-from kpegasos.estimators import _online
+from kpegasos.estimators import _streams
 from kpegasos.solvers.online import advance_stream
 
 #: Leftovers of Python, numpy and scikit-learn.
@@ -54,7 +54,9 @@ def test_rejects_in_one_sentence(text):
         fails(chunks, "chunks must be a sequence, an iterable or a function", error=TypeError)
         fails(chunks, "chunks must be a sequence", error=TypeError, lam=0.1, classes=[-1, 1])
     for model in (PegasosSVC(), LinearPegasosSVC, None, LogisticRegression()):
-        with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC, got "):
+        with pytest.raises(
+            TypeError, match="estimator must be a LinearPegasosSVC or a LinearPegasosSVR, got "
+        ):
             fit_chunks(model, [(X, y)])
     fails([(None, y)], "X of a chunk must have two dimensions, got NoneType")
     fails([(5, y)], "X of a chunk must have two dimensions, got int")
@@ -203,7 +205,7 @@ def test_chunk_that_fails_in_its_middle_is_as_if_it_had_not_come(text, monkeypat
         return advance_stream(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_online, "advance_stream", fails_at_the_second_pair)
+        patch.setattr(_streams, "advance_stream", fails_at_the_second_pair)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X, labels)
     np.testing.assert_array_equal(model.partial_fit(X, labels).coef_, twin.coef_)

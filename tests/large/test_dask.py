@@ -225,7 +225,9 @@ def test_rejects(client, text):
     wider = rows.map_blocks(lambda block: np.hstack([block, block]), dtype=float)
     fails("X must have 300 columns in every block, got 600 in block", X=wider)
     for estimator in (PegasosSVC(), None):
-        with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC, got"):
+        with pytest.raises(
+            TypeError, match="estimator must be a LinearPegasosSVC or a LinearPegasosSVR, got"
+        ):
             fit_dask(estimator, rows, labels)
     with pytest.raises(TypeError, match="client must be a Dask client, got str"):
         fit_dask(LinearPegasosSVC(), rows, labels, client="tcp://nowhere")

@@ -1,0 +1,254 @@
+"""Numbers chunk by chunk and part by part: the run of one process, in another order."""
+
+import naive_losses
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from kpegasos import ArrayChunks, LinearPegasosSVR, fit_chunks
+from kpegasos.core.draws import IndexStream
+from kpegasos.large.dask import fit_dask
+from kpegasos.large.totals import NumberTotals
+from kpegasos.utils.validation import draw_seed
+
+NAMES = {
+    "epsilon_insensitive": "EpsilonInsensitive",
+    "squared_epsilon_insensitive": "SquaredEpsilonInsensitive",
+    "huber": "Huber",
+}
+EACH = pytest.mark.parametrize("loss", NAMES)
+
+
+def data(n_samples=100, n_features=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features))
+    y = X @ np.arange(1.0, n_features + 1.0) + 3.0 + 0.2 * rng.normal(size=n_samples)
+    return X, y, rng.uniform(0.5, 4.0, n_samples)
+
+
+def parameter_of(loss):
+    return {"delta" if loss == "huber" else "epsilon": 0.1}
+
+
+def cost_at_zero(loss, y, weight):
+    losses = naive_losses.LOSSES[NAMES[loss]](np.zeros_like(y), y, **parameter_of(loss))
+    return weight * losses
+
+
+def by_the_book(loss, X, y, lam, draws, weight, radius):
+    """Vector of the weighted average, intercept last; ``lam`` for weights of mean one."""
+    extended = np.column_stack((X, np.ones(len(y))))
+    projected = loss.startswith("squared")
+    run = naive_losses.run(
+        NAMES[loss], extended, y, lam, draws, weight=weight, radius=radius if projected else None,
+        **parameter_of(loss),
+    )  # fmt: skip
+    return run.average("weighted")
+
+
+def vector(model):
+    return np.append(model.coef_, model.intercept_)
+
+
+# --- chunks ---
+
+
+def visits_of(n_samples, chunk_size, n_epochs):
+    """The examples in the order in which a fit over chunks draws them, visit by visit."""
+    seed = draw_seed(0)
+    starts = np.arange(0, n_samples, chunk_size)
+    visits = []
+    for epoch in range(n_epochs):
+        for chunk in IndexStream(starts.size, "permutation", seed).epoch(epoch):
+            size = min(chunk_size, n_samples - starts[chunk])
+            within = IndexStream(size, "permutation", seed, (0, len(visits))).take(0, size)
+            visits.append(starts[chunk] + within)
+    return visits
+
+
+def radii_of(cost, lam, visits):
+    radius, radii, seen = 0.0, [], np.empty(0, np.int64)
+    for visit in visits:
+        seen = np.concatenate((seen, visit))
+        radius = max(radius, np.sqrt(cost[seen].mean() / lam))
+        radii.append(np.full(visit.size, radius))
+    return np.concatenate(radii)
+
+
+@EACH
+@pytest.mark.parametrize("chunk_size", [100, 30])
+@pytest.mark.parametrize("C", [None, 0.02])
+def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size, C):
+    """With C the data are read beforehand: the mean of all is taken off, weights have mean one."""
+    X, y, weight = data()
+    parameters = {"lam": 0.25} if C is None else {"C": C}
+    model = LinearPegasosSVR(loss=loss, epochs=3, random_state=0, **parameters)
+    fit_chunks(model, ArrayChunks(X, y, weight, chunk_size=chunk_size))
+    visits = visits_of(100, chunk_size, 3)
+    if C is None:
+        first = np.sort(visits[0])
+        offset, lam = np.average(y[first], weights=weight[first]), 0.25 / weight.mean()
+    else:
+        offset, lam = np.average(y, weights=weight), 1.0 / (C * weight.sum())
+    cost = cost_at_zero(loss, y - offset, weight / weight.mean())
+    expected = by_the_book(
+        loss, X, y - offset, lam, np.concatenate(visits), weight, radii_of(cost, lam, visits)
+    )
+    expected[-1] += offset
+    assert_allclose(vector(model), expected, rtol=1e-8)
+    assert model.n_steps_ == 300
+
+
+def test_without_an_intercept_chunks_and_fit_have_one_problem():
+    X, y, weight = data(400)
+    parameters = {"fit_intercept": False, "C": 0.05, "random_state": 0}
+    model = fit_chunks(
+        LinearPegasosSVR(epochs=200, **parameters), ArrayChunks(X, y, weight, chunk_size=90)
+    )
+    best = LinearPegasosSVR(polish=True, tol=1e-6, **parameters).fit(X, y, sample_weight=weight)
+    assert_allclose(model.coef_, best.coef_, atol=0.02)
+    assert_array_equal(model.intercept_, 0.0)
+
+
+def test_any_kind_of_chunks_and_an_iterator_with_lam():
+    X, y, _ = data()
+    parts = [(X[:40], y[:40]), (X[:0], y[:0]), (X[40:], y[40:])]
+    expected = LinearPegasosSVR(lam=0.1, random_state=0)
+    expected.partial_fit(*parts[0]).partial_fit(*parts[2])
+    dressed = [(sparse.csr_matrix(A), b.tolist()) for A, b in parts]
+    for chunks in (iter(parts), lambda: iter(dressed)):
+        model = LinearPegasosSVR(lam=0.1, epochs=1, random_state=0)
+        assert_allclose(vector(fit_chunks(model, chunks)), vector(expected), rtol=1e-10)
+    assert model.partial_fit(X, y).n_steps_ == 200
+
+
+def test_totals_of_parts_add():
+    _, y, weight = data()
+    weight[:10] = 0.0
+    whole = NumberTotals.of(y, weight)
+    parts = [NumberTotals.of(y[rows], weight[rows]) for rows in (slice(0, 7), slice(7, 100))]
+    assert_allclose(NumberTotals.sum([*parts, NumberTotals.of([])]), whole, rtol=1e-12)
+    assert whole[:2] == (100, 90)
+
+
+def test_rejects_in_one_sentence():
+    X, y, weight = data()
+
+    def fails(chunks, match, *, lam=None, **arguments):
+        model = LinearPegasosSVR(lam=lam, epochs=1, random_state=0)
+        with pytest.raises(ValueError, match=match) as caught:
+            fit_chunks(model, chunks, **arguments)
+        assert "\n" not in str(caught.value)
+        assert not hasattr(model, "coef_")
+
+    for lam in (None, 0.1):
+        given = {"lam": lam}
+        fails(
+            [(X, y)], r"^classes must be None for a regressor, got \[0, 1\]", classes=[0, 1],
+            **given,
+        )  # fmt: skip
+        fails([(X, np.where(y > 0, np.nan, y))], "^Input y contains NaN", **given)
+        fails([(X, np.where(y > 0, np.inf, y))], "^Input y contains infinity", **given)
+        fails([(X, 1e101 * np.ones(100))], r"^y must be of size 1e\+100 at the most", **given)
+        fails([(X, np.full(100, "a"))], "^y must hold real numbers", **given)
+        fails([(X, np.column_stack([y, y]))], "^y should be a 1d array", **given)
+        fails([(X, y, 0.0 * weight)], "sample_weight must have a positive entry", **given)
+        fails([(X, y, -weight)], "sample_weight must not be negative", **given)
+        fails([(X * np.nan, y)], "X contains NaN", **given)
+        fails([(X[:0], y[:0])], "chunks must hold examples, got none", **given)
+    fails([], "chunks must hold examples, got none")
+    fails(iter([(X, y)]), "chunks must be such that they can be read again where lam is not given")
+
+
+def test_error_in_the_middle_leaves_the_model_of_the_chunks_seen():
+    X, y, _ = data()
+
+    def breaks():
+        yield X[:50], y[:50]
+        raise OSError("disk gone")
+
+    model = LinearPegasosSVR(lam=0.1, epochs=1, random_state=0)
+    with pytest.raises(OSError, match="disk gone"):
+        fit_chunks(model, breaks())
+    expected = LinearPegasosSVR(lam=0.1, random_state=0).partial_fit(X[:50], y[:50])
+    assert_array_equal(model.coef_, expected.coef_)
+    assert_array_equal(model.partial_fit(X, y).coef_, expected.partial_fit(X, y).coef_)
+
+
+# --- partitions ---
+
+
+@pytest.fixture(scope="module")
+def client():
+    """One worker inside this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+    ) as client:
+        yield client
+
+
+def in_chunks(array, sizes):
+    da = pytest.importorskip("dask.array")
+    return da.from_array(array, chunks=(tuple(sizes), *array.shape[1:]))
+
+
+def of_partition(loss, X, y, weight, rows, number, n_steps):
+    """The vector after a round on one partition alone, the ball being that of all data."""
+    lam, mean = 1.0 / (0.02 * weight.sum()), weight.mean()
+    offset = np.average(y, weights=weight)
+    draws = IndexStream(rows.stop - rows.start, "permutation", draw_seed(0), (0, number))
+    found = by_the_book(
+        loss, X[rows], y[rows] - offset,
+        # Weights are those of all data, and a run by the book has its own of mean one.
+        lam * mean / weight[rows].mean(), draws.take(0, n_steps), weight[rows],
+        np.sqrt(cost_at_zero(loss, y - offset, weight / mean).mean() / lam),
+    )  # fmt: skip
+    return found + np.array([0.0] * X.shape[1] + [offset])
+
+
+@EACH
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_one_partition_is_pegasos(client, loss, rounds):
+    X, y, weight = data()
+    model = LinearPegasosSVR(C=0.02, loss=loss, epochs=3, random_state=0)
+    fit_dask(model, *(in_chunks(array, [100]) for array in (X, y, weight)), rounds=rounds)
+    expected = of_partition(loss, X, y, weight, slice(0, 100), 0, 300)
+    assert_allclose(vector(model), expected, rtol=1e-8)
+    assert model.n_steps_ == 300
+
+
+@EACH
+def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, loss):
+    X, y, weight = data()
+    y[80:] = 3.0 + (y[80:] - 3.0) / 50.0  # whose own ball would be too small
+    model = LinearPegasosSVR(C=0.02, loss=loss, epochs=2, random_state=0)
+    sizes = [80, 20]
+    fit_dask(model, *(in_chunks(array, sizes) for array in (X, y, weight)), rounds=1)
+    large = of_partition(loss, X, y, weight, slice(0, 80), 0, 100)
+    small = of_partition(loss, X, y, weight, slice(80, 100), 1, 100)
+    assert_allclose(vector(model), 0.8 * large + 0.2 * small, rtol=1e-8)
+
+
+def test_two_partitions_are_as_good_as_one_process(client):
+    X, y, _ = data(2000)
+    parameters = {"lam": 1e-2, "epochs": 10, "random_state": 0}
+    model = LinearPegasosSVR(**parameters)
+    fit_dask(model, *(in_chunks(array, [1000, 0, 1000]) for array in (X, y)))
+    assert model.score(X, y) > LinearPegasosSVR(**parameters).fit(X, y).score(X, y) - 0.005
+    assert model.n_features_in_ == 3
+    assert model.partial_fit(X, y).n_steps_ == 12_000
+
+
+def test_bad_targets_of_partitions_are_named(client):
+    X, y, _ = data()
+    for spoiled, match in (
+        (np.where(y > 0, np.nan, y), "^Input y contains NaN"),
+        (1e101 * np.ones(100), r"^y must be of size 1e\+100 at the most"),
+        (np.full(100, "a"), "^y must hold real numbers"),
+    ):
+        model = LinearPegasosSVR()
+        with pytest.raises(ValueError, match=match):
+            fit_dask(model, in_chunks(X, [50, 50]), in_chunks(spoiled, [50, 50]))
+        assert not hasattr(model, "coef_")
