@@ -255,6 +255,7 @@ class OneVsOneMixin(ClassifierMixin):
         elif self.break_ties:
             chosen = one_vs_one.one_vs_rest(decisions, n_classes).argmax(axis=1)
         else:
-            chosen = one_vs_one.vote(decisions, n_classes)
+            # Of a model that was read: the order of its classes in the file.
+            chosen = one_vs_one.vote(decisions, n_classes, getattr(self, "_tie_order", None))
         predicted: np.ndarray = self.classes_[chosen]
         return predicted

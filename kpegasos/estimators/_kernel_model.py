@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from kpegasos.estimators._base import POSITIVE, BasePegasos, validated_rows
+from kpegasos.estimators._exports import ReadMixin
 from kpegasos.estimators._kernel_rows import rows_of_gram, rows_of_kernel
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings
@@ -19,6 +20,7 @@ from kpegasos.estimators._sklearn_compat import (
     StrOptions,
 )
 from kpegasos.estimators._training import FitPlan
+from kpegasos.exports.model import Model
 from kpegasos.kernels.decision import gram_decision, kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, parameters_of, scale_gamma
 from kpegasos.rows.base import RowSource
@@ -44,7 +46,7 @@ else:
     _Base = object
 
 
-class KernelMixin(_Base):
+class KernelMixin(ReadMixin, _Base):
     """An estimator whose model is a sum of kernel values."""
 
     #: Those of its own parameters.
@@ -66,6 +68,8 @@ class KernelMixin(_Base):
     cache_mb: float | str
     row_dtype: str
     support_: np.ndarray
+    n_support_: np.ndarray
+    dual_coef_: np.ndarray
     support_vectors_: Any
     intercept_: np.ndarray
     _kernel: Kernel | None
@@ -152,6 +156,19 @@ class KernelMixin(_Base):
             )
         decisions += self.intercept_
         return finite_decisions(decisions)
+
+    def _exported(self) -> Model:
+        return Model(
+            kernel=self._kernel,
+            vectors=None if self._kernel is None else self.support_vectors_,
+            support=getattr(self, "support_", None),  # unknown of a model that was read
+            n_support=self.n_support_,
+            dual_coef=self.dual_coef_,
+            intercept=self.intercept_,
+            classes=getattr(self, "classes_", None),
+            n_features=self.n_features_in_,
+            tie_order=getattr(self, "_tie_order", None),
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

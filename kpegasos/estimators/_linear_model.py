@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._exports import ExportMixin
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._scale import warn_of_large_features
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import StrOptions
 from kpegasos.estimators._training import FitPlan
+from kpegasos.exports.model import Model
+from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.features import FeatureRows, longest_row
 from kpegasos.solvers.result import Result
@@ -24,7 +28,7 @@ else:
     _Base = object
 
 
-class LinearMixin(_Base):
+class LinearMixin(ExportMixin, _Base):
     """An estimator whose model is a weight of each feature."""
 
     #: Those of its own parameters.
@@ -62,6 +66,31 @@ class LinearMixin(_Base):
         coef = np.atleast_2d(self.coef_)
         vectors = np.vstack([coef.T, np.zeros(len(coef))])
         return finite_decisions(FeatureRows(X).margins(vectors) + self.intercept_)
+
+    def _exported(self) -> Model:
+        """A model whose support vectors are the weights of the pairs, each a vector of its own."""
+        coef, classes = np.atleast_2d(self.coef_), getattr(self, "classes_", None)
+        dual_coef = np.ones((1, 1))
+        if classes is None:
+            n_support = [1]
+        elif classes.size == 2:
+            n_support = [0, 1]  # of the second class: its decision is positive
+        else:
+            # Pairs are in lexicographic order, so that those of a first class stand together.
+            pairs = list(combinations(range(classes.size), 2))
+            n_support = list(range(classes.size - 1, -1, -1))
+            dual_coef = np.zeros((classes.size - 1, len(pairs)))
+            dual_coef[[j - 1 for _, j in pairs], np.arange(len(pairs))] = 1.0
+        return Model(
+            kernel=Linear(),
+            vectors=coef,
+            support=None,
+            n_support=np.array(n_support, dtype=np.int32),
+            dual_coef=dual_coef,
+            intercept=self.intercept_,
+            classes=classes,
+            n_features=self.n_features_in_,
+        )
 
     def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
         if settings.tol is None:  # or it has been said already

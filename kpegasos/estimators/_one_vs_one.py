@@ -154,7 +154,7 @@ def check_weight_range(weight: np.ndarray) -> None:
     check_weights("sample_weight (times class_weight)", weight)
 
 
-def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:
+def vote(decisions: np.ndarray, n_classes: int, tie_order: np.ndarray | None = None) -> np.ndarray:
     """Class numbers by LIBSVM's vote: ties go to the lowest class.
 
     Parameters
@@ -162,6 +162,8 @@ def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:
     decisions : ndarray of shape (n_samples, n_pairs)
         Positive for the first class of the pair.
     n_classes : int
+    tie_order : ndarray of shape (n_classes,), default=None
+        Class numbers in the order in which ties go to them, if it is another.
     """
     # Votes are small integers, exact in float32, and so a product of matrices counts them.
     of_first, of_second = np.zeros((2, decisions.shape[1], n_classes), dtype=np.float32)
@@ -169,7 +171,9 @@ def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:
         of_first[number, i] = of_second[number, j] = 1.0
     wins = (decisions > 0).astype(np.float32)
     votes = wins @ (of_first - of_second) + of_second.sum(axis=0)
-    return np.asarray(votes.argmax(axis=1))
+    if tie_order is None:
+        return np.asarray(votes.argmax(axis=1))
+    return np.asarray(tie_order[votes[:, tie_order].argmax(axis=1)])
 
 
 def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import (
@@ -25,6 +26,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import _check_sample_weight
 
 from kpegasos.core.problem import check_weights
+from kpegasos.exports.model import Model as ExportedModel
 from kpegasos.utils.validation import (
     LARGEST,
     SMALLEST,
@@ -53,11 +55,14 @@ __all__ = [
     "CallbackSupportMixin",
     "CheckpointObserver",
     "HasMethods",
+    "HtmlNoteMixin",
     "Interval",
     "StrOptions",
     "checked_weight",
     "fit_context",
     "one_vs_rest_values",
+    "set_libsvm_model",
+    "set_linear_model",
     "takes_sample_weight",
     "validate_parameters",
     "validate_some_parameters",
@@ -160,6 +165,87 @@ def validate_some_parameters(estimator: Any, parameters: dict[str, Any]) -> None
     validate_parameter_constraints(
         estimator._parameter_constraints, parameters, caller_name=type(estimator).__name__
     )
+
+
+def set_linear_model(
+    linear: Any, coef: np.ndarray, intercept: np.ndarray, classes: np.ndarray | None
+) -> None:
+    """Make a LinearSVC or LinearSVR a fitted one, of this model."""
+    fitted = {"coef_": coef, "intercept_": intercept, "n_iter_": 0}
+    vars(linear).update(fitted if classes is None else {**fitted, "classes_": classes.copy()})
+
+
+def set_libsvm_model(svm: Any, model: ExportedModel) -> None:
+    """Make an SVC or SVR, whose parameters are those of the kernel, a fitted one, of this model."""
+    n_vectors, classes = model.dual_coef.shape[1], model.classes
+    of_callable, given = callable(svm.kernel), model.vectors is None
+    places = np.arange(n_vectors) if model.support is None or of_callable else model.support
+    vectors: Any = np.empty((n_vectors, 0)) if given or of_callable else model.vectors
+    is_sparse = sparse.issparse(vectors)
+    dual_coef: Any = np.array(model.dual_coef, dtype=np.float64, order="C")
+    if is_sparse:
+        vectors = sparse.csr_matrix(vectors, dtype=np.float64)
+        vectors.sort_indices()
+        columns = np.tile(np.arange(n_vectors, dtype=np.int32), len(dual_coef))
+        ends = np.arange(len(dual_coef) + 1, dtype=np.int32) * n_vectors
+        # Every entry is there, zeros too: LIBSVM reads them as a dense array.
+        dual_coef = sparse.csr_matrix((dual_coef.ravel(), columns, ends), dual_coef.shape)
+    else:
+        vectors = np.array(vectors, dtype=np.float64, order="C")
+    # Inside an SVC, decisions of two classes are positive for the first.
+    flips = -1.0 if classes is not None and classes.size == 2 else 1.0
+    regression = {"_n_support": np.array([n_vectors, 0], dtype=np.int32), "n_iter_": 0}
+    vars(svm).update(
+        regression
+        if classes is None
+        else {
+            "classes_": classes.copy(),
+            "class_weight_": np.ones(classes.size),
+            "_n_support": np.array(model.n_support, dtype=np.int32),
+            "n_iter_": np.zeros(model.intercept.size, dtype=np.int32),
+        }
+    )
+    vars(svm).update(
+        support_=np.array(places, dtype=np.int32),
+        support_vectors_=vectors,
+        dual_coef_=dual_coef,
+        intercept_=model.intercept.copy(),
+        shape_fit_=(model.n_features,) * 2 if given else (n_vectors, model.n_features),
+        fit_status_=0,
+        _dual_coef_=flips * dual_coef,
+        _intercept_=flips * model.intercept,
+        _gamma=0.0 if given or of_callable or svm.kernel == "linear" else float(svm.gamma),
+        _sparse=is_sparse,
+        _probA=np.empty(0),
+        _probB=np.empty(0),
+        _effective_probability=False,
+        _num_iter=svm.n_iter_,
+    )
+    if of_callable:
+        svm._BaseLibSVM__Xfit = model.vectors
+
+
+class HtmlNoteMixin:
+    """A line below scikit-learn's diagram of an estimator, for classes before `BaseEstimator`."""
+
+    def _html_note(self) -> str:
+        """The line, as HTML."""
+        return ""
+
+    def _repr_html_inner(self) -> str:
+        return _with_note(super()._repr_html_inner(), self._html_note())  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = _with_note(bundle["text/html"], self._html_note())
+        return bundle
+
+
+def _with_note(diagram: str, note: str) -> str:
+    """A diagram and a line below it, in the colours of the page, light or dark."""
+    style = "color: inherit; font-size: 0.9em; opacity: 0.8; margin: 0.3em 0 0 0.5em"
+    return f'{diagram}<div style="{style}">{note}</div>' if note else diagram
 
 
 class CheckpointObserver:

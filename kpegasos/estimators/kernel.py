@@ -12,6 +12,7 @@ from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._classifier import OneVsOneMixin
 from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._one_vs_one import pair_coefficients
+from kpegasos.exports.libsvm_reader import CLASSIFIERS
 from kpegasos.kernels.decision import FEW_OUTPUTS
 from kpegasos.kernels.functions import Linear
 
@@ -251,6 +252,8 @@ class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
             raise AttributeError("coef_ is only available of a model with kernel='linear'")
         coefs = pair_coefficients(self.dual_coef_, self.n_support_)
         return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
+
+    _libsvm_types = CLASSIFIERS
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
         if self.intercept_.size <= FEW_OUTPUTS:

@@ -9,6 +9,7 @@ import numpy as np
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._regressor import RegressionMixin
+from kpegasos.exports.libsvm_reader import REGRESSORS
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
@@ -215,6 +216,8 @@ default="epsilon_insensitive"
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
+
+    _libsvm_types = REGRESSORS
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.dual_coef_, None

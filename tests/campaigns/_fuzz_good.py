@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from kpegasos import reference
 
 #: Good values of parameters by name; the first is the usual one.
@@ -178,4 +180,13 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
 GOOD_OF |= {
     f"{name}.y": ("2 * y - 1", "(2 * y - 1).tolist()")
     for name in set(reference.__all__) - {"Iterates", "index_stream"}
+}
+GOOD_OF |= {
+    f"{name}.{method}.path": ("folder() / 'a.model'", "str(folder() / 'a.model')")
+    for name in ("PegasosSVC", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
+    for method in ("to_libsvm", *(["to_onnx"] if find_spec("onnx") else []))
+}
+GOOD_OF |= {
+    f"{name}.from_libsvm.path": (f"libsvm({name!r})", f"str(libsvm({name!r}))")
+    for name in ("PegasosSVC", "PegasosSVR")
 }

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import kpegasos
@@ -127,6 +130,27 @@ def _target(
     return Target(name, call, tuple(parameters), tuple(required + always), check)
 
 
+#: Methods that return neither predictions nor accuracies.
+_CHECKS_OF_METHODS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
+    "from_libsvm": checks.model,
+    "to_libsvm": checks.returned,
+    "to_onnx": checks.returned,
+    "to_sklearn": checks.returned,
+}
+#: Packages without which a method says how to install them.
+_NEEDS = {"to_onnx": "onnx"}
+
+
+def _elsewhere(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A call that writes, made in a folder of its own, as its path may be any name."""
+
+    def made(**arguments: Any) -> Any:
+        with TemporaryDirectory() as folder, chdir(folder):
+            return call(**arguments)
+
+    return made
+
+
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
     """Public methods that the package defines, or that make a classifier."""
     for name, method in inspect.getmembers(kind, callable):
@@ -152,12 +176,15 @@ def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
                 return kind(random_state=0).partial_fit(**arguments)
 
             yield _target(f"{name}.{method}", partial_fit, function, check=checks.model)
+        elif method in _NEEDS and find_spec(_NEEDS[method]) is None:
+            continue
         elif method != "fit" and hasattr(checks.fitted(kind), method):
+            call = getattr(checks.fitted(kind), method)
             made = _target(
                 f"{name}.{method}",
-                getattr(checks.fitted(kind), method),
+                _elsewhere(call) if method in ("to_libsvm", "to_onnx") else call,
                 function,
-                check=checks.prediction,
+                check=_CHECKS_OF_METHODS.get(method, checks.prediction),
             )
             # What else scikit-learn's own methods take is their affair.
             yield (

@@ -170,6 +170,14 @@ def _svmlight() -> Path:
     return path
 
 
+def _libsvm(kind: str) -> Path:
+    """A model in LIBSVM's format."""
+    path = _folder() / f"{kind}.model"
+    if not path.exists():
+        make(f"fitted({kind})").to_libsvm(path)
+    return path
+
+
 @cache
 def _animation() -> Any:
     from kpegasos.plotting import TrainingAnimation
@@ -209,6 +217,7 @@ _NAMES: dict[str, Any] = {
     "fitted": _fitted,
     "folder": _folder,
     "io": io,
+    "libsvm": _libsvm,
     "kpegasos": kpegasos,
     "np": np,
     "rows": _rows,

@@ -24,6 +24,7 @@ from unittest import mock
 import numpy as np
 from scipy import sparse
 
+from kpegasos import PegasosSVC
 from kpegasos.datasets import (
     SvmlightChunks,
     _files,
@@ -96,6 +97,24 @@ def _idx(rng: np.random.Generator) -> bytes:
     shape = rng.integers(0, 5, rng.integers(1, 4))
     head = bytes([0, 0, 8, shape.size]) + shape.astype(">u4").tobytes()
     return head + rng.bytes(int(shape.prod()))
+
+
+def _model(rng: np.random.Generator) -> bytes:
+    """A model in LIBSVM's format."""
+    k = int(rng.integers(2, 5))
+    counts = rng.integers(0, 3, k)
+    kernel = rng.choice(["linear", "rbf\ngamma 0.5", "polynomial\ndegree 2\ngamma 1\ncoef0 0"])
+    lines = [
+        *(f"svm_type c_svc\nkernel_type {kernel}\nnr_class {k}\ntotal_sv {counts.sum()}",),
+        f"rho {' '.join(f'{each:.3g}' for each in rng.normal(size=k * (k - 1) // 2))}",
+        f"label {' '.join(map(str, rng.permutation(k)))}",
+        f"nr_sv {' '.join(map(str, counts))}\nSV",
+    ]
+    for _ in range(counts.sum()):
+        columns = np.flatnonzero(rng.random(5) < 0.5) + 1
+        words = [f"{each:.3g}" for each in rng.normal(size=k - 1)]
+        lines.append(" ".join([*words, *(f"{column}:{rng.normal():.4g}" for column in columns)]))
+    return ("\n".join(lines) + "\n").encode()
 
 
 # --- what becomes of it ---
@@ -243,6 +262,29 @@ def _set_of_files(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
     return lambda: _check_set(load(), n_features)
 
 
+def _model_file(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
+    path = folder / "file.model"
+    path.write_bytes(_attacked(rng, _model(rng), text=True))
+
+    def read() -> int:
+        model = PegasosSVC.from_libsvm(path, n_features=[None, 9][rng.integers(2)])
+        n_classes, n_vectors = model.classes_.size, model.n_support_.sum()
+        assert (np.diff(model.classes_) > 0).all()
+        assert model.dual_coef_.shape == (n_classes - 1, n_vectors)
+        assert model.intercept_.shape == (n_classes * (n_classes - 1) // 2,)
+        arrays = [model.dual_coef_, model.intercept_]
+        if model.kernel == "precomputed":
+            assert model.support_.shape == (n_vectors,)
+        else:
+            vectors = model.support_vectors_
+            assert vectors.shape == (n_vectors, model.n_features_in_)
+            arrays.append(vectors.data if sparse.issparse(vectors) else vectors)
+        assert all(np.isfinite(each).all() for each in arrays)
+        return int(n_vectors)
+
+    return read
+
+
 def _idx_content(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
     content = _attacked(rng, _idx(rng), text=False)
 
@@ -257,12 +299,12 @@ def _idx_content(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
 
 #: Bytes that a compressed file may hold here.
 _BOUND = 2**17
-_ATTACKS = (_svmlight_file, _set_of_files, _idx_content)
+_ATTACKS = (_svmlight_file, _set_of_files, _model_file, _idx_content)
 
 
 def trial(rng: np.random.Generator) -> str:
     """Write a file, and read it."""
-    attack = _ATTACKS[rng.choice(3, p=[0.6, 0.35, 0.05])]
+    attack = _ATTACKS[rng.choice(4, p=[0.45, 0.3, 0.2, 0.05])]
     with (
         tempfile.TemporaryDirectory() as place,
         mock.patch.dict(os.environ, {"KPEGASOS_DATA": place}),

@@ -1,0 +1,5 @@
+"""Models in the formats of other programs: LIBSVM's text, ONNX graphs.
+
+Lives here: the model as plain arrays, what is written of it and read back; no estimator.
+May import: `kpegasos.kernels` and `kpegasos.utils`.
+"""

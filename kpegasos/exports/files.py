@@ -1,0 +1,71 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+
+from kpegasos.utils.validation import shown
+
+
+def checked_path(path: str | PathLike[str]) -> Path:
+    """Return what names a file as a path, links resolved.
+
+    Raises
+    ------
+    TypeError
+        If it is no string and no path-like.
+    ValueError
+        If no file can have that name.
+    """
+    name = os.fspath(path) if isinstance(path, PathLike) else path
+    if not isinstance(name, str):
+        raise TypeError(f"path must be the path of a file, got {shown(path)} instead")
+    try:
+        possible = bool(name) and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise ValueError(f"path must be the path of a file, got {shown(path)} instead")
+    return Path(os.path.realpath(name))
+
+
+def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
+    """Write a file next to its place and move it there when it is complete.
+
+    Parameters
+    ----------
+    path : path-like
+        An earlier file of that name stays as it is until then, and if anything fails.
+    parts : iterable of bytes
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ValueError
+        If the path is that of a folder, or of a device.
+    """
+    place = checked_path(path)
+    if place.exists() and not place.is_file():
+        raise ValueError(f"path must be the path of a plain file, got {shown(str(path))} instead")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(
+            f"path must be in a folder that exists, got {shown(str(path))} instead"
+        )
+    # Opened by its mode and not by tempfile, whose files only their owner may read.
+    part = place.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, place)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise

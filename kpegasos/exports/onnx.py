@@ -1,0 +1,147 @@
+"""Models as ONNX graphs of primitive operators, in float64 throughout.
+
+``SVMClassifier`` and ``SVMRegressor`` of ONNX-ML are not used: they compute in float32, and their
+votes and signs differ from LIBSVM's.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kpegasos.exports.files import checked_path, write_whole
+from kpegasos.exports.model import Model
+from kpegasos.exports.onnx_graph import Graph, import_onnx
+from kpegasos.exports.onnx_kernels import kernel_nodes
+from kpegasos.kernels.functions import Linear
+from kpegasos.utils.validation import shown
+
+
+def write_onnx(
+    path: str | PathLike[str],
+    model: Model,
+    coefs: np.ndarray,
+    *,
+    shape: str = "ovr",
+    break_ties: bool = False,
+) -> None:
+    """Write a model as an ONNX graph.
+
+    Its input is ``X``, float64. Of a classifier its outputs are ``label`` and ``decision``, of a
+    regression ``prediction``, with the shapes of the estimators' methods.
+
+    Parameters
+    ----------
+    path : path-like
+    model : Model
+    coefs : ndarray of shape (n_pairs, n_support_vectors)
+        Coefficients of each pair.
+    shape : {"ovr", "ovo"}, default="ovr"
+        Whether decisions of several classes have a column for each class, or for each pair.
+    break_ties : bool, default=False
+        Break ties of the vote by the decisions.
+
+    Raises
+    ------
+    ImportError
+        Without the package onnx.
+    ValueError
+        If the kernel has no graph, or the classes are of a type that ONNX does not have.
+    """
+    checked_path(path)
+    if break_ties and shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+    onnx = import_onnx()
+    graph, types = Graph(), onnx.TensorProto
+    decisions = _decisions(graph, model, coefs)
+    outputs: dict[str, Any]
+    if model.classes is None:
+        graph.node("Reshape", decisions, graph.constant(np.array([-1])), output="prediction")
+        outputs = {"prediction": (types.DOUBLE, ["n_samples"])}
+    elif model.classes.size == 2:
+        graph.node("Reshape", decisions, graph.constant(np.array([-1])), output="decision")
+        chosen = _number(graph, graph.node("Greater", "decision", graph.constant(0.0)), types.INT64)
+        outputs = _label(graph, types, model.classes, chosen)
+        outputs["decision"] = (types.DOUBLE, ["n_samples"])
+    else:
+        k = model.classes.size
+        order = np.arange(k) if model.tie_order is None or break_ties else model.tie_order
+        chosen, width = _vote(graph, types, decisions, order, shape, break_ties)
+        outputs = _label(graph, types, model.classes[order], chosen)
+        outputs["decision"] = (types.DOUBLE, ["n_samples", width])
+    inputs = {"X": (types.DOUBLE, ["n_samples", model.n_features])}
+    write_whole(path, [graph.serialised("kpegasos", inputs, outputs)])
+
+
+def _decisions(graph: Graph, model: Model, coefs: np.ndarray) -> str:
+    """Decisions of all pairs, of shape (n_samples, n_pairs)."""
+    if model.vectors is None:
+        assert model.support is not None
+        places = graph.constant(model.support.astype(np.int64))
+        values = graph.node("Gather", "X", places, axis=1)
+    else:
+        vectors = model.vectors.toarray() if sparse.issparse(model.vectors) else model.vectors
+        vectors = vectors.astype(np.float64)
+        if type(model.kernel) is Linear or len(vectors) == 0:
+            # One weight for each feature; zeros without a support vector.
+            coefs, values = coefs @ vectors, "X"
+        else:
+            values = kernel_nodes(graph, "X", vectors, model.kernel)
+    sums = graph.node("MatMul", values, graph.constant(coefs.T.astype(np.float64)))
+    return graph.node("Add", sums, graph.constant(model.intercept.astype(np.float64)))
+
+
+def _number(graph: Graph, condition: str, kind: int) -> str:
+    """0 and 1 for false and true."""
+    return graph.node("Cast", condition, to=kind)
+
+
+def _label(graph: Graph, types: Any, classes: np.ndarray, chosen: str) -> dict[str, Any]:
+    """Name the classes that were chosen by number."""
+    kinds = {"b": types.BOOL, "i": types.INT64, "u": types.INT64, "f": types.DOUBLE}
+    kind, values = kinds.get(classes.dtype.kind), classes
+    if all(isinstance(each, str) for each in classes.tolist()):
+        kind = types.STRING
+    if kind is None or (classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max):
+        raise ValueError(
+            f"classes_ must be integers, floats, strings or truth values for ONNX, got "
+            f"{shown(classes.tolist())} instead"
+        )
+    if classes.dtype.kind in "iuf":
+        values = classes.astype(np.float64 if kind == types.DOUBLE else np.int64)
+    graph.node("Gather", graph.constant(values), chosen, output="label")
+    return {"label": (kind, ["n_samples"])}
+
+
+def _vote(
+    graph: Graph, types: Any, decisions: str, order: np.ndarray, shape: str, break_ties: bool
+) -> tuple[str, int]:
+    """Place in an order of the class that the vote of the pairs chooses; width of the output."""
+    k = order.size
+    first, second = np.zeros((2, k * (k - 1) // 2, k))
+    for number, (i, j) in enumerate(combinations(range(k), 2)):
+        first[number, i] = second[number, j] = 1.0
+    sides, zero = graph.constant(first - second), graph.constant(0.0)
+
+    def votes(wins: str) -> str:
+        of_wins = graph.node("MatMul", _number(graph, wins, types.DOUBLE), sides)
+        return graph.node("Add", of_wins, graph.constant(second.sum(axis=0)))
+
+    def values_of_classes() -> str:
+        """As scikit-learn has them: here a decision of zero is a vote for the first."""
+        won = graph.node("Not", graph.node("Less", decisions, zero))
+        sums = graph.node("MatMul", decisions, sides)
+        size = graph.node("Add", graph.node("Abs", sums), graph.constant(1.0))
+        part = graph.node("Div", sums, graph.node("Mul", size, graph.constant(3.0)))
+        return graph.node("Add", votes(won), part)
+
+    values = "" if shape == "ovo" else values_of_classes()
+    graph.node("Identity", values or decisions, output="decision")
+    chosen = values if break_ties else votes(graph.node("Greater", decisions, zero))
+    chosen = graph.node("Gather", chosen, graph.constant(order.astype(np.int64)), axis=1)
+    chosen = graph.node("ArgMax", chosen, axis=1, keepdims=0)
+    return chosen, len(first) if shape == "ovo" else k

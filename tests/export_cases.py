@@ -1,0 +1,63 @@
+"""Models that every format is tried on, and what is compared of them."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import make_blobs
+
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+
+#: Kernels of LIBSVM by the estimators' names, with parameters for values that are not extreme.
+LIBSVM_KERNELS = {
+    "linear": {},
+    "poly": {"gamma": 0.1, "degree": 2, "coef0": 0.5},
+    "rbf": {"gamma": 0.05},
+    "sigmoid": {"gamma": 0.02, "coef0": -0.1},
+}
+OTHER_KERNELS = {"laplacian": {"gamma": 0.1}, "cosine": {}}
+KERNELS = {**LIBSVM_KERNELS, **OTHER_KERNELS}
+LABELS = {
+    "integers": np.array([7, -1, 3, 12]),
+    "strings": np.array(["b", "a", "d", "c"]),
+    "floats": np.array([1.0, -1.0, 2.0, 3.0]),
+}
+
+
+def data(n_classes=2, *, kind="dense", labels="integers", n_samples=80):
+    """Points, labels, and other points; classes overlap."""
+    X, y = make_blobs(n_samples, 4, centers=n_classes, cluster_std=4.0, random_state=0)
+    X /= 3.0
+    X[np.abs(X) < 0.5] = 0.0
+    new = X[::3] + 0.1
+    if kind == "sparse":
+        X, new = sparse.csr_matrix(X), sparse.csr_matrix(new)
+    if kind == "float32":
+        X, new = X.astype(np.float32), new.astype(np.float32)
+    return X, LABELS[labels][y], new
+
+
+def classifier(kernel="rbf", **parameters):
+    """A kernel classifier that trains in no time."""
+    options = {"epochs": 5, "random_state": 0, **KERNELS.get(kernel, {}), **parameters}
+    return PegasosSVC(kernel=kernel, **options)
+
+
+def linear_classifier(**parameters):
+    return LinearPegasosSVC(epochs=5, random_state=0, **parameters)
+
+
+def regressors():
+    """Regressors by name."""
+    common = {"epochs": 5, "random_state": 0}
+    return {
+        **{
+            name: PegasosSVR(kernel=name, **common, **parameters)
+            for name, parameters in LIBSVM_KERNELS.items()
+        },
+        "primal": LinearPegasosSVR(**common),
+    }
+
+
+def targets(X):
+    """Numbers to learn from points."""
+    X = X.toarray() if sparse.issparse(X) else X
+    return np.sin(X[:, 0]) + 0.3 * X[:, 1] + 5.0

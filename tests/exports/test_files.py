@@ -1,0 +1,207 @@
+"""Files that are broken, paths that are none, and files that are written whole or not at all."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+from export_cases import classifier, data
+
+from kpegasos import PegasosSVC, PegasosSVR
+from kpegasos.exports.files import write_whole
+
+GOOD = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 2
+total_sv 2
+rho 0.25
+label 1 -1
+nr_sv 1 1
+SV
+1 1:0.5 2:1
+-1 1:2
+"""
+
+
+def changed(line, text):
+    """The good file with another line."""
+    lines = GOOD.splitlines()
+    lines[line - 1] = text
+    return "\n".join(line for line in lines if line is not None) + "\n"
+
+
+BROKEN = {
+    "empty": ("", 0, "the file must have a line 'SV' after its header, got its end"),
+    "binary": ("\0\1\2\xff\n", 1, "must begin with a name that LIBSVM has, got"),
+    "other text": ("<html>\n", 1, "must begin with a name that LIBSVM has, got '<html>'"),
+    "kind": (changed(1, "svm_type one_class"), 1, "svm_type must be one of c_svc, nu_svc, got"),
+    "regression": (changed(1, "svm_type nu_svr"), 1, "svm_type must be one of c_svc, nu_svc"),
+    "kernel": (changed(2, "kernel_type cubic"), 2, "kernel_type must be one of linear, pol"),
+    "two kernels": (changed(2, "kernel_type rbf rbf"), 2, "kernel_type must be a name, got"),
+    "gamma": (changed(3, "gamma -1"), 3, "gamma must be a finite number that is not negative"),
+    "nan": (changed(3, "gamma nan"), 3, "gamma must be a finite number that is not negative"),
+    "no gamma": (changed(3, None), 8, "the header must have a line 'gamma', got none"),
+    "again": (changed(3, "svm_type c_svc"), 3, "svm_type must be there once, got it again"),
+    "classes": (changed(4, "nr_class 1"), 4, "nr_class must be at least 2, got 1"),
+    "many classes": (changed(4, "nr_class 99999999"), 6, "rho must have 4999999850000001 entr"),
+    "underscore": (changed(5, "total_sv 0_2"), 5, "total_sv must be an integer that is not neg"),
+    "rho": (changed(6, "rho 1 2"), 6, "rho must have 1 entries, got 2"),
+    "rho text": (changed(6, "rho x"), 6, "rho must be finite numbers, got 'x' instead"),
+    "label": (changed(7, "label 1 1"), 7, "label must name each class once, got one of them tw"),
+    "label text": (changed(7, "label a b"), 7, "label must be integers below 2**31, got 'a b'"),
+    "no label": (changed(7, None), 8, "the header must have a line 'label', got none"),
+    "counts": (changed(8, "nr_sv 2 1"), 8, "nr_sv must sum to total_sv, 2, got 3"),
+    "no end": (GOOD.partition("SV\n")[0], 8, "the file must have a line 'SV' after its header"),
+    "few": (GOOD.partition("-1 1:2")[0], 10, "the file must have 2 support vectors, got 1"),
+    "cut": (GOOD[:-3] + "\n", 11, "features must be 'index:value', got '1'"),
+    "more": (GOOD + "1 1:1\n", 12, "the file must end after 2 support vectors, got another"),
+    "coefficient": (changed(10, "x 1:1"), 10, "a support vector must begin with a coefficient"),
+    "huge": (changed(10, "1e999 1:1"), 10, "a support vector must begin with a coefficient"),
+    "index": (changed(10, "1 0:1"), 10, "indices must ascend from 1 on, got 0 after 0"),
+    "negative": (changed(10, "1 -3:1"), 10, "indices must ascend from 1 on, got -3 after 0"),
+    "unsorted": (changed(10, "1 2:1 1:1"), 10, "indices must ascend from 1 on, got 1 after 2"),
+    "twice": (changed(10, "1 2:1 2:1"), 10, "indices must ascend from 1 on, got 2 after 2"),
+    "large index": (changed(10, f"1 {2**31}:1"), 10, "features must be 'index:value', got"),
+    "value": (changed(10, "1 1:x"), 10, "features must be 'index:value', got '1:x'"),
+    "nan value": (changed(10, "1 1:nan"), 10, "features must be 'index:value', got '1:nan'"),
+}
+
+
+def write(folder, text):
+    path = folder / "model"
+    path.write_text(text, encoding="latin-1")
+    return path
+
+
+def test_good_file_is_read(tmp_path):
+    model = PegasosSVC.from_libsvm(write(tmp_path, GOOD))
+    X = np.array([[0.5, 1.0], [2.0, 0.0]])
+    own = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)) @ [1.0, -1.0] - 0.25
+    np.testing.assert_allclose(model.decision_function(X), own)
+    np.testing.assert_array_equal(model.predict(X), [1, -1])
+
+
+@pytest.mark.parametrize("text", [GOOD.replace("\n", "\r\n"), "\xef\xbb\xbf" + GOOD, GOOD + "\n"])
+def test_line_ends_and_marks_do_not_matter(text, tmp_path):
+    model = PegasosSVC.from_libsvm(write(tmp_path, text))
+    assert model.support_vectors_.shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_file_is_told_of_with_its_line(name, tmp_path):
+    text, line, message = BROKEN[name]
+    path = write(tmp_path, text)
+    with pytest.raises(ValueError, match="line") as caught:
+        PegasosSVC.from_libsvm(path)
+    assert str(caught.value).startswith(f"{path}, line {line}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (7, "nr_class must be 2 of a regression"),
+        (4, "rho must have 1 entries, got 3"),
+    ],
+)
+def test_broken_regression_is_told_of(line, message, tmp_path):
+    k, rho = (3, "0 0 0") if line == 7 else (2, "0 0 0")
+    header = f"svm_type nu_svr\nkernel_type linear\nnr_class {k}\nrho {rho}\ntotal_sv 0\nSV\n"
+    with pytest.raises(ValueError, match=message):
+        PegasosSVR.from_libsvm(write(tmp_path, header))
+
+
+@pytest.mark.parametrize("words", ["0:0", "0:1.5", "1:1", "0:1 1:2", "", "0:x"])
+def test_broken_number_of_an_example_is_told_of(words, tmp_path):
+    text = changed(2, "kernel_type precomputed").replace("1 1:0.5 2:1", f"1 {words}")
+    with pytest.raises(ValueError, match=r"line 10: a support vector must be '0:' and a number "):
+        PegasosSVC.from_libsvm(write(tmp_path, text))
+
+
+def test_every_shortened_file_is_refused(tmp_path):
+    for end in range(len(GOOD) - 1):  # but for the last line's end
+        path = write(tmp_path, GOOD[:end])
+        if GOOD[:end].endswith(("\n-1", "\n-1 ")):
+            continue  # a support vector of zeros, as far as the format says
+        with pytest.raises(ValueError, match=re.escape(f"{path}, line ")):
+            PegasosSVC.from_libsvm(path)
+
+
+def test_model_without_support_vectors_decides_by_its_intercept(tmp_path):
+    text = GOOD.partition("SV\n")[0].replace("total_sv 2", "total_sv 0").replace("1 1", "0 0")
+    model = PegasosSVC.from_libsvm(write(tmp_path, text + "SV\n"), n_features=2)
+    X = np.ones((3, 2))
+    np.testing.assert_array_equal(model.decision_function(X), -0.25)
+    np.testing.assert_array_equal(model.to_sklearn().decision_function(X), -0.25)
+
+
+def test_model_of_many_columns_stays_sparse(tmp_path):
+    model = PegasosSVC.from_libsvm(write(tmp_path, changed(11, "-1 2000000000:2")))
+    assert model.support_vectors_.shape == (2, 2_000_000_000)
+    assert model.support_vectors_.nnz == 3
+
+
+@pytest.mark.parametrize("method", ["to_libsvm", "to_onnx"])
+@pytest.mark.parametrize(
+    ("path", "kind", "message"),
+    [
+        (3, TypeError, "path must be the path of a file, got 3 instead"),
+        (None, TypeError, "path must be the path of a file, got None instead"),
+        ("", ValueError, "path must be the path of a file, got '' instead"),
+        ("a\0b", ValueError, "path must be the path of a file, got "),
+        ("\ud800", ValueError, "path must be the path of a file, got "),
+        ("{folder}", ValueError, "path must be the path of a plain file, got "),
+        ("{folder}/no/model", FileNotFoundError, "path must be in a folder that exists, got "),
+        ("/dev/null", ValueError, "path must be the path of a plain file, got '/dev/null'"),
+    ],
+)
+def test_bad_path_is_told_of(method, path, kind, message, tmp_path):
+    if method == "to_onnx":
+        pytest.importorskip("onnx")
+    X, y, _ = data(2)
+    model = classifier().fit(X, y)
+    path = path.format(folder=tmp_path) if isinstance(path, str) else path
+    with pytest.raises(kind, match=message):
+        getattr(model, method)(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [3, "", "no such file"])
+def test_bad_path_to_read_is_told_of(path):
+    with pytest.raises((TypeError, ValueError, FileNotFoundError), match=r"path must|No such file"):
+        PegasosSVC.from_libsvm(path)
+
+
+def test_folder_is_no_model(tmp_path):
+    with pytest.raises(ValueError, match="path must be the path of a file, got"):
+        PegasosSVC.from_libsvm(tmp_path)
+
+
+def test_file_stays_as_it_was_if_writing_fails(tmp_path):
+    path = tmp_path / "model"
+    path.write_text("earlier")
+
+    def parts():
+        yield b"beginning"
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_whole(path, parts())
+    assert path.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_file_is_replaced_where_a_link_points_to(tmp_path):
+    path, link = tmp_path / "model", tmp_path / "link"
+    path.write_text("earlier")
+    link.symlink_to(path)
+    write_whole(link, [b"later"])
+    assert link.is_symlink()
+    assert path.read_text() == "later"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_file_has_the_mode_that_the_process_gives(tmp_path):
+    write_whole(tmp_path / "ours", [b""])
+    (tmp_path / "plain").write_bytes(b"")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -1,0 +1,84 @@
+"""The line that HTML of an estimator has below scikit-learn's diagram."""
+
+import re
+
+import pytest
+from export_cases import classifier, data, linear_classifier, regressors, targets
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kpegasos import PegasosSVC
+from kpegasos.estimators._sklearn_compat import HtmlNoteMixin
+
+
+def note_of(model):
+    """The last element, without its tags."""
+    return re.sub(r".*<div[^>]*>(.*)</div>", r"\1", model._repr_html_().splitlines()[-1])
+
+
+def test_html_of_a_model_has_gap_support_steps_and_time():
+    X, y, _ = data(2)
+    model = classifier().fit(X, y)
+    pattern = (
+        rf"within [\d.]+% of the optimum \(certified relative gap\) · "
+        rf"{model.support_.size} support vectors of 80 examples · 400 steps · "
+        rf"[\d.e-]+ s of training"
+    )
+    assert re.fullmatch(pattern, note_of(model))
+    assert "sk-container-id" in model._repr_html_()
+    assert model._repr_mimebundle_()["text/html"].endswith(f"{note_of(model)}</div>")
+
+
+def test_html_of_several_classes_has_the_largest_gap_and_all_steps():
+    X, y, _ = data(3)
+    note = note_of(classifier().fit(X, y))
+    assert "largest of 3 pairs" in note
+    assert "800 steps" in note
+
+
+@pytest.mark.parametrize("model", [linear_classifier(), regressors()["primal"]])
+def test_html_of_linear_models_has_the_line(model):
+    X, y, _ = data(2)
+    assert "certified relative gap" in note_of(
+        model.fit(X, targets(X)) if hasattr(model, "epsilon") else model.fit(X, y)
+    )
+
+
+def test_html_says_where_there_is_no_certificate():
+    X, y, _ = data(2)
+    assert note_of(classifier("sigmoid").fit(X, y)).startswith("no certified gap · ")
+    stream = linear_classifier().partial_fit(X, y, classes=[-1, 7])
+    assert note_of(stream) == "80 steps"
+
+
+def test_html_before_fit_is_that_of_scikit_learn():
+    assert "support vectors" not in PegasosSVC()._repr_html_()
+    assert "<div" in PegasosSVC()._repr_html_()
+
+
+def test_html_is_left_out_where_it_is_switched_off():
+    X, y, _ = data(2)
+    model = classifier().fit(X, y)
+    with config_context(display="text"):
+        assert not hasattr(model, "_repr_html_")
+        assert model._repr_mimebundle_() == {"text/plain": repr(model)}
+
+
+def test_html_of_a_pipeline_with_a_model_is_made():
+    X, y, _ = data(2)
+    assert "PegasosSVC" in make_pipeline(StandardScaler(), classifier()).fit(X, y)._repr_html_()
+
+
+def test_line_has_no_colours_of_its_own():
+    X, y, _ = data(2)
+    style = re.search(r'style="([^"]*)">[^<]*</div>$', classifier().fit(X, y)._repr_html_())[1]
+    assert "color: inherit" in style
+    assert not re.search(r"#[0-9a-f]{3}|rgb|background", style)
+
+
+def test_line_is_escaped(monkeypatch):
+    monkeypatch.setattr("kpegasos.estimators._exports._support_text", lambda _: "<b> & more")
+    X, y, _ = data(2)
+    assert "&lt;b&gt; &amp; more" in classifier().fit(X, y)._repr_html_()
+    assert HtmlNoteMixin()._html_note() == ""

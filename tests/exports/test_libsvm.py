@@ -1,0 +1,263 @@
+"""`to_libsvm` and `from_libsvm`: the same model before and after, and in LIBSVM's own programs."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from export_cases import LIBSVM_KERNELS, classifier, data, linear_classifier, regressors, targets
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import dump_svmlight_file
+from sklearn.exceptions import NotFittedError
+
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR
+from kpegasos.kernels.functions import KERNELS, Polynomial
+
+needs_libsvm = pytest.mark.skipif(
+    not (shutil.which("svm-train") and shutil.which("svm-predict")), reason="needs libsvm-tools"
+)
+KINDS = pytest.mark.parametrize("kind", ["dense", "sparse"])
+N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
+
+
+def run(program, *arguments):
+    """A program of LIBSVM; what it says."""
+    command = [program, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def predicted(folder, model, X, *, zero_based=False):
+    """What svm-predict makes of a model and rows."""
+    dump_svmlight_file(X, np.zeros(X.shape[0]), str(folder / "rows"), zero_based=zero_based)
+    run("svm-predict", folder / "rows", model, folder / "out")
+    return np.loadtxt(folder / "out")
+
+
+def with_positions(K):
+    """Kernel values as LIBSVM reads them: the number of the row before, as entry 0."""
+    return sparse.csr_matrix(np.column_stack([np.arange(1, len(K) + 1), K]))
+
+
+def decisions_by_libsvm(folder, path, X):
+    """Decisions of a model, which svm-predict does not write: a regression of each pair has them.
+
+    The model of a pair, written as a regression, predicts its decisions.
+    """
+    head, body = path.read_text().split("SV\n")
+    words = {line.split()[0]: line.split()[1:] for line in head.splitlines()}
+    k, counts = int(words["nr_class"][0]), list(map(int, words["nr_sv"]))
+    of_class = np.repeat(np.arange(k), counts)
+    lines = [line.split(maxsplit=k - 1) for line in body.splitlines()]
+    kernel = [
+        f"{key} {words[key][0]}"
+        for key in ("kernel_type", "degree", "gamma", "coef0")
+        if key in words
+    ]
+    found, pair = [], 0
+    for i in range(k):
+        for j in range(i + 1, k):
+            chosen = [
+                (line[j - 1] if of_class[place] == i else line[i], line[k - 1])
+                for place, line in enumerate(lines)
+                if of_class[place] in (i, j)
+            ]
+            (folder / "pair").write_text(
+                "\n".join(
+                    [
+                        "svm_type epsilon_svr",
+                        *kernel,
+                        "nr_class 2",
+                        f"total_sv {len(chosen)}",
+                        f"rho {words['rho'][pair]}",
+                        "SV",
+                        *(f"{c} {x}" for c, x in chosen),
+                        "",
+                    ]
+                )
+            )
+            found.append(predicted(folder, folder / "pair", X))
+            pair += 1
+    return np.column_stack(found)
+
+
+@needs_libsvm
+@KINDS
+@N_CLASSES
+@pytest.mark.parametrize("kernel", LIBSVM_KERNELS)
+def test_svm_predict_agrees_on_a_kernel(kernel, n_classes, kind, tmp_path):
+    X, y, new = data(n_classes, kind=kind)
+    model = classifier(kernel, decision_function_shape="ovo").fit(X, y)
+    model.to_libsvm(tmp_path / "model")
+    np.testing.assert_array_equal(predicted(tmp_path, tmp_path / "model", new), model.predict(new))
+    expected = model.decision_function(new).reshape(new.shape[0], -1)
+    found = decisions_by_libsvm(tmp_path, tmp_path / "model", new)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_libsvm
+@N_CLASSES
+def test_svm_predict_agrees_on_a_linear_model(n_classes, tmp_path):
+    X, y, new = data(n_classes)
+    model = linear_classifier(decision_function_shape="ovo").fit(X, y)
+    model.to_libsvm(tmp_path / "model")
+    np.testing.assert_array_equal(predicted(tmp_path, tmp_path / "model", new), model.predict(new))
+    expected = model.decision_function(new).reshape(len(new), -1)
+    found = decisions_by_libsvm(tmp_path, tmp_path / "model", new)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_libsvm
+@pytest.mark.parametrize("name", regressors())
+def test_svm_predict_agrees_on_a_regressor(name, tmp_path):
+    X, _, new = data()
+    model = regressors()[name].fit(X, targets(X))
+    model.to_libsvm(tmp_path / "model")
+    found = predicted(tmp_path, tmp_path / "model", new)
+    np.testing.assert_allclose(found, model.predict(new), rtol=1e-5, atol=1e-5)
+
+
+@needs_libsvm
+@N_CLASSES
+def test_svm_predict_agrees_on_a_given_matrix(n_classes, tmp_path):
+    X, y, new = data(n_classes)
+    model = classifier("precomputed").fit(X @ X.T, y)
+    model.to_libsvm(tmp_path / "model")
+    rows = with_positions(new @ X.T)
+    found = predicted(tmp_path, tmp_path / "model", rows, zero_based=True)
+    np.testing.assert_array_equal(found, model.predict(new @ X.T))
+
+
+@needs_libsvm
+@N_CLASSES
+@pytest.mark.parametrize(("number", "kernel"), list(enumerate(LIBSVM_KERNELS)))
+def test_model_of_svm_train_is_read(number, kernel, n_classes, tmp_path):
+    X, y, new = data(n_classes)
+    dump_svmlight_file(X, y, str(tmp_path / "train"), zero_based=False)
+    options = ["-q", "-t", number, "-g", 0.05, "-d", 2, "-r", 0.3]
+    run("svm-train", *options, tmp_path / "train", tmp_path / "model")
+    model = PegasosSVC.from_libsvm(tmp_path / "model")
+    assert model.kernel == kernel
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    np.testing.assert_array_equal(model.predict(new), predicted(tmp_path, tmp_path / "model", new))
+    # Which of the classes LIBSVM has first depends on the data; the way back and forth does not.
+    model.to_libsvm(tmp_path / "again")
+    again = PegasosSVC.from_libsvm(tmp_path / "again")
+    np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+
+
+@needs_libsvm
+@N_CLASSES
+def test_model_of_svm_train_of_a_given_matrix_is_read(n_classes, tmp_path):
+    X, y, new = data(n_classes)
+    dump_svmlight_file(with_positions(X @ X.T), y, str(tmp_path / "train"), zero_based=True)
+    run("svm-train", "-q", "-t", 4, tmp_path / "train", tmp_path / "model")
+    model = PegasosSVC.from_libsvm(tmp_path / "model", n_features=len(X))
+    rows = with_positions(new @ X.T)
+    found = predicted(tmp_path, tmp_path / "model", rows, zero_based=True)
+    np.testing.assert_array_equal(found, model.predict(new @ X.T))
+
+
+@needs_libsvm
+@pytest.mark.parametrize("kind", ["3", "4"])
+def test_regression_of_svm_train_is_read(kind, tmp_path):
+    X, _, new = data()
+    dump_svmlight_file(X, targets(X), str(tmp_path / "train"), zero_based=False)
+    run("svm-train", "-q", "-s", kind, tmp_path / "train", tmp_path / "model")
+    model = PegasosSVR.from_libsvm(tmp_path / "model")
+    found = predicted(tmp_path, tmp_path / "model", new)
+    np.testing.assert_allclose(model.predict(new), found, rtol=1e-5)
+    np.testing.assert_allclose(model.to_sklearn().predict(new), found, rtol=1e-5)
+
+
+@KINDS
+@N_CLASSES
+@pytest.mark.parametrize("kernel", [*LIBSVM_KERNELS, "precomputed"])
+def test_model_is_the_same_after_writing_and_reading(kernel, n_classes, kind, tmp_path):
+    X, y, new = data(n_classes, kind="dense" if kernel == "precomputed" else kind)
+    rows, others = (X @ X.T, new @ X.T) if kernel == "precomputed" else (X, new)
+    model = classifier(kernel).fit(rows, y)
+    model.to_libsvm(tmp_path / "model")
+    read = PegasosSVC.from_libsvm(tmp_path / "model", n_features=rows.shape[1])
+    np.testing.assert_array_equal(read.predict(others), model.predict(others))
+    np.testing.assert_allclose(
+        read.decision_function(others), model.decision_function(others), rtol=1e-12, atol=1e-12
+    )
+    for name in ("classes_", "n_support_", "dual_coef_", "intercept_"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(model, name))
+    if kernel == "precomputed":
+        np.testing.assert_array_equal(read.support_, model.support_)
+
+
+def test_model_that_was_read_has_no_certificate(tmp_path):
+    X, y, new = data(2)
+    classifier().fit(X, y).to_libsvm(tmp_path / "model")
+    read = PegasosSVC.from_libsvm(tmp_path / "model")
+    for name in ("relative_gap_", "objective_", "history_", "alpha_", "support_", "n_steps_"):
+        assert not hasattr(read, name)
+    assert "support vectors" in read._repr_html_()
+    assert clone(read).get_params() == read.get_params()
+    np.testing.assert_array_equal(read.to_sklearn().predict(new), read.predict(new))
+    read.set_params(warm_start=True).fit(X, y)
+    assert read.relative_gap_ >= 0.0
+
+
+def test_from_libsvm_learns_the_number_of_features(tmp_path):
+    X, y, _ = data(2)
+    wide = np.column_stack([X, np.zeros(len(X))])
+    model = classifier("linear").fit(wide, y)
+    model.to_libsvm(tmp_path / "model")
+    assert PegasosSVC.from_libsvm(tmp_path / "model").n_features_in_ == 4
+    read = PegasosSVC.from_libsvm(tmp_path / "model", n_features=5)
+    np.testing.assert_array_equal(read.predict(wide), model.predict(wide))
+    with pytest.raises(ValueError, match=r"n_features must be at least 4, the largest index in "):
+        PegasosSVC.from_libsvm(tmp_path / "model", n_features=3)
+
+
+def test_numbers_are_written_to_the_last_bit(tmp_path):
+    X, _, new = data()
+    model = PegasosSVR(epochs=3, epsilon=0.0, random_state=0).fit(X * np.pi, targets(X) / 1e50)
+    model.to_libsvm(tmp_path / "model")
+    read = PegasosSVR.from_libsvm(tmp_path / "model")
+    np.testing.assert_array_equal(read.support_vectors_, model.support_vectors_)
+    np.testing.assert_array_equal(read.dual_coef_, model.dual_coef_)
+    np.testing.assert_array_equal(read.predict(new), model.predict(new))
+
+
+def test_several_hundred_classes_are_written_and_read(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(240, 3)), np.arange(240) % 40
+    model = LinearPegasosSVC(n_steps=5, random_state=0).fit(X, y)
+    model.to_libsvm(tmp_path / "model")
+    read = PegasosSVC.from_libsvm(tmp_path / "model")
+    np.testing.assert_array_equal(read.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kernel", sorted({*KERNELS} - {*LIBSVM_KERNELS, "polynomial"}))
+def test_to_libsvm_refuses_kernels_that_libsvm_does_not_have(kernel, tmp_path):
+    X, y, _ = data(2)
+    model = classifier(kernel).fit(np.abs(X), y)
+    with pytest.raises(ValueError, match=r"kernel must be one that LIBSVM has \(linear, polynom"):
+        model.to_libsvm(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_to_libsvm_refuses_degrees_that_are_no_integers(tmp_path):
+    X, y, _ = data(2)
+    model = classifier(Polynomial(0.1, 2.5, 100.0)).fit(X, y)
+    with pytest.raises(ValueError, match=r"kernel must have a degree that is an integer for LIBS"):
+        model.to_libsvm(tmp_path / "model")
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [0, 2**40]])
+def test_to_libsvm_refuses_classes_that_are_no_integers(labels, tmp_path):
+    X, y, _ = data(2)
+    model = classifier().fit(X, np.where(y == 7, *labels))
+    with pytest.raises(ValueError, match=r"classes_ must be integers below 2\*\*31 for LIBSVM, g"):
+        model.to_libsvm(tmp_path / "model")
+
+
+def test_to_libsvm_needs_a_model(tmp_path):
+    with pytest.raises(NotFittedError):
+        PegasosSVC().to_libsvm(tmp_path / "model")

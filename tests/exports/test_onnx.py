@@ -1,0 +1,227 @@
+"""`to_onnx`: onnxruntime agrees with the estimators on labels, ties included, and decisions."""
+
+import builtins
+
+import numpy as np
+import pytest
+from export_cases import KERNELS, LABELS, classifier, data, linear_classifier, regressors, targets
+from sklearn.exceptions import NotFittedError
+
+from kpegasos import RBF, Laplacian, Linear, PegasosSVC, PegasosSVR, Polynomial
+from kpegasos.exports import onnx_graph
+from kpegasos.kernels import InnerProductKernel
+
+onnx = pytest.importorskip("onnx", reason="needs onnx")
+onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
+SHAPES = pytest.mark.parametrize("shape", ["ovr", "ovo"])
+
+
+def outputs(path, X):
+    """What onnxruntime makes of rows."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    return dict(zip(names, session.run(None, {"X": X.astype(np.float64)}), strict=True))
+
+
+def assert_same(model, path, X, tolerance=1e-10):
+    model.to_onnx(path)
+    found = outputs(path, X)
+    assert found.keys() == {"label", "decision"}
+    decisions = model.decision_function(X)
+    assert found["decision"].shape == decisions.shape
+    np.testing.assert_allclose(found["decision"], decisions, rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(found["label"], model.predict(X))
+
+
+@SHAPES
+@N_CLASSES
+@pytest.mark.parametrize("kernel", [*KERNELS, "chi2", "additive_chi2"])
+def test_graph_of_a_kernel_agrees(kernel, n_classes, shape, tmp_path):
+    X, y, new = data(n_classes)
+    if "chi2" in kernel:
+        X, new = np.abs(X), np.abs(new)
+        new[0] = X[0] = 0.0
+    model = classifier(kernel, decision_function_shape=shape).fit(X, y)
+    assert_same(model, tmp_path / "model.onnx", new)
+
+
+@SHAPES
+@N_CLASSES
+def test_graph_of_a_linear_model_agrees(n_classes, shape, tmp_path):
+    X, y, new = data(n_classes, kind="sparse")
+    model = linear_classifier(decision_function_shape=shape).fit(X, y)
+    assert_same(model, tmp_path / "model.onnx", new)
+
+
+@pytest.mark.parametrize("name", regressors())
+def test_graph_of_a_regressor_agrees(name, tmp_path):
+    X, _, new = data()
+    model = regressors()[name].fit(X, targets(X))
+    model.to_onnx(tmp_path / "model.onnx")
+    found = outputs(tmp_path / "model.onnx", new)
+    assert found.keys() == {"prediction"}
+    np.testing.assert_allclose(found["prediction"], model.predict(new), rtol=1e-10)
+
+
+@N_CLASSES
+def test_graph_of_a_given_matrix_agrees(n_classes, tmp_path):
+    X, y, new = data(n_classes)
+    model = classifier("precomputed").fit(X @ X.T, y)
+    assert_same(model, tmp_path / "model.onnx", new @ X.T)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        RBF(0.1) + 0.5 * Linear(),
+        Laplacian(0.1) * RBF(0.2) + Laplacian(0.5),
+        2.0 * (Polynomial(0.1, 2, 1.0) * RBF(0.05)),
+    ],
+)
+def test_graph_of_a_composed_kernel_agrees(kernel, tmp_path):
+    X, y, new = data(3)
+    assert_same(classifier(kernel).fit(X, y), tmp_path / "model.onnx", new)
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_graph_has_labels_of_every_kind(labels, tmp_path):
+    X, y, new = data(3, labels=labels)
+    assert_same(classifier().fit(X, y), tmp_path / "model.onnx", new)
+
+
+@pytest.mark.parametrize("values", [[False, True], np.array(["b", "a"], dtype=object)])
+def test_graph_has_labels_of_odd_kinds(values, tmp_path):
+    X, y, new = data(2)
+    y = np.asarray(values)[(y == 7).astype(int)]
+    assert_same(classifier().fit(X, y), tmp_path / "model.onnx", new)
+
+
+def test_graph_refuses_labels_that_onnx_does_not_have(tmp_path):
+    X, y, _ = data(2)
+    model = classifier().fit(X, np.where(y == 7, np.uint64(1), np.uint64(2**63)))
+    with pytest.raises(ValueError, match=r"classes_ must be integers, floats, strings or truth v"):
+        model.to_onnx(tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_graph_breaks_ties_as_the_estimator_does(break_ties, tmp_path):
+    """Rows of zeros have no decision but the intercepts, here ties of the vote, or none at all."""
+    X, y, _ = data(4)
+    model = classifier("linear", break_ties=break_ties).fit(X, y)
+    zero = np.zeros((1, 4))
+    chosen = set()
+    for signs in np.ndindex(*[3] * 6):
+        model.intercept_ = (np.array(signs) - 1.0) * np.linspace(0.5, 1.5, 6)
+        if np.random.default_rng(signs).random() < 0.05:
+            assert_same(model, tmp_path / "model.onnx", zero)
+            chosen.add(model.predict(zero)[0])
+    assert len(chosen) > 2
+
+
+def test_graph_of_a_model_that_was_read_breaks_ties_by_its_file(tmp_path):
+    X, y, new = data(4)
+    classifier().fit(X, y).to_libsvm(tmp_path / "model")
+    text = (tmp_path / "model").read_text().replace("label -1 3 7 12", "label 12 7 -1 3")
+    (tmp_path / "model").write_text(text)
+    model = PegasosSVC.from_libsvm(tmp_path / "model")
+    assert_same(model, tmp_path / "model.onnx", new)
+    far = np.full((1, 4), 1e6)  # where decisions are intercepts: -1, 3 and 7 beat each other and 12
+    model.intercept_ = np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
+    assert model.predict(far) == 7
+    assert_same(model, tmp_path / "model.onnx", far)
+
+
+def test_graph_of_float32_data_agrees_to_float32(tmp_path):
+    X, y, new = data(2, kind="float32")
+    model = classifier().fit(X, y)
+    model.to_onnx(tmp_path / "model.onnx")
+    found = outputs(tmp_path / "model.onnx", new)["decision"]
+    scale = np.abs(model.dual_coef_).sum()
+    assert np.abs(found - model.decision_function(new)).max() <= 1e-6 * scale
+
+
+def test_graph_agrees_far_from_the_origin(tmp_path):
+    X, y, new = data(3)
+    assert_same(classifier().fit(X + 1e4, y), tmp_path / "model.onnx", new + 1e4, 1e-7)
+
+
+@SHAPES
+@N_CLASSES
+@pytest.mark.parametrize("kernel", ["laplacian", "rbf", "linear"])
+def test_graph_has_primitive_operators_only(kernel, n_classes, shape, tmp_path):
+    X, y, _ = data(n_classes)
+    model = classifier(kernel, decision_function_shape=shape).fit(X, y)
+    model.to_onnx(tmp_path / "model.onnx")
+    read = onnx.load(tmp_path / "model.onnx")
+    onnx.checker.check_model(read, full_check=True)
+    assert {each.domain for each in read.opset_import} == {""}
+    shape = read.graph.input[0].type.tensor_type.shape.dim
+    assert [shape[0].dim_param, shape[1].dim_value] == ["n_samples", 4]
+    used = {name for node in read.graph.node for name in node.input}
+    used |= {
+        n for node in read.graph.node for a in node.attribute for x in a.g.node for n in x.input
+    }
+    assert {each.name for each in read.graph.initializer} <= used
+
+
+def test_graph_decides_no_rows_and_many(tmp_path):
+    X, y, _ = data(3)
+    model = classifier("rbf").fit(X, y)
+    assert_same(model, tmp_path / "model.onnx", np.tile(X, (50, 1)))
+    assert outputs(tmp_path / "model.onnx", X[:0])["decision"].shape == (0, 3)
+
+
+class Doubled(InnerProductKernel):
+    positive_definite = True
+
+    def from_inner_products(self, products, norms_a, norms_b):
+        products *= 2.0
+
+    def diag(self, A):
+        return 2.0 * (A**2).sum(axis=1)
+
+
+@pytest.mark.parametrize("kernel", [Doubled(), lambda A, B: A @ B.T, RBF(1.0) + Doubled()])
+def test_graph_refuses_kernels_of_ones_own(kernel, tmp_path):
+    X, y, _ = data(2)
+    model = PegasosSVC(kernel=kernel, epochs=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"kernel must be one of the package's, or made of these"):
+        model.to_onnx(tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_graph_refuses_ties_that_cannot_be_broken(tmp_path):
+    X, y, _ = data(3)
+    model = classifier(break_ties=True, decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(ValueError, match="break_ties must be False when decision_function_shape"):
+        model.to_onnx(tmp_path / "model.onnx")
+
+
+def test_graph_that_is_too_large_is_refused(monkeypatch, tmp_path):
+    X, y, _ = data(2)
+    model = classifier().fit(X, y)
+    monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", 1000)
+    with pytest.raises(ValueError, match="support_vectors_ must be below 2 GiB for ONNX"):
+        model.to_onnx(tmp_path / "model.onnx")
+
+
+def test_to_onnx_needs_a_model(tmp_path):
+    with pytest.raises(NotFittedError):
+        PegasosSVR().to_onnx(tmp_path / "model.onnx")
+
+
+def test_to_onnx_says_how_to_install_onnx(monkeypatch, tmp_path):
+    X, y, _ = data(2)
+    model, plain = classifier().fit(X, y), builtins.__import__
+
+    def without_onnx(name, *arguments, **options):
+        if name.partition(".")[0] == "onnx":
+            raise ImportError("No module named 'onnx'")
+        return plain(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_onnx)
+    with pytest.raises(ImportError, match=r"to_onnx needs the package onnx: pip install 'kpegaso"):
+        model.to_onnx(tmp_path / "model.onnx")

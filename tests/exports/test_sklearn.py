@@ -1,0 +1,170 @@
+"""`to_sklearn`: fitted estimators of scikit-learn with the same predictions."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from export_cases import KERNELS, LABELS, classifier, data, linear_classifier, regressors, targets
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+
+from kpegasos import RBF, Linear, PegasosSVC, PegasosSVR
+
+KINDS = pytest.mark.parametrize("kind", ["dense", "sparse"])
+#: What a sparse model has that skops asks for.
+TRUSTED = ["scipy.sparse._csr.csr_matrix"]
+N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
+
+
+def assert_same(ours, theirs, X):
+    np.testing.assert_allclose(
+        theirs.decision_function(X), ours.decision_function(X), rtol=1e-10, atol=1e-10
+    )
+    np.testing.assert_array_equal(theirs.predict(X), ours.predict(X))
+
+
+@KINDS
+@N_CLASSES
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_to_sklearn_of_a_kernel_decides_the_same(kernel, n_classes, kind):
+    X, y, new = data(n_classes, kind=kind)
+    for shape in ("ovr", "ovo"):
+        ours = classifier(kernel, decision_function_shape=shape).fit(X, y)
+        theirs = ours.to_sklearn()
+        assert type(theirs) is SVC
+        assert_same(ours, theirs, new)
+
+
+@KINDS
+@N_CLASSES
+def test_to_sklearn_of_a_linear_model_decides_the_same(n_classes, kind):
+    X, y, new = data(n_classes, kind=kind)
+    ours = linear_classifier(loss="squared_hinge").fit(X, y)
+    theirs = ours.to_sklearn()
+    assert type(theirs) is (LinearSVC if n_classes == 2 else SVC)
+    assert_same(ours, theirs, new)
+    assert_same(ours, theirs, new.toarray() if kind == "sparse" else new)
+
+
+@KINDS
+@pytest.mark.parametrize("name", regressors())
+def test_to_sklearn_of_a_regressor_predicts_the_same(name, kind):
+    X, _, new = data(kind=kind)
+    ours = regressors()[name].fit(X, targets(X))
+    theirs = ours.to_sklearn()
+    assert type(theirs) is (LinearSVR if name == "primal" else SVR)
+    np.testing.assert_allclose(theirs.predict(new), ours.predict(new), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_to_sklearn_keeps_labels_weights_and_ties(labels):
+    X, y, new = data(4, labels=labels)
+    weight = np.random.default_rng(0).integers(0, 3, y.size)
+    ours = classifier(class_weight="balanced", break_ties=True).fit(X, y, sample_weight=weight)
+    theirs = ours.to_sklearn()
+    assert_same(ours, theirs, new)
+    np.testing.assert_array_equal(theirs.classes_, ours.classes_)
+    np.testing.assert_array_equal(theirs.support_, ours.support_)
+    np.testing.assert_array_equal(theirs.n_support_, ours.n_support_)
+    np.testing.assert_array_equal(theirs.dual_coef_, ours.dual_coef_)
+    np.testing.assert_array_equal(theirs.intercept_, ours.intercept_)
+
+
+@N_CLASSES
+def test_to_sklearn_of_a_given_matrix_decides_the_same(n_classes):
+    X, y, new = data(n_classes)
+    ours = classifier("precomputed").fit(X @ X.T, y)
+    assert_same(ours, ours.to_sklearn(), new @ X.T)
+    regressor = PegasosSVR(kernel="precomputed", epochs=5, random_state=0).fit(X @ X.T, targets(X))
+    theirs = regressor.to_sklearn()
+    np.testing.assert_allclose(theirs.predict(new @ X.T), regressor.predict(new @ X.T), rtol=1e-10)
+
+
+def plus_one(A, B):
+    return A @ B.T + 1.0
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.1) + 0.5 * Linear(), plus_one])
+def test_to_sklearn_has_a_callable_for_kernels_of_ones_own(kernel):
+    X, y, new = data(3)
+    ours = PegasosSVC(kernel=kernel, epochs=5, random_state=0).fit(X, y)
+    theirs = ours.to_sklearn()
+    assert callable(theirs.kernel)
+    assert_same(ours, theirs, new)
+    assert_same(ours, pickle.loads(pickle.dumps(theirs)), new)
+
+
+def test_to_sklearn_of_float32_data_agrees_to_float32():
+    X, y, new = data(2, kind="float32")
+    ours = classifier().fit(X, y)
+    theirs = ours.to_sklearn()
+    scale = np.abs(ours.dual_coef_).sum()
+    difference = theirs.decision_function(new) - ours.decision_function(new)
+    assert np.abs(difference).max() <= 1e-6 * scale
+
+
+@pytest.mark.parametrize("make", [classifier, linear_classifier])
+@N_CLASSES
+def test_model_of_to_sklearn_can_be_stored(make, n_classes):
+    X, y, new = data(n_classes)
+    ours = make().fit(X, y)
+    theirs = ours.to_sklearn()
+    assert_same(ours, pickle.loads(pickle.dumps(theirs)), new)
+    stored = skops.io.dumps(theirs)
+    assert_same(ours, skops.io.loads(stored, trusted=TRUSTED), new)
+
+
+def test_model_of_to_sklearn_is_apart_from_ours():
+    X, y, new = data(3)
+    ours = classifier().fit(X, y)
+    before = ours.decision_function(new)
+    theirs = ours.to_sklearn()
+    theirs.support_vectors_[:] = 0.0
+    theirs.dual_coef_[:] = 0.0
+    theirs.intercept_[:] = 0.0
+    np.testing.assert_array_equal(ours.decision_function(new), before)
+
+
+def test_model_of_to_sklearn_can_be_calibrated_and_fitted_anew():
+    X, y, new = data(2)
+    ours = classifier(lam=0.05).fit(X, y)
+    theirs = ours.to_sklearn()
+    calibrated = CalibratedClassifierCV(FrozenEstimator(theirs)).fit(X, y)
+    assert calibrated.predict_proba(new).shape == (len(new), 2)
+    np.testing.assert_allclose(theirs.C, 1 / (0.05 * len(X)))
+    assert clone(theirs).fit(X, y).score(X, y) > 0.7
+
+
+def test_model_of_to_sklearn_knows_the_names_of_features():
+    X, y, _ = data(2)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    theirs = classifier().fit(frame, y).to_sklearn()
+    assert theirs.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match="feature names"):
+        theirs.predict(frame[["b", "a", "c", "d"]])
+
+
+def test_to_sklearn_of_the_linear_kernel_has_its_weights():
+    X, y, _ = data(2)
+    ours = classifier("linear").fit(X, y)
+    np.testing.assert_allclose(ours.to_sklearn().coef_, ours.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [classifier(), linear_classifier(), PegasosSVR()])
+def test_to_sklearn_needs_a_model(model):
+    with pytest.raises(NotFittedError):
+        model.to_sklearn()
+
+
+def test_model_of_a_stream_can_be_exported(tmp_path):
+    X, y, new = data(3)
+    ours = linear_classifier(lam=0.1).partial_fit(X, y, classes=np.unique(y))
+    assert_same(ours, ours.to_sklearn(), new)
+    ours.to_libsvm(tmp_path / "model")
+    read = PegasosSVC.from_libsvm(tmp_path / "model")
+    assert_same(ours, read, new)
