@@ -148,9 +148,19 @@ def _of_dual(name, K, y, lam, weight, epsilon=0.1):
     n = len(parts) * m
     options = {"jac": True, "method": "L-BFGS-B", "bounds": [(0.0, 1.0)] * n, "options": _PRECISE}
     start = np.zeros(n)
-    for _ in range(3):  # afresh, where the line search has given up
+    for _ in range(30):  # afresh, where the line search has given up, from a little further on
         found = minimize(minus_dual, start, **options)
+        beta = np.array(parts) @ found.x.reshape(len(parts), m)
+        coef = weight * signs * beta / (lam * m)
+        own = {"epsilon": epsilon} if name != "Hinge" else {}
+        primal = objective(name, K, y, lam, coef, weight=weight, **own)
+        if primal + found.fun <= 1e-9 * primal:
+            break
         start = found.x
+        for i in range(n):
+            slope = -minus_dual(start)[1][i]
+            flat = max(G[i % m, i % m], 1e-300)
+            start[i] = np.clip(start[i] + slope / flat, 0.0, 1.0)
     return -float(found.fun)
 
 
