@@ -181,7 +181,8 @@ def test_results_hold_no_state_without_warm_start(monkeypatch):
 
 
 def set_free(monkeypatch, mb):
-    """Let so much be free, and let everybody ask."""
+    """Let so much be free and nothing be granted, and let everybody ask."""
+    monkeypatch.setattr(ACCOUNT, "_grants", type(ACCOUNT._grants)())
     monkeypatch.setattr(budget, "free_memory", lambda: int(mb * tuning.MEBIBYTE))
     monkeypatch.setattr(budget, "_MODEST_MB", 0.0)
 
@@ -260,8 +261,7 @@ def test_model_does_not_depend_on_what_is_free(monkeypatch):
     A, y = large_data(1500)
     options = {"epochs": 2, "random_state": 0, "cache": "cached", "kernel": "linear"}
     expected = PegasosSVC(**options).fit(np.round(A), y)
-    gc.collect()  # the account counts rows of earlier fits while they live
-    set_free(monkeypatch, 8 + ACCOUNT.granted_mb)
+    set_free(monkeypatch, 8)
     model = PegasosSVC(**options).fit(np.round(A), y)
     assert np.array_equal(model.alpha_, expected.alpha_)
 
