@@ -6,6 +6,7 @@ import pickle
 import naive_losses
 import numpy as np
 import pytest
+from number_cases import EACH, NAMES, data, parameter_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -14,24 +15,6 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.estimators import _streams
 from kpegasos.solvers.online import advance_stream
 from kpegasos.utils.validation import draw_seed
-
-NAMES = {
-    "epsilon_insensitive": "EpsilonInsensitive",
-    "squared_epsilon_insensitive": "SquaredEpsilonInsensitive",
-    "huber": "Huber",
-}
-EACH = pytest.mark.parametrize("loss", NAMES)
-
-
-def data(n_samples=120, n_features=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_samples, n_features))
-    y = X @ np.arange(1.0, n_features + 1.0) + 3.0 + 0.2 * rng.normal(size=n_samples)
-    return X, y, rng.uniform(0.5, 4.0, n_samples)
-
-
-def parameter_of(loss):
-    return {"delta" if loss == "huber" else "epsilon": 0.1}
 
 
 def radii_of(loss, y, weight, lam, ends):

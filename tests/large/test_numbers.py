@@ -3,6 +3,7 @@
 import naive_losses
 import numpy as np
 import pytest
+from number_cases import EACH, NAMES, data, parameter_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -11,24 +12,6 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.large.dask import fit_dask
 from kpegasos.large.totals import NumberTotals
 from kpegasos.utils.validation import draw_seed
-
-NAMES = {
-    "epsilon_insensitive": "EpsilonInsensitive",
-    "squared_epsilon_insensitive": "SquaredEpsilonInsensitive",
-    "huber": "Huber",
-}
-EACH = pytest.mark.parametrize("loss", NAMES)
-
-
-def data(n_samples=100, n_features=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_samples, n_features))
-    y = X @ np.arange(1.0, n_features + 1.0) + 3.0 + 0.2 * rng.normal(size=n_samples)
-    return X, y, rng.uniform(0.5, 4.0, n_samples)
-
-
-def parameter_of(loss):
-    return {"delta" if loss == "huber" else "epsilon": 0.1}
 
 
 def cost_at_zero(loss, y, weight):
@@ -81,7 +64,7 @@ def radii_of(cost, lam, visits):
 @pytest.mark.parametrize("C", [None, 0.02])
 def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size, C):
     """With C the data are read beforehand: the mean of all is taken off, weights have mean one."""
-    X, y, weight = data()
+    X, y, weight = data(100)
     parameters = {"lam": 0.25} if C is None else {"C": C}
     model = LinearPegasosSVR(loss=loss, epochs=3, random_state=0, **parameters)
     fit_chunks(model, ArrayChunks(X, y, weight, chunk_size=chunk_size))
@@ -112,7 +95,7 @@ def test_without_an_intercept_chunks_and_fit_have_one_problem():
 
 
 def test_any_kind_of_chunks_and_an_iterator_with_lam():
-    X, y, _ = data()
+    X, y, _ = data(100)
     parts = [(X[:40], y[:40]), (X[:0], y[:0]), (X[40:], y[40:])]
     expected = LinearPegasosSVR(lam=0.1, random_state=0)
     expected.partial_fit(*parts[0]).partial_fit(*parts[2])
@@ -124,7 +107,7 @@ def test_any_kind_of_chunks_and_an_iterator_with_lam():
 
 
 def test_totals_of_parts_add():
-    _, y, weight = data()
+    _, y, weight = data(100)
     weight[:10] = 0.0
     whole = NumberTotals.of(y, weight)
     parts = [NumberTotals.of(y[rows], weight[rows]) for rows in (slice(0, 7), slice(7, 100))]
@@ -133,7 +116,7 @@ def test_totals_of_parts_add():
 
 
 def test_rejects_in_one_sentence():
-    X, y, weight = data()
+    X, y, weight = data(100)
 
     def fails(chunks, match, *, lam=None, **arguments):
         model = LinearPegasosSVR(lam=lam, epochs=1, random_state=0)
@@ -162,7 +145,7 @@ def test_rejects_in_one_sentence():
 
 
 def test_error_in_the_middle_leaves_the_model_of_the_chunks_seen():
-    X, y, _ = data()
+    X, y, _ = data(100)
 
     def breaks():
         yield X[:50], y[:50]
@@ -211,7 +194,7 @@ def of_partition(loss, X, y, weight, rows, number, n_steps):
 @EACH
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_one_partition_is_pegasos(client, loss, rounds):
-    X, y, weight = data()
+    X, y, weight = data(100)
     model = LinearPegasosSVR(C=0.02, loss=loss, epochs=3, random_state=0)
     fit_dask(model, *(in_chunks(array, [100]) for array in (X, y, weight)), rounds=rounds)
     expected = of_partition(loss, X, y, weight, slice(0, 100), 0, 300)
@@ -221,7 +204,7 @@ def test_one_partition_is_pegasos(client, loss, rounds):
 
 @EACH
 def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, loss):
-    X, y, weight = data()
+    X, y, weight = data(100)
     y[80:] = 3.0 + (y[80:] - 3.0) / 50.0  # whose own ball would be too small
     model = LinearPegasosSVR(C=0.02, loss=loss, epochs=2, random_state=0)
     sizes = [80, 20]
@@ -242,7 +225,7 @@ def test_two_partitions_are_as_good_as_one_process(client):
 
 
 def test_bad_targets_of_partitions_are_named(client):
-    X, y, _ = data()
+    X, y, _ = data(100)
     for spoiled, match in (
         (np.where(y > 0, np.nan, y), "^Input y contains NaN"),
         (1e101 * np.ones(100), r"^y must be of size 1e\+100 at the most"),
