@@ -89,7 +89,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds = 2 if context.quick else SEEDS
     epochs, fixed = (EPOCHS[:2], STEPS[:2]) if context.quick else (EPOCHS, STEPS)
     optima, table, sizes = {}, [], {}
-    thin = 2 if context.quick else 1
+    thin = 4 if context.quick else 1
     parts = [(name, method, k) for name in SIZES for method in METHODS for k in SIZES[name][::thin]]
     for name, method, k in context.progress(parts, "runs"):
         m = sizes[name] = setting(name).y.size
