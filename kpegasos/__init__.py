@@ -1,84 +1,17 @@
-"""kpegasos: Pegasos support vector machines, kernel and linear, with a certified duality gap."""
+"""kpegasos: Pegasos support vector machines, kernel and linear, with a certified duality gap.
+
+The stub beside this file says what is here. A name is imported when it is first asked for, so that
+a program that only reads its arguments need not wait for NumPy and numba.
+"""
 
 from __future__ import annotations
 
 import warnings
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from kpegasos import losses as losses
-from kpegasos.core.problem import Problem, make_problem
-from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
-from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
-from kpegasos.kernels.functions import (
-    RBF,
-    AdditiveChi2,
-    Chi2,
-    Cosine,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Sigmoid,
-    make_kernel,
-)
-from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.large.chunks import ArrayChunks, fit_chunks
-from kpegasos.model_selection import PegasosSVCCV
-from kpegasos.rows.cached import CachedRows
-from kpegasos.rows.choose import make_rows
-from kpegasos.rows.features import FeatureRows, linear_rows
-from kpegasos.rows.gram import GramRows
-from kpegasos.rows.uncached import UncachedRows
-from kpegasos.solvers.dual_ascent import sdca
-from kpegasos.solvers.history import History, Record
-from kpegasos.solvers.path import RegularizationPath, regularization_path
-from kpegasos.solvers.pegasos import pegasos
-from kpegasos.solvers.result import Result
+import lazy_loader
 
-try:
-    __version__ = version("kpegasos")
-except PackageNotFoundError:  # run from a checkout that is not installed
-    __version__ = "unknown"
-
-__all__ = [
-    "RBF",
-    "AdditiveChi2",
-    "ArrayChunks",
-    "CachedRows",
-    "Chi2",
-    "Constant",
-    "Cosine",
-    "DelayedInverse",
-    "FeatureRows",
-    "GramRows",
-    "History",
-    "InverseSquareRoot",
-    "Kernel",
-    "KernelMatrix",
-    "Laplacian",
-    "Linear",
-    "LinearPegasosSVC",
-    "LinearPegasosSVR",
-    "PegasosSVC",
-    "PegasosSVCCV",
-    "PegasosSVR",
-    "Polynomial",
-    "Problem",
-    "Record",
-    "RegularizationPath",
-    "Result",
-    "Sigmoid",
-    "UncachedRows",
-    "fit_chunks",
-    "linear_rows",
-    "make_kernel",
-    "make_problem",
-    "make_rows",
-    "pegasos",
-    "regularization_path",
-    "sdca",
-]
+_import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 #: Names until version 0.1, and what they are called now.
 _RENAMED = {
@@ -90,16 +23,27 @@ _RENAMED = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name == "Playground":  # needs what not everybody has installed
         from kpegasos.playground import Playground
 
         return Playground
     if name not in _RENAMED:
-        raise AttributeError(f"module 'kpegasos' has no attribute {name!r}")
+        return _import_name(name)
     warnings.warn(
         f"kpegasos.{name} is called kpegasos.{_RENAMED[name]} now, and will not exist in the next "
         f"version",
         DeprecationWarning,
         stacklevel=2,
     )
-    return globals()[_RENAMED[name]]
+    return _import_name(_RENAMED[name])
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("kpegasos")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "unknown"

@@ -1,0 +1,76 @@
+"""What `kpegasos` offers, and where it lives: for type checkers, and for the lazy imports."""
+
+import typing
+
+from . import losses as losses
+from .core.problem import Problem, make_problem
+from .core.steps import Constant, DelayedInverse, InverseSquareRoot
+from .estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from .kernels.functions import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Cosine,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    make_kernel,
+)
+from .kernels.matrix import KernelMatrix
+from .large.chunks import ArrayChunks, fit_chunks
+from .model_selection import PegasosSVCCV
+from .rows.cached import CachedRows
+from .rows.choose import make_rows
+from .rows.features import FeatureRows, linear_rows
+from .rows.gram import GramRows
+from .rows.uncached import UncachedRows
+from .solvers.dual_ascent import sdca
+from .solvers.history import History, Record
+from .solvers.path import RegularizationPath, regularization_path
+from .solvers.pegasos import pegasos
+from .solvers.result import Result
+
+__all__ = [
+    "RBF",
+    "AdditiveChi2",
+    "ArrayChunks",
+    "CachedRows",
+    "Chi2",
+    "Constant",
+    "Cosine",
+    "DelayedInverse",
+    "FeatureRows",
+    "GramRows",
+    "History",
+    "InverseSquareRoot",
+    "Kernel",
+    "KernelMatrix",
+    "Laplacian",
+    "Linear",
+    "LinearPegasosSVC",
+    "LinearPegasosSVR",
+    "PegasosSVC",
+    "PegasosSVCCV",
+    "PegasosSVR",
+    "Polynomial",
+    "Problem",
+    "Record",
+    "RegularizationPath",
+    "Result",
+    "Sigmoid",
+    "UncachedRows",
+    "fit_chunks",
+    "linear_rows",
+    "make_kernel",
+    "make_problem",
+    "make_rows",
+    "pegasos",
+    "regularization_path",
+    "sdca",
+]
+
+__version__: str
+
+def __getattr__(name: str) -> typing.Any: ...
