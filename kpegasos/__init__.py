@@ -11,7 +11,8 @@ from typing import Any
 
 import lazy_loader
 
-_import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_import_name, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [name for name in _names if name != "losses"]  # a module
 
 #: Names until version 0.1, and what they are called now.
 _RENAMED = {

@@ -27,6 +27,9 @@ from kpegasos import (
 )
 from kpegasos.kernels import CallableKernel, Product, Scaled, Sum
 
+#: What a user has who writes ``from kpegasos import *``.
+NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__}
+
 # --- algebra --------------------------------------------------------------------------------------
 
 
@@ -74,7 +77,7 @@ def test_any_order_of_operands():
 @pytest.mark.parametrize("case", ["sum", "product", "three", "nested", "distances", "mixed sum"])
 def test_repr_is_the_expression(case):
     kernel, _ = CASES[case]
-    assert eval(repr(kernel), vars(kpegasos)) == kernel
+    assert eval(repr(kernel), NAMES) == kernel
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_repr_is_the_expression(case):
 )
 def test_repr_has_the_brackets_that_it_needs(kernel, expected):
     assert repr(kernel) == expected
-    assert eval(repr(kernel), vars(kpegasos)) == kernel
+    assert eval(repr(kernel), NAMES) == kernel
 
 
 @each_case
