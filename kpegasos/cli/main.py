@@ -1,0 +1,85 @@
+"""The program: parses the arguments, runs a subcommand, and makes errors sentences.
+
+Exit statuses: 0; 1 for data or a model that is at fault, in one line; 2 for arguments that are;
+130 after Ctrl-C. What a subcommand returns besides is told in its help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from kpegasos.cli.options import SUBCOMMANDS
+
+FAILED = 1
+INTERRUPTED = 130
+
+#: Packages that a subcommand asks for, and the extras that bring them.
+_EXTRAS = {"websockets": "playground", "onnx": "onnx"}
+
+
+class _Version(argparse.Action):
+    """Print the version, which takes a look into the installed package."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import kpegasos
+
+        print(f"kpegasos {kpegasos.__version__}")
+        parser.exit()
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="kpegasos",
+        description="Support vector machines from files, trained to a certified duality gap.",
+        epilog="'kpegasos SUBCOMMAND --help' tells what a subcommand takes.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", required=True)
+    for name, options in SUBCOMMANDS.items():
+        options.add_options(
+            subparsers.add_parser(name, help=options.SUMMARY, description=options.SUMMARY)
+        )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns the exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        Those of the command line if None.
+    """
+    parsed = make_parser().parse_args(arguments)
+    try:
+        command = importlib.import_module(f"kpegasos.cli.commands.{parsed.subcommand}")
+        return int(command.run(parsed))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough; Python would complain at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        return _fail(parsed, f"needs {error.name}: pip install 'kpegasos[{_EXTRAS[error.name]}]'")
+    except (OSError, ValueError, TypeError, MemoryError) as error:
+        return _fail(parsed, _sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    """What is wrong, in one line."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror.lower()}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _fail(parsed: argparse.Namespace, sentence: str) -> int:
+    print(f"kpegasos {parsed.subcommand}: {sentence}", file=sys.stderr)
+    return FAILED
