@@ -343,10 +343,8 @@ def validated_rows(
         raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
     X = canonical_rows(X)
-    if y is None:
-        return X
-    if not labels:
-        return X, y
+    if y is None or not labels:
+        return X if y is None else (X, y)
     y = plain_labels(y)
     if y.dtype.kind == "O":
         sorted_labels("y", y)
