@@ -73,8 +73,14 @@ IN_EXPECTATION: dict[str, tuple[str, Any]] = {
 }
 #: Names of the averages in the figure.
 AVERAGES = {"uniform": "average, mean", "weighted": "t-weighted, mean", "suffix": "suffix, mean"}
-#: What is said of the mean of all iterates, without projection, with high probability.
+#: Sources of what is said of the mean of all iterates with high probability, without projection.
 MEASURED, BOUNDED, ONE_TERM = "Zhou, Thm. 3.3", "Zhou, Cor. 3.6.1", "derived here, as MPB 2011"
+#: The same statements by name.
+LIKELY = {
+    BOUNDED: "mean of iterates, regret bounded",
+    MEASURED: "mean of iterates, regret measured",
+    ONE_TERM: "mean of iterates, one term",
+}
 
 
 def _row(
@@ -182,7 +188,7 @@ def _likely(
                 ONE_TERM: high_probability_bound(n, **where, delta=delta),
             }
             for source, bound in bounds.items():
-                rows.append(_row("mean of iterates", source, n, delta, means[:, i], bound))
+                rows.append(_row(LIKELY[source], source, n, delta, means[:, i], bound))
         stops = random[..., i].ravel()
         bound = median_excess_bound(n, **where, delta=DELTA)
         rows.append(_row("random stop", "Zhou, Cor. 3.6.3", n, 0.5, stops, bound))
@@ -316,8 +322,7 @@ def plot(results: dict[str, Any]) -> Figure:
 
 def _draw_likely(ax: Axes, table: list[dict[str, Any]]) -> None:
     """Draw the mean of all iterates, once, and the three bounds that it has with probability."""
-    own = {"statement": "mean of iterates", "delta": DELTA}
-    rows = select(table, source=MEASURED, **own)
+    rows = select(table, source=MEASURED, delta=DELTA)
     steps = [row["T"] for row in rows]
     ax.plot(steps, [row["measured"] for row in rows], "ko-", ms=4, label="mean of all iterates")
     for source, color, label in (
@@ -325,7 +330,7 @@ def _draw_likely(ax: Axes, table: list[dict[str, Any]]) -> None:
         (BOUNDED, "C2", "regret bounded"),
         (MEASURED, "C0", "regret measured"),
     ):
-        bounds = [row["bound"] for row in select(table, source=source, **own)]
+        bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
         ax.plot(steps, bounds, "--", color=color, label=label)
     ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
 
@@ -333,23 +338,19 @@ def _draw_likely(ax: Axes, table: list[dict[str, Any]]) -> None:
 def _draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
     """Draw what the bound of the mean excess is made of, with the regret bounded and measured."""
     last = max(row["T"] for row in terms)
-    names = {BOUNDED: "bounded", MEASURED: "measured"}
-    labels = {"regret": "regret", "cross": "regret × chance", "tail": "chance"}
-    bottoms = dict.fromkeys(names, 0.0)
-    places = {source: i for i, source in enumerate(names)}
+    names = {BOUNDED: "regret bounded,\nTheorem 3.6", MEASURED: "regret measured,\nTheorem 3.3"}
+    rows = [select(terms, source=source, T=last)[0] for source in names]
+    labels = {"regret": "regret", "cross": "regret and chance", "tail": "chance alone"}
+    ends = np.zeros(len(rows))
     for (key, label), color in zip(labels.items(), ("C0", "C5", "0.7"), strict=True):
-        for source, place in places.items():
-            (row,) = select(terms, source=source, T=last)
-            ax.bar(place, row[key], bottom=bottoms[source], color=color, width=0.55)
-            middle = bottoms[source] + row[key] / 2
-            text = f"{label} {row[key]:.0f}"
-            ax.text(place, middle, text, ha="center", va="center", fontsize=10)
-            bottoms[source] += row[key]
-    gain = bottoms[BOUNDED] / bottoms[MEASURED]
+        values = np.array([row[key] for row in rows])
+        ax.bar(range(len(rows)), values, bottom=ends, color=color, width=0.5, label=label)
+        ends += values
     ax.set(
-        title=f"Measuring the regret gains {gain:.1f} times, T = {last:,}",
+        title=f"T = {last:,}: measuring gains {ends[0] / ends[1]:.1f} times",
         ylabel="bound, in units of R²/(λT)",
-        xlabel="regret",
-        xticks=list(places.values()),
-        xticklabels=list(names.values()),
+        xticks=range(len(rows)),
+        xticklabels=names.values(),
+        xlim=(-0.5, len(rows) + 0.4),
     )
+    ax.legend(frameon=False, fontsize=10, loc="upper right", reverse=True)
