@@ -175,8 +175,7 @@ def alpha_suffix_bound(
     """Bound the mean of the last ``α T`` iterates: ``(2 + 2.5 ln(1/(1 − α))) G² / (α lam T)``.
 
     Rakhlin, Shamir and Sridharan 2012 (arXiv:1109.5647v7), Theorem 5: ``f(w̄) − f(w*)`` is at most
-    this in expectation, where ``(1 − α) T`` is a whole number. The theorem prints ``E‖ĝ‖² ≤ G`` for
-    the ``≤ G²`` that its proof uses.
+    this in expectation, where ``(1 − α) T`` is a whole number. `suffix_average_bound` is less.
 
     Parameters
     ----------
