@@ -131,8 +131,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                     rows.append(_row(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
 
     options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
-    work = partial(run_averages, more, 1, options)
-    values = np.array(context.part("full gradient", work)) - optimum
+    full = context.part("full gradient", partial(run_averages, more, 1, options))
+    values = np.array(full) - optimum
     for n, column in zip(more, values.T, strict=True):
         bound = convergence_bound(n, **where)
         rows.append(_row("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
