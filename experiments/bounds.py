@@ -20,6 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._bounds_likely import (
+    compare,
+    draw_likely,
+    draw_terms,
+    likely_rows,
+    split_terms,
+)
 from experiments._bounds_runs import (
     CHUNK,
     DELTA,
@@ -44,14 +51,9 @@ from kpegasos.theory import (
     average_iterate_bound,
     best_of_runs_bound,
     convergence_bound,
-    generalization_bound,
-    high_probability_bound,
     mean_excess_bound,
-    measured_regret_bound,
-    median_excess_bound,
     n_runs,
     random_iterate_bound,
-    regret_bound,
     suffix_average_bound,
     weighted_average_bound,
 )
@@ -73,34 +75,6 @@ IN_EXPECTATION: dict[str, tuple[str, Any]] = {
 }
 #: Names of the averages in the figure.
 AVERAGES = {"uniform": "average, mean", "weighted": "t-weighted, mean", "suffix": "suffix, mean"}
-#: Sources of what is said of the mean of all iterates with high probability, without projection.
-MEASURED, BOUNDED, ONE_TERM = "Zhou, Thm. 3.3", "Zhou, Cor. 3.6.1", "derived here, as MPB 2011"
-#: The same statements by name.
-LIKELY = {
-    BOUNDED: "mean of iterates, regret bounded",
-    MEASURED: "mean of iterates, regret measured",
-    ONE_TERM: "mean of iterates, one term",
-}
-
-
-def _row(
-    statement: str, source: str, n_steps: int, delta: float | None, values: np.ndarray, bound: Any
-) -> dict[str, Any]:
-    """Compare excess objectives with a bound on their mean, or on all but a fraction delta.
-
-    Of bounds that differ by run, the median is noted.
-    """
-    measured = float(values.mean() if delta is None else np.quantile(values, 1 - delta))
-    return {
-        "statement": statement,
-        "source": source,
-        "T": n_steps,
-        "delta": delta,
-        "measured": measured,
-        "bound": float(np.median(bound)),
-        "bound_over_measured": float(np.median(bound)) / measured,
-        "fraction_above_bound": float(np.mean(values > bound)),
-    }
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -119,23 +93,23 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         source, bounds = IN_EXPECTATION[average]
         for n, column in zip(more, values.T, strict=True):
             bound = bounds(n, **where, projection=projection)
-            rows.append(_row(f"{key}, mean", source, n, None, column, bound))
+            rows.append(compare(f"{key}, mean", source, n, None, column, bound))
             if average == "suffix":
                 share = 1 - 2.0 ** (int(n).bit_length() - 2) / n
                 bound = alpha_suffix_bound(n, **where, share=share, projection=projection)
                 printed = "Rakhlin et al. 2012, Thm. 5"
-                rows.append(_row(f"{key}, mean", printed, n, None, column, bound))
+                rows.append(compare(f"{key}, mean", printed, n, None, column, bound))
             if average == "uniform" and not projection:
                 for delta in DELTAS:
                     bound = mean_excess_bound(n, **where, delta=delta)
-                    rows.append(_row(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
+                    rows.append(compare(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
 
     options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
     full = context.part("full gradient", partial(run_averages, more, 1, options))
     values = np.array(full) - optimum
     for n, column in zip(more, values.T, strict=True):
         bound = convergence_bound(n, **where)
-        rows.append(_row("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
+        rows.append(compare("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
 
     chunks = []
     for first in context.progress(range(0, seeds, CHUNK), "all iterates"):
@@ -146,18 +120,20 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     )
     for i, n in enumerate(steps):
         bound = convergence_bound(n, **where)
-        rows.append(_row("random iterate, mean", "ICML 2007, Thm. 2", n, None, means[:, i], bound))
+        rows.append(
+            compare("random iterate, mean", "ICML 2007, Thm. 2", n, None, means[:, i], bound)
+        )
         for delta in DELTAS:
             column = best_of(random, 1)[:, i]
             bound = random_iterate_bound(n, **where, delta=delta)
-            rows.append(_row("random iterate", "ICML 2007, Thm. 3", n, delta, column, bound))
+            rows.append(compare("random iterate", "ICML 2007, Thm. 3", n, delta, column, bound))
             runs = int(n_runs(delta))
             if n >= 3 * runs:
                 column, source = best_of(random, runs)[:, i], "ICML 2007, after Thm. 3"
                 bound = best_of_runs_bound(n, **where, delta=delta)
-                rows.append(_row("best of runs", source, n, delta, column, bound))
+                rows.append(compare("best of runs", source, n, delta, column, bound))
     measured = context.part("regrets", partial(run_regrets, steps, min(seeds, REGRET_SEEDS)))
-    rows += _likely(measured, steps, optimum, where)
+    rows += likely_rows(measured, steps, optimum, where)
     return {
         "seeds": list(range(seeds)),
         "regret_seeds": list(range(min(seeds, REGRET_SEEDS))),
@@ -166,59 +142,9 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "gamma": GAMMA,
         "optimum": bracket,
         "verdicts": _verdicts(rows, 1 - optimum),
-        "terms": _terms(measured, steps, where),
+        "terms": split_terms(measured, steps, where),
         "table": rows,
     }
-
-
-def _likely(
-    measured: dict[str, Any], steps: list[int], optimum: float, where: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Hold what is said of the mean of all iterates, and of a random one, next to the runs."""
-    regrets = np.array(measured["regrets"])
-    means, random = (np.array(measured[key]) - optimum for key in ("means", "random"))
-    rows = []
-    for i, n in enumerate(steps):
-        for delta in DELTAS:
-            share = delta / (4 * np.log(n))
-            bounds = {
-                BOUNDED: mean_excess_bound(n, **where, delta=delta),
-                MEASURED: measured_regret_bound(regrets[:, i], n, **where, delta=share),
-                ONE_TERM: high_probability_bound(n, **where, delta=delta),
-            }
-            for source, bound in bounds.items():
-                rows.append(_row(LIKELY[source], source, n, delta, means[:, i], bound))
-        stops = random[..., i].ravel()
-        bound = median_excess_bound(n, **where, delta=DELTA)
-        rows.append(_row("random stop", "Zhou, Cor. 3.6.3", n, 0.5, stops, bound))
-    return rows
-
-
-def _terms(
-    measured: dict[str, Any], steps: list[int], where: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Split the bound of the mean excess into its three terms, for each of two regrets.
-
-    In units of R²/(lam T), for all but a fraction `DELTA` of the runs.
-    """
-    rows = []
-    for n, regrets in zip(steps, np.array(measured["regrets"]).T, strict=True):
-        share = DELTA / (4 * np.log(n))
-        unit = where["radius"] ** 2 / (where["lam"] * n)
-        bounded = regret_bound(n, where["lam"], 2 * where["radius"])
-        tail = measured_regret_bound(0.0, n, **where, delta=share)
-        for source, regret, whole in (
-            (BOUNDED, bounded, generalization_bound(n, **where, delta=share)),
-            (
-                MEASURED,
-                max(0.0, float(np.median(regrets))),
-                np.median(measured_regret_bound(regrets, n, **where, delta=share)),
-            ),
-        ):
-            parts = {"regret": regret, "cross": whole - regret - tail, "tail": tail}
-            values = {key: float(part / unit) for key, part in parts.items()}
-            rows.append({"source": source, "T": n, "delta": DELTA, **values})
-    return rows
 
 
 def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]]:
@@ -292,8 +218,8 @@ def plot(results: dict[str, Any]) -> Figure:
     doubt.set(
         title=f"All but a fraction δ of runs, T = {last:,}", xlabel="δ, fraction of runs left out"
     )
-    _draw_likely(likely, table)
-    _draw_terms(terms, results["terms"])
+    draw_likely(likely, table)
+    draw_terms(terms, results["terms"])
 
     for ax in (without, projected, single, doubt, likely):
         log_log(ax, ylim=(1e-7, 1e4))
@@ -317,39 +243,3 @@ def plot(results: dict[str, Any]) -> Figure:
         fontsize=12,
     )
     return figure
-
-
-def _draw_likely(ax: Axes, table: list[dict[str, Any]]) -> None:
-    """Draw the mean of all iterates, once, and the three bounds that it has with probability."""
-    rows = select(table, source=MEASURED, delta=DELTA)
-    steps = [row["T"] for row in rows]
-    ax.plot(steps, [row["measured"] for row in rows], "ko-", ms=4, label="mean of all iterates")
-    for source, color, label in (
-        (ONE_TERM, "C1", "one term, 15 G² ln(T/δ)/(λT)"),
-        (BOUNDED, "C2", "regret bounded"),
-        (MEASURED, "C0", "regret measured"),
-    ):
-        bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
-        ax.plot(steps, bounds, "--", color=color, label=label)
-    ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
-
-
-def _draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
-    """Draw what the bound of the mean excess is made of, with the regret bounded and measured."""
-    last = max(row["T"] for row in terms)
-    names = {BOUNDED: "regret bounded,\nTheorem 3.6", MEASURED: "regret measured,\nTheorem 3.3"}
-    rows = [select(terms, source=source, T=last)[0] for source in names]
-    labels = {"regret": "regret", "cross": "regret and chance", "tail": "chance alone"}
-    ends = np.zeros(len(rows))
-    for (key, label), color in zip(labels.items(), ("C0", "C5", "0.7"), strict=True):
-        values = np.array([row[key] for row in rows])
-        ax.bar(range(len(rows)), values, bottom=ends, color=color, width=0.5, label=label)
-        ends += values
-    ax.set(
-        title=f"T = {last:,}: measuring gains {ends[0] / ends[1]:.1f} times",
-        ylabel="bound, in units of R²/(λT)",
-        xticks=range(len(rows)),
-        xticklabels=names.values(),
-        xlim=(-0.5, len(rows) + 0.4),
-    )
-    ax.legend(frameon=False, fontsize=10, loc="upper right", reverse=True)

@@ -18,18 +18,16 @@ above it.
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.stats import norm
 
 from experiments._plots import band, log_log
+from experiments._population import LEAST_ERROR, NOISE, SEPARATION, Population
+from experiments._random_stops import CLOSE, DELTA, draw_stops, random_stops
 from experiments._tables import percentiles, select
 from kpegasos import linear_rows, make_problem, pegasos
-from kpegasos.datasets import make_gaussian_noise
-from kpegasos.theory import data_radius, mean_excess_bound, median_excess_bound
+from kpegasos.theory import data_radius, mean_excess_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,11 +38,7 @@ if TYPE_CHECKING:
 FULL_TIME = "4 min"
 QUICK_TIME = "10 s"
 
-NOISE, SEPARATION = 0.1, 6.0
-LEAST_ERROR = float(NOISE + (1 - 2 * NOISE) * norm.cdf(-SEPARATION / 2))
 SEEDS = 40
-DELTA = 0.05
-CLOSE = 0.005  # half a percentage point
 SIZES = (100, 1000, 10_000)
 LAMS = (1e-1, 1e-2, 1e-3, 1e-4)
 # The report's algorithm returns the last iterate. The theorem is about the average; permutations
@@ -60,56 +54,6 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     },
     "theorem": {"d": 200, "lam": 1e-3, "sizes": SIZES, "decades": 7, **THEOREM},
 }
-# Runs that stop at random, of the largest size: while T ≤ n every draw is a new example.
-STOPPED = ("plane", "high dimension")
-HORIZONS = (100, 1000, 10_000, 100_000)
-STOPS, STOPS_OF_A_SET = 400, 10
-
-
-class Population:
-    """The two clouds: margins are normal, so that error and mean hinge loss are known."""
-
-    def __init__(self, d: int, lam: float) -> None:
-        self.lam = lam
-        scale = np.sqrt(d + SEPARATION**2 / 4) + 5  # the typical norm and five deviations
-        self.deviation = float(1 / scale)
-        self.centre = np.full(d, SEPARATION / 2 / np.sqrt(d) / scale)
-
-    def draw(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw features and labels -1 and +1."""
-        X, y = make_gaussian_noise(
-            n,
-            n_features=self.centre.size,
-            noise=NOISE,
-            separation=SEPARATION,
-            random_state=seed,
-        )
-        return X * self.deviation, 2 * y - 1
-
-    def error(self, w: np.ndarray) -> float:
-        """Probability that w is wrong."""
-        wrong = norm.cdf(-w @ self.centre / (np.linalg.norm(w) * self.deviation))
-        return float(NOISE + (1 - 2 * NOISE) * wrong)
-
-    def objective(self, w: np.ndarray) -> float:
-        """Value of L at w."""
-        length = np.linalg.norm(w)
-        margin, spread = w @ self.centre, length * self.deviation
-
-        def hinge(mean: float) -> float:
-            gap = 1 - mean
-            return float(gap * norm.cdf(gap / spread) + spread * norm.pdf(gap / spread))
-
-        loss = (1 - NOISE) * hinge(margin) + NOISE * hinge(-margin)
-        return self.lam / 2 * float(length**2) + loss
-
-    def optimum(self) -> float:
-        """Least L: by symmetry its minimiser points along the centre."""
-        along = self.centre / np.linalg.norm(self.centre)
-        found = minimize_scalar(
-            lambda length: self.objective(length * along), bounds=(1e-6, 1e3), method="bounded"
-        )
-        return float(found.fun)
 
 
 def _curves(
@@ -137,64 +81,6 @@ def _curves(
         "excess": np.percentile(excess, [50, 100 * (1 - DELTA)], axis=0),
         "largest_norm": longest,
     }
-
-
-def _stops(d: int, lam: float, n: int, horizon: int, stops: int) -> dict[str, Any]:
-    """Test error and excess of L of runs that stop after 1 to T steps, each as likely."""
-    population = Population(d, lam)
-    optimum, rng = population.optimum(), np.random.default_rng(horizon)
-    errors, excess = [], []
-    for first in range(0, stops, STOPS_OF_A_SET):
-        X, y = population.draw(n, first)
-        problem, rows = make_problem(y, lam), linear_rows(X)
-        for seed in range(first, first + STOPS_OF_A_SET):
-            steps = int(rng.integers(1, horizon + 1))
-            options: dict[str, Any] = {"sampling": "permutation", "average": None}
-            options |= {"checkpoints": None, "random_state": seed}
-            run = pegasos(problem, rows, n_steps=steps, **options)
-            w = np.asarray(run.w)
-            errors.append(population.error(w))
-            excess.append(population.objective(w) - optimum)
-    return {"errors": errors, "excess": excess}
-
-
-def _stop_row(
-    name: str, where: tuple[int, float, int], horizon: int, found: dict[str, Any], end: float
-) -> dict[str, Any]:
-    """Say which share of the stops is as good as the end, to half a point."""
-    d, lam, n = where
-    errors = np.array(found["errors"])
-    bound = float(median_excess_bound(horizon, lam, 1.0, DELTA))
-    return {
-        "configuration": name,
-        "d": d,
-        "lam": lam,
-        "n": n,
-        "T": horizon,
-        "stops": errors.size,
-        "share_as_good_as_the_end": float(np.mean(errors <= end + CLOSE)),
-        "median_error": float(np.median(errors)),
-        "error_at_end": end,
-        "median_excess": float(np.median(found["excess"])),
-        "bound_of_half_the_stops": bound,
-        "share_within_bound": float(np.mean(np.array(found["excess"]) <= bound)),
-    }
-
-
-def _random_stops(
-    context: ExperimentContext, table: list[dict[str, Any]], stops: int
-) -> dict[str, Any]:
-    """Stop at random: the report's headline, Corollary 3.6.3, and what section 5 adds to it."""
-    rows, errors = [], {}
-    for name, horizon in context.progress(list(product(STOPPED, HORIZONS)), "random stops"):
-        where = (CONFIGURATIONS[name]["d"], CONFIGURATIONS[name]["lam"], SIZES[-1])
-        work = partial(_stops, *where, horizon, stops)
-        found = context.part(f"{name}, random stops to {horizon}", work)
-        (row,) = select(table, configuration=name, n=SIZES[-1])
-        rows.append(_stop_row(name, where, horizon, found, row["error_at_end"]))
-        if horizon == SIZES[-1]:
-            errors[name] = found["errors"]
-    return {"table": rows, "errors": errors}
 
 
 def _slope(steps: np.ndarray, errors: np.ndarray, lam: float, n: int) -> float | None:
@@ -294,7 +180,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
             "trivial": 1 - Population(setting["d"], setting["lam"]).optimum(),
             "comparison": _theorem(curves["theorem"]),
         },
-        "random_stops": _random_stops(context, table, 100 if context.quick else STOPS),
+        "random_stops": random_stops(context, CONFIGURATIONS, table),
         "table": table,
         "curves": curves,
     }
@@ -339,7 +225,7 @@ def plot(results: dict[str, Any]) -> Figure:
     theorem.axhspan(bound["trivial"], 1e6, **grey, label="vacuous: w = 0 is as good")
     theorem.set(ylim=(1e-3, 1e5), ylabel="excess L(w̄) − L(w*), 95% of runs")
     theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat", fontsize=11)
-    _draw_stops(stops, shares, results)
+    draw_stops(stops, shares, results)
     for ax in axes.flat[:4]:
         log_log(ax, xlabel="steps T")
         ax.legend(frameon=False, fontsize=10, loc="lower right" if ax is high else "upper right")
@@ -354,39 +240,3 @@ def plot(results: dict[str, Any]) -> Figure:
         fontsize=12,
     )
     return figure
-
-
-def _draw_stops(stops: Axes, shares: Axes, results: dict[str, Any]) -> None:
-    """Errors of runs that stop at random, and the share of them that is as good as the end."""
-    least, found = results["least_possible_error"], results["random_stops"]
-    good = []
-    bins = np.logspace(-3, np.log10(50), 40).tolist()
-    for (name, errors), color in zip(found["errors"].items(), ("C0", "C1"), strict=True):
-        rows = select(found["table"], configuration=name)
-        label = f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}"
-        above = np.maximum(100 * (np.array(errors) - least), bins[0])
-        weights = np.full(above.size, 100 / above.size)
-        stops.hist(above, bins=bins, weights=weights, color=color, alpha=0.6, label=label)
-        end = 100 * (rows[0]["error_at_end"] - least)
-        stops.axvline(end + 100 * CLOSE, color=color, linestyle="dashed", linewidth=1)
-        share = [100 * row["share_as_good_as_the_end"] for row in rows]
-        good += [f"{v:.0f}%" for v, row in zip(share, rows, strict=True) if row["T"] == row["n"]]
-        shares.plot([row["T"] for row in rows], share, "o-", color=color, label=label)
-    n = rows[0]["n"]
-    stops.set(
-        xscale="log",
-        xlabel="test error above the least possible, points",
-        ylabel="random stops, %",
-        title=f"Stops on 1 … T = n = {n:,}; dashed: the end + {100 * CLOSE:g}",
-    )
-    shares.axhline(50, color="black", linestyle="dotted", label="probability ½")
-    shares.set(
-        xscale="log",
-        ylim=(0, 102),
-        xlabel="T, of which the stop is drawn",
-        ylabel=f"stops within {100 * CLOSE:g} points of the end, %",
-        title=f"At T = {n:,}, {' and '.join(good)} of the stops are good",
-    )
-    for ax in (stops, shares):
-        ax.title.set_fontsize(11)
-        ax.legend(frameon=False, fontsize=10)
