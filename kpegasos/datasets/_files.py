@@ -114,13 +114,6 @@ def number_of(text: bytes) -> float | None:
         return None
 
 
-def checked_path(path: Any) -> Path:
-    """Return what names a file as a path."""
-    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
-        raise TypeError(f"path must be the path of a file, got {path!r} instead")
-    return Path(path)
-
-
 def is_compressed(path: Path) -> bool:
     """Whether the name of a file ends in that of a compression, in letters of either case."""
     return path.suffix.lower() in _OPENERS

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""What names a file, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kpegasos.utils.validation import shown
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
-    """Return what names a file as a path, links resolved.
+    """Return what names a file as a path.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def checked_path(path: str | PathLike[str]) -> Path:
         possible = False
     if not possible:
         raise ValueError(f"path must be the path of a file, got {shown(path)} instead")
-    return Path(os.path.realpath(name))
+    return Path(name)
 
 
 def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
@@ -50,7 +50,7 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     ValueError
         If the path is that of a folder, or of a device.
     """
-    place = checked_path(path)
+    place = Path(os.path.realpath(checked_path(path)))  # a link stays one
     if place.exists() and not place.is_file():
         raise ValueError(f"path must be the path of a plain file, got {shown(str(path))} instead")
     if not place.parent.is_dir():
