@@ -6,6 +6,7 @@ May import: `kpegasos.utils`. Imported by nothing in the package but faces for p
 """
 
 from kpegasos.datasets._files import Dataset
+from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets.images import load_fashion_mnist, load_mnist, load_usps
 from kpegasos.datasets.svmlight import SvmlightChunks, iter_svmlight, load_svmlight
 from kpegasos.datasets.tables import load_adult, load_covtype
@@ -28,4 +29,5 @@ __all__ = [
     "make_text_like",
     "make_toy",
     "make_xor",
+    "write_svmlight",
 ]

@@ -16,8 +16,9 @@ import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -145,6 +146,23 @@ class _Unpacked(io.RawIOBase):
             )
         buffer[: len(content)] = content
         return len(content)
+
+
+_PACKERS: dict[str, Callable[[], Any]] = {
+    ".gz": partial(zlib.compressobj, wbits=31),
+    ".bz2": bz2.BZ2Compressor,
+    ".xz": lzma.LZMACompressor,
+}
+
+
+def packed(path: Path, parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the parts of a file, compressed if its name says so."""
+    if not is_compressed(path):
+        yield from parts
+        return
+    packer = _PACKERS[path.suffix.lower()]()
+    yield from map(packer.compress, parts)
+    yield packer.flush()
 
 
 @contextmanager
