@@ -9,6 +9,7 @@ from kpegasos.datasets._files import Dataset
 from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets.images import load_fashion_mnist, load_mnist, load_usps
 from kpegasos.datasets.svmlight import SvmlightChunks, iter_svmlight, load_svmlight
+from kpegasos.datasets.table_files import Table, read_table, write_table
 from kpegasos.datasets.tables import load_adult, load_covtype
 from kpegasos.datasets.text import load_rcv1_sample, make_text_like
 from kpegasos.datasets.toy import make_gaussian_noise, make_spirals, make_toy, make_xor
@@ -16,6 +17,7 @@ from kpegasos.datasets.toy import make_gaussian_noise, make_spirals, make_toy, m
 __all__ = [
     "Dataset",
     "SvmlightChunks",
+    "Table",
     "iter_svmlight",
     "load_adult",
     "load_covtype",
@@ -29,5 +31,7 @@ __all__ = [
     "make_text_like",
     "make_toy",
     "make_xor",
+    "read_table",
     "write_svmlight",
+    "write_table",
 ]

@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -246,24 +246,48 @@ def parse_idx(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
 
 
-def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
-    """Read arrays of numbers from an .npz file.
+def read_arrays(
+    source: Path | BinaryIO, names: Sequence[str], place: str = ""
+) -> list[NDArray[Any]]:
+    """Read arrays of numbers or texts from an .npz file.
+
+    Parameters
+    ----------
+    source : Path or binary file
+    names : sequence of str
+    place : str, default=""
+        Name of a file without a path, for errors.
 
     Raises
     ------
     ValueError
         If it does not have them, or is damaged, or holds far more than its size.
     """
-    limit = max(_HARMLESS, _MOST_TIMES * path.stat().st_size)
-    with open(path, "rb") as file:
+    with open(source, "rb") if isinstance(source, Path) else nullcontext(source) as file:
+        limit = max(_HARMLESS, _MOST_TIMES * file.seek(0, os.SEEK_END))
         try:
             with zipfile.ZipFile(file) as members:
                 return [_read_array(members, f"{name}.npy", limit) for name in names]
         except Exception as error:  # damaged archives raise whatever comes of their nonsense
             raise ValueError(
-                f"{path} must be a whole .npz file of the numbers {', '.join(names)} and hold at "
-                f"most {limit} bytes of each, got another"
+                f"{place or source} must be a whole .npz file of the numbers {', '.join(names)} "
+                f"and hold at most {limit} bytes of each, got another"
             ) from error
+
+
+def array_names(place: str, source: Path | BinaryIO) -> list[str]:
+    """Names of the arrays of an .npz file.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, if it is none.
+    """
+    try:
+        with zipfile.ZipFile(source) as members:
+            return [name.removesuffix(".npy") for name in members.namelist()]
+    except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError):
+        raise ValueError(f"{place} must be a whole .npz file, got another") from None
 
 
 def _read_array(members: zipfile.ZipFile, name: str, limit: int) -> NDArray[Any]:
