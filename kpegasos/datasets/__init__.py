@@ -5,6 +5,7 @@ reads and downloads nothing.
 May import: `kpegasos.utils`. Imported by nothing in the package but faces for people and plots.
 """
 
+from kpegasos.datasets._catalogue import CatalogueEntry, catalogue, fetch
 from kpegasos.datasets._files import Dataset
 from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets.images import load_fashion_mnist, load_mnist, load_usps
@@ -15,9 +16,12 @@ from kpegasos.datasets.text import load_rcv1_sample, make_text_like
 from kpegasos.datasets.toy import make_gaussian_noise, make_spirals, make_toy, make_xor
 
 __all__ = [
+    "CatalogueEntry",
     "Dataset",
     "SvmlightChunks",
     "Table",
+    "catalogue",
+    "fetch",
     "iter_svmlight",
     "load_adult",
     "load_covtype",

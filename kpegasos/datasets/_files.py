@@ -16,7 +16,7 @@ import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -65,23 +65,24 @@ def _given(folder: str) -> list[Path]:
     return [Path(root) / folder] if root else []
 
 
-def _cached(folder: str) -> Path:
+def cached(folder: str) -> Path:
     """Return the folder of a set in the user's cache."""
     import pooch  # type: ignore[import-untyped]  # only where the cache is looked at
 
     return Path(pooch.os_cache("kpegasos")) / folder
 
 
-def _find(folder: str, name: str) -> Path | None:
+def find(folder: str, name: str) -> Path | None:
+    """Return the path of a file of a set, None if it is nowhere."""
     for place in _given(folder):
         if (place / name).is_file():
             return place / name
-    path = _cached(folder) / name
+    path = cached(folder) / name
     return path if path.is_file() else None
 
 
 def _missing(folder: str, name: str, failures: Sequence[str] = ()) -> FileNotFoundError:
-    looked = " or ".join(map(str, [*_given(folder), _cached(folder)]))
+    looked = " or ".join(map(str, [*_given(folder), cached(folder)]))
     tried = f" and could not be downloaded ({'; '.join(failures)})" if failures else ""
     return FileNotFoundError(
         f"{name} is not in {looked}{tried}: put it into a folder {folder!r} and set the "
@@ -91,7 +92,7 @@ def _missing(folder: str, name: str, failures: Sequence[str] = ()) -> FileNotFou
 
 def require(folder: str, name: str) -> Path:
     """Return the path of a file of a set, or raise the error which says where to put it."""
-    path = _find(folder, name)
+    path = find(folder, name)
     if path is None:
         raise _missing(folder, name)
     return path
@@ -193,39 +194,56 @@ def _without_mark(file: Any) -> Any:
     return file
 
 
-def _verified(path: Path, sha256: str) -> bytes:
+def _verified(path: Path, sha256: Collection[str]) -> bytes:
     with opened(path) as file:
         content = file.read()
     got = hashlib.sha256(content).hexdigest()
-    if got != sha256:
-        raise ValueError(f"content of {path}: expected SHA-256 {sha256}, got {got}")
+    if got not in sha256:
+        expected = " or ".join(sha256)
+        raise ValueError(f"content of {path}: expected SHA-256 {expected}, got {got}")
     return content
 
 
-def verified_content(folder: str, name: str, sha256: str, mirrors: Sequence[str]) -> bytes:
-    """Return the uncompressed bytes of a .gz file of a set, downloaded if it is nowhere.
+def fetched(folder: str, name: str, sha256: Collection[str], addresses: Sequence[str]) -> bytes:
+    """Return the uncompressed bytes of a file of a set, downloaded if it is nowhere.
 
     The checksum is of the content, because gzip headers differ from one archive to the next. A file
     takes its place in the cache when it has been verified, and not before.
+
+    Parameters
+    ----------
+    folder, name : str
+        Of the set, and of the file.
+    sha256 : collection of str
+        Any of them will do.
+    addresses : sequence of str
+        Tried one after the other.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is nowhere, and cannot be downloaded.
+    ValueError
+        If a file that is there holds something else.
     """
-    path = _find(folder, name)
+    path = find(folder, name)
     if path is not None:
         return _verified(path, sha256)
-    from kpegasos.datasets._download import download  # with pooch and rich, for this only
-
-    place = _cached(folder)
     failures = []
-    for mirror in mirrors:
+    for address in addresses:
+        from kpegasos.datasets._download import download  # with pooch and rich, for this only
+
+        place = cached(folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=place) as beside:
                 path = Path(beside) / name
-                download(mirror + name, path)
+                download(address, path)
                 content = _verified(path, sha256)
                 os.replace(path, place / name)
             return content
         except (OSError, ValueError) as error:
-            failures.append(f"{mirror}: {error}")
+            failures.append(f"{address}: {error}")
     raise _missing(folder, name, failures)
 
 

@@ -334,10 +334,13 @@ def _checked_labels(y: Any, format: str) -> NDArray[Any] | None:
 def _checked_names(names: Any, n_features: int, has_labels: bool) -> tuple[str, ...] | None:
     if names is None:
         return None
-    is_list = isinstance(names, list | tuple) or (isinstance(names, np.ndarray) and names.ndim == 1)
-    texts = tuple(names) if is_list else ()
+    try:
+        array = np.asarray(names, dtype=object)
+    except ValueError:
+        array = np.empty(0, object)
+    texts = tuple(array) if array.ndim == 1 else ()
     good = all(isinstance(name, str) for name in texts) and len(set(texts)) == len(texts)
-    if not is_list or not good or len(texts) != n_features:
+    if not good or len(texts) != n_features:
         raise ValueError(
             f"feature_names must be {n_features} different texts, one for each column of X, "
             f"got {shown(names)} instead"

@@ -24,6 +24,7 @@ from tests.campaigns._fuzz_good import GOOD, GOOD_OF
 
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
+    "CatalogueEntry": "a record",
     "Dataset": "a record of what a loader returns",
     "History": "a record",
     "Iterates": "a record",
@@ -33,6 +34,8 @@ NOT_CALLED = {
     "RegularizationPath": "a record",
     "Result": "a record; tests/solvers/test_result.py calls its methods",
     "Table": "a record of what read_table returns",
+    "catalogue": "has no parameters",
+    "fetch": "downloads",
     "load_adult": "has no parameters, and needs its data",
     "load_covtype": "reads 600,000 rows",
     "load_fashion_mnist": "reads 70,000 images",
