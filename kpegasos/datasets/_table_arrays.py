@@ -29,14 +29,16 @@ def read_npy(place: str, source: Path | BinaryIO, form: Form) -> Columns:
     """
     try:
         if isinstance(source, PathLike):
-            array = np.load(source, mmap_mode="r", allow_pickle=False)
+            array = np.lib.format.open_memmap(source, mode="r")
         else:
             array = np.lib.format.read_array(io.BytesIO(source.read()), allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise told_of(error, f"{place} must be a whole .npy file of numbers") from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf" or array.ndim != 2:
-        what = f"{array.dtype} of shape {array.shape}" if hasattr(array, "dtype") else "archive"
-        raise ValueError(f"{place} must hold numbers of shape (n_samples, n_columns), got {what}")
+    except Exception:  # damaged headers raise whatever comes of their nonsense
+        raise ValueError(f"{place} must be a whole .npy file of numbers, got another") from None
+    if array.dtype.kind not in "biuf" or array.ndim != 2:
+        raise ValueError(
+            f"{place} must hold numbers of shape (n_samples, n_columns), "
+            f"got {array.dtype} of shape {array.shape}"
+        )
     label = label_column(place, form.label, None, array.shape[1])
     if label is None:
         return Columns(array, None)
@@ -58,7 +60,8 @@ def read_npz(place: str, source: Path | BinaryIO, form: Form) -> Columns:
     """
     if form.label not in ("auto", "y", None):
         raise ValueError(
-            f"label must be 'auto', 'y' or None for a .npz file, got {shown(form.label)} instead"
+            f"label must be 'auto', 'y' or None for {place}, an NPZ file, "
+            f"got {shown(form.label)} instead"
         )
     content = source if isinstance(source, PathLike) else io.BytesIO(source.read())
     there = array_names(place, content)

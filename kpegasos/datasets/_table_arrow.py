@@ -45,7 +45,8 @@ def read_arrow(place: str, source: Any, kind: str, form: Form) -> Columns:
     arrow = _arrow()
     try:
         table = _table(arrow, source, kind)
-    except (arrow.ArrowException, ValueError) as error:
+        table.validate(full=True)  # offsets of damaged files would be followed anywhere
+    except (arrow.ArrowException, OSError, ValueError) as error:
         what = {"parquet": "a Parquet file", "arrow": "an Arrow or Feather file"}[kind]
         raise told_of(error, f"{place} must be {what}") from None
     if not table.num_rows or not table.num_columns:

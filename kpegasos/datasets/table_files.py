@@ -58,8 +58,8 @@ _BEGINNINGS = {
 }
 #: Bytes that are looked at.
 _HEAD = 2**16
-#: A line with a label and "column:value".
-_ROW = re.compile(rb"^\s*[^\s#:,]+(?:\s+qid:\S+)?\s+\+?[0-9]+:\S", re.MULTILINE)
+#: A word that follows a label.
+_ENTRY = re.compile(rb"(qid|\+?[0-9]+):[^,]")
 
 
 class Table(NamedTuple):
@@ -184,7 +184,8 @@ def _format_of(source: Any) -> str:
     for beginning, format in _BEGINNINGS.items():
         if head.startswith(beginning):
             return format
-    if _ROW.search(head):
+    rows = (line.partition(b"#")[0].split() for line in head.splitlines())
+    if any(len(words) > 1 and _ENTRY.match(words[1]) for words in rows):
         return "svmlight"
     first = head.lstrip().partition(b"\n")[0]
     return "tsv" if b"\t" in first and b"," not in first else "csv"
@@ -193,7 +194,8 @@ def _format_of(source: Any) -> str:
 def _svmlight_table(place: str, source: Any, form: Form, wanted: Any) -> Table:
     if form.label not in ("auto", None):
         raise ValueError(
-            f"label must be 'auto' or None for an SVMLight file, got {shown(form.label)} instead"
+            f"label must be 'auto' or None for {place}, an SVMLight file, "
+            f"got {shown(form.label)} instead"
         )
     with opened(source) if isinstance(source, Path) else nullcontext(source) as file:
         X, y = svmlight.whole_file(place, file, wanted)

@@ -17,6 +17,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -34,6 +35,8 @@ from kpegasos.datasets import (
     load_rcv1_sample,
     load_svmlight,
     load_usps,
+    read_table,
+    write_table,
 )
 
 CI_TRIALS = 100
@@ -297,14 +300,68 @@ def _idx_content(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
     return read
 
 
+_FORMATS = ("csv", "tsv", "npz", "npy", *(("parquet", "arrow") if find_spec("pyarrow") else ()))
+
+
+def _table_file(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
+    """A table, with or without names, labels and missing values, told by its name or content."""
+    format = str(rng.choice(_FORMATS))
+    is_text = format in ("csv", "tsv")
+    X = rng.normal(size=(rng.integers(1, 9), rng.integers(1, 5))).astype(
+        rng.choice([np.float32, np.float64])
+    )
+    X[rng.random(X.shape) < 0.1] = np.nan
+    kinds = [None, rng.integers(0, 3, len(X)), X[:, 0] * 0 + 0.5, np.full(len(X), "a b")]
+    y: Any = kinds[rng.integers(3 if format == "npy" else 4)]
+    y = None if y is None or (y.dtype.kind == "f" and np.isnan(y).any()) else y
+    path = folder / f"table{rng.choice(['', f'.{format}'])}"
+    write_table(path, X, y, format=format)
+    content = path.read_bytes()
+    if is_text and rng.random() < 0.3:
+        content = content.partition(b"\n")[2]
+    content = _attacked(rng, content, is_text)
+    suffix = str(rng.choice(list(_COMPRESS))) if is_text else ""
+    path.unlink()
+    path = path.with_name(path.name + suffix)
+    path.write_bytes(_packed(rng, content, suffix))
+    labels: list[Any] = ["auto", None, "last", "first", 1, -1, "label", "x0"]
+    options: dict[str, Any] = {
+        "format": format if rng.random() < 0.3 else None,
+        "label": labels[rng.choice(8, p=[0.6, *[0.4 / 7] * 7])],
+        "header": [None, True, False][rng.choice(3, p=[0.8, 0.1, 0.1])],
+        "dtype": [None, np.float32, np.float64][rng.integers(3)],
+    }
+
+    def read() -> int:
+        table = read_table(path, **options)
+        _check_table(table, options["dtype"])
+        return int(table.X.shape[0])
+
+    return read
+
+
+def _check_table(table: Any, dtype: Any) -> None:
+    X, y, names = table.X, table.y, table.feature_names
+    assert X.ndim == 2
+    assert X.shape[0] > 0
+    assert X.shape[1] > 0
+    assert X.dtype in ([np.float32, np.float64] if dtype is None else [dtype])
+    assert y is None or (y.shape == X.shape[:1] and y.dtype.kind in "ifU")
+    assert names is None or (len(names) == X.shape[1] and len(set(names)) == len(names))
+    if table.format in ("csv", "tsv", "svmlight"):
+        assert not np.isinf(X.data if sparse.issparse(X) else X).any()
+    if table.format == "csv" and y is not None and y.dtype.kind == "f":
+        assert np.isfinite(y).all()
+
+
 #: Bytes that a compressed file may hold here.
 _BOUND = 2**17
-_ATTACKS = (_svmlight_file, _set_of_files, _model_file, _idx_content)
+_ATTACKS = (_svmlight_file, _set_of_files, _model_file, _table_file, _idx_content)
 
 
 def trial(rng: np.random.Generator) -> str:
     """Write a file, and read it."""
-    attack = _ATTACKS[rng.choice(4, p=[0.45, 0.3, 0.2, 0.05])]
+    attack = _ATTACKS[rng.choice(5, p=[0.25, 0.2, 0.2, 0.3, 0.05])]
     with (
         tempfile.TemporaryDirectory() as place,
         mock.patch.dict(os.environ, {"KPEGASOS_DATA": place}),
