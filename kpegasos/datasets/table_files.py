@@ -231,7 +231,7 @@ def _as(place: str, X: Any, dtype: Any) -> Any:
 
 def _as_given(y: NDArray[Any]) -> NDArray[Any]:
     """Labels, as integers where all are whole."""
-    if y.dtype.kind in "bu":
+    if y.dtype.kind in "ub":
         return y.astype(np.int64)
     return as_labels(y.astype(np.float64)) if y.dtype.kind == "f" else y
 
