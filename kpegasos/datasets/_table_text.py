@@ -18,7 +18,7 @@ from scipy import sparse
 
 from kpegasos.datasets._table_columns import (
     Columns,
-    Form,
+    Layout,
     label_column,
     labels_of,
     text_number,
@@ -38,10 +38,10 @@ class _Text(NamedTuple):
     place: str
     content: bytes
     delimiter: str
-    form: Form
+    layout: Layout
 
 
-def read_text(place: str, content: bytes, delimiter: str, form: Form) -> Columns:
+def read_text(place: str, content: bytes, delimiter: str, layout: Layout) -> Columns:
     """Read a table.
 
     Parameters
@@ -50,19 +50,19 @@ def read_text(place: str, content: bytes, delimiter: str, form: Form) -> Columns
         Name of the file, for errors.
     content : bytes
     delimiter : str
-    form : Form
+    layout : Layout
 
     Raises
     ------
     ValueError
         Naming file, line and column.
     """
-    text = _Text(place, content, delimiter, form)
+    text = _Text(place, content, delimiter, layout)
     first = next(_lines(text), (0, []))[1]
     if not first:
         raise ValueError(f"{place}: a table must have rows, got an empty file")
-    names = first if _has_header(form.header, first) else None
-    label = label_column(place, form.label, names, len(first))
+    names = first if _has_header(layout.header, first) else None
+    label = label_column(place, layout.label, names, len(first))
     read = _read_quickly(text, len(first), label, names is not None)
     X, y = read or _read_slowly(text, len(first), label, names)
     if X.shape[0] == 0:
