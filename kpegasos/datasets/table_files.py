@@ -113,7 +113,7 @@ def read_table(
         column; ``"first"`` and ``"last"`` are positions, unless a column is called so. With
         ``"auto"`` it is the column called label, target, class or y, in letters of either case;
         without such a column there are no labels. None: no column. SVMLight files have labels in
-        front, NPZ files in the array y, so there it may only be ``"auto"`` or None, or that ``"y"``.
+        front, NPZ files in the array y, so there it may only be ``"auto"`` or None.
     header : bool, default=None
         Whether text begins with a line of names. If None, it does if none of the fields of its
         first line is a number or stands for a missing value.
