@@ -9,7 +9,14 @@ from typing import Any
 from kpegasos import losses as losses
 from kpegasos.core.problem import Problem, make_problem
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
-from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from kpegasos.estimators import (
+    Forecast,
+    LinearPegasosSVC,
+    LinearPegasosSVR,
+    PegasosSVC,
+    PegasosSVR,
+    forecast,
+)
 from kpegasos.kernels.functions import (
     RBF,
     AdditiveChi2,
@@ -51,6 +58,7 @@ __all__ = [
     "Cosine",
     "DelayedInverse",
     "FeatureRows",
+    "Forecast",
     "GramRows",
     "History",
     "InverseSquareRoot",
@@ -71,6 +79,7 @@ __all__ = [
     "Sigmoid",
     "UncachedRows",
     "fit_chunks",
+    "forecast",
     "linear_rows",
     "make_kernel",
     "make_problem",

@@ -1,0 +1,255 @@
+"""What a fit with kernel rows will take: parts of it are run, and their counts grow to the whole.
+
+Counts come from the parts, since they depend on the problem; seconds of a unit come from rows of
+full length, since they depend on the machine (`kpegasos.estimators._unit_costs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kpegasos.estimators._growth import Grown, Growth
+from kpegasos.estimators._kernel_rows import dtype_of_rows
+from kpegasos.estimators._ladder import Ladder, largest_cost, typical_pairs
+from kpegasos.estimators._probe import CountedMatrix, Rows, entries_of
+from kpegasos.estimators._training import FitPlan, n_threads
+from kpegasos.estimators._unit_costs import row_costs, seconds_of_an_addition
+from kpegasos.rows.budget import budget_mb, cache_capacity, gram_mb_needed
+from kpegasos.rows.choose import suitable_cache
+from kpegasos.utils import tuning
+
+#: A value among a few draws costs as much as so many of a row.
+_OF_A_TILE = 2.0
+#: Factor by which seconds may be off, beside what counts may be.
+_CLOCK_DOUBT = 1.4
+
+
+class Estimate(NamedTuple):
+    """What a fit will take.
+
+    Attributes
+    ----------
+    seconds, kernel_values, rows_mb : Grown
+        Seconds of training, kernel values, and MiB of those that are held at a time.
+    support : float
+        Support vectors of all pairs together.
+    n_probed : int
+    """
+
+    seconds: Grown
+    kernel_values: Grown
+    rows_mb: Grown
+    support: float
+    n_probed: int
+
+
+class _Shape(NamedTuple):
+    """What budgets ask of kernel values, for a typical pair of the whole."""
+
+    n_samples: int
+    dtype: np.dtype
+    can_pack: bool
+    row_bytes: int
+
+
+@dataclass
+class KernelForecaster:
+    """Runs parts of a fit with kernel rows.
+
+    Attributes
+    ----------
+    plan : FitPlan
+    estimator : estimator
+        Whose parameters say how rows are kept.
+    """
+
+    plan: FitPlan
+    estimator: Any
+
+    def __post_init__(self) -> None:
+        plan, own = self.plan, self.estimator
+        kernel = plan.known["_kernel"]
+        settings, going_on = plan.settings, bool(own.warm_start)
+        self.given = kernel is None
+        self.kernel = kernel
+        self.pairs = typical_pairs(plan.pairs)
+        self.width = round(float(np.mean([pair.members.size for pair in self.pairs])))
+        self.threads = (
+            len(plan.pairs) if plan.in_step else n_threads(settings.n_jobs, len(plan.pairs))
+        )
+        self.dtype = None
+        if not self.given:
+            tol = None if going_on else settings.tol
+            plain = settings.tol is None and not going_on
+            self.dtype = dtype_of_rows(
+                own.row_dtype, kernel, plan.X, tol, largest_cost(plan.pairs), plain=plain
+            )
+        self._shape = self._shape_of_rows()
+        self.capacity_mb = self._share_mb()
+        self.cache = self._cache()
+
+    def _shape_of_rows(self) -> Any:
+        X = self.plan.X
+        if self.given:
+            return _Shape(self.width, X.dtype, False, 0)
+        few = CountedMatrix(self.kernel, X[:2], row_dtype=self.dtype)
+        return _Shape(self.width, few.dtype, few.can_pack, few.row_bytes)
+
+    def _share_mb(self) -> float:
+        """MiB for the rows of a pair."""
+        pairs = self.plan.pairs
+        values = self.plan.X.shape[0] ** 2 + sum(pair.members.size**2 for pair in pairs)
+        wanted = values * self.plan.X.dtype.itemsize / tuning.MEBIBYTE
+        return budget_mb(self.estimator.cache_mb, wanted) / self.threads
+
+    def _cache(self) -> str:
+        """How rows of a pair will be kept."""
+        if self.given:
+            return "precomputed"
+        chosen = str(self.estimator.cache)
+        if chosen != "auto":
+            return chosen
+        shape = self._shape
+        many = shape.n_samples > tuning.POLISHED_GRAM_SAMPLES
+        if self.plan.settings.polish and many and gram_mb_needed(shape) <= self.capacity_mb:
+            return "cached"
+        return suitable_cache(shape, self.capacity_mb)
+
+    @property
+    def capacity(self) -> int:
+        """Rows of a pair that will find room."""
+        if self.cache != "cached":
+            return self.width
+        return cache_capacity(self._shape, self.capacity_mb).rows
+
+    def estimate(self) -> Estimate:
+        """Run parts, and say what the whole will take."""
+        rows = Rows(self.kernel, self.given, self.cache, self.dtype)
+        ladder = Ladder(self.plan, self.pairs, rows, 20.0 + entries_of(self.plan.X))
+        if ladder.climb():
+            return self._of_all(ladder)
+        growth = ladder.growth
+        misses = self._misses(ladder, growth)
+        count = {
+            name: growth.whole(name).times(ladder.scale)
+            for name in ("row_values", "other_values", "exact_values", "additions", "rows_kept")
+        }
+        more = count["additions"].times(misses)
+        count["row_values"] = Grown(
+            *(a + b for a, b in zip(count["row_values"], more, strict=True))
+        )
+        values = Grown(
+            *(
+                sum(count[name][j] for name in ("row_values", "other_values", "exact_values"))
+                for j in range(3)
+            )
+        )
+        seconds = self._seconds(ladder, growth, count)
+        held = min(1.0, self.threads / len(self.plan.pairs))
+        rows_mb = count["rows_kept"].times(held * self.width * self._item_mb)
+        return Estimate(
+            seconds,
+            values,
+            self._held(rows_mb),
+            growth.whole("support").value * ladder.scale,
+            ladder.n_probed,
+        )
+
+    @property
+    def _at_once(self) -> int:
+        """Threads that pairs are trained on."""
+        return 1 if self.plan.in_step else self.threads
+
+    @property
+    def packed(self) -> float:
+        """Size of the packed examples, in sizes of X."""
+        if self.given or self.cache == "streamed" or not self._shape.can_pack:
+            return 0.0
+        return float(self._shape.dtype.itemsize / self.plan.X.dtype.itemsize)
+
+    @property
+    def _item_mb(self) -> float:
+        return float(self._shape.dtype.itemsize / tuning.MEBIBYTE)
+
+    def _held(self, wanted: Grown) -> Grown:
+        """MiB of rows that are held: what fits of what is wanted."""
+        n, item = self.width, self._item_mb
+        if self.given:
+            whole = self.width == self.plan.X.shape[0]
+            return Grown(*[0.0 if whole else self.threads * n * n * item] * 3)
+        if self.cache == "precomputed":
+            own = len(self.plan.pairs) > 1 and self.plan.X.shape[0] <= tuning.GRAM_SAMPLES
+            beside = self.plan.X.shape[0] ** 2 if own else 0
+            return Grown(*[(self.threads * n * n + beside) * item] * 3)
+        if self.cache == "streamed":
+            return Grown(*[2.0 * self.threads * tuning.SCORED_BYTES / tuning.MEBIBYTE] * 3)
+        work = self.threads * tuning.TILE_ROWS * n * item
+        most = self.threads * min(self.capacity_mb, n * n * item + work)
+        return Grown(*(min(most, each + work) for each in wanted))
+
+    def _misses(self, ladder: Ladder, growth: Growth) -> float:
+        """Values of rows that are computed again, for each that is added to margins."""
+        of_a_pair = growth.whole("rows_kept").value / len(self.pairs)
+        if self.cache != "cached" or of_a_pair <= self.capacity:
+            return 0.0
+        free = ladder.works[-1]
+        kept = self.capacity / of_a_pair * free.rows_kept / len(self.pairs)
+        limited = ladder.run(ladder.shares[-1], rows_kept=kept, item_mb=self._item_mb)
+        return max(0.0, limited.row_values - free.row_values) / max(1.0, free.additions)
+
+    def _seconds(self, ladder: Ladder, growth: Growth, count: dict[str, Grown]) -> Grown:
+        """Seconds of training, by what each unit of work costs."""
+        work, share, dtype = ladder.works[-1], ladder.shares[-1], self._shape.dtype
+        preparing = value = 0.0
+        if not self.given:
+            preparing, value = row_costs(self.kernel, self.plan.X, self.width, self.dtype)
+        if self.cache == "streamed":  # draws are scored in parts as they are in the whole
+            of_a_value = work.other_seconds / max(1.0, work.other_values) / self._at_once
+            return count["other_values"].times(of_a_value).widened(_CLOCK_DOUBT)
+        kept = min(self.capacity, growth.whole("rows_kept").value / len(self.pairs))
+        adding = seconds_of_an_addition(self.width, kept, dtype)
+        part_width = max(1, round(share * self.width))
+        before = seconds_of_an_addition(part_width, work.rows_kept / len(self.pairs), dtype)
+        rest = work.other_seconds - before * work.additions - _OF_A_TILE * value * work.other_values
+        again = work.exact_seconds / work.exact_values if work.exact_values else 0.0
+        rest = max(0.0, rest) / share * self._sets_growth(growth, part_width) * ladder.scale
+        rest /= self._at_once
+        sums = [
+            rest
+            + value * count["row_values"][j]
+            + _OF_A_TILE * value * count["other_values"][j]
+            + again * count["exact_values"][j]
+            + adding * count["additions"][j]
+            for j in range(3)
+        ]
+        return Grown(*(preparing + each for each in sums)).widened(_CLOCK_DOUBT)
+
+    def _sets_growth(self, growth: Growth, part_width: int) -> float:
+        """How many more passes over all examples the whole will make than the part."""
+        if not self.plan.settings.polish:
+            return 1.0
+        before, after = (
+            min(tuning.WORKING_SET, max(tuning.SMALL_WORKING_SET, n // tuning.EXAMPLES_OF_A_MEMBER))
+            for n in (part_width, self.width)
+        )
+        part = growth.whole("steps").value
+        return max(1.0, part / max(1.0, growth.last("steps")) * before / after)
+
+    def _of_all(self, ladder: Ladder) -> Estimate:
+        """What all examples took, since that is soon done."""
+        seconds, results = ladder.train_all()
+        values = float(sum(result.history[-1].kernel_evaluations for result in results))
+        support = float(sum(result.history[-1].support_size for result in results))
+        largest = max(pair.members.size for pair in self.plan.pairs)
+        kept = values / sum(pair.members.size for pair in self.plan.pairs)
+        rows_mb = self.threads * min(kept, largest) * largest * self._item_mb
+        return Estimate(
+            Grown(seconds, seconds, seconds).widened(_CLOCK_DOUBT),
+            Grown(values, values, values),
+            self._held(Grown(rows_mb, rows_mb, rows_mb)),
+            support,
+            self.plan.X.shape[0],
+        )
