@@ -13,10 +13,14 @@ import numpy as np
 
 from kpegasos.estimators._growth import Grown, Growth
 from kpegasos.estimators._kernel_rows import dtype_of_rows
-from kpegasos.estimators._ladder import Ladder, largest_cost, typical_pairs
+from kpegasos.estimators._ladder import Ladder, largest_cost, telling_pairs
 from kpegasos.estimators._probe import CountedMatrix, Rows, entries_of
 from kpegasos.estimators._training import FitPlan, n_threads
-from kpegasos.estimators._unit_costs import row_costs, seconds_of_an_addition
+from kpegasos.estimators._unit_costs import (
+    row_costs,
+    seconds_of_an_addition,
+    seconds_of_fresh_memory,
+)
 from kpegasos.rows.budget import budget_mb, cache_capacity, gram_mb_needed
 from kpegasos.rows.choose import suitable_cache
 from kpegasos.utils import tuning
@@ -25,6 +29,8 @@ from kpegasos.utils import tuning
 _OF_A_TILE = 2.0
 #: Factor by which seconds may be off, beside what counts may be.
 _CLOCK_DOUBT = 1.4
+#: Seconds of a fresh MiB where a hypervisor has to find it.
+_SLOW_PAGES = 1.5e-3
 
 
 class Estimate(NamedTuple):
@@ -44,6 +50,15 @@ class Estimate(NamedTuple):
     rows_mb: Grown
     support: float
     n_probed: int
+
+
+class _UnitCosts(NamedTuple):
+    """Seconds of what is done once, of a value, of an addition, and of a fresh MiB."""
+
+    once: float
+    value: float
+    addition: float
+    fresh_mb: float
 
 
 class _Shape(NamedTuple):
@@ -75,8 +90,7 @@ class KernelForecaster:
         settings, going_on = plan.settings, bool(own.warm_start)
         self.given = kernel is None
         self.kernel = kernel
-        self.pairs = typical_pairs(plan.pairs)
-        self.width = round(float(np.mean([pair.members.size for pair in self.pairs])))
+        self.width = round(float(np.mean([pair.members.size for pair in plan.pairs])))
         self.threads = (
             len(plan.pairs) if plan.in_step else n_threads(settings.n_jobs, len(plan.pairs))
         )
@@ -128,11 +142,13 @@ class KernelForecaster:
     def estimate(self) -> Estimate:
         """Run parts, and say what the whole will take."""
         rows = Rows(self.kernel, self.given, self.cache, self.dtype)
-        ladder = Ladder(self.plan, self.pairs, rows, 20.0 + entries_of(self.plan.X))
+        sample = telling_pairs(self.plan, rows)
+        ladder = Ladder(self.plan, sample, rows, 20.0 + entries_of(self.plan.X))
         if ladder.climb():
             return self._of_all(ladder)
         growth = ladder.growth
-        misses = self._misses(ladder, growth)
+        kept = growth.whole("rows_kept").times(ladder.most_rows / ladder.works[-1].rows_kept)
+        misses = self._misses(ladder, growth, len(sample.pairs))
         count = {
             name: growth.whole(name).times(ladder.scale)
             for name in ("row_values", "other_values", "exact_values", "additions", "rows_kept")
@@ -147,13 +163,12 @@ class KernelForecaster:
                 for j in range(3)
             )
         )
-        seconds = self._seconds(ladder, growth, count)
-        held = min(1.0, self.threads / len(self.plan.pairs))
-        rows_mb = count["rows_kept"].times(held * self.width * self._item_mb)
+        held = self._held(kept.times(self.threads * self.width * self._item_mb))
+        seconds = self._seconds(ladder, growth, count, held)
         return Estimate(
             seconds,
             values,
-            self._held(rows_mb),
+            held,
             growth.whole("support").value * ladder.scale,
             ladder.n_probed,
         )
@@ -190,42 +205,48 @@ class KernelForecaster:
         most = self.threads * min(self.capacity_mb, n * n * item + work)
         return Grown(*(min(most, each + work) for each in wanted))
 
-    def _misses(self, ladder: Ladder, growth: Growth) -> float:
+    def _misses(self, ladder: Ladder, growth: Growth, n_pairs: int) -> float:
         """Values of rows that are computed again, for each that is added to margins."""
-        of_a_pair = growth.whole("rows_kept").value / len(self.pairs)
+        of_a_pair = growth.whole("rows_kept").value / n_pairs
         if self.cache != "cached" or of_a_pair <= self.capacity:
             return 0.0
-        free = ladder.works[-1]
-        kept = self.capacity / of_a_pair * free.rows_kept / len(self.pairs)
-        limited = ladder.run(ladder.shares[-1], rows_kept=kept, item_mb=self._item_mb)
-        return max(0.0, limited.row_values - free.row_values) / max(1.0, free.additions)
+        return ladder.misses(self.capacity / of_a_pair, self._item_mb)
 
-    def _seconds(self, ladder: Ladder, growth: Growth, count: dict[str, Grown]) -> Grown:
+    def _seconds(
+        self, ladder: Ladder, growth: Growth, count: dict[str, Grown], held: Grown
+    ) -> Grown:
         """Seconds of training, by what each unit of work costs."""
+        if self.cache == "streamed":  # draws are scored in parts as they are in the whole
+            work = ladder.works[-1]
+            of_a_value = work.other_seconds / max(1.0, work.other_values) / self._at_once
+            return count["other_values"].times(of_a_value).widened(_CLOCK_DOUBT)
+        costs, again = self._unit_costs(ladder, growth), ladder.works[-1].exact_cost
+        sums = [
+            costs.once
+            + costs.value * (count["row_values"][j] + _OF_A_TILE * count["other_values"][j])
+            + again * count["exact_values"][j]
+            + costs.addition * count["additions"][j]
+            + costs.fresh_mb * held[j]
+            for j in range(3)
+        ]
+        # Pages that the system has to find are not those that it has at hand.
+        sums[2] += max(0.0, _SLOW_PAGES - costs.fresh_mb) * held.high
+        return Grown(*sums).widened(_CLOCK_DOUBT)
+
+    def _unit_costs(self, ladder: Ladder, growth: Growth) -> _UnitCosts:
+        """What units of work cost at full length, and what is left of the largest part."""
         work, share, dtype = ladder.works[-1], ladder.shares[-1], self._shape.dtype
         preparing = value = 0.0
         if not self.given:
             preparing, value = row_costs(self.kernel, self.plan.X, self.width, self.dtype)
-        if self.cache == "streamed":  # draws are scored in parts as they are in the whole
-            of_a_value = work.other_seconds / max(1.0, work.other_values) / self._at_once
-            return count["other_values"].times(of_a_value).widened(_CLOCK_DOUBT)
-        kept = min(self.capacity, growth.whole("rows_kept").value / len(self.pairs))
-        adding = seconds_of_an_addition(self.width, kept, dtype)
         part_width = max(1, round(share * self.width))
-        before = seconds_of_an_addition(part_width, work.rows_kept / len(self.pairs), dtype)
+        kept = min(self.capacity, growth.whole("rows_kept").value)
+        adding = seconds_of_an_addition(self.width, kept, dtype)
+        before = seconds_of_an_addition(part_width, work.rows_kept, dtype)
         rest = work.other_seconds - before * work.additions - _OF_A_TILE * value * work.other_values
-        again = work.exact_seconds / work.exact_values if work.exact_values else 0.0
         rest = max(0.0, rest) / share * self._sets_growth(growth, part_width) * ladder.scale
-        rest /= self._at_once
-        sums = [
-            rest
-            + value * count["row_values"][j]
-            + _OF_A_TILE * value * count["other_values"][j]
-            + again * count["exact_values"][j]
-            + adding * count["additions"][j]
-            for j in range(3)
-        ]
-        return Grown(*(preparing + each for each in sums)).widened(_CLOCK_DOUBT)
+        fresh = 0.0 if self.given else seconds_of_fresh_memory()
+        return _UnitCosts(preparing + rest / self._at_once, value, adding, fresh)
 
     def _sets_growth(self, growth: Growth, part_width: int) -> float:
         """How many more passes over all examples the whole will make than the part."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,10 +27,49 @@ _MOST_WORK, _MOST_SHARE = 2e10, 0.05
 #: What an addition, a draw and a move of an ascent are worth, in multiplications.
 _ADDITION, _DRAW, _MOVE = 10.0, 2e3, 2e3
 #: Seconds that a part may be expected to take: values of a user's function may be slow.
-_MOST_SECONDS = 4.0
-#: Pairs of classes that are run, at the most, where there are more.
-_MOST_PAIRS = 12
+_MOST_SECONDS = 10.0
+#: Pairs of classes that are run, at the most: of rows of features, and of kernel rows.
+_MOST_PAIRS, _FEW_PAIRS = 12, 8
+#: Pairs that are looked at to choose those few, and examples of one.
+_MOST_LOOKED_AT, _LOOK = 60, 384
 _SEED = 0
+
+
+_Item = TypeVar("_Item")
+
+
+class Sample(NamedTuple):
+    """Pairs that stand for all.
+
+    Attributes
+    ----------
+    pairs : list of Pair
+    scale : float
+        Work of all pairs, where that of these is 1.
+    """
+
+    pairs: list[Pair]
+    scale: float
+
+
+class Room(NamedTuple):
+    """What kernel rows of a part find.
+
+    Attributes
+    ----------
+    rows : float
+        Rows that are kept.
+    item_mb : float
+        MiB of a kernel value.
+    """
+
+    rows: float
+    item_mb: float
+
+    def cache_mb(self, n_samples: int) -> float:
+        """A budget for so many rows, of which a tile in work takes a fifth or 256 rows."""
+        rows = min(1.25 * self.rows, self.rows + tuning.TILE_ROWS)
+        return max(tuning.FEWEST_ROWS + 8.0, rows) * n_samples * self.item_mb * 1.01
 
 
 def largest_cost(pairs: list[Pair]) -> float:
@@ -39,14 +79,76 @@ def largest_cost(pairs: list[Pair]) -> float:
     )
 
 
-def typical_pairs(pairs: list[Pair]) -> list[Pair]:
-    """All pairs of a few classes; of many, a ring through the classes or a part of it."""
-    if len(pairs) <= _MOST_PAIRS:
-        return pairs
-    n_classes = pairs[-1].classes[1] + 1
-    ring = [pair for pair in pairs if pair.classes[1] - pair.classes[0] in (1, n_classes - 1)]
-    chosen = np.unique(np.linspace(0, len(ring) - 1, min(_MOST_PAIRS, len(ring))).round())
-    return [ring[int(number)] for number in chosen]
+def typical_pairs(pairs: list[Pair]) -> Sample:
+    """All pairs of a few classes; of many, some that are spread evenly."""
+    chosen = _evenly(pairs, _MOST_PAIRS)
+    every, some = (sum(pair.members.size for pair in each) for each in (pairs, chosen))
+    return Sample(chosen, every / max(1, some))
+
+
+def telling_pairs(plan: FitPlan, rows: Rows) -> Sample:
+    """Pairs of classes that stand for all, by the support that a few examples of each have.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    rows : Rows
+    """
+    if len(plan.pairs) <= _FEW_PAIRS:
+        return Sample(plan.pairs, 1.0)
+    looked_at = _evenly(plan.pairs, _MOST_LOOKED_AT)
+    sizes = []
+    for pair in looked_at:
+        share = min(1.0, _LOOK / pair.members.size)
+        (work,), _ = run_parts(plan, [pair], rows, share)
+        sizes.append(work.support / share * pair.members.size)
+    chosen = _evenly([int(k) for k in np.argsort(sizes, kind="stable")], _FEW_PAIRS)
+    scale = len(plan.pairs) / len(looked_at) * sum(sizes) / sum(sizes[k] for k in chosen)
+    return Sample([looked_at[k] for k in chosen], scale)
+
+
+def _evenly(items: list[_Item], number: int) -> list[_Item]:
+    """So many of a list, as far apart as can be."""
+    if len(items) <= number:
+        return items
+    middles = (np.arange(number) + 0.5) * len(items) / number
+    return [items[int(middle)] for middle in middles]
+
+
+def run_parts(
+    plan: FitPlan,
+    pairs: list[Pair],
+    rows: Rows,
+    share: float,
+    room: Room | None = None,
+) -> tuple[list[Work], np.ndarray]:
+    """Run a part of each of some pairs.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    pairs : list of Pair
+    rows : Rows
+    share : float
+        Examples of a part, as a share of the pair.
+    room : Room, default=None
+        What kernel rows find; all of it if None.
+
+    Returns
+    -------
+    works : list of Work
+    members : ndarray of int
+        Examples that were trained on.
+    """
+    rng = np.random.default_rng(_SEED)
+    works, members = [], []
+    for pair in pairs:
+        part = part_of(pair, share, rng)
+        size = part.pair.members.size
+        members.append(part.pair.members)
+        cache_mb = enough_mb(size) if room is None else room.cache_mb(size)
+        works.append(run_part(plan, part, rows, cache_mb))
+    return works, np.unique(np.concatenate(members))
 
 
 class Ladder:
@@ -55,8 +157,8 @@ class Ladder:
     Parameters
     ----------
     plan : FitPlan
-    pairs : list of Pair
-        Those that are run.
+    sample : Sample
+        Pairs that are run.
     rows : Rows
     per_value : float
         Multiplications of a kernel value, or of a draw from features.
@@ -67,24 +169,18 @@ class Ladder:
     works : list of Work
     n_probed : int
         Examples of the largest part.
+    most_rows : float
+        Rows of one of its pairs, at the most.
     """
 
-    def __init__(self, plan: FitPlan, pairs: list[Pair], rows: Rows, per_value: float) -> None:
-        self._plan, self._pairs, self._rows = plan, pairs, rows
+    def __init__(self, plan: FitPlan, sample: Sample, rows: Rows, per_value: float) -> None:
+        self._plan, self._pairs, self._rows = plan, sample.pairs, rows
+        self.scale = sample.scale
         self._per_value = per_value
         self.shares: list[float] = []
         self.works: list[Work] = []
-        self.n_probed = 0
-        self._width = float(np.mean([pair.members.size for pair in pairs]))
-
-    @property
-    def scale(self) -> float:
-        """Work of all pairs, where that of those that are run is 1."""
-        every, some = (
-            sum(float(pair.members.size) ** 2 for pair in pairs)
-            for pairs in (self._plan.pairs, self._pairs)
-        )
-        return every / some
+        self.n_probed, self.most_rows = 0, 0.0
+        self._width = float(np.mean([pair.members.size for pair in sample.pairs]))
 
     @property
     def growth(self) -> Growth:
@@ -100,7 +196,7 @@ class Ladder:
             share = 0.25
         while True:
             begin = time.perf_counter()
-            work = self.run(share)
+            work = self._run(share)
             seconds = time.perf_counter() - begin
             self.shares.append(share)
             self.works.append(work)
@@ -124,31 +220,30 @@ class Ladder:
             + _MOVE * work.steps
         )
 
-    def run(self, share: float, rows_kept: float | None = None, item_mb: float = 0.0) -> Work:
-        """Run a part of each pair.
+    def _run(self, share: float) -> Work:
+        works, members = run_parts(self._plan, self._pairs, self._rows, share)
+        self.most_rows = max(work.rows_kept for work in works)
+        self.n_probed = members.size
+        return sum(works, NO_WORK)
+
+    def misses(self, kept: float, item_mb: float) -> float:
+        """Values of rows that are computed again, for each that is added to margins.
 
         Parameters
         ----------
-        share : float
-        rows_kept : float, default=None
-            Kernel rows that find room; all if None.
-        item_mb : float, default=0.0
+        kept : float
+            Rows that find room, as a share of those that are of use.
+        item_mb : float
             MiB of a kernel value.
         """
-        rng = np.random.default_rng(_SEED)
-        total, members = NO_WORK, []
-        for pair in self._pairs:
-            part = part_of(pair, share, rng)
-            size = part.pair.members.size
-            members.append(part.pair.members)
-            cache_mb, rows = enough_mb(size), self._rows
-            if rows_kept is not None:
-                # A tile in work takes a fifth of a small budget.
-                room = min(1.25 * rows_kept, rows_kept + tuning.TILE_ROWS)
-                cache_mb = max(tuning.FEWEST_ROWS + 4.0, room) * size * item_mb * 1.01
-            total += run_part(self._plan, part, rows, cache_mb)
-        self.n_probed = int(np.unique(np.concatenate(members)).size)
-        return total
+        # Where no row is kept, each addition takes a new one.
+        costs = [self._per_value * work.additions for work in self.works]
+        number = max([0, *(k for k, cost in enumerate(costs) if cost <= _MOST_WORK)])
+        free = self.works[number]
+        room = Room(kept * free.rows_kept / len(self._pairs), item_mb)
+        works, _ = run_parts(self._plan, self._pairs, self._rows, self.shares[number], room)
+        again = sum(work.row_values for work in works) - free.row_values
+        return max(0.0, again) / max(1.0, free.additions)
 
     def train_all(self) -> tuple[float, list[Result]]:
         """Run the fit itself, but for the estimator's attributes."""

@@ -25,6 +25,8 @@ from kpegasos.solvers.stopping import Stopper
 _WARM, _TIMED = 512, 20_000
 #: Seconds of draws, or a slice of them, after which the clock has seen enough.
 _ENOUGH = 0.3
+#: Pairs whose draws are timed.
+_MOST_STRETCHES = 3
 #: Powers of the number of examples that the seconds of `polish` grow with.
 _LEAST, _MOST = 0.7, 1.7
 #: Factors by which seconds may be off: of draws, and of an ascent.
@@ -52,13 +54,13 @@ def estimate_linear(plan: FitPlan) -> Estimate:
     ----------
     plan : FitPlan
     """
-    pairs = typical_pairs(plan.pairs)
-    stretches = [_stretch(plan, pair) for pair in pairs[:3]]
+    sample = typical_pairs(plan.pairs)
+    stretches = [_stretch(plan, pair) for pair in sample.pairs[:_MOST_STRETCHES]]
     stretch = _Stretch(*np.mean(stretches, axis=0))
-    ladder, growth = None, 1.0
+    ladder = None
     if plan.settings.tol is not None:
         rows = Rows(None, False, "auto", None)
-        ladder = Ladder(plan, pairs, rows, 20.0 + entries_of(plan.X))
+        ladder = Ladder(plan, sample, rows, 20.0 + entries_of(plan.X))
         if ladder.climb():
             seconds, results = ladder.train_all()
             support = float(sum(result.history[-1].support_size for result in results))
@@ -74,7 +76,7 @@ def estimate_linear(plan: FitPlan) -> Estimate:
     if ladder is not None and plan.settings.polish:
         seconds = _of_ascent(ladder)
         doubt = _ASCENT_DOUBT
-    seconds *= growth / (1 if plan.in_step else n_threads(plan.settings.n_jobs, len(plan.pairs)))
+    seconds /= 1 if plan.in_step else n_threads(plan.settings.n_jobs, len(plan.pairs))
     n_probed = plan.X.shape[0] if ladder is None else ladder.n_probed
     support = float(sum(pair.members.size for pair in plan.pairs))
     return Estimate(

@@ -74,6 +74,11 @@ class Work(NamedTuple):
         """All kernel values."""
         return self.row_values + self.other_values + self.exact_values
 
+    @property
+    def exact_cost(self) -> float:
+        """Seconds of a kernel value in float64."""
+        return self.exact_seconds / self.exact_values if self.exact_values else 0.0
+
     def __add__(self, other: Any) -> Work:
         return Work(*(a + b for a, b in zip(self, other, strict=True)))
 

@@ -22,6 +22,8 @@ _ROWS, _FIRST_ROWS = tuning.ROWS_AT_ONCE, 8
 _MOST_VALUES = 1 << 23
 #: Bytes of kernel rows that no processor's cache holds.
 _BEYOND_CACHES = 96 * tuning.MEBIBYTE
+#: Bytes of memory that are asked for to see what it costs, and those of a page.
+_FRESH_BYTES, _PAGE = 64 * tuning.MEBIBYTE, 4096
 
 
 class RowCosts(NamedTuple):
@@ -40,7 +42,7 @@ class RowCosts(NamedTuple):
 
 
 def row_costs(kernel: Kernel, X: Any, width: int, dtype: str | None) -> RowCosts:
-    """Time some rows of so many examples, in fresh memory as a fit has it.
+    """Time some rows of so many examples, in memory that is at hand.
 
     Parameters
     ----------
@@ -57,8 +59,10 @@ def row_costs(kernel: Kernel, X: Any, width: int, dtype: str | None) -> RowCosts
     matrix.write_rows(few, np.empty((few.size, width), matrix.dtype), 0, width)
     first = time.perf_counter() - begin
     many = np.arange(min(width, _ROWS, max(2 * _FIRST_ROWS, _MOST_VALUES // width)))
+    out = np.empty((many.size, width), matrix.dtype)
+    out.fill(0.0)  # what fresh memory costs is another question
     begin = time.perf_counter()
-    matrix.write_rows(many, np.empty((many.size, width), matrix.dtype), 0, width)
+    matrix.write_rows(many, out, 0, width)
     value = (time.perf_counter() - begin) / (many.size * width)
     return RowCosts(max(0.0, first - value * few.size * width), value)
 
@@ -91,3 +95,11 @@ def seconds_of_an_addition(width: int, n_rows: float, dtype: Any) -> float:
             )
         seconds = min(seconds, time.perf_counter() - begin)
     return seconds / (number * width)
+
+
+def seconds_of_fresh_memory() -> float:
+    """Time the first touch of a MiB."""
+    memory = np.empty(_FRESH_BYTES, dtype=np.uint8)
+    begin = time.perf_counter()
+    memory[::_PAGE] = 1
+    return (time.perf_counter() - begin) / (_FRESH_BYTES / tuning.MEBIBYTE)
