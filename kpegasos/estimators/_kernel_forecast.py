@@ -14,7 +14,7 @@ import numpy as np
 from kpegasos.estimators._growth import Grown, Growth
 from kpegasos.estimators._kernel_rows import dtype_of_rows
 from kpegasos.estimators._ladder import Ladder, largest_cost, telling_pairs
-from kpegasos.estimators._probe import CountedMatrix, Rows, entries_of
+from kpegasos.estimators._probe import CountedMatrix, Rows
 from kpegasos.estimators._training import FitPlan, n_threads
 from kpegasos.estimators._unit_costs import (
     row_costs,
@@ -143,11 +143,11 @@ class KernelForecaster:
         """Run parts, and say what the whole will take."""
         rows = Rows(self.kernel, self.given, self.cache, self.dtype)
         sample = telling_pairs(self.plan, rows)
-        ladder = Ladder(self.plan, sample, rows, 20.0 + entries_of(self.plan.X))
+        ladder = Ladder(self.plan, sample, rows)
         if ladder.climb():
             return self._of_all(ladder)
         growth = ladder.growth
-        kept = growth.whole("rows_kept").times(ladder.most_rows / ladder.works[-1].rows_kept)
+        kept = growth.whole("rows_kept").times(ladder.most_share)
         misses = self._misses(ladder, growth, len(sample.pairs))
         count = {
             name: growth.whole(name).times(ladder.scale)

@@ -14,7 +14,16 @@ import numpy as np
 
 from kpegasos.estimators._growth import Growth
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.estimators._probe import NO_WORK, Rows, Work, enough_mb, part_of, quiet, run_part
+from kpegasos.estimators._probe import (
+    NO_WORK,
+    Rows,
+    Work,
+    enough_mb,
+    entries_of,
+    part_of,
+    quiet,
+    run_part,
+)
 from kpegasos.estimators._training import FitPlan, train_each
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
@@ -26,6 +35,8 @@ _FIRST = 9 * tuning.TILE_DRAWS
 _MOST_WORK, _MOST_SHARE = 2e10, 0.05
 #: What an addition, a draw and a move of an ascent are worth, in multiplications.
 _ADDITION, _DRAW, _MOVE = 10.0, 2e3, 2e3
+#: What a feature of a draw and of a move is worth: it comes from memory, and on one thread.
+_FEATURE_OF_DRAW, _FEATURE_OF_MOVE = 500.0, 3000.0
 #: Seconds that a part may be expected to take: values of a user's function may be slow.
 _MOST_SECONDS = 10.0
 #: Pairs of classes that are run, at the most: of rows of features, and of kernel rows.
@@ -160,8 +171,6 @@ class Ladder:
     sample : Sample
         Pairs that are run.
     rows : Rows
-    per_value : float
-        Multiplications of a kernel value, or of a draw from features.
 
     Attributes
     ----------
@@ -169,17 +178,17 @@ class Ladder:
     works : list of Work
     n_probed : int
         Examples of the largest part.
-    most_rows : float
-        Rows of one of its pairs, at the most.
+    most_share : float
+        Rows of one of its pairs at the most, as a share of those of all.
     """
 
-    def __init__(self, plan: FitPlan, sample: Sample, rows: Rows, per_value: float) -> None:
+    def __init__(self, plan: FitPlan, sample: Sample, rows: Rows) -> None:
         self._plan, self._pairs, self._rows = plan, sample.pairs, rows
         self.scale = sample.scale
-        self._per_value = per_value
+        self._per_value = 20.0 + entries_of(plan.X)
         self.shares: list[float] = []
         self.works: list[Work] = []
-        self.n_probed, self.most_rows = 0, 0.0
+        self.n_probed, self.most_share = 0, 0.0
         self._width = float(np.mean([pair.members.size for pair in sample.pairs]))
 
     @property
@@ -198,6 +207,8 @@ class Ladder:
             begin = time.perf_counter()
             work = self._run(share)
             seconds = time.perf_counter() - begin
+            if not self.works:  # may have been compiled
+                work = self._run(share)
             self.shares.append(share)
             self.works.append(work)
             if len(self.works) < 2:
@@ -213,6 +224,9 @@ class Ladder:
             share *= 2
 
     def _multiplications(self, work: Work) -> float:
+        if self._rows.of_features:
+            worth = _FEATURE_OF_DRAW * work.draws + _FEATURE_OF_MOVE * work.steps
+            return worth * self._per_value
         return (
             work.values * self._per_value
             + _ADDITION * work.additions
@@ -222,7 +236,8 @@ class Ladder:
 
     def _run(self, share: float) -> Work:
         works, members = run_parts(self._plan, self._pairs, self._rows, share)
-        self.most_rows = max(work.rows_kept for work in works)
+        most = max(work.rows_kept for work in works)
+        self.most_share = most / max(1.0, sum(work.rows_kept for work in works))
         self.n_probed = members.size
         return sum(works, NO_WORK)
 

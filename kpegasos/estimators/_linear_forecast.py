@@ -17,7 +17,7 @@ from kpegasos.estimators._growth import Grown
 from kpegasos.estimators._kernel_forecast import Estimate
 from kpegasos.estimators._ladder import Ladder, typical_pairs
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.estimators._probe import Rows, entries_of, quiet
+from kpegasos.estimators._probe import Rows, quiet
 from kpegasos.estimators._training import FitPlan, n_threads
 from kpegasos.solvers.stopping import Stopper
 
@@ -27,8 +27,8 @@ _WARM, _TIMED = 512, 20_000
 _ENOUGH = 0.3
 #: Pairs whose draws are timed.
 _MOST_STRETCHES = 3
-#: Powers of the number of examples that the seconds of `polish` grow with.
-_LEAST, _MOST = 0.7, 1.7
+#: Powers of the number of examples between which the moves of `polish` may grow.
+_LEAST, _MOST = 1.0, 2.0
 #: Factors by which seconds may be off: of draws, and of an ascent.
 _DRAWS_DOUBT, _ASCENT_DOUBT = 1.5, 2.0
 _NOTHING = Grown(0.0, 0.0, 0.0)
@@ -60,7 +60,7 @@ def estimate_linear(plan: FitPlan) -> Estimate:
     ladder = None
     if plan.settings.tol is not None:
         rows = Rows(None, False, "auto", None)
-        ladder = Ladder(plan, sample, rows, 20.0 + entries_of(plan.X))
+        ladder = Ladder(plan, sample, rows)
         if ladder.climb():
             seconds, results = ladder.train_all()
             support = float(sum(result.history[-1].support_size for result in results))
@@ -87,9 +87,8 @@ def estimate_linear(plan: FitPlan) -> Estimate:
 def _of_ascent(ladder: Ladder) -> float:
     """Seconds of a polished fit, by the last two parts."""
     (before, after), shares = ladder.works[-2:], ladder.shares[-2:]
-    least = 1e-6
-    ratio = max(least, after.other_seconds) / max(least, before.other_seconds)
-    exponent = math.log(ratio) / math.log(shares[1] / shares[0])
+    moves = max(1.0, after.steps) / max(1.0, before.steps)
+    exponent = math.log(moves) / math.log(shares[1] / shares[0])
     exponent = min(_MOST, max(_LEAST, exponent))
     return float(after.other_seconds * shares[1] ** -exponent * ladder.scale)
 
@@ -112,8 +111,9 @@ def _stretch(plan: FitPlan, pair: Pair) -> _Stretch:
     """Time some draws from all examples of a pair."""
     whole = _draws(plan, pair)
     k = plan.settings.options.batch_size
-    for draws in (_WARM, _TIMED):
-        n_steps = max(1, int(min(draws, whole)) // k)
+    draw = evaluation = math.inf
+    for most in (_WARM, _TIMED, _TIMED):
+        n_steps = max(1, int(min(most, whole)) // k)
         settings = replace(plan.settings, n_steps=n_steps, checkpoints=None, tol=None, polish=False)
         part = replace(plan, settings=settings, states=[None] * len(plan.pairs), verbose=False)
         with quiet():
@@ -122,5 +122,6 @@ def _stretch(plan: FitPlan, pair: Pair) -> _Stretch:
             while not run.finished:
                 run.advance(Stopper(_ENOUGH))
             seconds = time.perf_counter() - begin
-        done = run.state.steps * k
-    return _Stretch(run.state.seconds / done, max(0.0, seconds - run.state.seconds))
+        draw = min(draw, run.state.seconds / (run.state.steps * k))
+        evaluation = min(evaluation, max(0.0, seconds - run.state.seconds))
+    return _Stretch(draw, evaluation)

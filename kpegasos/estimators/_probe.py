@@ -175,6 +175,11 @@ class Rows(NamedTuple):
     cache: str
     dtype: str | None
 
+    @property
+    def of_features(self) -> bool:
+        """Whether there are no kernel values."""
+        return self.kernel is None and not self.given
+
     def of(
         self, X: Any, settings: Settings, cache_mb: float
     ) -> tuple[RowSource, CountedMatrix | None]:
@@ -182,8 +187,9 @@ class Rows(NamedTuple):
         scaling = settings.intercept_scaling
         if self.given:
             return GramRows(X, intercept_scaling=scaling), None
-        if self.kernel is None:
+        if self.of_features:
             return FeatureRows(X, intercept_scaling=scaling, canonical=True), None
+        assert self.kernel is not None
         matrix = CountedMatrix(self.kernel, X, row_dtype=self.dtype)
         source = choose_source(
             matrix,
