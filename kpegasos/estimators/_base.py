@@ -262,8 +262,8 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         def attributes(results: list[Result]) -> dict[str, Any]:
             return {**plan.known, **self._attributes(plan, targets, results)}
 
-        announce(self, plan)
         stopper.presses_kept = 1
+        announce(self, plan, stopper)
         with progress_bar(self.verbose, type(self).__name__, len(plan.pairs)) as update:
             if observers:
                 results = train_in_step(plan, stopper, update, observers, attributes)

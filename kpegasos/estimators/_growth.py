@@ -49,6 +49,10 @@ class Grown(NamedTuple):
         """The same, and a range that is so much wider on both sides."""
         return Grown(self.value, self.low / factor, self.high * factor)
 
+    def unbounded(self) -> Grown:
+        """The same without an upper end: what is known is too little."""
+        return Grown(self.value, self.low, math.inf)
+
 
 class Growth:
     """Work on two parts, and what it says about the whole.

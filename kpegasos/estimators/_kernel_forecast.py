@@ -23,6 +23,7 @@ from kpegasos.estimators._unit_costs import (
 )
 from kpegasos.rows.budget import budget_mb, cache_capacity, gram_mb_needed
 from kpegasos.rows.choose import suitable_cache
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
 #: A value among a few draws costs as much as so many of a row.
@@ -43,6 +44,8 @@ class Estimate(NamedTuple):
     support : float
         Support vectors of all pairs together.
     n_probed : int
+    of_values : float, default=0.0
+        Seconds of those that kernel values take.
     """
 
     seconds: Grown
@@ -50,6 +53,7 @@ class Estimate(NamedTuple):
     rows_mb: Grown
     support: float
     n_probed: int
+    of_values: float = 0.0
 
 
 class _UnitCosts(NamedTuple):
@@ -79,10 +83,12 @@ class KernelForecaster:
     plan : FitPlan
     estimator : estimator
         Whose parameters say how rows are kept.
+    stopper : Stopper
     """
 
     plan: FitPlan
     estimator: Any
+    stopper: Stopper
 
     def __post_init__(self) -> None:
         plan, own = self.plan, self.estimator
@@ -104,6 +110,7 @@ class KernelForecaster:
         self._shape = self._shape_of_rows()
         self.capacity_mb = self._share_mb()
         self.cache = self._cache()
+        self._of_value = 0.0
 
     def _shape_of_rows(self) -> Any:
         X = self.plan.X
@@ -142,8 +149,8 @@ class KernelForecaster:
     def estimate(self) -> Estimate:
         """Run parts, and say what the whole will take."""
         rows = Rows(self.kernel, self.given, self.cache, self.dtype)
-        sample = telling_pairs(self.plan, rows)
-        ladder = Ladder(self.plan, sample, rows)
+        sample = telling_pairs(self.plan, rows, self.stopper)
+        ladder = Ladder(self.plan, sample, rows, self.stopper)
         if ladder.climb():
             return self._of_all(ladder)
         growth = ladder.growth
@@ -165,12 +172,15 @@ class KernelForecaster:
         )
         held = self._held(kept.times(self.threads * self.width * self._item_mb))
         seconds = self._seconds(ladder, growth, count, held)
+        if ladder.is_cut:
+            seconds, values = seconds.unbounded(), values.unbounded()
         return Estimate(
             seconds,
             values,
             held,
             growth.whole("support").value * ladder.scale,
             ladder.n_probed,
+            min(seconds.value, self._of_value * values.value),
         )
 
     @property
@@ -219,6 +229,7 @@ class KernelForecaster:
         if self.cache == "streamed":  # draws are scored in parts as they are in the whole
             work = ladder.works[-1]
             of_a_value = work.other_seconds / max(1.0, work.other_values) / self._at_once
+            self._of_value = of_a_value
             return count["other_values"].times(of_a_value).widened(_CLOCK_DOUBT)
         costs, again = self._unit_costs(ladder, growth), ladder.works[-1].exact_cost
         sums = [
@@ -239,6 +250,7 @@ class KernelForecaster:
         preparing = value = 0.0
         if not self.given:
             preparing, value = row_costs(self.kernel, self.plan.X, self.width, self.dtype)
+        self._of_value = value
         part_width = max(1, round(share * self.width))
         kept = min(self.capacity, growth.whole("rows_kept").value)
         adding = seconds_of_an_addition(self.width, kept, dtype)
@@ -273,4 +285,5 @@ class KernelForecaster:
             self._held(Grown(rows_mb, rows_mb, rows_mb)),
             support,
             self.plan.X.shape[0],
+            seconds,
         )

@@ -6,6 +6,7 @@ same on any machine, however busy.
 
 from __future__ import annotations
 
+import copy
 import time
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
@@ -33,12 +34,16 @@ from kpegasos.utils import tuning
 _FIRST = 9 * tuning.TILE_DRAWS
 #: Multiplications that a part may take, and the share of those of the whole.
 _MOST_WORK, _MOST_SHARE = 2e10, 0.05
+#: Multiplications of a fit that is run as a whole.
+_SOON_DONE = 4e9
 #: What an addition, a draw and a move of an ascent are worth, in multiplications.
 _ADDITION, _DRAW, _MOVE = 10.0, 2e3, 2e3
 #: What a feature of a draw and of a move is worth: it comes from memory, and on one thread.
 _FEATURE_OF_DRAW, _FEATURE_OF_MOVE = 500.0, 3000.0
 #: Seconds that a part may be expected to take: values of a user's function may be slow.
 _MOST_SECONDS = 10.0
+#: Seconds after which a part is cut short.
+_PATIENCE = 5.0
 #: Pairs of classes that are run, at the most: of rows of features, and of kernel rows.
 _MOST_PAIRS, _FEW_PAIRS = 12, 8
 #: Pairs that are looked at to choose those few, and examples of one.
@@ -97,13 +102,14 @@ def typical_pairs(pairs: list[Pair]) -> Sample:
     return Sample(chosen, every / max(1, some))
 
 
-def telling_pairs(plan: FitPlan, rows: Rows) -> Sample:
+def telling_pairs(plan: FitPlan, rows: Rows, stopper: Stopper) -> Sample:
     """Pairs of classes that stand for all, by the support that a few examples of each have.
 
     Parameters
     ----------
     plan : FitPlan
     rows : Rows
+    stopper : Stopper
     """
     if len(plan.pairs) <= _FEW_PAIRS:
         return Sample(plan.pairs, 1.0)
@@ -111,7 +117,7 @@ def telling_pairs(plan: FitPlan, rows: Rows) -> Sample:
     sizes = []
     for pair in looked_at:
         share = min(1.0, _LOOK / pair.members.size)
-        (work,), _ = run_parts(plan, [pair], rows, share)
+        (work,), _ = run_parts(plan, [pair], rows, share, stopper)
         sizes.append(work.support / share * pair.members.size)
     chosen = _evenly([int(k) for k in np.argsort(sizes, kind="stable")], _FEW_PAIRS)
     scale = len(plan.pairs) / len(looked_at) * sum(sizes) / sum(sizes[k] for k in chosen)
@@ -131,6 +137,7 @@ def run_parts(
     pairs: list[Pair],
     rows: Rows,
     share: float,
+    stopper: Stopper,
     room: Room | None = None,
 ) -> tuple[list[Work], np.ndarray]:
     """Run a part of each of some pairs.
@@ -142,6 +149,8 @@ def run_parts(
     rows : Rows
     share : float
         Examples of a part, as a share of the pair.
+    stopper : Stopper
+        Of the fit, or of the forecast.
     room : Room, default=None
         What kernel rows find; all of it if None.
 
@@ -150,15 +159,25 @@ def run_parts(
     works : list of Work
     members : ndarray of int
         Examples that were trained on.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
     """
     rng = np.random.default_rng(_SEED)
     works, members = [], []
-    for pair in pairs:
+    patience = copy.copy(stopper)
+    patience.deadline = time.perf_counter() + _PATIENCE
+    for number, pair in enumerate(pairs):
         part = part_of(pair, share, rng)
         size = part.pair.members.size
         members.append(part.pair.members)
         cache_mb = enough_mb(size) if room is None else room.cache_mb(size)
-        works.append(run_part(plan, part, rows, cache_mb))
+        own = patience.split(len(pairs) - number)
+        works.append(run_part(plan, part, rows, cache_mb, own))
+        if stopper.interrupted:
+            raise KeyboardInterrupt
     return works, np.unique(np.concatenate(members))
 
 
@@ -171,6 +190,7 @@ class Ladder:
     sample : Sample
         Pairs that are run.
     rows : Rows
+    stopper : Stopper
 
     Attributes
     ----------
@@ -178,17 +198,20 @@ class Ladder:
     works : list of Work
     n_probed : int
         Examples of the largest part.
+    is_cut : bool
+        Whether a part took so long that it was not run to its end.
     most_share : float
         Rows of one of its pairs at the most, as a share of those of all.
     """
 
-    def __init__(self, plan: FitPlan, sample: Sample, rows: Rows) -> None:
+    def __init__(self, plan: FitPlan, sample: Sample, rows: Rows, stopper: Stopper) -> None:
         self._plan, self._pairs, self._rows = plan, sample.pairs, rows
+        self._stopper = stopper
         self.scale = sample.scale
         self._per_value = 20.0 + entries_of(plan.X)
         self.shares: list[float] = []
         self.works: list[Work] = []
-        self.n_probed, self.most_share = 0, 0.0
+        self.n_probed, self.most_share, self.is_cut = 0, 0.0, False
         self._width = float(np.mean([pair.members.size for pair in sample.pairs]))
 
     @property
@@ -201,25 +224,27 @@ class Ladder:
     def climb(self) -> bool:
         """Run parts, two at least; returns whether the whole costs little too."""
         share = _FIRST / self._width
-        if share >= 0.5:
-            share = 0.25
+        if share >= 0.5:  # of many small pairs a few are run as a whole
+            share = 0.5 if self.scale > 1.0 else 0.25
         while True:
             begin = time.perf_counter()
             work = self._run(share)
+            if not self.works and time.perf_counter() - begin > _PATIENCE:
+                begin = time.perf_counter()
+                work = self._run(share)  # the time may have gone by in compiling
             seconds = time.perf_counter() - begin
-            if not self.works:  # may have been compiled
-                work = self._run(share)
+            self.is_cut |= seconds > _PATIENCE
             self.shares.append(share)
             self.works.append(work)
             if len(self.works) < 2:
                 share *= 2
                 continue
             whole = self._multiplications(work) * self.scale / share**2
-            if whole <= _MOST_WORK and seconds / share**2 <= _MOST_SECONDS:
+            if not self.is_cut and whole <= _SOON_DONE and seconds / share**2 <= _MOST_SECONDS:
                 return True
             limit = max(_MOST_WORK, _MOST_SHARE * whole)
             next_one = 4.0 * self._multiplications(work)
-            if 2 * share > 0.5 or next_one > limit or 4.0 * seconds > _MOST_SECONDS:
+            if self.is_cut or 2 * share > 0.5 or next_one > limit or 4.0 * seconds > _MOST_SECONDS:
                 return False
             share *= 2
 
@@ -235,7 +260,7 @@ class Ladder:
         )
 
     def _run(self, share: float) -> Work:
-        works, members = run_parts(self._plan, self._pairs, self._rows, share)
+        works, members = run_parts(self._plan, self._pairs, self._rows, share, self._stopper)
         most = max(work.rows_kept for work in works)
         self.most_share = most / max(1.0, sum(work.rows_kept for work in works))
         self.n_probed = members.size
@@ -256,7 +281,9 @@ class Ladder:
         number = max([0, *(k for k, cost in enumerate(costs) if cost <= _MOST_WORK)])
         free = self.works[number]
         room = Room(kept * free.rows_kept / len(self._pairs), item_mb)
-        works, _ = run_parts(self._plan, self._pairs, self._rows, self.shares[number], room)
+        works, _ = run_parts(
+            self._plan, self._pairs, self._rows, self.shares[number], self._stopper, room
+        )
         again = sum(work.row_values for work in works) - free.row_values
         return max(0.0, again) / max(1.0, free.additions)
 
@@ -267,6 +294,6 @@ class Ladder:
         for _ in range(2):  # the first run may compile
             begin = time.perf_counter()
             with quiet():
-                results = train_each(plan, Stopper(), lambda number, run: None)
+                results = train_each(plan, self._stopper, lambda number, run: None)
             seconds = min(seconds, time.perf_counter() - begin)
         return seconds, results

@@ -47,12 +47,13 @@ class _Stretch(NamedTuple):
     evaluation: float
 
 
-def estimate_linear(plan: FitPlan) -> Estimate:
+def estimate_linear(plan: FitPlan, stopper: Stopper) -> Estimate:
     """What a fit on features will take.
 
     Parameters
     ----------
     plan : FitPlan
+    stopper : Stopper
     """
     sample = typical_pairs(plan.pairs)
     stretches = [_stretch(plan, pair) for pair in sample.pairs[:_MOST_STRETCHES]]
@@ -60,28 +61,29 @@ def estimate_linear(plan: FitPlan) -> Estimate:
     ladder = None
     if plan.settings.tol is not None:
         rows = Rows(None, False, "auto", None)
-        ladder = Ladder(plan, sample, rows)
+        ladder = Ladder(plan, sample, rows, stopper)
         if ladder.climb():
             seconds, results = ladder.train_all()
             support = float(sum(result.history[-1].support_size for result in results))
             found = Grown(seconds, seconds, seconds).widened(_DRAWS_DOUBT)
             return Estimate(found, _NOTHING, _NOTHING, support, plan.X.shape[0])
     draws = sum(_draws(plan, pair) for pair in plan.pairs)
-    evaluations = sum(_evaluations(plan, pair) for pair in plan.pairs)
+    evaluations = float(sum(_evaluations(plan, pair) for pair in plan.pairs))
     if ladder is not None and not plan.settings.polish:
-        draws = min(draws, ladder.growth.whole("draws").value * ladder.scale)
-        evaluations = min(evaluations, math.ceil(evaluations * draws))
+        ended = min(draws, ladder.growth.whole("draws").value * ladder.scale)
+        draws, evaluations = ended, evaluations * ended / draws
     seconds = stretch.draw * draws + stretch.evaluation * evaluations
-    doubt = _DRAWS_DOUBT
-    if ladder is not None and plan.settings.polish:
-        seconds = _of_ascent(ladder)
-        doubt = _ASCENT_DOUBT
+    doubt, n_probed = _DRAWS_DOUBT, plan.X.shape[0]
+    if ladder is not None:
+        n_probed = ladder.n_probed
+        if plan.settings.polish:
+            seconds, doubt = _of_ascent(ladder), _ASCENT_DOUBT
     seconds /= 1 if plan.in_step else n_threads(plan.settings.n_jobs, len(plan.pairs))
-    n_probed = plan.X.shape[0] if ladder is None else ladder.n_probed
+    found = Grown(seconds, seconds, seconds).widened(doubt)
+    if ladder is not None and ladder.is_cut:
+        found = found.unbounded()
     support = float(sum(pair.members.size for pair in plan.pairs))
-    return Estimate(
-        Grown(seconds, seconds, seconds).widened(doubt), _NOTHING, _NOTHING, support, n_probed
-    )
+    return Estimate(found, _NOTHING, _NOTHING, support, n_probed)
 
 
 def _of_ascent(ladder: Ladder) -> float:
@@ -112,7 +114,7 @@ def _stretch(plan: FitPlan, pair: Pair) -> _Stretch:
     whole = _draws(plan, pair)
     k = plan.settings.options.batch_size
     draw = evaluation = math.inf
-    for most in (_WARM, _TIMED, _TIMED):
+    for most in (_WARM, _TIMED, _TIMED, _TIMED):
         n_steps = max(1, int(min(most, whole)) // k)
         settings = replace(plan.settings, n_steps=n_steps, checkpoints=None, tol=None, polish=False)
         part = replace(plan, settings=settings, states=[None] * len(plan.pairs), verbose=False)

@@ -16,6 +16,7 @@ from kpegasos.estimators._kernel_forecast import Estimate, KernelForecaster
 from kpegasos.estimators._linear_forecast import estimate_linear
 from kpegasos.estimators._probe import entries_of
 from kpegasos.estimators._training import FitPlan
+from kpegasos.solvers.stopping import Stopper
 
 Range = tuple[float, float]
 
@@ -76,7 +77,7 @@ def _in_units(mebibytes: float) -> str:
     return f"{mebibytes / 1024:.1f} GiB" if mebibytes >= 1024.0 else f"{mebibytes:.0f} MiB"
 
 
-def forecast_of_plan(estimator: Any, plan: FitPlan, preparing: float) -> Forecast:
+def forecast_of_plan(estimator: Any, plan: FitPlan, preparing: float, stopper: Stopper) -> Forecast:
     """What the training of a plan will take.
 
     Parameters
@@ -86,13 +87,19 @@ def forecast_of_plan(estimator: Any, plan: FitPlan, preparing: float) -> Forecas
     plan : FitPlan
     preparing : float
         Seconds that were needed to make the plan.
+    stopper : Stopper
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C that the stopper has noted.
     """
     if "_kernel" in plan.known:
-        forecaster = KernelForecaster(plan, estimator)
+        forecaster = KernelForecaster(plan, estimator, stopper)
         found = forecaster.estimate()
         beside = kernel_mb_beside(plan, found.support, forecaster.packed)
     else:
-        found, beside = estimate_linear(plan), linear_mb(plan)
+        found, beside = estimate_linear(plan, stopper), linear_mb(plan)
     memory = Grown(*(each + beside for each in found.rows_mb)).widened(_MEMORY_DOUBT)
     return _bounded(found, preparing, memory, plan.settings.max_time)
 
@@ -102,9 +109,10 @@ def _bounded(found: Estimate, preparing: float, memory: Grown, max_time: float |
     seconds = Grown(*(preparing + each for each in found.seconds))
     values = found.kernel_values
     if max_time is not None and seconds.high > max_time:
-        # Values are computed at an even pace, but for those of the end.
-        shares = [min(1.0, max_time / each) for each in seconds]
-        values = Grown(values.value * shares[0], values.low * shares[2], values.high * shares[1])
+        # Most rows are computed in the first epoch.
+        share = min(1.0, max_time / found.of_values) if found.of_values > 0.0 else 1.0
+        low = min(1.0, max_time / seconds.high)
+        values = Grown(values.value * share, values.low * min(share, low), values.high)
         seconds = Grown(*(min(max_time, each) for each in seconds))
     return Forecast(
         seconds.value,
@@ -117,7 +125,7 @@ def _bounded(found: Estimate, preparing: float, memory: Grown, max_time: float |
     )
 
 
-def announce(estimator: Any, plan: FitPlan) -> None:
+def announce(estimator: Any, plan: FitPlan, stopper: Stopper) -> None:
     """Print the forecast of a long fit on stderr, if it is verbose.
 
     A short fit is not probed. Nor is one whose end is not foreseen, as there are observers, and
@@ -127,7 +135,11 @@ def announce(estimator: Any, plan: FitPlan) -> None:
     if not plan.verbose or ends_otherwise or _least_seconds(plan) < _WORTH_A_PROBE:
         return
     try:
-        expected = forecast_of_plan(estimator, plan, 0.0)
+        expected = forecast_of_plan(estimator, plan, 0.0, stopper)
+    except KeyboardInterrupt:
+        if stopper.interrupted:
+            return  # the fit will heed it, and leave a model
+        raise
     except Exception:  # a forecast must not cost the model
         return
     if expected.seconds >= _WORTH_A_LINE and sys.stderr is not None:

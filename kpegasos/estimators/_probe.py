@@ -27,11 +27,15 @@ from kpegasos.rows.base import RowSource
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.features import FeatureRows
 from kpegasos.rows.gram import GramRows
+from kpegasos.solvers.history import Record
+from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
 #: Examples of a class, at the least, in a part of it.
 _FEWEST_OF_A_CLASS = 8
+#: Draws of a part, at the most, and the fewest epochs that it may be left with.
+_MOST_DRAWS, _FEWEST_EPOCHS = 200_000, 4
 
 
 class Work(NamedTuple):
@@ -247,7 +251,9 @@ def _settings_of_part(settings: Settings, part: Part) -> Settings:
     )
 
 
-def run_part(plan: FitPlan, part: Part, rows: Rows, cache_mb: float) -> Work:
+def run_part(
+    plan: FitPlan, part: Part, rows: Rows, cache_mb: float, stopper: Stopper | None = None
+) -> Work:
     """Train on a part, and say what it took.
 
     Parameters
@@ -258,47 +264,76 @@ def run_part(plan: FitPlan, part: Part, rows: Rows, cache_mb: float) -> Work:
     rows : Rows
     cache_mb : float
         MiB for the rows of the part.
+    stopper : Stopper, default=None
     """
     pair, begin = part.pair, time.perf_counter()
     members = pair.members
     X = plan.X[members][:, members] if rows.given else plan.X[members]
-    own = replace(
-        plan,
-        X=X,
-        pairs=[pair],
-        settings=_settings_of_part(plan.settings, part),
-        states=[None],
-        verbose=False,
-    )
-    source, matrix = rows.of(X, own.settings, cache_mb)
+    settings, left = _shortened(_settings_of_part(plan.settings, part), members.size)
+    own = replace(plan, X=X, pairs=[pair], settings=settings, states=[None], verbose=False)
+    source, matrix = rows.of(X, settings, cache_mb)
     own.make_rows = lambda pair, n_at_once, brief: source
+    stopper = stopper or Stopper()
     with quiet():
-        stopper = Stopper()
         run = own.make_run(pair, 1, stopper)
         while not run.finished:
-            run.advance(stopper, own.settings.tol)
-        draws = run.state.steps * own.settings.options.batch_size
+            run.advance(stopper, settings.tol)
+        before = len(run.history)
         result = own.finish(run, stopper)
     seconds = time.perf_counter() - begin
-    last = result.history[-1]
+    records = result.history.records
+    source.close()
+    found = _work_of(records[-1], run, matrix, seconds)
+    if left and run.status == "completed" and before > 1:
+        found += _rest(records[0], records[before - 1], left, members.size)
+    return found
+
+
+def _shortened(settings: Settings, n_samples: int) -> tuple[Settings, float]:
+    """Settings of fewer draws where there are very many, and how many are left."""
+    k = settings.options.batch_size
+    draws = settings.epochs_of(n_samples) * n_samples
+    if settings.n_steps is not None:
+        draws = settings.n_steps * k
+    most = max(_MOST_DRAWS, _FEWEST_EPOCHS * n_samples)
+    if draws <= most:
+        return settings, 0.0
+    steps = max(2, int(most / k))
+    if settings.tol is not None and not settings.polish:
+        return replace(settings, n_steps=steps), draws - steps * k
+    return replace(settings, n_steps=steps, checkpoints=[steps // 2, steps]), draws - steps * k
+
+
+def _work_of(last: Record, run: PegasosRun, matrix: CountedMatrix | None, seconds: float) -> Work:
+    """What a run has taken that ended in a record."""
+    n_samples = run.rows.n_samples
     written, again = (0, 0) if matrix is None else (matrix.written, matrix.again)
     in_rows, in_exact = (
         (0.0, 0.0) if matrix is None else (matrix.write_seconds, matrix.again_seconds)
     )
-    uses = last.cache_hits + written / members.size
-    source.close()
     return Work(
         row_values=written,
         other_values=max(0, last.kernel_evaluations - written - again),
         exact_values=again,
-        additions=uses * members.size,
-        rows_kept=min(members.size, written / members.size),
+        additions=last.cache_hits * n_samples + written,
+        rows_kept=min(n_samples, written / n_samples),
         support=last.support_size,
-        steps=max(0.0, last.iteration - run.state.steps),
-        draws=draws,
+        steps=max(0, last.iteration - run.state.steps),
+        draws=run.state.steps * run.state.options.batch_size,
         row_seconds=in_rows,
         exact_seconds=in_exact,
         other_seconds=max(0.0, seconds - in_rows - in_exact),
+    )
+
+
+def _rest(middle: Record, end: Record, left: float, n_samples: int) -> Work:
+    """What the draws take that are left, as those between two records."""
+    draws = max(1.0, (end.epoch - middle.epoch) * n_samples)
+    hits = (end.cache_hits - middle.cache_hits) / draws
+    return NO_WORK._replace(
+        additions=hits * left * n_samples,
+        draws=left,
+        other_seconds=max(0.0, end.seconds - middle.seconds) / draws * left,
     )
 
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from kpegasos.estimators._base import BasePegasos, some_weight
 from kpegasos.estimators._plan_forecast import Forecast, forecast_of_plan
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import shown
 
 __all__ = ["Forecast", "forecast"]
@@ -71,4 +72,4 @@ def forecast(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Forec
     own._check_targets(y)
     weight, observers = own._set_aside(X, y, some_weight(sample_weight, X))
     plan = own._plan(X, own._targets(y, weight), in_step=bool(observers))
-    return forecast_of_plan(own, plan, time.perf_counter() - begin)
+    return forecast_of_plan(own, plan, time.perf_counter() - begin, Stopper())
