@@ -164,6 +164,7 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
         "LinearPegasosSVC(lam=0.1, batch_size=2)",
         "LinearPegasosSVR()",
     ),
+    "forecast.estimator": ("PegasosSVC()", "LinearPegasosSVC(polish=True)", "fitted(PegasosSVC)"),
     "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
     "make_problem.y": ("2 * y - 1", "y.tolist()", "np.where(y, 'b', 'a')", "y == 1", "y"),
     "LinearPegasosSVC.fit.loss": ("'hinge'", "'log_loss'", "kpegasos.losses.SmoothedHinge()"),

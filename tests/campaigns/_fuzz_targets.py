@@ -25,6 +25,7 @@ from tests.campaigns._fuzz_good import GOOD, GOOD_OF
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
     "Dataset": "a record of what a loader returns",
+    "Forecast": "a record",
     "History": "a record",
     "Iterates": "a record",
     "Kernel": "a protocol",
