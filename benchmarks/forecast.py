@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.forecast`` goes through the problems of the kernel benchmark and a few on
 features. It compiles, makes the forecast, then fits, up to three times where a fit is short, and
-takes the median. The forecast comes first, in a process of its own for each problem, so that the
+takes the median. ``load`` is that of the machine at the end: on a busy one, forecast and fit see
+different times. The forecast comes first, in a process of its own for each problem, so that the
 memory it finds is as fresh as that of a fit. The rows go to ``benchmarks/results/forecast.csv``,
 where ``--only NAME`` replaces those of the problem. Close other programs.
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
+import os
 import subprocess
 import sys
 import time
@@ -81,6 +84,11 @@ def estimators(name: str) -> dict[str, Any]:
     return found
 
 
+def own_time(estimator: Any) -> float:
+    """Seconds after which an estimator stops."""
+    return math.inf if estimator.max_time is None else float(estimator.max_time)
+
+
 def compare(name: str) -> list[dict[str, Any]]:
     """Forecast and fit each setting of a problem."""
     if name in LINEAR:
@@ -101,6 +109,8 @@ def compare(name: str) -> list[dict[str, Any]]:
             begin = time.perf_counter()
             estimator.fit(X, y)
             seconds.append(time.perf_counter() - begin)
+        # A fit that max_time has ended has fewer kernel values than it was to have.
+        is_cut = sum(seconds) / len(seconds) >= own_time(estimator)
         histories = estimator.history_
         histories = histories if isinstance(histories, list) else [histories]
         values = sum(int(history[-1].kernel_evaluations) for history in histories)
@@ -119,8 +129,12 @@ def compare(name: str) -> list[dict[str, Any]]:
                 "ratio": round(expected.seconds / median(seconds), 2),
                 "forecast_values": round(expected.kernel_values),
                 "values": values,
-                "values_ratio": round(expected.kernel_values / values, 2) if values else "",
+                "values_ratio": (
+                    round(expected.kernel_values / values, 2) if values and not is_cut else ""
+                ),
                 "forecast_mb": round(expected.mebibytes),
+                "cut": is_cut,
+                "load": round(os.getloadavg()[0], 1),
             }
         )
     return rows

@@ -180,7 +180,8 @@ class KernelForecaster:
             held,
             growth.whole("support").value * ladder.scale,
             ladder.n_probed,
-            min(seconds.value, self._of_value * values.value),
+            # Rows that find no room are computed all the time, the others at first.
+            seconds.value if misses else min(seconds.value, self._of_value * values.value),
         )
 
     @property

@@ -109,7 +109,6 @@ def _bounded(found: Estimate, preparing: float, memory: Grown, max_time: float |
     seconds = Grown(*(preparing + each for each in found.seconds))
     values = found.kernel_values
     if max_time is not None and seconds.high > max_time:
-        # Most rows are computed in the first epoch.
         share = min(1.0, max_time / found.of_values) if found.of_values > 0.0 else 1.0
         low = min(1.0, max_time / seconds.high)
         values = Grown(values.value * share, values.low * min(share, low), values.high)

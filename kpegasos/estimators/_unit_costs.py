@@ -21,9 +21,9 @@ _ROWS, _FIRST_ROWS = tuning.ROWS_AT_ONCE, 8
 #: Kernel values, at the most, of such rows: fewer rows of many examples will do.
 _MOST_VALUES = 1 << 23
 #: Bytes of kernel rows that no processor's cache holds.
-_BEYOND_CACHES = 96 * tuning.MEBIBYTE
+_BEYOND_CACHES = 64 * tuning.MEBIBYTE
 #: Bytes of memory that are asked for to see what it costs, and those of a page.
-_FRESH_BYTES, _PAGE = 64 * tuning.MEBIBYTE, 4096
+_FRESH_BYTES, _PAGE = 32 * tuning.MEBIBYTE, 4096
 
 
 class RowCosts(NamedTuple):
