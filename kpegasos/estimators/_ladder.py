@@ -294,6 +294,9 @@ class Ladder:
         for _ in range(2):  # the first run may compile
             begin = time.perf_counter()
             with quiet():
-                results = train_each(plan, self._stopper, lambda number, run: None)
+                # With a stopper of its own: an error here is not one of the fit.
+                results = train_each(plan, Stopper(), lambda number, run: None)
             seconds = min(seconds, time.perf_counter() - begin)
+            if self._stopper.interrupted:
+                raise KeyboardInterrupt
         return seconds, results

@@ -7,6 +7,7 @@ How parts of a fit become a forecast is left to `kpegasos.estimators._kernel_for
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,7 +143,8 @@ def announce(estimator: Any, plan: FitPlan, stopper: Stopper) -> None:
     except Exception:  # a forecast must not cost the model
         return
     if expected.seconds >= _WORTH_A_LINE and sys.stderr is not None:
-        print(f"{type(estimator).__name__}: {expected}", file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):  # a full disk, a reader who is gone
+            print(f"{type(estimator).__name__}: {expected}", file=sys.stderr, flush=True)
 
 
 def _least_seconds(plan: FitPlan) -> float:

@@ -1,6 +1,9 @@
 """Forecasts of fits: counts beside those of the fit, ranges, and what is left alone."""
 
+import io
 import math
+import signal
+import sys
 
 import numpy as np
 import pytest
@@ -319,6 +322,51 @@ def test_verbose_goes_on_where_a_forecast_fails(capsys, monkeypatch):
     X, y = moons(300)
     assert PegasosSVC(verbose=True).fit(X, y).score(X, y) > 0.9
     assert capsys.readouterr().err == ""
+
+
+def test_verbose_goes_on_where_a_part_fails(capsys, monkeypatch):
+    calls = []
+
+    def similar(A, B):
+        calls.append(A.shape)
+        if len(calls) < 3:
+            raise ArithmeticError
+        return A @ B.T
+
+    monkeypatch.setattr(_plan_forecast, "_WORTH_A_PROBE", 0.0)
+    X, y = blobs(300)
+    clf = PegasosSVC(kernel=similar, C=0.01, verbose=True, random_state=0)
+    with pytest.raises(ArithmeticError):
+        clf.fit(X, y)  # one error for the forecast, and one for the fit
+    quiet = PegasosSVC(kernel="linear", C=0.01, random_state=0).fit(X, y)
+    assert np.allclose(clf.fit(X, y).alpha_, quiet.alpha_)
+
+
+@pytest.mark.parametrize("stream", [None, io.StringIO()])
+def test_verbose_bears_a_stream_that_is_gone(stream, monkeypatch):
+    monkeypatch.setattr(_plan_forecast, "_WORTH_A_PROBE", 0.0)
+    monkeypatch.setattr(_plan_forecast, "_WORTH_A_LINE", 0.0)
+    if stream is not None:
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    X, y = moons(300)
+    assert PegasosSVC(verbose=True).fit(X, y).score(X, y) > 0.9
+
+
+def test_ctrl_c_during_a_forecast_leaves_a_model(monkeypatch):
+    monkeypatch.setattr(_plan_forecast, "_WORTH_A_PROBE", 0.0)
+    run_parts = _ladder.run_parts
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return run_parts(*arguments)
+
+    monkeypatch.setattr(_ladder, "run_parts", interrupted)
+    X, y = moons(3000)
+    clf = PegasosSVC(verbose=True, epochs=1e7)
+    with pytest.raises(KeyboardInterrupt, match="the estimator holds the model reached so far"):
+        clf.fit(X, y)
+    assert clf.score(X, y) > 0.7
 
 
 def test_verbose_leaves_a_warm_start_to_go_on(monkeypatch, capsys):
