@@ -13,7 +13,13 @@ import numpy as np
 
 from kpegasos.estimators._growth import Grown, Growth
 from kpegasos.estimators._kernel_rows import dtype_of_rows
-from kpegasos.estimators._ladder import Ladder, largest_cost, telling_pairs
+from kpegasos.estimators._ladder import (
+    Ladder,
+    is_soon_done,
+    largest_cost,
+    telling_pairs,
+    typical_pairs,
+)
 from kpegasos.estimators._probe import CountedMatrix, Rows
 from kpegasos.estimators._training import FitPlan, n_threads
 from kpegasos.estimators._unit_costs import (
@@ -149,6 +155,10 @@ class KernelForecaster:
     def estimate(self) -> Estimate:
         """Run parts, and say what the whole will take."""
         rows = Rows(self.kernel, self.given, self.cache, self.dtype)
+        if self._shape.can_pack and is_soon_done(self.plan):
+            return self._of_all(
+                Ladder(self.plan, typical_pairs(self.plan.pairs), rows, self.stopper)
+            )
         sample = telling_pairs(self.plan, rows, self.stopper)
         ladder = Ladder(self.plan, sample, rows, self.stopper)
         if ladder.climb():

@@ -181,6 +181,18 @@ def run_parts(
     return works, np.unique(np.concatenate(members))
 
 
+def is_soon_done(plan: FitPlan) -> bool:
+    """Whether a plain fit with kernel rows costs little even if each draw violates."""
+    settings, per_value, most = plan.settings, 20.0 + entries_of(plan.X), 0.0
+    for pair in plan.pairs:
+        size = float(pair.members.size)
+        draws = size * settings.epochs_of(pair.members.size)
+        if settings.n_steps is not None:
+            draws = float(settings.n_steps * settings.options.batch_size)
+        most += size**2 * per_value + draws * (_DRAW + _ADDITION * size)
+    return not settings.polish and most <= _SOON_DONE
+
+
 class Ladder:
     """Parts of some pairs, each part twice as large as the one before.
 
@@ -233,6 +245,8 @@ class Ladder:
                 begin = time.perf_counter()
                 work = self._run(share)  # the time may have gone by in compiling
             seconds = time.perf_counter() - begin
+            if seconds > _PATIENCE and len(self.works) >= 2:
+                return False  # two smaller parts that ended say more
             self.is_cut |= seconds > _PATIENCE
             self.shares.append(share)
             self.works.append(work)
