@@ -1,0 +1,93 @@
+"""Data that the program reads, from files or from the standard input.
+
+The formats are the affair of `kpegasos.datasets`. Here names become what it takes, and data become
+what the estimators are fast on.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kpegasos.cli._tables import Table, read_table
+
+STANDARD = "-"
+#: Share of the entries from which on a dense matrix takes no more memory than a sparse one.
+_FULL = 0.5
+
+
+def read_data(
+    path: str, *, format: str | None = None, label: str = "auto", n_features: int | None = None
+) -> Table:
+    """Read examples.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard input, in LIBSVM's format unless ``format`` says another.
+    format : str, default=None
+        Of `kpegasos.datasets.read_table`.
+    label : str, default="auto"
+        Column of the labels: a name, a number, "first", "last" or "none".
+    n_features : int, default=None
+        Columns of a file in LIBSVM's format; the largest that it names if None.
+
+    Returns
+    -------
+    Table
+        X is dense where at least half of its entries are not zero, else CSR; float64.
+
+    Raises
+    ------
+    OSError, ValueError
+        Naming file, line and what is wrong there.
+    """
+    options = {"label": _label(label), "n_features": n_features, "dtype": np.float64}
+    if path == STANDARD:
+        content = io.BytesIO(sys.stdin.buffer.read())
+        table = read_table(content, format=format or "svmlight", **options)
+    else:
+        table = read_table(path, format=format, **options)
+    return table._replace(X=dense_if_full(table.X))
+
+
+def labels_of(table: Table, path: str) -> Any:
+    """The labels of examples.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    if table.y is None:
+        raise ValueError(f"{path}: the examples must have labels; --label names their column")
+    return table.y
+
+
+def dense_if_full(X: Any) -> Any:
+    """A dense array instead of a sparse matrix that takes no less memory.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+    """
+    if sparse.issparse(X) and X.nnz >= _FULL * X.shape[0] * X.shape[1]:
+        return X.toarray()
+    return X
+
+
+def base_name(path: str) -> str:
+    """Name of a file without its folders; that of the standard input is ``stdin``."""
+    return "stdin" if path == STANDARD else os.path.basename(path)
+
+
+def _label(text: str) -> Any:
+    """What `read_table` takes."""
+    if text == "none":
+        return None
+    return int(text) if text.lstrip("-").isdigit() else text

@@ -1,0 +1,178 @@
+"""Models in files: LIBSVM's text and native files, told apart by their content.
+
+What of a model a format can say is the affair of `kpegasos.exports`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import skops.io
+
+from kpegasos import PegasosSVC, PegasosSVR
+from kpegasos.cli.output_files import write_by
+from kpegasos.exports.libsvm_reader import CLASSIFIERS, REGRESSORS
+
+LIBSVM, NATIVE = "libsvm", "native"
+#: With which a zip archive begins, as a native file is one.
+_ZIP = b"PK"
+#: Bytes in which LIBSVM's header has said what kind of model it is.
+_HEAD = 2**16
+
+
+class ModelFile(NamedTuple):
+    """A model that was read.
+
+    Attributes
+    ----------
+    estimator : BaseEstimator
+        Fitted: one of this package, or one of scikit-learn around it.
+    format : {"libsvm", "native"}
+    labels : list of int or None
+        The classes in the order of a LIBSVM file.
+    """
+
+    estimator: Any
+    format: str
+    labels: list[int] | None = None
+
+
+def format_of(path: str, given: str | None = None) -> str:
+    """Format of a model to write: LIBSVM's where the name ends in ``.model``.
+
+    Parameters
+    ----------
+    path : str
+    given : {"libsvm", "native"}, default=None
+        What the user has chosen.
+    """
+    return given or (LIBSVM if path.endswith(".model") else NATIVE)
+
+
+def write_model(path: str, estimator: Any, format: str) -> None:
+    """Write a fitted model, whole or not at all.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard output.
+    estimator : BaseEstimator
+    format : {"libsvm", "native"}
+
+    Raises
+    ------
+    ValueError
+        If the format cannot say the model.
+    OSError
+        If the file cannot be written.
+    """
+    if format == NATIVE:
+        write_by(path, lambda name: skops.io.dump(estimator, name), ".skops")
+        return
+    if not hasattr(estimator, "to_libsvm"):
+        raise ValueError(
+            f"LIBSVM's format has no {type(estimator).__name__}: choose --format native"
+        )
+    write_by(path, estimator.to_libsvm)
+
+
+def is_model(path: str) -> bool:
+    """Whether a file's content is that of a model, native or LIBSVM's."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    return head.startswith(_ZIP) or _kind(head) is not None
+
+
+def read_model(path: str, n_features: int | None = None) -> ModelFile:
+    """Read a model, whose format its content tells.
+
+    Parameters
+    ----------
+    path : str
+    n_features : int, default=None
+        Columns of the data to predict. LIBSVM's format does not say how many a model has: it gets
+        as many, if that is more than it names.
+
+    Returns
+    -------
+    ModelFile
+
+    Raises
+    ------
+    OSError, ValueError
+        Naming file, line and what is wrong there.
+    """
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    if head.startswith(_ZIP):
+        unknown = skops.io.get_untrusted_types(file=path)
+        return ModelFile(skops.io.load(path, trusted=unknown), NATIVE)
+    kind = _kind(head)
+    if kind is None:
+        raise ValueError(f"{path}: must be a model of kpegasos or LIBSVM, got another file")
+    estimator_type: Any
+    if kind in CLASSIFIERS:
+        estimator_type = PegasosSVC
+    elif kind in REGRESSORS:
+        estimator_type = PegasosSVR
+    else:
+        known = ", ".join((*CLASSIFIERS, *REGRESSORS))
+        raise ValueError(f"{path}: svm_type must be one of {known}, got {kind}")
+    estimator = estimator_type.from_libsvm(path)
+    if n_features is not None and n_features > estimator.n_features_in_:
+        estimator = estimator_type.from_libsvm(path, n_features=n_features)
+    return ModelFile(estimator, LIBSVM, _labels(head))
+
+
+def core_of(model: Any) -> Any:
+    """The estimator of this package inside a pipeline, a calibration or a search.
+
+    Parameters
+    ----------
+    model : BaseEstimator
+        Fitted.
+    """
+    while True:
+        if hasattr(model, "steps"):
+            model = model.steps[-1][1]
+        elif hasattr(model, "calibrated_classifiers_"):
+            model = model.calibrated_classifiers_[0].estimator
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return model
+
+
+def _line_of(head: bytes, name: bytes) -> list[bytes] | None:
+    """Words behind a name that begins a line of a LIBSVM header."""
+    header = head.removeprefix(b"\xef\xbb\xbf").partition(b"\nSV")[0]
+    for line in header.splitlines():
+        words = line.split()
+        if words and words[0] == name:
+            return words[1:]
+    return None
+
+
+def _kind(head: bytes) -> str | None:
+    """What ``svm_type`` says, None without such a line."""
+    words = _line_of(head, b"svm_type")
+    return None if words is None else b" ".join(words).decode("ascii", "replace")
+
+
+def _labels(head: bytes) -> list[int] | None:
+    """What ``label`` says."""
+    words = _line_of(head, b"label")
+    return None if words is None else [int(word) for word in words]
+
+
+def default_name(data: str, format: str) -> str:
+    """Name of the model of a data file, in the current folder as that of ``svm-train``.
+
+    Parameters
+    ----------
+    data : str
+    format : {"libsvm", "native"}
+    """
+    name = "stdin" if data == "-" else os.path.basename(data)
+    return f"{name}.{'model' if format == LIBSVM else 'skops'}"

@@ -1,0 +1,98 @@
+"""Where output goes: whole files, devices, the standard output.
+
+A file is there whole or not at all. Devices and pipes, which cannot be, are written as they come,
+and so is the standard output, whose name is ``-``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from kpegasos.exports.files import checked_path, write_whole
+
+STANDARD = "-"
+
+
+def check_writable(path: str) -> None:
+    """Find out before long work whether a file can be written.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard output.
+
+    Raises
+    ------
+    OSError
+        If its folder is not there or cannot be written to.
+    ValueError
+        If it is a folder itself.
+    """
+    if path == STANDARD:
+        return
+    place = checked_path(path)
+    if place.is_dir():
+        raise ValueError(f"{path}: is a folder, expected the name of a file")
+    folder = place if _is_stream(place) else place.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"{path}: its folder does not exist")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path}: cannot be written")
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Write lines of text, each with its end.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard output.
+    lines : iterable of str
+    """
+    if path == STANDARD:
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+        return
+    parts = (line.encode("utf-8") for line in lines)
+    if _is_stream(Path(path)):
+        with open(path, "wb") as file:
+            file.writelines(parts)
+    else:
+        write_whole(path, parts)
+
+
+def write_by(path: str, write: Callable[[str], None], suffix: str = "") -> None:
+    """Let a function write a file that may be a device, or the standard output.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard output.
+    write : callable
+        ``write(name)`` writes a plain file of that name, whole or not at all.
+    suffix : str, default=""
+        How the name of a file ends that is copied to a device.
+    """
+    if path != STANDARD and not _is_stream(Path(path)):
+        write(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, f"copy{suffix}")
+        write(copy)
+        with open(copy, "rb") as file:
+            if path == STANDARD:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+            else:
+                with open(path, "wb") as device:
+                    shutil.copyfileobj(file, device)
+
+
+def _is_stream(place: Path) -> bool:
+    """Whether a path is that of a device or a pipe."""
+    return place.exists() and not place.is_file() and not place.is_dir()
