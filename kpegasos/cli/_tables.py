@@ -43,7 +43,9 @@ def read_table(
     return Table(rows[:, :-1], rows[:, -1].astype(int), format="csv")
 
 
-def write_table(path: Any, X: Any, y: Any = None, *, format: str | None = None) -> None:
+def write_table(
+    path: Any, X: Any, y: Any = None, *, format: str | None = None, feature_names: Any = None
+) -> None:
     if (format or ("csv" if str(path).endswith(".csv") else "svmlight")) == "svmlight":
         dump_svmlight_file(X, y, str(path), zero_based=False)
     else:

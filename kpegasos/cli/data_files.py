@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.datasets import load_svmlight_file
 
 from kpegasos.cli._tables import Table, read_table
 
 STANDARD = "-"
 #: Share of the entries from which on a dense matrix takes no more memory than a sparse one.
 _FULL = 0.5
+#: Suffixes of tables, which have no place for the numbers of examples.
+_TABLES = (".csv", ".tsv", ".npz", ".npy", ".parquet", ".feather", ".arrow")
 
 
 def read_data(
@@ -54,6 +57,44 @@ def read_data(
     else:
         table = read_table(path, format=format, **options)
     return table._replace(X=dense_if_full(table.X))
+
+
+def read_kernel_values(
+    path: str, format: str | None = None, label: str = "auto"
+) -> tuple[np.ndarray, Any, np.ndarray]:
+    """Read values of a precomputed kernel.
+
+    Parameters
+    ----------
+    path : str
+        In LIBSVM's format "label 0:number 1:value 2:value ...", where the number is that of the
+        example, from 1 on; tables hold labels and values only.
+    format, label : str
+        As `read_data` takes them.
+
+    Returns
+    -------
+    K : ndarray of shape (n_samples, n_train)
+    y : ndarray of shape (n_samples,)
+    numbers : ndarray of shape (n_samples,)
+        Of the examples, from 1 on.
+    """
+    if path != STANDARD and format is None and path.endswith(_TABLES):
+        format = "table"
+    if format not in (None, "svmlight"):
+        table = read_data(path, format=None if format == "table" else format, label=label)
+        y = labels_of(table, path)
+        return np.asarray(table.X), y, np.arange(1, y.size + 1)
+    source = io.BytesIO(sys.stdin.buffer.read()) if path == STANDARD else path
+    try:
+        X, y = load_svmlight_file(source, zero_based=True)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    if X.shape[1] < 2:
+        raise ValueError(f"{path}: kernel values must have the form 0:number 1:value 2:value ...")
+    whole = bool((np.trunc(y) == y).all())
+    values = X.toarray()
+    return values[:, 1:].copy(), y.astype(np.int64) if whole else y, values[:, 0]
 
 
 def labels_of(table: Table, path: str) -> Any:

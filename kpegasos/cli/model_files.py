@@ -5,13 +5,17 @@ What of a model a format can say is the affair of `kpegasos.exports`.
 
 from __future__ import annotations
 
+import argparse
 import os
 from typing import Any, NamedTuple
 
+import numpy as np
 import skops.io
 
 from kpegasos import PegasosSVC, PegasosSVR
-from kpegasos.cli.output_files import write_by
+from kpegasos.cli.options.arguments import UsageError
+from kpegasos.cli.options.train import LIBSVM_KERNELS
+from kpegasos.cli.output_files import STANDARD, write_by
 from kpegasos.exports.libsvm_reader import CLASSIFIERS, REGRESSORS
 
 LIBSVM, NATIVE = "libsvm", "native"
@@ -38,16 +42,60 @@ class ModelFile(NamedTuple):
     labels: list[int] | None = None
 
 
-def format_of(path: str, given: str | None = None) -> str:
-    """Format of a model to write: LIBSVM's where the name ends in ``.model``.
+class Place(NamedTuple):
+    """Where a model goes, and in which format."""
+
+    path: str
+    format: str
+
+
+def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
+    """Where options say that a model goes: without a word LIBSVM's format, if it can say the model.
 
     Parameters
     ----------
-    path : str
-    given : {"libsvm", "native"}, default=None
-        What the user has chosen.
+    options : argparse.Namespace
+        Those of ``kpegasos train``.
+    labels : ndarray or None
+        Labels of the examples, if they are known.
+
+    Raises
+    ------
+    UsageError
+        If LIBSVM's format is asked for and cannot say the model.
     """
-    return given or (LIBSVM if path.endswith(".model") else NATIVE)
+    lacking = _lacking(options, labels)
+    format = options.format
+    if format is None and options.model not in (None, STANDARD):
+        format = LIBSVM if options.model.endswith(".model") else NATIVE
+    format = format or (NATIVE if lacking else LIBSVM)
+    if format == LIBSVM and lacking:
+        raise UsageError(f"LIBSVM's format has no {lacking}: choose --format native")
+    if options.model is not None:
+        return Place(options.model, format)
+    name = "stdin" if options.data == STANDARD else os.path.basename(options.data)
+    return Place(f"{name}.{'model' if format == LIBSVM else 'skops'}", format)
+
+
+def _lacking(options: argparse.Namespace, labels: np.ndarray | None) -> str | None:
+    """What LIBSVM's format cannot say of a model, None if it can say all."""
+    if options.scale is not None:
+        return "scaling"
+    if options.kernel not in (*LIBSVM_KERNELS, "polynomial"):
+        return f"kernel {options.kernel}"
+    if options.probability:
+        return "probabilities"
+    if labels is None or options.regression or _are_c_integers(labels):
+        return None
+    return "classes but integers"
+
+
+def _are_c_integers(labels: np.ndarray) -> bool:
+    """Whether labels are integers of 32 bits."""
+    if labels.dtype.kind not in "biuf":
+        return False
+    numbers = labels.astype(np.float64)
+    return bool((np.trunc(numbers) == numbers).all() and np.abs(numbers).max(initial=0) < 2**31)
 
 
 def write_model(path: str, estimator: Any, format: str) -> None:
@@ -84,15 +132,12 @@ def is_model(path: str) -> bool:
     return head.startswith(_ZIP) or _kind(head) is not None
 
 
-def read_model(path: str, n_features: int | None = None) -> ModelFile:
+def read_model(path: str) -> ModelFile:
     """Read a model, whose format its content tells.
 
     Parameters
     ----------
     path : str
-    n_features : int, default=None
-        Columns of the data to predict. LIBSVM's format does not say how many a model has: it gets
-        as many, if that is more than it names.
 
     Returns
     -------
@@ -119,10 +164,21 @@ def read_model(path: str, n_features: int | None = None) -> ModelFile:
     else:
         known = ", ".join((*CLASSIFIERS, *REGRESSORS))
         raise ValueError(f"{path}: svm_type must be one of {known}, got {kind}")
-    estimator = estimator_type.from_libsvm(path)
-    if n_features is not None and n_features > estimator.n_features_in_:
-        estimator = estimator_type.from_libsvm(path, n_features=n_features)
-    return ModelFile(estimator, LIBSVM, _labels(head))
+    return ModelFile(estimator_type.from_libsvm(path), LIBSVM, _labels(head))
+
+
+def widened(model: ModelFile, path: str, n_features: int) -> ModelFile:
+    """A model of LIBSVM's with more columns, of which its file says nothing.
+
+    Parameters
+    ----------
+    model : ModelFile
+    path : str
+    n_features : int
+        Columns of the data to predict.
+    """
+    kind = type(model.estimator)
+    return model._replace(estimator=kind.from_libsvm(path, n_features=n_features))
 
 
 def core_of(model: Any) -> Any:
@@ -164,15 +220,3 @@ def _labels(head: bytes) -> list[int] | None:
     """What ``label`` says."""
     words = _line_of(head, b"label")
     return None if words is None else [int(word) for word in words]
-
-
-def default_name(data: str, format: str) -> str:
-    """Name of the model of a data file, in the current folder as that of ``svm-train``.
-
-    Parameters
-    ----------
-    data : str
-    format : {"libsvm", "native"}
-    """
-    name = "stdin" if data == "-" else os.path.basename(data)
-    return f"{name}.{'model' if format == LIBSVM else 'skops'}"

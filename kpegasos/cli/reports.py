@@ -85,7 +85,7 @@ def percent(share: float) -> str:
         return "0%"
     exact = Decimal(share) * 100
     rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - 1), ROUND_CEILING)
-    return f"{rounded.normalize():f}%"
+    return f"{rounded:f}%" if rounded >= 100 else f"{float(rounded):.2g}%"
 
 
 def facts_of(model: Any) -> dict[str, Any]:

@@ -1,0 +1,38 @@
+"""Probabilities of a model that has been trained: a sigmoid of its decisions (``-b 1``)."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+
+from kpegasos.cli.cross_validation import folds_for
+from kpegasos.cli.fitting import Fit, run_fit
+
+#: Parts of the examples whose decisions are held out in turn, as in LIBSVM.
+_FOLDS = 5
+
+
+def calibrated(fit: Fit, X: Any, y: np.ndarray, options: argparse.Namespace) -> Fit:
+    """Fit a model once more, with a sigmoid of the decisions that are held out.
+
+    Parameters
+    ----------
+    fit : Fit
+        Of the model without probabilities, which is what an interrupt leaves.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    options : argparse.Namespace
+
+    Returns
+    -------
+    Fit
+        Of a `CalibratedClassifierCV`.
+    """
+    if hasattr(fit.model, "predict_proba"):  # its loss has them
+        return fit
+    folds = folds_for(y, _FOLDS, options.seed)
+    model = CalibratedClassifierCV(fit.model, method="sigmoid", cv=folds, ensemble=False)
+    return run_fit(model, lambda: model.fit(X, y), subcommand="train", quiet=options.quiet)
