@@ -20,13 +20,15 @@ from kpegasos.exports.model import Model
 from kpegasos.kernels.functions import RBF, Kernel, Linear, Polynomial, Sigmoid
 from kpegasos.utils.validation import shown
 
-#: LIBSVM's names of the kernels that it has, and of their parameters there.
+#: LIBSVM's names of the kernels that it has, and of their parameters there and here.
 KERNELS: dict[str, tuple[type, tuple[str, ...]]] = {
     "linear": (Linear, ()),
     "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
     "rbf": (RBF, ("gamma",)),
     "sigmoid": (Sigmoid, ("gamma", "coef0")),
 }
+#: What scikit-learn and the estimators call those that have another name there.
+NAMES = {"polynomial": "poly"}
 #: C's int, of labels, degrees and indices.
 LARGEST_INT = 2**31 - 1
 
@@ -49,25 +51,44 @@ def write_libsvm(path: str | PathLike[str], model: Model) -> None:
     write_whole(path, _with_vectors(header, ordered))
 
 
+def named_kernel(kernel: Kernel) -> tuple[str, dict[str, Any]] | None:
+    """LIBSVM's name and parameters of a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Returns
+    -------
+    tuple of (str, dict) or None
+        None of a kernel that LIBSVM does not have, by its kind or by a degree that is no integer.
+    """
+    for name, (kind, parameters) in KERNELS.items():
+        if type(kernel) is kind:
+            values = {each: getattr(kernel, each) for each in parameters}
+            if "degree" in values:
+                degree = float(values["degree"])
+                if not (degree.is_integer() and 0 <= degree <= LARGEST_INT):
+                    return None
+                values["degree"] = int(degree)
+            return name, values
+    return None
+
+
 def _kernel_lines(kernel: Kernel | None) -> list[str]:
     """The lines of the kernel."""
     if kernel is None:
         return ["kernel_type precomputed"]
-    for name, (kind, parameters) in KERNELS.items():
-        if type(kernel) is kind:
-            values = {each: getattr(kernel, each) for each in parameters}
-            degree = values.get("degree", 0)
-            if not (float(degree).is_integer() and 0 <= degree <= LARGEST_INT):
-                raise ValueError(
-                    f"kernel must have a degree that is an integer for LIBSVM, got {kernel!r}"
-                )
-            if "degree" in values:
-                values["degree"] = int(degree)
-            return [f"kernel_type {name}", *(f"{key} {value!r}" for key, value in values.items())]
-    raise ValueError(
-        f"kernel must be one that LIBSVM has ({', '.join(KERNELS)} or precomputed), "
-        f"got {shown(kernel)} instead"
-    )
+    named = named_kernel(kernel)
+    if named is None and type(kernel) is Polynomial:
+        raise ValueError(f"kernel must have a degree that is an integer for LIBSVM, got {kernel!r}")
+    if named is None:
+        raise ValueError(
+            f"kernel must be one that LIBSVM has ({', '.join(KERNELS)} or precomputed), "
+            f"got {shown(kernel)} instead"
+        )
+    name, values = named
+    return [f"kernel_type {name}", *(f"{key} {value!r}" for key, value in values.items())]
 
 
 def _integers(classes: np.ndarray) -> list[int]:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.exports.files import checked_path
-from kpegasos.exports.libsvm import KERNELS, LARGEST_INT, sorted_by_class
+from kpegasos.exports.libsvm import KERNELS, LARGEST_INT, NAMES, sorted_by_class
 from kpegasos.exports.model import Model
 from kpegasos.utils.validation import as_integer, optional, shown
 
@@ -231,7 +231,7 @@ class _Reader:
         model = self._model(dual_coef, _rows(indices, data, ends, n_features))
         self._check_width(model, n_features)
         parameters = {name: values[name] for name in KERNELS.get(kernel, (None, ()))[1]}
-        name = {"polynomial": "poly"}.get(kernel, kernel)
+        name = NAMES.get(kernel, kernel)
         return LibsvmModel({"kernel": name, **parameters}, model)
 
     def _check_width(self, model: Model, n_features: int | None) -> None:
