@@ -196,11 +196,11 @@ def reordered(model: Model, order: np.ndarray) -> Model:
     vectors_of = [np.arange(ends[each], ends[each + 1]) for each in range(k)]
     chosen = np.concatenate([vectors_of[each] for each in order.tolist()])
     dual_coef, intercept = np.empty_like(model.dual_coef), np.empty_like(model.intercept)
-    for number, (i, j) in enumerate(combinations(range(k), 2)):
+    numbers = {pair: number for number, pair in enumerate(combinations(range(k), 2))}
+    for (i, j), number in numbers.items():
         first, second = sorted((int(new[i]), int(new[j])))
         sign = 1.0 if first == new[i] else -1.0
-        pair = first * k - first * (first + 1) // 2 + second - first - 1
-        intercept[pair] = sign * model.intercept[number]
+        intercept[numbers[first, second]] = sign * model.intercept[number]
         for mine, other, row in ((i, j, j - 1), (j, i, i)):
             place, of_mine = new[other] - (new[mine] < new[other]), vectors_of[mine]
             dual_coef[place, of_mine] = sign * model.dual_coef[row, of_mine]
