@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from kpegasos import losses as losses
 from kpegasos.core.problem import Problem, make_problem
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from kpegasos.exports.native import load, save
 from kpegasos.kernels.functions import (
     RBF,
     AdditiveChi2,
@@ -35,11 +35,9 @@ from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.path import RegularizationPath, regularization_path
 from kpegasos.solvers.pegasos import pegasos
 from kpegasos.solvers.result import Result
+from kpegasos.utils.version import VERSION
 
-try:
-    __version__ = version("kpegasos")
-except PackageNotFoundError:  # run from a checkout that is not installed
-    __version__ = "unknown"
+__version__ = VERSION
 
 __all__ = [
     "RBF",
@@ -72,11 +70,13 @@ __all__ = [
     "UncachedRows",
     "fit_chunks",
     "linear_rows",
+    "load",
     "make_kernel",
     "make_problem",
     "make_rows",
     "pegasos",
     "regularization_path",
+    "save",
     "sdca",
 ]
 
