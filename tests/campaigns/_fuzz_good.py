@@ -31,6 +31,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "bounds": ("None", "{}"),
     "break_ties": ("False", "True"),
     "cache": ("'auto'", "'precomputed'", "'cached'", "'streamed'"),
+    "calibrated": ("None",),
     "cache_mb": ("1024.0", "1", "np.float32(0.5)"),
     "checkpoints": ("'epoch'", "'log'", "None", "[1, 5, 40]", "(2,)", "np.array([3, 9])"),
     "chunk_mb": ("32.0", "1"),
@@ -186,7 +187,7 @@ GOOD_OF |= {
 }
 GOOD_OF |= {
     f"{name}.{method}.path": ("folder() / 'a.model'", "str(folder() / 'a.model')")
-    for name in ("PegasosSVC", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
+    for name in ("PegasosSVC", "PegasosSVCCV", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
     for method in ("to_libsvm", *(["to_onnx"] if find_spec("onnx") else []))
 }
 GOOD_OF |= {
