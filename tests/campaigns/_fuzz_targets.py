@@ -133,12 +133,14 @@ def _target(
 #: Methods that return neither predictions nor accuracies.
 _CHECKS_OF_METHODS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "from_libsvm": checks.model,
+    "to_json": checks.returned,
     "to_libsvm": checks.returned,
     "to_onnx": checks.returned,
+    "to_python": checks.returned,
     "to_sklearn": checks.returned,
 }
 #: What writes a file.
-_WRITERS = ("save", "to_libsvm", "to_onnx")
+_WRITERS = ("save", "to_json", "to_libsvm", "to_onnx", "to_python")
 #: Packages without which a method says how to install them.
 _NEEDS = {"to_onnx": "onnx"}
 
