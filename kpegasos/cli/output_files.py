@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from kpegasos.exports.files import checked_path, write_whole
+from kpegasos.utils.files import checked_path, write_whole
 
 STANDARD = "-"
 

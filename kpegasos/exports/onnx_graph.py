@@ -80,6 +80,10 @@ class Graph:
         self._nodes.append(made)
         return name
 
+    def number(self, condition: str, kind: int | None = None) -> str:
+        """0 and 1 for false and true; float64 unless another type is named."""
+        return self.node("Cast", condition, to=kind or self._onnx.TensorProto.DOUBLE)
+
     def sum(self, values: str, axis: int) -> str:
         """Sums along an axis, which stays."""
         return self.node("ReduceSum", values, self.constant(np.array([axis])), keepdims=1)
