@@ -7,7 +7,6 @@ what the estimators are fast on.
 from __future__ import annotations
 
 import io
-import os
 import sys
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from kpegasos.cli._tables import Table, read_table
+from kpegasos.datasets import Table, read_table
 
 STANDARD = "-"
 #: Share of the entries from which on a dense matrix takes no more memory than a sparse one.
@@ -52,8 +51,7 @@ def read_data(
     """
     options = {"label": _label(label), "n_features": n_features, "dtype": np.float64}
     if path == STANDARD:
-        content = io.BytesIO(sys.stdin.buffer.read())
-        table = read_table(content, format=format or "svmlight", **options)
+        table = read_table(_standard_input(), format=format or "svmlight", **options)
     else:
         table = read_table(path, format=format, **options)
     return table._replace(X=dense_if_full(table.X))
@@ -85,7 +83,7 @@ def read_kernel_values(
         table = read_data(path, format=None if format == "table" else format, label=label)
         y = labels_of(table, path)
         return np.asarray(table.X), y, np.arange(1, y.size + 1)
-    source = io.BytesIO(sys.stdin.buffer.read()) if path == STANDARD else path
+    source = _standard_input() if path == STANDARD else path
     try:
         X, y = load_svmlight_file(source, zero_based=True)
     except (ValueError, OverflowError) as error:
@@ -122,9 +120,11 @@ def dense_if_full(X: Any) -> Any:
     return X
 
 
-def base_name(path: str) -> str:
-    """Name of a file without its folders; that of the standard input is ``stdin``."""
-    return "stdin" if path == STANDARD else os.path.basename(path)
+def _standard_input() -> io.BytesIO:
+    """All that comes in, as a file with a name for errors."""
+    content = io.BytesIO(sys.stdin.buffer.read())
+    content.name = "standard input"
+    return content
 
 
 def _label(text: str) -> Any:

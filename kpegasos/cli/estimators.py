@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR, make_kernel
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.options.train import LOSSES, REGRESSION_LOSSES
 
@@ -35,6 +35,11 @@ def check_options(options: argparse.Namespace) -> None:
         raise UsageError("--probability must be of a classifier, and this is none")
     if options.strict and options.no_polish and options.tol is None:
         raise UsageError("--strict must come with --tol where there is no polish")
+    if not has_certificate(options) and (options.strict or options.tol is not None):
+        raise UsageError(
+            f"--tol and --strict must be of a positive semi-definite kernel, and {options.kernel} "
+            f"is none here"
+        )
     if options.scale and options.kernel == "precomputed":
         raise UsageError("--scale must be of features, and a precomputed kernel has none")
 
@@ -56,6 +61,8 @@ def make_estimator(options: argparse.Namespace, y: Any) -> Any:
         entries of a row, whatever the number of examples.
     """
     parameters = _parameters(options)
+    if not has_certificate(options):
+        parameters |= {"polish": False, "tol": None}
     if options.kernel == "linear":
         parameters |= {"checkpoints": "epoch"}
     else:
@@ -92,6 +99,19 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
         "max_time": options.max_time,
         "random_state": options.seed,
     }
+
+
+def has_certificate(options: argparse.Namespace) -> bool:
+    """Whether the kernel is positive semi-definite, so that gaps are certified.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+    """
+    if options.kernel == "precomputed":  # found out in training
+        return True
+    kernel = make_kernel(options.kernel, gamma=1.0, degree=options.degree, coef0=options.coef0)
+    return bool(kernel.positive_definite)
 
 
 def with_scaling(estimator: Any, scale: str | None, X: Any) -> Any:

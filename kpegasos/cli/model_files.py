@@ -10,9 +10,8 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
-import skops.io
 
-from kpegasos import PegasosSVC, PegasosSVR
+from kpegasos import PegasosSVC, PegasosSVR, load, save
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.options.train import LIBSVM_KERNELS
 from kpegasos.cli.output_files import STANDARD, write_by
@@ -83,11 +82,11 @@ def _lacking(options: argparse.Namespace, labels: np.ndarray | None) -> str | No
         return "scaling"
     if options.kernel not in (*LIBSVM_KERNELS, "polynomial"):
         return f"kernel {options.kernel}"
-    if options.probability:
-        return "probabilities"
-    if labels is None or options.regression or _are_c_integers(labels):
+    if labels is None or options.regression:
         return None
-    return "classes but integers"
+    if options.probability and options.loss != "log_loss" and np.unique(labels).size > 2:
+        return "calibrated probabilities of more than two classes"
+    return None if _are_c_integers(labels) else "classes but integers"
 
 
 def _are_c_integers(labels: np.ndarray) -> bool:
@@ -116,13 +115,15 @@ def write_model(path: str, estimator: Any, format: str) -> None:
         If the file cannot be written.
     """
     if format == NATIVE:
-        write_by(path, lambda name: skops.io.dump(estimator, name), ".skops")
+        write_by(path, lambda name: save(estimator, name), ".skops")
         return
-    if not hasattr(estimator, "to_libsvm"):
+    core = core_of(estimator)
+    calibrated = estimator if hasattr(estimator, "calibrated_classifiers_") else None
+    if core is not estimator and calibrated is None:
         raise ValueError(
             f"LIBSVM's format has no {type(estimator).__name__}: choose --format native"
         )
-    write_by(path, estimator.to_libsvm)
+    write_by(path, lambda name: core.to_libsvm(name, calibrated=calibrated))
 
 
 def is_model(path: str) -> bool:
@@ -151,8 +152,7 @@ def read_model(path: str) -> ModelFile:
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     if head.startswith(_ZIP):
-        unknown = skops.io.get_untrusted_types(file=path)
-        return ModelFile(skops.io.load(path, trusted=unknown), NATIVE)
+        return ModelFile(load(path), NATIVE)
     kind = _kind(head)
     if kind is None:
         raise ValueError(f"{path}: must be a model of kpegasos or LIBSVM, got another file")

@@ -35,4 +35,10 @@ def calibrated(fit: Fit, X: Any, y: np.ndarray, options: argparse.Namespace) -> 
         return fit
     folds = folds_for(y, _FOLDS, options.seed)
     model = CalibratedClassifierCV(fit.model, method="sigmoid", cv=folds, ensemble=False)
-    return run_fit(model, lambda: model.fit(X, y), subcommand="train", quiet=options.quiet)
+    try:
+        second = run_fit(model, lambda: model.fit(X, y), subcommand="train", quiet=options.quiet)
+    except KeyboardInterrupt:
+        return fit._replace(interrupted=True)
+    # The folds have served, and no file needs them.
+    model.set_params(cv=_FOLDS)
+    return second._replace(seconds=fit.seconds + second.seconds)

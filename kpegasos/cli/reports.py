@@ -18,6 +18,9 @@ import numpy as np
 
 from kpegasos.cli.model_files import core_of
 
+#: Relative gap from which on it is no longer nearly a share of the optimum.
+_LARGE = 0.5
+
 
 def closing_line(model: Any, seconds: float) -> str:
     """How good a fitted model is, and what it took.
@@ -44,13 +47,21 @@ def closing_line(model: Any, seconds: float) -> str:
         else:
             parts.append(f"objective {float(objectives[0]):.4g}")
             each = ""
-        certified = f"{each}within {percent(gap)} of the optimum (certified)"
-        parts.append("no certified gap" if math.isnan(gap) else certified)
+        parts.append(each + _certificate(gap))
     else:
         parts.append("no certificate")
     if (size := support_size(fitted)) is not None:
         parts.append(f"{size} support vector{'s' if size != 1 else ''}")
     return ", ".join([*parts, f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"])
+
+
+def _certificate(gap: float) -> str:
+    """What a relative gap says; one of that of a half or more says next to nothing."""
+    if math.isnan(gap):
+        return "without a certified gap"
+    if gap >= _LARGE:
+        return f"with a certified relative gap of {gap:.2g}"
+    return f"within {percent(gap)} of the optimum (certified)"
 
 
 def worst_gap(fitted: Any) -> float:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.cli._tables import write_table
 from kpegasos.cli.data_files import read_data
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
+from kpegasos.datasets import write_table
 from kpegasos.utils.tuning import MEBIBYTE
 
 #: Bytes of the rows that are scaled together.
