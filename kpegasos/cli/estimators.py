@@ -89,6 +89,7 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
         "lam": options.lam,
         "loss": loss,
         "fit_intercept": not options.no_intercept,
+        "intercept_scaling": options.intercept_scaling,
         "epochs": "auto" if options.epochs is None else options.epochs,
         "n_steps": options.steps,
         "batch_size": options.batch_size,

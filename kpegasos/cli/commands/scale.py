@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.cli.data_files import read_data
+from kpegasos.cli.data_files import labels_of, read_data
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
@@ -34,9 +34,10 @@ def run(options: argparse.Namespace) -> int:
     ranges = _ranges(table, options)
     if options.save is not None:
         write_lines(options.save, range_lines(ranges))
-    y = table.y if ranges.target is None or table.y is None else ranges.target.apply(table.y)
+    y = _targets(table.y, ranges)
     X = _widened(table.X, ranges.first.size)
     if table.format == "svmlight":
+        y = labels_of(table._replace(y=y), options.data)
         _warn_of_zeros(X, ranges, options)
         write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
     else:
@@ -67,9 +68,20 @@ def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
     if options.target is None or table.y is None:
         return ranges
     lower, upper = options.target
+    if table.y.dtype.kind not in "iuf":
+        raise ValueError(f"{options.data}: labels must be numbers for --target, got {table.y[0]!r}")
     return ranges._replace(
         target=Target(lower, upper, float(np.min(table.y)), float(np.max(table.y)))
     )
+
+
+def _targets(y: Any, ranges: Ranges) -> Any:
+    """Labels as they are, or scaled."""
+    if ranges.target is None or y is None:
+        return y
+    if y.dtype.kind not in "iuf":
+        raise ValueError(f"labels must be numbers to be scaled, got {y[0]!r}")
+    return ranges.target.apply(y)
 
 
 def _widened(X: Any, n_features: int) -> Any:

@@ -113,7 +113,15 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
         help="factor of C for a class; -wLABEL FACTOR is the same",
     )
     group.add_argument("--balanced", action="store_true", help="weigh all classes equally")
-    group.add_argument("--no-intercept", action="store_true", help="the problem of the papers")
+    intercept = group.add_mutually_exclusive_group()
+    intercept.add_argument("--no-intercept", action="store_true", help="the problem of the papers")
+    intercept.add_argument(
+        "--intercept-scaling",
+        type=positive,
+        default=1.0,
+        help="1 unless given; the larger, the less the intercept is regularised, which in LIBSVM "
+        "it is not",
+    )
     group.add_argument(
         "--scale",
         choices=SCALES,
