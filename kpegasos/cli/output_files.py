@@ -38,10 +38,13 @@ def check_writable(path: str) -> None:
     place = checked_path(path)
     if place.is_dir():
         raise ValueError(f"{path}: is a folder, expected the name of a file")
-    folder = place if _is_stream(place) else place.parent
-    if not folder.exists():
+    if _is_stream(place):
+        writable = os.access(place, os.W_OK)
+    elif place.parent.is_dir():
+        writable = os.access(place.parent, os.W_OK)
+    else:
         raise FileNotFoundError(f"{path}: its folder does not exist")
-    if not os.access(folder, os.W_OK):
+    if not writable:
         raise PermissionError(f"{path}: cannot be written")
 
 

@@ -10,7 +10,7 @@ from cli_cases import examples, write_examples, write_rows
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load
-from kpegasos.datasets import load_svmlight
+from kpegasos.datasets import load_svmlight, write_table
 from kpegasos.solvers.history import Record
 
 CLOSING = (
@@ -72,12 +72,22 @@ def test_what_libsvm_cannot_say_is_refused_before_the_data_are_read(kpegasos, ar
 
 def test_classes_that_libsvm_cannot_say_are_refused_before_training(kpegasos, tmp_path):
     X, y = examples()
-    data = write_rows(tmp_path / "data", X, y + 0.5)
-    ran = kpegasos("train", data, "m.model")
+    write_table("data.csv", X, np.where(y > 0, "ill", "well"))
+    ran = kpegasos("train", "data.csv", "m.model")
     assert (ran.status, ran.out) == (2, "")
     assert "classes but integers" in ran.err
-    assert kpegasos("train", data).status == 0
-    assert kpegasos("predict", data, "data.skops").status == 0
+    assert kpegasos("train", "data.csv").status == 0
+    assert kpegasos("predict", "data.csv", "data.csv.skops", "out").status == 0
+    assert set((tmp_path / "out").read_text().split()) == {"ill", "well"}
+
+
+def test_labels_between_whole_numbers_are_of_a_regression(kpegasos, tmp_path):
+    X, y = examples()
+    data = write_rows(tmp_path / "data", X, y + 0.5)
+    ran = kpegasos("train", data)
+    assert (ran.status, ran.out) == (1, "")
+    assert "whole numbers or texts, got 1.5; --regression is for other numbers" in ran.err
+    assert kpegasos("train", "--regression", data).status == 0
 
 
 LONG = ["--C", "3", "--gamma", "0.2", "--tol", "0.001", "--memory", "20", "--coef0", "-0.5"]
@@ -322,7 +332,7 @@ def test_misuse_is_a_sentence_and_status_2(kpegasos, tmp_path, data, arguments):
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-@pytest.mark.parametrize("model", ["no/folder/m.model", ".", "/dev/full/m"])
+@pytest.mark.parametrize("model", ["no/folder/m.model", ".", "data/m"])
 def test_model_that_cannot_be_written_is_found_before_training(kpegasos, data, monkeypatch, model):
     monkeypatch.setattr(PegasosSVC, "fit", lambda *_: pytest.fail("it was trained"))
     ran = kpegasos("train", data, model)

@@ -19,6 +19,7 @@ from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_lines
 from kpegasos.cli.reports import print_json, warnings_as_lines
 from kpegasos.cli.scores import score_lines, scores_of
+from kpegasos.utils.validation import shown
 
 
 class Examples(NamedTuple):
@@ -50,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(
                 f"{options.data} has no labels to compare with: name OUT for the predictions"
             )
+        _check_labels(examples.y, model.estimator, options)
         model, X = _fitting(model, examples, options)
         found = _predictions(model.estimator, X, options)
     if options.out is not None:
@@ -76,6 +78,16 @@ def _examples(options: argparse.Namespace, model: ModelFile) -> Examples:
         return Examples(K, y)
     table = read_data(options.data, format=options.data_format, label=options.label)
     return Examples(table.X, table.y, table.format)
+
+
+def _check_labels(y: np.ndarray | None, estimator: Any, options: argparse.Namespace) -> None:
+    """Check that labels can be compared with predictions: texts with texts, or numbers."""
+    known = np.zeros(1) if is_regressor(estimator) else estimator.classes_
+    if y is not None and (y.dtype.kind in "OU") != (known.dtype.kind in "OU"):
+        expected = "numbers" if is_regressor(estimator) else f"such as {known[:3].tolist()}"
+        raise ValueError(
+            f"{options.data}: labels must be of the model's kind, {expected}, got {shown(y[:1].tolist()[0])}"
+        )
 
 
 def _is_precomputed(core: Any) -> bool:
@@ -161,11 +173,6 @@ def _report(y: Any, predicted: np.ndarray, estimator: Any, options: argparse.Nam
     """Compare predictions with labels, on the standard output if no predictions are there."""
     out = sys.stderr if options.out == STANDARD else sys.stdout
     regression = is_regressor(estimator)
-    if not regression and (y.dtype.kind in "OU") != (predicted.dtype.kind in "OU"):
-        known = estimator.classes_[:3].tolist()
-        raise ValueError(
-            f"{options.data}: labels must be of the model's kind, such as {known}, got {y[0]!r}"
-        )
     scores = scores_of(y, predicted, regression=regression)
     if options.json:
         print_json({**scores, **_of_classes(y, predicted, options)}, out)

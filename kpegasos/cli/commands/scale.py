@@ -17,6 +17,7 @@ from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
 from kpegasos.datasets import write_table
 from kpegasos.utils.tuning import MEBIBYTE
+from kpegasos.utils.validation import shown
 
 #: Bytes of the rows that are scaled together.
 _BLOCK = 16 * MEBIBYTE
@@ -69,7 +70,8 @@ def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
         return ranges
     lower, upper = options.target
     if table.y.dtype.kind not in "iuf":
-        raise ValueError(f"{options.data}: labels must be numbers for --target, got {table.y[0]!r}")
+        got = shown(table.y[:1].tolist()[0])
+        raise ValueError(f"{options.data}: labels must be numbers for --target, got {got}")
     return ranges._replace(
         target=Target(lower, upper, float(np.min(table.y)), float(np.max(table.y)))
     )
@@ -80,7 +82,7 @@ def _targets(y: Any, ranges: Ranges) -> Any:
     if ranges.target is None or y is None:
         return y
     if y.dtype.kind not in "iuf":
-        raise ValueError(f"labels must be numbers to be scaled, got {y[0]!r}")
+        raise ValueError(f"labels must be numbers to be scaled, got {shown(y[:1].tolist()[0])}")
     return ranges.target.apply(y)
 
 

@@ -70,7 +70,14 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
         label=options.label,
         n_features=options.n_features,
     )
-    return table.X, labels_of(table, options.data)
+    y = labels_of(table, options.data)
+    if y.dtype.kind == "f" and not options.regression:
+        broken = y[np.trunc(y) != y][:1]
+        raise ValueError(
+            f"{options.data}: labels of classes must be whole numbers or texts, got "
+            f"{float(broken[0] if broken.size else y[0])!r}; --regression is for other numbers"
+        )
+    return table.X, y
 
 
 def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place:
