@@ -143,7 +143,7 @@ def run_pegasos(rows, batch_size=1, weighted=False, **options):
     return pegasos(make_task(weighted), rows, batch_size=batch_size, **options)
 
 
-def finished_run(task, rows, *, n_steps=None, epochs=None, **options):
+def finished_run(task, rows, *, n_steps=None, epochs=None, seed=0, **options):
     """A `PegasosRun` at its end, evaluated there only."""
     running = make_run(
         task,
@@ -153,7 +153,7 @@ def finished_run(task, rows, *, n_steps=None, epochs=None, **options):
         epochs=epochs,
         checkpoints=None,
         tol=None,
-        seed=0,
+        seed=seed,
     )
     while not running.finished:
         running.advance(Stopper())

@@ -10,14 +10,14 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.exports.model import Model
 from kpegasos.exports.onnx_graph import Graph, import_onnx
 from kpegasos.exports.onnx_kernels import kernel_nodes
 from kpegasos.exports.onnx_votes import probability_nodes, values_of_classes, votes
+from kpegasos.exports.terms import dense, float64_rows
 from kpegasos.kernels.functions import Linear
-from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import shown
 
 
@@ -90,13 +90,14 @@ def _decisions(graph: Graph, model: Model, coefs: np.ndarray) -> str:
         places = graph.constant(model.support.astype(np.int64))
         values = graph.node("Gather", "X", places, axis=1)
     else:
-        vectors = model.vectors.toarray() if sparse.issparse(model.vectors) else model.vectors
-        vectors = vectors.astype(np.float64)
-        if type(model.kernel) is Linear or len(vectors) == 0:
+        vectors = float64_rows(model.vectors)
+        if type(model.kernel) is Linear or vectors.shape[0] == 0:
             # One weight for each feature; zeros without a support vector.
-            coefs, values = coefs @ vectors, "X"
+            graph.check_room(8 * len(coefs) * vectors.shape[1])
+            coefs, values = np.asarray(coefs @ vectors), "X"
         else:
-            values = kernel_nodes(graph, "X", vectors, model.kernel)
+            graph.check_room(8 * vectors.shape[0] * vectors.shape[1])
+            values = kernel_nodes(graph, "X", dense(vectors), model.kernel)
     sums = graph.node("MatMul", values, graph.constant(coefs.T.astype(np.float64)))
     return graph.node("Add", sums, graph.constant(model.intercept.astype(np.float64)))
 

@@ -11,13 +11,12 @@ from os import PathLike
 from textwrap import fill
 
 import numpy as np
-from scipy import sparse
 
 from kpegasos.exports import python_pieces as pieces
-from kpegasos.exports.model import Model
-from kpegasos.exports.terms import float64_rows, kernel_terms, plain_classes
-from kpegasos.kernels.functions import Linear
 from kpegasos.utils.files import checked_path, write_whole
+from kpegasos.exports.model import Model
+from kpegasos.exports.terms import dense, float64_rows, kernel_terms, plain_classes
+from kpegasos.kernels.functions import Linear
 from kpegasos.utils.version import VERSION
 
 #: Of arrays, in bytes; a module is text, which is read as a whole.
@@ -112,13 +111,18 @@ def _arrays(model: Model, coefs: np.ndarray) -> tuple[dict[str, np.ndarray], str
         assert model.support is not None
         named = {"SUPPORT_VECTORS": model.support.astype(np.float64)}
     else:
-        vectors = float64_rows(model.vectors)
-        if type(model.kernel) is Linear:
+        vectors, is_linear = float64_rows(model.vectors), type(model.kernel) is Linear
+        _check_size(len(coefs) if is_linear else vectors.shape[0], vectors.shape[1])
+        if is_linear:
             return {"WEIGHTS": np.asarray(coefs @ vectors), **others}, ""
-        if 8 * vectors.shape[0] * vectors.shape[1] > LARGEST_BYTES:
-            raise ValueError("support_vectors_ must be below 1 GiB with their zeros for Python")
-        named = {"SUPPORT_VECTORS": vectors.toarray() if sparse.issparse(vectors) else vectors}
+        named = {"SUPPORT_VECTORS": dense(vectors)}
     return {**named, "COEFFICIENTS": coefs, **others}, pieces.expression(terms)
+
+
+def _check_size(n_rows: int, n_features: int) -> None:
+    """Check that an array may be part of a module."""
+    if 8 * n_rows * n_features > LARGEST_BYTES:
+        raise ValueError("support_vectors_ must be below 1 GiB with their zeros for Python")
 
 
 def _functions(model: Model, shape: str, break_ties: bool) -> str:

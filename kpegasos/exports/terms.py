@@ -104,3 +104,8 @@ def float64_rows(vectors: Any) -> Any:
     if sparse.issparse(vectors):
         return vectors.tocsr().astype(np.float64)
     return np.asarray(vectors, dtype=np.float64)
+
+
+def dense(vectors: Any) -> np.ndarray:
+    """Support vectors as an array."""
+    return np.asarray(vectors.toarray() if sparse.issparse(vectors) else vectors)

@@ -25,7 +25,8 @@ class SearchExportMixin(ExportMixin):
         return model
 
     def _own_sigmoids(self) -> Sigmoids | None:
-        return sigmoids_of(self.calibrator_) if self.calibration == "sigmoid" else None
+        calibrated = self.calibration == "sigmoid" and hasattr(self, "calibrator_")
+        return sigmoids_of(self.calibrator_) if calibrated else None
 
     def to_sklearn(self) -> Any:
         """Return a fitted estimator of scikit-learn with the same predictions.

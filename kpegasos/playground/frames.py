@@ -104,15 +104,16 @@ def pane_frame(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[
         "objective": number(sum(moment.records[-1].objective_last for moment in moments)),
         "averaged": number(objective) if averaged else None,
         "bound": number(sum(result.dual_bound for result in results)),
-        "gap": number(_relative(sum(result.gap for result in results), objective)),
+        "gap": relative_gap(sum(result.gap for result in results), objective),
         "certificate": None if certified else NO_CERTIFICATE.format(run.parameters["kernel"]),
         "support": int(model.support_.size),
         **errors(data, model._by_blocks(data.everything, model._vote)),
     }
 
 
-def _relative(gap: float, objective: float) -> float:
-    return gap / objective if objective > 0.0 else math.nan
+def relative_gap(gap: float, objective: float) -> float | None:
+    """A gap as a part of the objective, for JSON."""
+    return number(gap / objective) if objective > 0.0 else None
 
 
 def _before(run: PaneRun, data: Data) -> dict[str, Any]:
@@ -236,10 +237,8 @@ def drawn(run: PaneRun, data: Data, t: int) -> list[int]:
     return places
 
 
-def explanation(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[str, Any] | None:
-    """What step t did in the first pair, and why."""
-    if t == 0:
-        return None
+def explanation(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[str, Any]:
+    """What step t, at least the first, did in the first pair, and why."""
     first, draws = run.pairs[0], moments[0].draws
     sign = _sign(run)
     return {

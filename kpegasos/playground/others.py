@@ -14,7 +14,14 @@ from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.losses import Hinge
 from kpegasos.playground.checks import MessageError
-from kpegasos.playground.frames import Data, errors, model_frame, number, predicted
+from kpegasos.playground.frames import (
+    Data,
+    errors,
+    model_frame,
+    number,
+    predicted,
+    relative_gap,
+)
 from kpegasos.playground.runs import PaneRun
 
 #: Seconds that a polished fit may take.
@@ -110,7 +117,7 @@ def _polished_frame(run: PaneRun, data: Data, model: PegasosSVC) -> dict[str, An
         "objective": number(objective),
         "averaged": None,
         "bound": number(sum(history[-1].dual_bound for history in histories)),
-        "gap": number(gap / objective) if objective > 0.0 else None,
+        "gap": relative_gap(gap, objective),
         "certificate": None,
     }
 

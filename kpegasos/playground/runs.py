@@ -246,6 +246,7 @@ class PaneRun:
         self.pairs = [PairRun(self.plan, pair) for pair in self.plan.pairs]
         #: Of the model at each checkpoint, as far as somebody has asked.
         self.test_errors: list[float] = []
+        self._last: tuple[int, list[Moment]] = (0, [])
 
     @property
     def kernel(self) -> Any:
@@ -258,8 +259,10 @@ class PaneRun:
         return self.plan.settings.counts and self.plan.settings.options.step is None
 
     def at(self, t: int, stopper: Stopper) -> list[Moment]:
-        """All pairs after ``t`` steps, at least one."""
-        return [pair.at(t, stopper) for pair in self.pairs]
+        """All pairs after ``t`` steps, at least one; the last answer is kept."""
+        if self._last[0] != t:
+            self._last = t, [pair.at(t, stopper) for pair in self.pairs]
+        return self._last[1]
 
     def model(self, t: int, moments: list[Moment]) -> PegasosSVC:
         """The estimator as it would be fitted by so many steps."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ class Pane:
     gamma: str | float
     degree: int
     coef0: float
+
+
+#: What a pane has, in the order of its documentation.
+PANE_KEYS = tuple(field.name for field in fields(Pane))
 
 
 @dataclass(frozen=True)
@@ -224,7 +228,7 @@ def _panes(value: Any) -> tuple[Pane, ...]:
 
 
 def _pane(name: str, value: Any) -> Pane:
-    pane = checked_object(name, value, {"kernel", "gamma", "degree", "coef0"})
+    pane = checked_object(name, value, set(PANE_KEYS))
     gamma = pane.get("gamma", "scale")
     if gamma != "scale":
         gamma = number(f"{name}.gamma", SMALLEST, LARGEST)(gamma)

@@ -132,18 +132,17 @@ class Session:
         frame["t"] = t
         if data.status == "ok":
             stopper = self._new_stopper()
-            told = []
+            frame["explain"] = [] if request["explain"] and t else None
             for run in self._pane_runs():
                 moments = run.at(t, stopper) if t else []
                 pane = frames.pane_frame(run, data, t, moments)
                 if request["history"]:
                     pane["history"] = frames.history_frame(run, data, moments, pane["test_error"])
                 frame["panes"].append(pane)
-                told.append(frames.explanation(run, data, t, moments))
+                if frame["explain"] is not None:
+                    frame["explain"].append(frames.explanation(run, data, t, moments))
             frame["drawn"] = frames.drawn(run, data, t)
             frame["epoch"] = moments[0].records[-1].epoch if t else 0.0
-            if request["explain"] and t:
-                frame["explain"] = told
         frame["seconds"] = time.perf_counter() - begin
         return frame
 

@@ -18,7 +18,7 @@ import traitlets
 
 from kpegasos.playground.assets import bundled, text_of
 from kpegasos.playground.checks import MOST_CLASSES, MOST_STEPS
-from kpegasos.playground.scenes import DEFAULTS
+from kpegasos.playground.scenes import DEFAULTS, PANE_KEYS
 from kpegasos.playground.session import Session
 from kpegasos.utils.labels import plain_labels, sorted_labels
 from kpegasos.utils.validation import as_array, as_integer, shown
@@ -41,7 +41,6 @@ export default {
 };
 """
 _TRAITS = ("points", "labels", "test", "settings", "t")
-_OF_A_PANE = ("kernel", "gamma", "degree", "coef0")
 
 
 class Playground(anywidget.AnyWidget):
@@ -113,8 +112,6 @@ class Playground(anywidget.AnyWidget):
         if (X is None) != (y is None):
             raise ValueError("y must be given with X, and not without")
         self._sessions: OrderedDict[str | None, Session] = OrderedDict()
-        #: The session whose models are shown; this one answers nobody.
-        self._own = self._latest = Session()
         self._accepted: dict[str, Any] = {}
         self._quiet = True
         super().__init__()
@@ -190,7 +187,7 @@ class Playground(anywidget.AnyWidget):
             self._reply({"kind": "state", "state": session.state, "t": self.t}, view)
 
     def _adopt(self) -> None:
-        """Make the traits the state of the widget's own session."""
+        """Take the traits for the state, if a session does."""
         state = self._state()
         own = Session()
         for error in own.handle({"kind": "state", "revision": 0, "state": state}):
@@ -206,7 +203,6 @@ class Playground(anywidget.AnyWidget):
 
     def _show_models(self, session: Session) -> None:
         models = session.models(self.t)
-        self._latest = session
         self.set_trait("estimators", models)
         self.set_trait("estimator", models[-1] if models else None)
 
@@ -288,7 +284,7 @@ def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
 
 def _all_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Settings of a state: those given and the defaults of the others."""
-    pane = {name: given[name] for name in _OF_A_PANE if name in given}
+    pane = {name: given[name] for name in PANE_KEYS if name in given}
     others = {name: value for name, value in given.items() if name not in pane}
     if pane:
         if "panes" in others:

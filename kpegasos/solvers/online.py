@@ -145,7 +145,8 @@ def advance_stream(stream: Stream, problem: Problem, rows: RowSource) -> None:
     state = stream.state
     if math.isnan(state.lam):
         state.lam = problem.lam
-    stream.enclose(loss_at_zero(problem), problem.y.size)
+    if state.options.projection:
+        stream.enclose(loss_at_zero(problem), problem.y.size)
     n_samples = problem.y.size
     draws = IndexStream(
         n_samples, state.options.sampling, state.seed, (*state.spawn_key, stream.n_chunks)

@@ -106,6 +106,13 @@ def test_graph_of_a_search_leaves_isotonic_probabilities_out(tmp_path):
     assert by_onnx(tmp_path / "model", new).keys() == {"label", "decision"}
 
 
+def test_graph_of_a_search_without_a_calibrator_has_no_probabilities(tmp_path):
+    X, y, new = data(2)
+    model = search().set_params(calibration=None).fit(X, y).set_params(calibration="sigmoid")
+    model.to_onnx(tmp_path / "model")  # there is no calibrator
+    assert by_onnx(tmp_path / "model", new).keys() == {"label", "decision"}
+
+
 @N_CLASSES
 def test_graph_has_the_probabilities_that_scikit_learn_calibrated(n_classes, tmp_path):
     X, y, new = data(n_classes)

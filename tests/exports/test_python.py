@@ -229,8 +229,22 @@ def test_large_model_is_refused(tmp_path, monkeypatch):
     X, y, _ = data(2, kind="sparse")
     model = classifier().fit(X, y)
     monkeypatch.setattr(python_module, "LARGEST_BYTES", 1000)
-    with pytest.raises(ValueError, match="support_vectors_ must be below 1 GiB with their zeros"):
+    with pytest.raises(ValueError, match=r"^support_vectors_ must be below 1 GiB with their"):
         model.to_python(tmp_path / "model.py")
+
+
+@pytest.mark.parametrize("method", ["to_python", "to_onnx"])
+@pytest.mark.parametrize("kernel", ["rbf\ngamma 1", "linear"])
+def test_wide_sparse_model_is_refused_before_it_is_dense(kernel, method, tmp_path):
+    pytest.importorskip("onnx", reason="needs onnx")
+    (tmp_path / "model").write_text(
+        f"svm_type c_svc\nkernel_type {kernel}\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\n"
+        "nr_sv 1 1\nSV\n1 1:1\n-1 2000000000:1\n"
+    )
+    model = PegasosSVC.from_libsvm(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"^support_vectors_ must be below . GiB.*for "):
+        getattr(model, method)(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize("method", ["to_python", "to_json"])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from solver_cases import finished_run
 
 from kpegasos import (
     Constant,
@@ -19,10 +20,7 @@ from kpegasos import (
     sdca,
 )
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.state import PegasosOptions
-from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import polish
-from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import draw_seed
 
 ALL = [
@@ -138,13 +136,7 @@ def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
         result = sdca(problem, rows, tol=1e-5, max_epochs=20000, random_state=0)
         assert result.status == "tolerance"
         assert_allclose(result.objective, least, rtol=2e-5, atol=1e-9)
-        run = make_run(
-            problem, rows, PegasosOptions(), n_steps=40, epochs=1, checkpoints=None, tol=None,
-            seed=0,
-        )  # fmt: skip
-        while not run.finished:
-            run.advance(Stopper())
-        polished = polish(run, tol=1e-5, max_epochs=20000)
+        polished = polish(finished_run(problem, rows, n_steps=40), tol=1e-5, max_epochs=20000)
         assert polished.status == "tolerance"
         assert_allclose(polished.objective, least, rtol=2e-5, atol=1e-9)
 
@@ -240,11 +232,7 @@ def test_large_margins_leave_the_logistic_loss_finite():
     problem = make_problem(y, 1e-4, loss=losses.Logistic())
     result = sdca(problem, make_rows(1e3 * X, "linear"), max_epochs=50, random_state=0)
     assert np.isfinite([result.objective, result.gap]).all()
-    run = make_run(
-        problem, make_rows(1e3 * X, "linear"), PegasosOptions(), n_steps=40, epochs=1,
-        checkpoints=None, tol=None, seed=0,
-    )  # fmt: skip
-    run.advance(Stopper())
+    run = finished_run(problem, make_rows(1e3 * X, "linear"), n_steps=40)
     polished = polish(run, tol=1e-2, max_epochs=300)
     assert np.isfinite(polished.coef).all()
     assert np.isfinite(polished.objective)

@@ -85,8 +85,9 @@ def _check_labels(y: np.ndarray | None, estimator: Any, options: argparse.Namesp
     known = np.zeros(1) if is_regressor(estimator) else estimator.classes_
     if y is not None and (y.dtype.kind in "OU") != (known.dtype.kind in "OU"):
         expected = "numbers" if is_regressor(estimator) else f"such as {known[:3].tolist()}"
+        got = shown(y[:1].tolist()[0])
         raise ValueError(
-            f"{options.data}: labels must be of the model's kind, {expected}, got {shown(y[:1].tolist()[0])}"
+            f"{options.data}: labels must be of the model's kind, {expected}, got {got}"
         )
 
 

@@ -25,7 +25,7 @@ const FEW_VALUES = 4096;
  * @param {number} last
  * @returns {number[]} Those up to the last.
  */
-export function checkpointsUpTo(last) {
+function checkpointsUpTo(last) {
   const steps = [];
   for (let k = 0; ; k++) {
     const step = Math.round(10 ** (k / 10));

@@ -11,7 +11,7 @@ import { DEFAULT_VIEW } from "./viewport.js";
 const UNDO_LIMIT = 200;
 
 /** A state without points, with the settings a reader meets first. */
-export const DEFAULT_STATE = Object.freeze({
+const DEFAULT_STATE = Object.freeze({
   points: [],
   labels: [],
   test: [],

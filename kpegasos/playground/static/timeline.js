@@ -8,7 +8,7 @@ import { formatEpoch, formatWhole } from "./format.js";
 import { createTile } from "./tiles.js";
 
 /** Gaps at which playing stops. */
-export const TOLERANCES = [0, 0.1, 0.01, 0.001];
+const TOLERANCES = [0, 0.1, 0.01, 0.001];
 
 const AXIS_MARGIN = 10;
 

@@ -1,0 +1,17 @@
+// @ts-check
+/** A page of its own: it shows what its address says, and keeps it there. */
+import { decodeLink } from "./link.js";
+import { mount } from "./playground.js";
+
+/**
+ * @param {() => import("./transport.js").Transport} makeTransport called once the address is read
+ */
+export async function startPage(makeTransport) {
+  const linked = await decodeLink(location.hash);
+  const page = mount(document.getElementById("kpegasos"), makeTransport(), {
+    ...linked,
+    link: true,
+    keys: document,
+  });
+  Object.assign(window, { kpegasosTimings: page.timings });
+}
