@@ -108,6 +108,31 @@ def labels_of(table: Table, path: str) -> Any:
     return table.y
 
 
+def refuse_missing(table: Table, path: str) -> None:
+    """Check that no feature is missing or infinite.
+
+    Raises
+    ------
+    ValueError
+        Naming the first example and the column.
+    """
+    X = table.X.tocsr() if sparse.issparse(table.X) else table.X
+    if np.isfinite(X.data if sparse.issparse(X) else X).all():
+        return
+    if sparse.issparse(X):
+        first = int(np.argmin(np.isfinite(X.data)))
+        row, column = int(np.searchsorted(X.indptr, first, "right")) - 1, int(X.indices[first])
+        value = float(X.data[first])
+    else:
+        row, column = (int(each) for each in np.argwhere(~np.isfinite(X))[0])
+        value = float(X[row, column])
+    name = column + 1 if table.feature_names is None else table.feature_names[column]
+    got = "none" if np.isnan(value) else value
+    raise ValueError(
+        f"{path}, example {row + 1}, column {name}: a finite number must be there, got {got}"
+    )
+
+
 def dense_if_full(X: Any) -> Any:
     """A dense array instead of a sparse matrix that takes no less memory.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -155,7 +155,7 @@ def _weights(given: list[tuple[str, float]], y: Any) -> dict[Any, float] | None:
         if found:
             weights[found[0]] = factor
         else:
-            print(f"kpegasos train: no example has the label {text} of a weight", file=sys.stderr)
+            warnings.warn(f"no example has the label {text} of a weight", stacklevel=1)
     return weights or None
 
 

@@ -2,8 +2,12 @@
 
 import gzip
 
+import numpy as np
 import pytest
-from cli_cases import write_examples
+from cli_cases import examples, write_examples
+from scipy.sparse import csr_matrix
+
+from kpegasos.datasets import write_table
 
 DATA = {
     "empty": (b"", "must have rows"),
@@ -22,6 +26,7 @@ DATA = {
     "truncated.gz": (gzip.compress(b"1 1:2\n-1 1:1\n" * 99)[:-9], "truncated.gz"),
     "columns.csv": (b"a,b,label\n1,2,1\n1,-1\n", "line 3"),
     "text.csv": (b"a,b,label\n1,2,1\n1,x,-1\n", "line 3"),
+    "missing.csv": (b"a,b,label\n1,2,1\n1,,-1\n", "example 2, column b: a finite number must be"),
     "cut.npz": (b"PK\x03\x04cut", "cut.npz"),
     "one class": (b"1 1:2\n1 1:3\n", "at least two classes"),
 }
@@ -37,6 +42,23 @@ def test_broken_data_are_one_sentence(kpegasos, tmp_path, name):
     assert reason in ran.err
     assert name in ran.err or name == "one class"
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_missing_values_are_named_by_every_subcommand(kpegasos, tmp_path, sparse):
+    X, y = examples()
+    write_table(tmp_path / "good.npz", X, y)
+    kpegasos("train", "-q", "good.npz", "m")
+    X = np.where(np.abs(X) > 0.6, X, 0.0) if sparse else X
+    X[7, 2] = np.nan
+    names = [f"x{column}" for column in range(13)]
+    write_table(tmp_path / "data.npz", csr_matrix(X) if sparse else X, y, feature_names=names)
+    for arguments in (("train",), ("predict", "m"), ("scale",)):
+        name, *model = arguments
+        ran = kpegasos(name, "data.npz", *model)
+        sentence = "data.npz, example 8, column x2: a finite number must be there, got none"
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err == f"kpegasos {name}: {sentence}\n"
 
 
 GOOD_MARKS = {

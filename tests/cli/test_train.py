@@ -86,7 +86,7 @@ def test_labels_between_whole_numbers_are_of_a_regression(kpegasos, tmp_path):
     data = write_rows(tmp_path / "data", X, y + 0.5)
     ran = kpegasos("train", data)
     assert (ran.status, ran.out) == (1, "")
-    assert "whole numbers or texts, got 1.5; --regression is for other numbers" in ran.err
+    assert "whole numbers or texts, got -0.5; --regression is for other numbers" in ran.err
     assert kpegasos("train", "--regression", data).status == 0
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.metrics import classification_report, confusion_matrix
 
-from kpegasos.cli.data_files import read_data, read_kernel_values
+from kpegasos.cli.data_files import read_data, read_kernel_values, refuse_missing
 from kpegasos.cli.model_files import LIBSVM, ModelFile, core_of, read_model, widened
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_lines
@@ -77,6 +77,7 @@ def _examples(options: argparse.Namespace, model: ModelFile) -> Examples:
         K, y, _ = read_kernel_values(options.data, options.data_format, options.label)
         return Examples(K, y)
     table = read_data(options.data, format=options.data_format, label=options.label)
+    refuse_missing(table, options.data)
     return Examples(table.X, table.y, table.format)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.cli.data_files import labels_of, read_data
+from kpegasos.cli.data_files import labels_of, read_data, refuse_missing
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
     for path in filter(None, (options.out, options.save)):
         check_writable(path)
     table = read_data(options.data, format=options.data_format, label=options.label)
+    refuse_missing(table, options.data)
     ranges = _ranges(table, options)
     if options.save is not None:
         write_lines(options.save, range_lines(ranges))

@@ -11,7 +11,7 @@ import numpy as np
 
 from kpegasos.cli.chunked_files import is_read_in_chunks, survey, train_in_chunks
 from kpegasos.cli.cross_validation import cross_validate
-from kpegasos.cli.data_files import labels_of, read_data, read_kernel_values
+from kpegasos.cli.data_files import labels_of, read_data, read_kernel_values, refuse_missing
 from kpegasos.cli.estimators import check_options, make_estimator, with_scaling
 from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.libsvm_lines import closing_lines
@@ -19,7 +19,7 @@ from kpegasos.cli.model_files import Place, core_of, place_of, write_model
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_lines
 from kpegasos.cli.probabilities import calibrated
-from kpegasos.cli.reports import closing_line, facts_of, print_json
+from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
 
 #: Certified relative gap unless another is asked for.
@@ -30,6 +30,11 @@ INTERRUPTED = 130
 
 def run(options: argparse.Namespace) -> int:
     """Train as the options say; returns the exit status."""
+    with warnings_as_lines("train", quiet=options.quiet):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     check_options(options)
     if options.model == options.trace == STANDARD:
         raise UsageError("only one of MODEL and --trace must be -, the standard output")
@@ -70,6 +75,7 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
         label=options.label,
         n_features=options.n_features,
     )
+    refuse_missing(table, options.data)
     y = labels_of(table, options.data)
     if y.dtype.kind == "f" and not options.regression:
         broken = y[np.trunc(y) != y][:1]

@@ -68,12 +68,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="file to write, - for the standard output; DATA.model here, or DATA.skops for what "
         "LIBSVM's format cannot say, unless given",
     )
-    _add_problem(parser.add_argument_group("the problem"))
+    problem = parser.add_argument_group("the problem")
+    _add_kernel(problem)
+    _add_problem(problem)
     _add_training(parser.add_argument_group("training"))
     _add_files(parser.add_argument_group("files and reports"))
 
 
-def _add_problem(group: argparse._ArgumentGroup) -> None:
+def _add_kernel(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--kernel", choices=KERNELS, default="rbf", help="rbf unless given")
     group.add_argument(
         "-t", dest="kernel", type=_kernel, metavar="0..4", help="linear, poly, rbf, sigmoid or "
@@ -89,6 +91,9 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "-r", "--coef0", type=number, default=0.0, help="of poly and sigmoid; 0 unless given"
     )
+
+
+def _add_problem(group: argparse._ArgumentGroup) -> None:
     strength = group.add_mutually_exclusive_group()
     strength.add_argument("-c", "--C", type=positive, default=1.0, help="cost; 1 unless given")
     strength.add_argument("--lam", type=positive, help="lambda of the papers, in place of C")
