@@ -17,6 +17,7 @@ from kpegasos.cli.options.arguments import UsageError
 
 FAILED = 1
 MISUSED = 2
+UNREACHED = 3
 INTERRUPTED = 130
 
 #: Packages that a subcommand asks for, and the extras that bring them.

@@ -320,6 +320,8 @@ MISUSE = {
     ("--chunks",): "must be for --kernel linear, got rbf",
     ("--chunks", "-t", "0", "--trace", "t"): "without --trace",
     ("--trace", "-", "-"): "only one of MODEL and --trace",
+    ("./data",): "MODEL must be another file than",
+    ("--trace", "data"): "--trace must be another file than",
 }
 
 

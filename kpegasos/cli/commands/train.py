@@ -15,17 +15,16 @@ from kpegasos.cli.data_files import labels_of, read_data, read_kernel_values, re
 from kpegasos.cli.estimators import check_options, make_estimator, with_scaling
 from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.libsvm_lines import closing_lines
+from kpegasos.cli.main import INTERRUPTED, UNREACHED
 from kpegasos.cli.model_files import Place, core_of, place_of, write_model
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, write_lines
+from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_lines
 from kpegasos.cli.probabilities import calibrated
 from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
 
 #: Certified relative gap unless another is asked for.
 _TOL = 1e-2
-NOT_REACHED = 3
-INTERRUPTED = 130
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,10 +37,12 @@ def _run(options: argparse.Namespace) -> int:
     check_options(options)
     if options.model == options.trace == STANDARD:
         raise UsageError("only one of MODEL and --trace must be -, the standard output")
+    refuse_inputs("MODEL", options.model, options.data)
+    refuse_inputs("--trace", options.trace, options.data)
     in_chunks = is_read_in_chunks(options)
     _place(options, None)  # what the options alone rule out, before the data are read
     if in_chunks:
-        found = survey(options.data, options.n_features)
+        found = survey(options)
         place = _place(options, found.labels)
         fit, y = train_in_chunks(make_estimator(options, found.labels), found, options), None
     else:
@@ -137,4 +138,4 @@ def _status(fit: Fit, options: argparse.Namespace) -> int:
     """The exit status; Ctrl-C counts before a tolerance that was not reached."""
     if fit.interrupted:
         return INTERRUPTED
-    return NOT_REACHED if options.strict and not fit.reaches(_tol(options)) else 0
+    return UNREACHED if options.strict and not fit.reaches(_tol(options)) else 0
