@@ -19,7 +19,7 @@ from kpegasos.cli.main import INTERRUPTED, UNREACHED
 from kpegasos.cli.model_files import Place, core_of, place_of, write_model
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_lines
-from kpegasos.cli.probabilities import calibrated
+from kpegasos.cli.probabilities import calibrated, calibration_folds
 from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
 
@@ -98,13 +98,14 @@ def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place:
 
 def _fitted(estimator: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> Fit:
     """Train, with progress on a terminal, and with probabilities if they are asked for."""
+    folds = calibration_folds(y, options.seed) if options.probability else None
     core = core_of(estimator)
     core.verbose = shows_progress(options.quiet)
     fit = run_fit(estimator, lambda: estimator.fit(X, y), subcommand="train", quiet=options.quiet)
     core.verbose = False
-    if options.probability and not fit.interrupted:
-        return calibrated(fit, X, y, options)
-    return fit
+    if folds is None or fit.interrupted:
+        return fit
+    return calibrated(fit, X, y, folds, options)
 
 
 def _report(fit: Fit, y: np.ndarray | None, place: Place, options: argparse.Namespace) -> None:
