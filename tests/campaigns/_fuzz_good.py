@@ -173,6 +173,7 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
         "LinearPegasosSVC(lam=0.1, batch_size=2)",
         "LinearPegasosSVR()",
     ),
+    "forecast.estimator": ("PegasosSVC()", "LinearPegasosSVC(polish=True)", "fitted(PegasosSVC)"),
     "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
     "load.path": ("stored()", "str(stored())"),
     "save.path": ("folder() / 'a.skops'", "'a.skops'"),

@@ -26,6 +26,7 @@ from tests.campaigns._fuzz_good import GOOD, GOOD_OF
 NOT_CALLED = {
     "CatalogueEntry": "a record",
     "Dataset": "a record of what a loader returns",
+    "Forecast": "a record",
     "History": "a record",
     "Iterates": "a record",
     "Kernel": "a protocol",
