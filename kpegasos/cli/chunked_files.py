@@ -45,13 +45,13 @@ class Survey(NamedTuple):
     ----------
     path : str
     n_features : int
-    labels : ndarray of shape (n_labels,)
-        Each label once.
+    labels : ndarray of shape (n_classes,) or None
+        None of a regression.
     """
 
     path: str
     n_features: int
-    labels: np.ndarray
+    labels: np.ndarray | None
 
 
 def is_read_in_chunks(options: argparse.Namespace) -> bool:
@@ -92,21 +92,19 @@ def _is_large(options: argparse.Namespace) -> bool:
     return linear and free is not None and os.path.getsize(options.data) > free / 2
 
 
-def survey(path: str, n_features: int | None) -> Survey:
+def survey(options: argparse.Namespace) -> Survey:
     """Find columns and labels of a file, a chunk at a time.
 
     Parameters
     ----------
-    path : str
-    n_features : int or None
-        Columns at the least.
+    options : argparse.Namespace
     """
-    most, labels = n_features or 1, []
-    for X, y in SvmlightChunks(path, n_features=_MOST_COLUMNS):
+    most, labels = options.n_features or 1, np.empty(0, np.int64)
+    for X, y in SvmlightChunks(options.data, n_features=_MOST_COLUMNS):
         most = max(most, int(X.indices.max(initial=0)) + 1)
-        labels.append(np.unique(y))
-    found = np.unique(np.concatenate(labels)) if labels else np.empty(0)
-    return Survey(path, most, found)
+        if not options.regression:
+            labels = np.union1d(labels, y)
+    return Survey(options.data, most, None if options.regression else labels)
 
 
 def train_in_chunks(estimator: Any, found: Survey, options: argparse.Namespace) -> Fit:

@@ -145,6 +145,20 @@ def dense_if_full(X: Any) -> Any:
     return X
 
 
+def with_zeros(X: Any, n_features: int) -> Any:
+    """The same rows with columns of zeros behind them.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+    n_features : int
+        As many as X has, or more.
+    """
+    if sparse.issparse(X):
+        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+    return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
+
+
 def _standard_input() -> io.BytesIO:
     """All that comes in, as a file with a name for errors."""
     content = io.BytesIO(sys.stdin.buffer.read())

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from kpegasos.cli.options.arguments import UsageError
 from kpegasos.utils.files import checked_path, write_whole
 
 STANDARD = "-"
@@ -46,6 +47,25 @@ def check_writable(path: str) -> None:
         raise FileNotFoundError(f"{path}: its folder does not exist")
     if not writable:
         raise PermissionError(f"{path}: cannot be written")
+
+
+def refuse_inputs(name: str, path: str | None, *inputs: str) -> None:
+    """Check that an output is none of the inputs, which it would replace.
+
+    Parameters
+    ----------
+    name : str
+        Of the output, in the help.
+    path : str or None
+    *inputs : str
+
+    Raises
+    ------
+    UsageError
+    """
+    for each in inputs:
+        if path not in (None, STANDARD) and os.path.realpath(path) == os.path.realpath(each):
+            raise UsageError(f"{name} must be another file than {each}, which is read")
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:

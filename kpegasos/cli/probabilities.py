@@ -7,15 +7,40 @@ from typing import Any
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import StratifiedKFold
 
-from kpegasos.cli.cross_validation import folds_for
 from kpegasos.cli.fitting import Fit, run_fit
 
 #: Parts of the examples whose decisions are held out in turn, as in LIBSVM.
 _FOLDS = 5
 
 
-def calibrated(fit: Fit, X: Any, y: np.ndarray, options: argparse.Namespace) -> Fit:
+def calibration_folds(y: np.ndarray, seed: int) -> StratifiedKFold:
+    """Folds in which each class is both trained on and held out.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        If a class has one example only.
+    """
+    classes, counts = np.unique(y, return_counts=True)
+    fewest = int(counts.min())
+    if fewest < 2:
+        raise ValueError(
+            f"--probability needs at least two examples of each class, got one of "
+            f"{classes[counts.argmin()]}"
+        )
+    return StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=seed)
+
+
+def calibrated(
+    fit: Fit, X: Any, y: np.ndarray, folds: StratifiedKFold, options: argparse.Namespace
+) -> Fit:
     """Fit a model once more, with a sigmoid of the decisions that are held out.
 
     Parameters
@@ -24,6 +49,7 @@ def calibrated(fit: Fit, X: Any, y: np.ndarray, options: argparse.Namespace) -> 
         Of the model without probabilities, which is what an interrupt leaves.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
+    folds : StratifiedKFold
     options : argparse.Namespace
 
     Returns
@@ -33,7 +59,6 @@ def calibrated(fit: Fit, X: Any, y: np.ndarray, options: argparse.Namespace) -> 
     """
     if hasattr(fit.model, "predict_proba"):  # its loss has them
         return fit
-    folds = folds_for(y, _FOLDS, options.seed)
     model = CalibratedClassifierCV(fit.model, method="sigmoid", cv=folds, ensemble=False)
     try:
         second = run_fit(model, lambda: model.fit(X, y), subcommand="train", quiet=options.quiet)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets._files import array_names, read_arrays
-from kpegasos.datasets._table_columns import Columns, Form, label_column
+from kpegasos.datasets._table_columns import Columns, Layout, label_column
 from kpegasos.utils.validation import canonical_rows, shown, told_of
 
 #: Arrays of CSR rows, by SciPy's names.
 _OF_CSR = ("data", "indices", "indptr", "shape")
 
 
-def read_npy(place: str, source: Path | BinaryIO, form: Form) -> Columns:
+def read_npy(place: str, source: Path | BinaryIO, layout: Layout) -> Columns:
     """Read an array of two dimensions, mapped into memory if it has a path.
 
     Raises
@@ -27,17 +27,20 @@ def read_npy(place: str, source: Path | BinaryIO, form: Form) -> Columns:
     ValueError
         Naming the file, if it holds something else.
     """
+    array: NDArray[Any]
     try:
         if isinstance(source, PathLike):
-            array = np.load(source, mmap_mode="r", allow_pickle=False)
+            array = np.lib.format.open_memmap(source, mode="r")
         else:
             array = np.lib.format.read_array(io.BytesIO(source.read()), allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise told_of(error, f"{place} must be a whole .npy file of numbers") from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf" or array.ndim != 2:
-        what = f"{array.dtype} of shape {array.shape}" if hasattr(array, "dtype") else "archive"
-        raise ValueError(f"{place} must hold numbers of shape (n_samples, n_columns), got {what}")
-    label = label_column(place, form.label, None, array.shape[1])
+    except Exception:  # damaged headers raise whatever comes of their nonsense
+        raise ValueError(f"{place} must be a whole .npy file of numbers, got another") from None
+    if array.dtype.kind not in "biuf" or array.ndim != 2:
+        raise ValueError(
+            f"{place} must hold numbers of shape (n_samples, n_columns), "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    label = label_column(place, layout.label, None, array.shape[1])
     if label is None:
         return Columns(array, None)
     y = np.array(array[:, label])
@@ -48,7 +51,7 @@ def read_npy(place: str, source: Path | BinaryIO, form: Form) -> Columns:
     return Columns(np.delete(array, label, axis=1), y)
 
 
-def read_npz(place: str, source: Path | BinaryIO, form: Form) -> Columns:
+def read_npz(place: str, source: Path | BinaryIO, layout: Layout) -> Columns:
     """Read the arrays X, or those of CSR rows, y and feature_names, as far as they are there.
 
     Raises
@@ -56,9 +59,10 @@ def read_npz(place: str, source: Path | BinaryIO, form: Form) -> Columns:
     ValueError
         Naming the file, if it does not hold them.
     """
-    if form.label not in ("auto", "y", None):
+    if layout.label not in ("auto", "y", None):
         raise ValueError(
-            f"label must be 'auto', 'y' or None for a .npz file, got {shown(form.label)} instead"
+            f"label must be 'auto', 'y' or None for {place}, an NPZ file, "
+            f"got {shown(layout.label)} instead"
         )
     content = source if isinstance(source, PathLike) else io.BytesIO(source.read())
     there = array_names(place, content)
@@ -78,8 +82,8 @@ def read_npz(place: str, source: Path | BinaryIO, form: Form) -> Columns:
             f"feature_names in {place} must be {X.shape[1]} texts, "
             f"got {names.dtype} of shape {names.shape}"
         )
-    y = None if form.label is None else arrays.get("y")
-    if y is None and form.label == "y":
+    y = None if layout.label is None else arrays.get("y")
+    if y is None and layout.label == "y":
         raise ValueError(f"label must be that of an array in {place}, got 'y', and there is none")
     if y is not None and (y.dtype.kind not in "biufU" or y.shape != X.shape[:1]):
         raise ValueError(

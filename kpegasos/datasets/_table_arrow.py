@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kpegasos.datasets._table_columns import Columns, Form, label_column, without
+from kpegasos.datasets._table_columns import Columns, Layout, label_column, without
 from kpegasos.utils.validation import shown, told_of
 
 
@@ -24,7 +24,7 @@ def _arrow() -> Any:
     return pyarrow
 
 
-def read_arrow(place: str, source: Any, kind: str, form: Form) -> Columns:
+def read_arrow(place: str, source: Any, kind: str, layout: Layout) -> Columns:
     """Read a Parquet or Arrow file.
 
     Parameters
@@ -33,7 +33,7 @@ def read_arrow(place: str, source: Any, kind: str, form: Form) -> Columns:
         Name of the file, for errors.
     source : path or binary file
     kind : {"parquet", "arrow"}
-    form : Form
+    layout : Layout
 
     Raises
     ------
@@ -45,13 +45,14 @@ def read_arrow(place: str, source: Any, kind: str, form: Form) -> Columns:
     arrow = _arrow()
     try:
         table = _table(arrow, source, kind)
-    except (arrow.ArrowException, ValueError) as error:
+        table.validate(full=True)  # offsets of damaged files would be followed anywhere
+    except (arrow.ArrowException, OSError, ValueError) as error:
         what = {"parquet": "a Parquet file", "arrow": "an Arrow or Feather file"}[kind]
         raise told_of(error, f"{place} must be {what}") from None
     if not table.num_rows or not table.num_columns:
         raise ValueError(f"{place}: a table must have rows and columns, got an empty one")
     names = table.column_names
-    label = label_column(place, form.label, names, len(names))
+    label = label_column(place, layout.label, names, len(names))
     features = without(names, label) or ()
     columns = [at for at in range(len(names)) if at != label]
     kinds = {str(table.schema.types[at]) for at in columns}

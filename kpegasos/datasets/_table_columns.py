@@ -33,7 +33,7 @@ class Columns(NamedTuple):
     label_name: str | None = None
 
 
-class Form(NamedTuple):
+class Layout(NamedTuple):
     """What the caller says of a file.
 
     Attributes

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from kpegasos.datasets._table_columns import (
     Columns,
-    Form,
+    Layout,
     label_column,
     labels_of,
     text_number,
@@ -38,10 +38,10 @@ class _Text(NamedTuple):
     place: str
     content: bytes
     delimiter: str
-    form: Form
+    layout: Layout
 
 
-def read_text(place: str, content: bytes, delimiter: str, form: Form) -> Columns:
+def read_text(place: str, content: bytes, delimiter: str, layout: Layout) -> Columns:
     """Read a table.
 
     Parameters
@@ -50,20 +50,20 @@ def read_text(place: str, content: bytes, delimiter: str, form: Form) -> Columns
         Name of the file, for errors.
     content : bytes
     delimiter : str
-    form : Form
+    layout : Layout
 
     Raises
     ------
     ValueError
         Naming file, line and column.
     """
-    text = _Text(place, content, delimiter, form)
-    first = next(_lines(text), (0, []))[1]
+    text = _Text(place, content, delimiter, layout)
+    line, first = next(_lines(text), (0, []))
     if not first:
         raise ValueError(f"{place}: a table must have rows, got an empty file")
-    names = first if _has_header(form.header, first) else None
-    label = label_column(place, form.label, names, len(first))
-    read = _read_quickly(text, len(first), label, names is not None)
+    names = first if _has_header(layout.header, first) else None
+    label = label_column(place, layout.label, names, len(first))
+    read = _read_quickly(text, len(first), label, 0 if names is None else line)
     X, y = read or _read_slowly(text, len(first), label, names)
     if X.shape[0] == 0:
         raise ValueError(f"{place}: a table must have rows, got its header alone")
@@ -108,9 +108,9 @@ def _not_utf_8(text: _Text) -> str:
 
 
 def _read_quickly(
-    text: _Text, n_columns: int, label: int | None, has_header: bool
+    text: _Text, n_columns: int, label: int | None, n_lines: int
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None] | None:
-    """Read numbers and labels by pyarrow; None if it is not there, or refuses anything."""
+    """Read what follows some lines by pyarrow; None if it is not there, or refuses anything."""
     try:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
@@ -123,7 +123,7 @@ def _read_quickly(
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(text.content),
-            arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=int(has_header)),
+            arrow_csv.ReadOptions(column_names=names, skip_rows=n_lines),
             arrow_csv.ParseOptions(
                 delimiter=text.delimiter, newlines_in_values=b'"' in text.content
             ),
@@ -187,7 +187,7 @@ def _number(field: str) -> float | None:
     if field in MISSING or (field := field.strip()) in MISSING:
         return np.nan
     number = text_number(field)
-    return number if number is not None and np.isfinite(number) else None
+    return None if number is None or np.isinf(number) else number
 
 
 # --- writing ---

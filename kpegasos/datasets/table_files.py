@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -14,14 +15,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets import svmlight
-from kpegasos.datasets._files import is_compressed, opened, packed
+from kpegasos.datasets._files import UTF_8_MARK, is_compressed, opened, packed
 from kpegasos.datasets._svmlight_reader import as_labels
 from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets._table_arrays import read_npy, read_npz, write_npy, write_npz
 from kpegasos.datasets._table_arrow import read_arrow, write_arrow
 from kpegasos.datasets._table_columns import (
     Columns,
-    Form,
+    Layout,
     checked_label,
     default_names,
     is_label_name,
@@ -58,8 +59,8 @@ _BEGINNINGS = {
 }
 #: Bytes that are looked at.
 _HEAD = 2**16
-#: A line with a label and "column:value".
-_ROW = re.compile(rb"^\s*[^\s#:,]+(?:\s+qid:\S+)?\s+\+?[0-9]+:\S", re.MULTILINE)
+#: A word that follows a label.
+_ENTRY = re.compile(rb"(qid|\+?[0-9]+):[^,]")
 
 
 class Table(NamedTuple):
@@ -143,14 +144,14 @@ def read_table(
     """
     source = _checked_source(path)
     format = optional(as_choice, "format", format, choices=FORMATS)
-    form = Form(checked_label(label), optional(as_flag, "header", header))
+    layout = Layout(checked_label(label), optional(as_flag, "header", header))
     wanted = svmlight.checked_form(n_features, np.float64 if dtype is None else dtype)
     place = str(source) if isinstance(source, Path) else str(getattr(source, "name", "<file>"))
     if format is None:
         format = _format_of(source)
     if format == "svmlight":
-        return _svmlight_table(place, source, form, wanted)
-    columns = _columns(place, source, format, form)
+        return _svmlight_table(place, source, layout, wanted)
+    columns = _columns(place, source, format, layout)
     X = canonical_rows(columns.X) if dtype is None else _as(place, columns.X, wanted.dtype)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"n_features must be {X.shape[1]}, as in {place}, got {n_features}")
@@ -184,36 +185,45 @@ def _format_of(source: Any) -> str:
     for beginning, format in _BEGINNINGS.items():
         if head.startswith(beginning):
             return format
-    if _ROW.search(head):
+    rows = (line.partition(b"#")[0].split() for line in head.splitlines())
+    if any(len(words) > 1 and _ENTRY.match(words[1]) for words in rows):
         return "svmlight"
     first = head.lstrip().partition(b"\n")[0]
     return "tsv" if b"\t" in first and b"," not in first else "csv"
 
 
-def _svmlight_table(place: str, source: Any, form: Form, wanted: Any) -> Table:
-    if form.label not in ("auto", None):
+def _svmlight_table(place: str, source: Any, layout: Layout, wanted: Any) -> Table:
+    if layout.label not in ("auto", None):
         raise ValueError(
-            f"label must be 'auto' or None for an SVMLight file, got {shown(form.label)} instead"
+            f"label must be 'auto' or None for {place}, an SVMLight file, "
+            f"got {shown(layout.label)} instead"
         )
-    with opened(source) if isinstance(source, Path) else nullcontext(source) as file:
+    with _text(source) as file:
         X, y = svmlight.whole_file(place, file, wanted)
     if not y.size:
         raise ValueError(f"{place}: a table must have rows, got none")
-    return Table(X, None if form.label is None else y, None, None, "svmlight")
+    return Table(X, None if layout.label is None else y, None, None, "svmlight")
 
 
-def _columns(place: str, source: Any, format: str, form: Form) -> Columns:
+def _text(source: Any) -> AbstractContextManager[BinaryIO]:
+    """A file of text, without a mark of UTF-8."""
+    if isinstance(source, Path):
+        return opened(source)
+    return nullcontext(io.BytesIO(source.read().removeprefix(UTF_8_MARK)))
+
+
+def _columns(place: str, source: Any, format: str, layout: Layout) -> Columns:
     """What a file holds that is not SVMLight."""
     if format in _DELIMITERS:
-        with opened(source) if isinstance(source, Path) else nullcontext(source) as file:
-            return read_text(place, file.read(), _DELIMITERS[format], form)
+        with _text(source) as file:
+            return read_text(place, file.read(), _DELIMITERS[format], layout)
     if isinstance(source, Path):
         source.open("rb").close()  # Python's own error if that cannot be done
     if format == "npy":
-        return read_npy(place, source, form)
+        return read_npy(place, source, layout)
     if format == "npz":
-        return read_npz(place, source, form)
-    return read_arrow(place, source, format, form)
+        return read_npz(place, source, layout)
+    return read_arrow(place, source, format, layout)
 
 
 def _as(place: str, X: Any, dtype: Any) -> Any:
@@ -229,7 +239,7 @@ def _as(place: str, X: Any, dtype: Any) -> Any:
 
 def _as_given(y: NDArray[Any]) -> NDArray[Any]:
     """Labels, as integers where all are whole."""
-    if y.dtype.kind in "bu":
+    if y.dtype.kind in "ub":
         return y.astype(np.int64)
     return as_labels(y.astype(np.float64)) if y.dtype.kind == "f" else y
 

@@ -145,7 +145,15 @@ _CHECKS_OF_METHODS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "to_sklearn": checks.returned,
 }
 #: What writes a file.
-_WRITERS = ("save", "to_json", "to_libsvm", "to_onnx", "to_python")
+_WRITERS = (
+    "save",
+    "to_json",
+    "to_libsvm",
+    "to_onnx",
+    "to_python",
+    "write_svmlight",
+    "write_table",
+)
 #: Packages without which a method says how to install them.
 _NEEDS = {"to_onnx": "onnx"}
 
@@ -265,7 +273,6 @@ def targets() -> tuple[Target, ...]:
             kinds = {p.kind for p in inspect.signature(thing).parameters.values()}
             extra = _KERNEL_PARAMETERS if variable in kinds else ()
             check = checks.bound if module is theory else _CHECKS.get(name, checks.returned)
-            writes = name.startswith("write_") or name in _WRITERS
-            call = _elsewhere(thing) if writes else thing
+            call = _elsewhere(thing) if name in _WRITERS else thing
             found.append(_target(name, call, thing, extra=extra, check=check))
     return tuple(found)

@@ -161,6 +161,7 @@ def test_what_a_model_does_not_have_is_a_sentence(kpegasos, tmp_path):
     )
     assert kpegasos("predict", "--decisions", "data", "m.skops").status == 2
     assert kpegasos("predict", "data").status == 2
+    assert kpegasos("predict", "data", "m.skops", "m.skops").status == 2
     write_table(tmp_path / "texts.csv", examples()[0], np.full(270, "well"))
     ran = kpegasos("predict", "texts.csv", "m.skops")
     assert (ran.status, ran.err.count("\n")) == (1, 1)

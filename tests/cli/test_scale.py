@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cli_cases import examples, write_rows
+from scipy.sparse import issparse
 from sklearn.preprocessing import StandardScaler
 
 from kpegasos.datasets import load_svmlight, read_table, write_table
@@ -55,6 +56,22 @@ def test_tables_stay_tables(kpegasos, tmp_path, format):
     assert (table.X.max(axis=0) == 1.0).all()
     printed = kpegasos("scale", "-l", "0", "data.csv", stdin=b"") if format == "csv" else None
     assert printed is None or printed.out.encode() == (tmp_path / "out.csv").read_bytes()
+
+
+@pytest.mark.parametrize("out", ["out.svm", "out.csv", "out.svm.gz", "out.csv.xz", "out.npz"])
+@pytest.mark.parametrize("data", ["data.svm", "data.csv"])
+def test_output_has_the_format_of_its_name(kpegasos, tmp_path, data, out):
+    X, y = examples()
+    write_table(tmp_path / data, X, y)
+    ran = kpegasos("scale", "--exact", data, out)
+    assert (ran.status, ran.err) == (0, "")
+    table = read_table(tmp_path / out, dtype=np.float64)
+    assert table.format == {"svm": "svmlight"}.get(out.split(".")[1], out.split(".")[1])
+    kpegasos("scale", "--exact", data, "wanted.npz")
+    wanted = read_table(tmp_path / "wanted.npz")
+    X, wanted = (each.X.toarray() if issparse(each.X) else each.X for each in (table, wanted))
+    np.testing.assert_array_equal(X, wanted)
+    np.testing.assert_array_equal(table.y, y)
 
 
 def test_zeros_that_are_lost_are_told(kpegasos, tmp_path):

@@ -272,6 +272,18 @@ def test_probabilities_of_several_classes_are_native(kpegasos, tmp_path):
     np.testing.assert_array_equal(values[:, 0], values[:, 1:].argmax(axis=1) + 1)
 
 
+def test_probabilities_of_few_examples_have_as_many_folds(kpegasos, tmp_path):
+    X, y = examples()
+    few = np.concatenate((np.flatnonzero(y == 1)[:3], np.flatnonzero(y == -1)[:40]))
+    write_rows(tmp_path / "three", X[few], y[few])
+    write_rows(tmp_path / "one", X[few[2:]], y[few[2:]])
+    assert kpegasos("train", "-b", "1", "three").status == 0
+    assert kpegasos("predict", "-b", "1", "three", "three.model", "out").status == 0
+    ran = kpegasos("train", "-b", "1", "one")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert "--probability needs at least two examples of each class, got one of 1" in ran.err
+
+
 @pytest.mark.parametrize("regression", [False, True])
 def test_chunks_are_read_part_by_part(kpegasos, data, regression):
     kind = ["-s", "3"] if regression else []
@@ -320,6 +332,8 @@ MISUSE = {
     ("--chunks",): "must be for --kernel linear, got rbf",
     ("--chunks", "-t", "0", "--trace", "t"): "without --trace",
     ("--trace", "-", "-"): "only one of MODEL and --trace",
+    ("./data",): "MODEL must be another file than",
+    ("--trace", "data"): "--trace must be another file than",
 }
 
 

@@ -2,6 +2,7 @@
 
 import re
 import struct
+import tracemalloc
 from decimal import Decimal
 from unittest import mock
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_svmlight_file
 
-from kpegasos.datasets import _svmlight_reader, load_svmlight
+from kpegasos.datasets import _svmlight_reader, iter_svmlight, load_svmlight
 
 
 def bits_read(folder, words, dtype=np.float64):
@@ -262,3 +263,27 @@ def test_row_is_read_if_it_is_one_and_what_is_wrong_is_said_otherwise(folder, wo
         with pytest.raises(ValueError, match=r"line 1: .* must ") as error:
             load_svmlight(path, dtype=np.float64)
         assert "a row must be" not in str(error.value), "the reason is another's"
+
+
+# --- memory ---
+
+
+def peak_of(work):
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_file_is_read_in_little_more_memory_than_its_rows(folder, monkeypatch):
+    monkeypatch.setattr(_svmlight_reader, "_BLOCK", 2**16)
+    path = folder / "large"
+    line = "1 " + " ".join(f"{column}:0.{column}" for column in range(1, 40)) + "\n"
+    path.write_text(20_000 * line)
+    rows = load_svmlight(path)[0]
+    of_rows = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+    assert of_rows < peak_of(lambda: load_svmlight(path)) < 2.2 * of_rows
+    chunks = iter_svmlight(path, n_features=39, chunk_size=100)
+    assert peak_of(lambda: [None for _ in chunks]) < 0.2 * of_rows

@@ -273,6 +273,12 @@ def test_open_file_is_read_with_its_format(tmp_path, format):
     assert_array_equal(dense(read_table(pipe, format=format).X)[:, :2], X)
 
 
+@pytest.mark.parametrize(("format", "text"), [("csv", "1,2\n"), ("svmlight", "1 1:2\n")])
+def test_mark_of_utf_8_is_passed_over_in_an_open_file(format, text):
+    table = read_table(io.BytesIO(text.encode("utf-8-sig")), format=format)
+    assert table.X[0, 0] == (1 if format == "csv" else 2)
+
+
 def test_npy_is_mapped_into_memory(tmp_path):
     write_table(tmp_path / "rows.npy", X, [1, 2, 3])
     for label in (None, "last", "first"):

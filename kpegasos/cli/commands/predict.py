@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.metrics import classification_report, confusion_matrix
 
-from kpegasos.cli.data_files import read_data, read_kernel_values, refuse_missing
+from kpegasos.cli.data_files import (
+    read_data,
+    read_kernel_values,
+    refuse_missing,
+    with_zeros,
+)
 from kpegasos.cli.model_files import LIBSVM, ModelFile, core_of, read_model, widened
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, write_lines
+from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_lines
 from kpegasos.cli.reports import print_json, warnings_as_lines
 from kpegasos.cli.scores import score_lines, scores_of
 from kpegasos.utils.validation import shown
@@ -40,6 +44,7 @@ class Predictions(NamedTuple):
 def run(options: argparse.Namespace) -> int:
     """Predict as the options say; returns the exit status."""
     if options.out is not None:
+        refuse_inputs("OUT", options.out, options.data, options.model)
         check_writable(options.out)
     elif options.decisions or options.probabilities:
         raise UsageError("OUT must be given for decisions and probabilities; - is the output here")
@@ -104,7 +109,7 @@ def _fitting(
     X, core = examples.X, core_of(model.estimator)
     width, needed = X.shape[1], model.estimator.n_features_in_
     if width < needed and examples.format == "svmlight" and not _is_precomputed(core):
-        return model, _with_zeros(X, needed)
+        return model, with_zeros(X, needed)
     if width > needed and model.format == LIBSVM:
         return widened(model, options.model, width), X
     if width > needed and hasattr(core, "coef_") and examples.format == "svmlight":
@@ -118,14 +123,6 @@ def _fitting(
     if width != needed:
         raise ValueError(f"{options.data}: must have {needed} columns, got {width}")
     return model, X
-
-
-def _with_zeros(X: Any, n_features: int) -> Any:
-    """The same rows with columns of zeros behind them."""
-    zeros = n_features - X.shape[1]
-    if sparse.issparse(X):
-        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-    return np.pad(X, ((0, 0), (0, zeros)))
 
 
 def _predictions(estimator: Any, X: Any, options: argparse.Namespace) -> Predictions:

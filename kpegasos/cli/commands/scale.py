@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.cli.data_files import labels_of, read_data, refuse_missing
+from kpegasos.cli.data_files import labels_of, read_data, refuse_missing, with_zeros
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
 from kpegasos.datasets import write_table
+from kpegasos.datasets.table_files import FORMATS
 from kpegasos.utils.tuning import MEBIBYTE
 from kpegasos.utils.validation import shown
 
 #: Bytes of the rows that are scaled together.
 _BLOCK = 16 * MEBIBYTE
+#: Endings of files that are compressed, with all digits.
+_COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,8 +40,9 @@ def run(options: argparse.Namespace) -> int:
     if options.save is not None:
         write_lines(options.save, range_lines(ranges))
     y = _targets(table.y, ranges)
-    X = _widened(table.X, ranges.first.size)
-    if table.format == "svmlight":
+    X = with_zeros(table.X, ranges.first.size)
+    format = _format_of(options.out, table.format)
+    if format == "svmlight" and not options.out.lower().endswith(_COMPRESSED):
         y = labels_of(table._replace(y=y), options.data)
         _warn_of_zeros(X, ranges, options)
         write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
@@ -47,10 +51,18 @@ def run(options: argparse.Namespace) -> int:
         write_by(
             options.out,
             lambda name: write_table(
-                name, scaled, y, format=table.format, feature_names=table.feature_names
+                name, scaled, y, format=format, feature_names=table.feature_names
             ),
         )
     return 0
+
+
+def _format_of(path: str, format: str) -> str:
+    """Format of the output: that of its name, or the one of the data."""
+    name = path.lower()
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    return next((each for each, endings in FORMATS.items() if name.endswith(endings)), format)
 
 
 def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
@@ -85,14 +97,6 @@ def _targets(y: Any, ranges: Ranges) -> Any:
     if y.dtype.kind not in "iuf":
         raise ValueError(f"labels must be numbers to be scaled, got {shown(y[:1].tolist()[0])}")
     return ranges.target.apply(y)
-
-
-def _widened(X: Any, n_features: int) -> Any:
-    """The same rows with columns of zeros behind them, which a file of ranges names."""
-    missing = n_features - X.shape[1]
-    if sparse.issparse(X):
-        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-    return np.pad(X, ((0, 0), (0, missing)))
 
 
 def _zeros_stay(ranges: Ranges) -> bool:

@@ -15,17 +15,16 @@ from kpegasos.cli.data_files import labels_of, read_data, read_kernel_values, re
 from kpegasos.cli.estimators import check_options, make_estimator, with_scaling
 from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.libsvm_lines import closing_lines
+from kpegasos.cli.main import INTERRUPTED, UNREACHED
 from kpegasos.cli.model_files import Place, core_of, place_of, write_model
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, write_lines
-from kpegasos.cli.probabilities import calibrated
+from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_lines
+from kpegasos.cli.probabilities import calibrated, calibration_folds
 from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
 
 #: Certified relative gap unless another is asked for.
 _TOL = 1e-2
-NOT_REACHED = 3
-INTERRUPTED = 130
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,10 +37,12 @@ def _run(options: argparse.Namespace) -> int:
     check_options(options)
     if options.model == options.trace == STANDARD:
         raise UsageError("only one of MODEL and --trace must be -, the standard output")
+    refuse_inputs("MODEL", options.model, options.data)
+    refuse_inputs("--trace", options.trace, options.data)
     in_chunks = is_read_in_chunks(options)
     _place(options, None)  # what the options alone rule out, before the data are read
     if in_chunks:
-        found = survey(options.data, options.n_features)
+        found = survey(options)
         place = _place(options, found.labels)
         fit, y = train_in_chunks(make_estimator(options, found.labels), found, options), None
     else:
@@ -97,13 +98,14 @@ def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place:
 
 def _fitted(estimator: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> Fit:
     """Train, with progress on a terminal, and with probabilities if they are asked for."""
+    folds = calibration_folds(y, options.seed) if options.probability else None
     core = core_of(estimator)
     core.verbose = shows_progress(options.quiet)
     fit = run_fit(estimator, lambda: estimator.fit(X, y), subcommand="train", quiet=options.quiet)
     core.verbose = False
-    if options.probability and not fit.interrupted:
-        return calibrated(fit, X, y, options)
-    return fit
+    if folds is None or fit.interrupted:
+        return fit
+    return calibrated(fit, X, y, folds, options)
 
 
 def _report(fit: Fit, y: np.ndarray | None, place: Place, options: argparse.Namespace) -> None:
@@ -137,4 +139,4 @@ def _status(fit: Fit, options: argparse.Namespace) -> int:
     """The exit status; Ctrl-C counts before a tolerance that was not reached."""
     if fit.interrupted:
         return INTERRUPTED
-    return NOT_REACHED if options.strict and not fit.reaches(_tol(options)) else 0
+    return UNREACHED if options.strict and not fit.reaches(_tol(options)) else 0

@@ -55,6 +55,13 @@ def integer_from(least: int) -> Callable[[str], int]:
     return read
 
 
+def flag(text: str) -> bool:
+    """Read LIBSVM's 0 or 1."""
+    if text not in ("0", "1"):
+        raise argparse.ArgumentTypeError(f"must be 0 or 1, got {text!r}")
+    return text == "1"
+
+
 def add_data_options(parser: argparse._ActionsContainer) -> None:
     """Tell a parser how the data are read."""
     parser.add_argument(

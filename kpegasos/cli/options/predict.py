@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kpegasos.cli.options.arguments import add_data_options, add_json_option
+from kpegasos.cli.options.arguments import add_data_options, add_json_option, flag
 
 SUMMARY = "predict labels, decisions or probabilities, and compare with the labels of the data"
 
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "-b",
         dest="probabilities",
-        type=_flag,
+        type=flag,
         default=False,
         metavar="0|1",
         help="1 is --probabilities",
@@ -50,9 +50,3 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_data_options(parser)
     add_json_option(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-
-
-def _flag(text: str) -> bool:
-    if text not in ("0", "1"):
-        raise argparse.ArgumentTypeError(f"must be 0 or 1, got {text!r}")
-    return text == "1"

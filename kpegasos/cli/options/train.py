@@ -9,6 +9,7 @@ from kpegasos.cli.options.arguments import (
     add_data_options,
     add_json_option,
     attached,
+    flag,
     integer_from,
     not_negative,
     number,
@@ -133,7 +134,7 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
         help="scale the features within the model: to [-1, 1], to mean 0 and variance 1, or by "
         "their largest size",
     )
-    group.add_argument("-b", dest="probability", type=_flag, metavar="0|1", default=False, help=(
+    group.add_argument("-b", dest="probability", type=flag, metavar="0|1", default=False, help=(
         "1 is --probability"
     ))  # fmt: skip
     group.add_argument(
@@ -165,7 +166,9 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
         default="weighted",
         help="of the iterates; weighted unless given",
     )
-    group.add_argument("--max-time", type=positive, metavar="SECONDS", help="stop after so long")
+    group.add_argument(
+        "--max-time", type=positive, metavar="SECONDS", help="end a fit after so long"
+    )
     group.add_argument(
         "-m", "--memory", type=positive, metavar="MIB", help="MiB that kernel values may take"
     )
@@ -217,12 +220,6 @@ def _svm_type(text: str) -> bool:
             f"must be 0 (C-SVC) or 3 (epsilon-SVR), as there is nothing else; got {got}"
         )
     return text == "3"
-
-
-def _flag(text: str) -> bool:
-    if text not in ("0", "1"):
-        raise argparse.ArgumentTypeError(f"must be 0 or 1, got {text!r}")
-    return text == "1"
 
 
 def _no_nu(text: str) -> None:
