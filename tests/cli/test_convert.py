@@ -153,6 +153,12 @@ def test_package_that_is_not_there_is_named_with_its_extra(tmp_path, capsys, mon
     assert err.count("\n") == 1
 
 
+def test_output_is_not_the_input(tmp_path, capsys):
+    data = write_csv(tmp_path / "a.csv", *blobs())
+    assert main(["convert", data, data]) == 2
+    assert "OUT" in capsys.readouterr().err
+
+
 def test_folder_of_the_output_must_be_there(tmp_path, capsys):
     data = write_csv(tmp_path / "a.csv", *blobs())
     assert main(["convert", data, str(tmp_path / "nowhere" / "b.svm")]) == 1

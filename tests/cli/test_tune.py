@@ -344,6 +344,18 @@ def test_arguments_at_fault_are_usage_errors(data, capsys, arguments, expected):
     assert expected in capsys.readouterr().err
 
 
+def test_output_is_not_the_data(data, capsys):
+    for arguments in ([data], ["--resume", data], ["--results", data]):
+        assert main(["tune", data, *arguments, *VALUES]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_missing_values_are_named_with_their_file(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a,y\n1,0\n,1\n")
+    assert main(["tune", str(tmp_path / "a.csv"), *VALUES]) == 1
+    assert "a.csv" in capsys.readouterr().err
+
+
 def test_files_that_cannot_be_written_are_found_before_the_search(data, tmp_path, capsys):
     for option in ("--resume", "--results", "--plot"):
         name = str(tmp_path / "nowhere" / "file.png")

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kpegasos.cli.data_files import label_of
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, write_by
+from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by
 from kpegasos.datasets import Table, read_table, write_table
 from kpegasos.datasets.table_files import FORMATS
 from kpegasos.utils.memory import free_memory
@@ -26,6 +26,7 @@ _COMPRESSIONS = (".gz", ".bz2", ".xz")
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say how much; returns the exit status."""
     to = _format_to_write(options)
+    refuse_inputs("OUT", options.out, options.data)
     check_writable(options.out)
     table = _read(options)
     if table.y is None and to == "svmlight":

@@ -12,13 +12,13 @@ from matplotlib.backend_bases import FigureCanvasBase
 from sklearn.pipeline import make_pipeline
 
 from kpegasos.cli.cross_validation import folds_for
-from kpegasos.cli.data_files import labels_of, read_data
+from kpegasos.cli.data_files import labels_of, read_data, refuse_missing
 from kpegasos.cli.estimators import with_scaling
 from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.main import INTERRUPTED, UNREACHED
 from kpegasos.cli.model_files import Place, place_of, write_model
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
+from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by, write_lines
 from kpegasos.cli.reports import closing_line, facts_of, print_json, worst_gap
 from kpegasos.cli.search_reports import (
     best_line,
@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     table = read_data(options.data, format=options.data_format, label=options.label)
     X, y = table.X, labels_of(table, options.data)
+    refuse_missing(table, options.data)
     place = _place(options, y)
     folds = list(folds_for(y, options.folds, options.seed).split(X, y))
     search = _search_of(folds, options)
@@ -72,9 +73,13 @@ def _check(options: argparse.Namespace) -> None:
     _check_plot(options)
     if options.resume == STANDARD:
         raise UsageError("--resume must be the name of a file, got '-'")
+    refuse_inputs("MODEL", options.model, options.data)
     _place(options, None)
-    for path in filter(None, (options.resume, options.results, options.plot)):
-        check_writable(path)
+    for name in ("resume", "results", "plot"):
+        path = getattr(options, name)
+        refuse_inputs(f"--{name}", path, options.data)
+        if path is not None:
+            check_writable(path)
 
 
 def _check_plot(options: argparse.Namespace) -> None:
