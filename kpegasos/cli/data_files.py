@@ -49,7 +49,7 @@ def read_data(
     OSError, ValueError
         Naming file, line and what is wrong there.
     """
-    options = {"label": _label(label), "n_features": n_features, "dtype": np.float64}
+    options = {"label": label_of(label), "n_features": n_features, "dtype": np.float64}
     if path == STANDARD:
         table = read_table(_standard_input(), format=format or "svmlight", **options)
     else:
@@ -166,8 +166,14 @@ def _standard_input() -> io.BytesIO:
     return content
 
 
-def _label(text: str) -> Any:
-    """What `read_table` takes."""
+def label_of(text: str) -> Any:
+    """What `read_table` takes as the column of the labels.
+
+    Parameters
+    ----------
+    text : str
+        As it stands on the command line.
+    """
     if text == "none":
         return None
     return int(text) if text.lstrip("-").isdigit() else text

@@ -101,6 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.name not in _EXTRAS:
             raise
         return _fail(parsed, f"needs {error.name}: pip install 'kpegasos[{_EXTRAS[error.name]}]'")
+    except ImportError as error:
+        if error.name is not None:  # of a module that is broken, and not of one that is not there
+            raise
+        return _fail(parsed, _sentence(error))
     except (OSError, ValueError, TypeError, MemoryError) as error:
         return _fail(parsed, _sentence(error))
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import zipfile
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,10 +129,24 @@ def write_model(path: str, estimator: Any, format: str) -> None:
 
 
 def is_model(path: str) -> bool:
-    """Whether a file's content is that of a model, native or LIBSVM's."""
+    """Whether a file's content is that of a model, native or LIBSVM's.
+
+    Parameters
+    ----------
+    path : str
+    """
     with open(path, "rb") as file:
         head = file.read(_HEAD)
-    return head.startswith(_ZIP) or _kind(head) is not None
+    return _is_native(path, head) or _kind(head) is not None
+
+
+def _is_native(path: str, head: bytes) -> bool:
+    """Whether a file is an archive of skops; one of NumPy's is an archive as well."""
+    if not head.startswith(_ZIP):
+        return False
+    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+        return "schema.json" in archive.namelist()
+    return False
 
 
 def read_model(path: str) -> ModelFile:
@@ -189,6 +205,18 @@ def core_of(model: Any) -> Any:
     model : BaseEstimator
         Fitted.
     """
+    return layers_of(model)[-1]
+
+
+def layers_of(model: Any) -> list[Any]:
+    """A model, what it is around, and so on down to the estimator of this package.
+
+    Parameters
+    ----------
+    model : BaseEstimator
+        Fitted.
+    """
+    layers = [model]
     while True:
         if hasattr(model, "steps"):
             model = model.steps[-1][1]
@@ -197,7 +225,20 @@ def core_of(model: Any) -> Any:
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         else:
-            return model
+            return layers
+        layers.append(model)
+
+
+def steps_before(model: Any) -> list[str]:
+    """Names of what is done to the features before the estimator of this package gets them.
+
+    Parameters
+    ----------
+    model : BaseEstimator
+        Fitted.
+    """
+    pipelines = [layer for layer in layers_of(model) if hasattr(layer, "steps")]
+    return [type(step).__name__ for pipeline in pipelines for _, step in pipeline.steps[:-1]]
 
 
 def _line_of(head: bytes, name: bytes) -> list[bytes] | None:

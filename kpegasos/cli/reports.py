@@ -9,7 +9,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -52,7 +52,17 @@ def closing_line(model: Any, seconds: float) -> str:
         parts.append("no certificate")
     if (size := support_size(fitted)) is not None:
         parts.append(f"{size} support vector{'s' if size != 1 else ''}")
-    return ", ".join([*parts, f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"])
+    return ", ".join([*parts, shown_seconds(seconds)])
+
+
+def shown_seconds(seconds: float) -> str:
+    """Seconds with two digits, or whole ones from ten on.
+
+    Parameters
+    ----------
+    seconds : float
+    """
+    return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
 def _certificate(gap: float) -> str:
@@ -123,6 +133,25 @@ def facts_of(model: Any) -> dict[str, Any]:
         if getattr(fitted, f"{name}_", None) is not None:
             facts[name] = np.atleast_1d(getattr(fitted, f"{name}_"))
     return facts
+
+
+def table_lines(rows: Sequence[Sequence[str]], *, left: Collection[int] = ()) -> Iterator[str]:
+    """Lines of a table of text.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        The first one has the titles.
+    left : collection of int
+        Columns that begin at one place; others end at one, as numbers do.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            text.ljust(width) if at in left else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def print_json(value: dict[str, Any], file: Any = None) -> None:

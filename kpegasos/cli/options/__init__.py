@@ -6,7 +6,27 @@ function ``prepared`` that rewrites them; and what several of them take (`argume
 May import: the standard library only; numbers and files are looked at by `kpegasos.cli.commands`.
 """
 
-from kpegasos.cli.options import playground, predict, scale, train
+from kpegasos.cli.options import (
+    convert,
+    data,
+    export,
+    info,
+    playground,
+    predict,
+    scale,
+    train,
+    tune,
+)
 
 #: In the order of the help.
-SUBCOMMANDS = {"train": train, "predict": predict, "scale": scale, "playground": playground}
+SUBCOMMANDS = {
+    "train": train,
+    "predict": predict,
+    "tune": tune,
+    "scale": scale,
+    "convert": convert,
+    "info": info,
+    "export": export,
+    "data": data,
+    "playground": playground,
+}
