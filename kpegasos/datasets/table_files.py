@@ -170,16 +170,20 @@ def _checked_source(path: Any) -> Any:
     return path
 
 
+def format_by_name(path: Path) -> str | None:
+    """Format that the name of a file says, compressed or not; None if it says none."""
+    suffix = Path(path.stem).suffix if is_compressed(path) else path.suffix
+    return next((each for each, endings in FORMATS.items() if suffix.lower() in endings), None)
+
+
 def _format_of(source: Any) -> str:
     """Format of a file by its name, or by how it begins."""
     if not isinstance(source, Path):
         raise ValueError(
             f"format must be given for an open file, one of {tuple(FORMATS)}, got None"
         )
-    suffix = Path(source.stem).suffix if is_compressed(source) else source.suffix
-    for format, endings in FORMATS.items():
-        if suffix.lower() in endings:
-            return format
+    if (named := format_by_name(source)) is not None:
+        return named
     with opened(source) as file:
         head = file.read(_HEAD)
     for beginning, format in _BEGINNINGS.items():
@@ -308,10 +312,8 @@ def write_table(
 
 
 def _format_to_write(place: Path) -> str:
-    suffix = Path(place.stem).suffix if is_compressed(place) else place.suffix
-    for format, endings in FORMATS.items():
-        if suffix.lower() in endings:
-            return format
+    if (named := format_by_name(place)) is not None:
+        return named
     endings = tuple(each for of_format in FORMATS.values() for each in of_format)
     raise ValueError(f"format must be given unless path ends in one of {endings}, got {place.name}")
 

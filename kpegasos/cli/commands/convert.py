@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from scipy import sparse
@@ -14,7 +15,7 @@ from kpegasos.cli.data_files import label_of
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by
 from kpegasos.datasets import Table, read_table, write_table
-from kpegasos.datasets.table_files import FORMATS
+from kpegasos.datasets.table_files import FORMATS, format_by_name
 from kpegasos.utils.memory import free_memory
 from kpegasos.utils.tuning import MEBIBYTE
 
@@ -60,10 +61,8 @@ def _format_to_write(options: argparse.Namespace) -> str:
     """
     if options.to is not None:
         return str(options.to)
-    name = options.out.lower().removesuffix(_compression(options.out))
-    for format, endings in FORMATS.items():
-        if name.endswith(endings):
-            return format
+    if (named := format_by_name(Path(options.out))) is not None:
+        return named
     known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
     raise UsageError(f"--to must be given unless OUT ends in {known}, got {options.out!r}")
 

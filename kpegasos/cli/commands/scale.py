@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
 from kpegasos.datasets import write_table
-from kpegasos.datasets.table_files import FORMATS
+from kpegasos.datasets.table_files import format_by_name
 from kpegasos.utils.tuning import MEBIBYTE
 from kpegasos.utils.validation import shown
 
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         write_lines(options.save, range_lines(ranges))
     y = _targets(table.y, ranges)
     X = with_zeros(table.X, ranges.first.size)
-    format = _format_of(options.out, table.format)
+    format = format_by_name(Path(options.out)) or table.format
     if format == "svmlight" and not options.out.lower().endswith(_COMPRESSED):
         y = labels_of(table._replace(y=y), options.data)
         _warn_of_zeros(X, ranges, options)
@@ -55,14 +56,6 @@ def run(options: argparse.Namespace) -> int:
             ),
         )
     return 0
-
-
-def _format_of(path: str, format: str) -> str:
-    """Format of the output: that of its name, or the one of the data."""
-    name = path.lower()
-    for suffix in _COMPRESSED:
-        name = name.removesuffix(suffix)
-    return next((each for each, endings in FORMATS.items() if name.endswith(endings)), format)
 
 
 def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
