@@ -17,6 +17,7 @@ from kpegasos.plotting.bounds import Bound, bound_curve, draw_bound
 from kpegasos.plotting.columns import Columns
 from kpegasos.plotting.fitted import check_classifier, histories, pair_number
 from kpegasos.plotting.style import GREY, AxesDisplay
+from kpegasos.plotting.ticks import log_ticks
 from kpegasos.utils.validation import as_choice, as_number, optional, shown
 
 
@@ -265,6 +266,7 @@ class ConvergenceDisplay(AxesDisplay):
         self._draw_curves(labels, (low, high), line_style)
         y_label = columns.y_label_of(list(self.curves))
         ax.set(xscale="log", yscale="log", xlabel=columns.X_LABELS[self.x], ylabel=y_label)
+        log_ticks(ax)
         self._draw_bounds(bounds or {}, bounds_from, trivial)
         self._add_legend(legend, *self.legend_entries())
         return self

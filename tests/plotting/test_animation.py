@@ -121,7 +121,7 @@ def test_animation_axes_that_are_given_and_stored_numbers():
     animation = TrainingAnimation(**json.loads(json.dumps(plain))).plot(axes)
     assert animation.axes_.tolist() == axes.tolist()
     labels = [ax.get_xlabel() for ax in axes], [ax.get_ylabel() for ax in axes]
-    assert labels == (["feature 1", "iteration"], ["feature 2", "objective f(w)"])
+    assert labels == (["feature 1", "steps T"], ["feature 2", "objective f(w)"])
 
 
 def test_animation_picture(tmp_path):
