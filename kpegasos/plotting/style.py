@@ -71,6 +71,7 @@ METHODS = {
     "SVC": Look("SVC (LIBSVM)", ORANGE, "v"),
     "LinearSVC": Look("LinearSVC", ORANGE, "v"),
     "intelex": Look("SVC (intelex)", GREEN, "^"),
+    "LASVM": Look("LASVM", SKY, "D"),
     "SGDClassifier": Look("SGDClassifier", GREEN, "^"),
 }
 
