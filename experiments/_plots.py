@@ -131,23 +131,26 @@ def log_x(ax: Axes, **properties: Any) -> None:
     ax.grid(alpha=0.25)
 
 
-def legend_below(
-    figure: Figure, entries: tuple[Sequence[Artist], Sequence[str]] | Axes, **options: Any
+def legend_above(
+    ax: Axes, handles: Sequence[Artist], labels: Sequence[str] | None = None, **options: Any
 ) -> None:
-    """Put a legend below all axes, where lines have no ends of their own.
+    """Put a legend in one line above axes, where lines have no ends of their own.
 
     Parameters
     ----------
-    figure : Figure
-        The figure.
-    entries : Axes or (handles, labels)
-        What the legend has; those of some axes, or given.
+    ax : Axes
+        The axes.
+    handles : sequence of Artist
+        What the legend has.
+    labels : sequence of str, default None
+        Names of the handles; their own if None.
     **options
-        Options of the legend, ``ncols`` among them.
+        Options of the legend.
     """
-    if not isinstance(entries, tuple):
-        entries = entries.get_legend_handles_labels()
-    figure.legend(*entries, **{"loc": "outside lower center", "frameon": False, **options})
+    names = [str(handle.get_label()) for handle in handles] if labels is None else labels
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+    own = {"ncols": len(names), "columnspacing": 1.3, "handletextpad": 0.4, "borderaxespad": 0.2}
+    ax.legend(handles, names, **{**place, **own, **options})
 
 
 def name_lines(ax: Axes, names: dict[str, tuple[ArrayLike, ArrayLike, str]]) -> None:

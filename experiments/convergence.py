@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments._plots import GREY, band, log_log, look, name_lines, panels, power, state, times, words
+from experiments._plots import (
+    GREY,
+    band,
+    log_log,
+    look,
+    name_lines,
+    panels,
+    power,
+    state,
+    times,
+    words,
+)
 from experiments._tables import percentiles
 from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy

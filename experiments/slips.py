@@ -24,7 +24,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from experiments._plots import BLACK, GREY, VERMILION, band, log_log, name_lines, panels, shades, state, words
+from experiments._plots import (
+    BLACK,
+    GREY,
+    VERMILION,
+    band,
+    log_log,
+    name_lines,
+    panels,
+    shades,
+    state,
+    words,
+)
 from experiments._settings import hinge_objective
 from experiments._tables import percentiles
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
@@ -289,7 +300,9 @@ def _of_gradients(ax: Axes, full: dict[str, Any]) -> None:
         "as printed": (full["steps"][:n_left], full["printed"], VERMILION),
     }
     for name, (steps, values, color) in lines.items():
-        ax.plot(steps, values, color=color, linewidth=1.8, linestyle="--" if name == "correct" else "-")
+        ax.plot(
+            steps, values, color=color, linewidth=1.8, linestyle="--" if name == "correct" else "-"
+        )
     log_log(ax, xlabel=words("steps"), ylabel=words("suboptimality"), ylim=(1e-10, 1e12))
     name_lines(ax, lines)
 

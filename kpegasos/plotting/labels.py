@@ -6,6 +6,7 @@ other are moved apart; how far is known only when the layout is, so that `freeze
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -78,9 +79,10 @@ def label_end(
     shown = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (y >= low) & (y <= high))
     if not shown.size:
         return None
+    rightmost = np.argmin if ax.xaxis_inverted() else np.argmax
     label = EndLabel(
         text,
-        (1.0, float(y[shown[np.argmax(x[shown])]])),
+        (1.0, float(y[shown[rightmost(x[shown])]])),
         xycoords=("axes fraction", "data"),
         xytext=(_AWAY, 0.0),
         textcoords="offset points",
@@ -110,10 +112,10 @@ def state(figure: Figure, finding: str, setting: str = "") -> None:
         Data, parameters, number of runs, and what bands are.
     """
     points = 72.0 * figure.get_figwidth()
-    title = textwrap.fill(finding, int(points / (0.64 * _TITLE_SIZE)))
+    title = _wrapped(finding, int(points / (0.64 * _TITLE_SIZE)))
     figure.suptitle(title, x=0.01, ha="left", fontsize=_TITLE_SIZE, fontweight="bold")
     if setting:
-        note = textwrap.fill(setting, int(points / (0.55 * _NOTE_SIZE)))
+        note = _wrapped(setting, int(points / (0.55 * _NOTE_SIZE)))
         figure.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_SIZE, color=GREY)
 
 
@@ -183,6 +185,11 @@ def spread_out(
     least = low + heights[0] / 2
     most = max(least, high - below[-1] - heights[-1] / 2)
     return np.asarray(free.clip(least, most) + below)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Break a text into lines, but for formulas such as "m = 10"."""
+    return textwrap.fill(re.sub(r" ([=<>≤≥×≈]) ", "\u00a0\\1\u00a0", text), width)
 
 
 def _luminance(rgb: np.ndarray) -> float:
