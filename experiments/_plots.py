@@ -185,7 +185,7 @@ def state(figure: Figure, finding: str, setting: str = "") -> None:
 
 def power(symbol: str, exponent: float) -> str:
     """Write a power as mathtext, its exponent to two digits."""
-    return rf"${symbol}^{{{exponent:.2f}}}$"
+    return rf"${symbol}^{{{round(exponent, 2) + 0.0:.2f}}}$"
 
 
 def times(ratio: float) -> str:

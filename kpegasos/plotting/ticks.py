@@ -12,7 +12,7 @@ from matplotlib.ticker import Formatter, LogLocator, NullLocator
 #: Up to so many ticks have labels other than those of decades.
 _MOST_TICKS = 10
 #: Numbers in this range are written out; an axis with others has powers of ten.
-_SMALLEST, _LARGEST = 0.001, 100_000.0
+_SMALLEST, _LARGEST = 0.001, 500_000.0
 
 
 class OneTwoFiveLocator(LogLocator):
@@ -37,8 +37,10 @@ class OneTwoFiveLocator(LogLocator):
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         exponents = np.arange(first, last + 1)
         ticks = _within(np.outer(10.0**exponents, (1.0, 2.0, 5.0)).ravel(), low, high)
-        if len(ticks) > min(room, _MOST_TICKS):
-            ticks = _within(10.0**exponents, low, high)
+        decades = _within(10.0**exponents, low, high)
+        plain = _SMALLEST <= low and high <= _LARGEST
+        if len(ticks) > min(room, _MOST_TICKS) or (len(decades) > 1 and not plain):
+            ticks = decades
         stride = 1
         while len(ticks) > max(room, 2):
             stride += 1
@@ -47,7 +49,7 @@ class OneTwoFiveLocator(LogLocator):
 
 
 class LogNumberFormatter(Formatter):
-    """Plain numbers on an axis from 0.001 to 100,000, powers of ten on others."""
+    """Plain numbers on an axis from 0.001 to 500,000, powers of ten on others."""
 
     def format_ticks(self, values: list[float]) -> list[str]:
         """Return the labels of all ticks of an axis, in one notation."""

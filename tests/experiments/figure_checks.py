@@ -22,8 +22,13 @@ def _overlap(one, other):
     return across > 1 and along > 1
 
 
+def _upright(texts):
+    """Texts whose boxes are tight."""
+    return [text for text in texts if text.get_rotation() % 90 == 0]
+
+
 def _overlaps(texts):
-    boxes = [(text.get_text(), Text.get_window_extent(text)) for text in texts]
+    boxes = [(text.get_text(), Text.get_window_extent(text)) for text in _upright(texts)]
     return [
         f"{one!r} over {other!r}"
         for (one, first), (other, second) in combinations(boxes, 2)
@@ -86,7 +91,7 @@ def _of_texts(figure, texts):
             found.append(f"{text.get_text()!r} leaves the page")
         if text.get_fontsize() < SMALLEST - 1e-9:
             found.append(f"{text.get_text()!r} has {text.get_fontsize():g} points")
-    boxes = [(text, Text.get_window_extent(text)) for text in texts]
+    boxes = [(text, Text.get_window_extent(text)) for text in _upright(texts)]
     for (one, first), (other, second) in combinations(boxes, 2):
         if _overlap(first, second) and one is not other:
             found.append(f"{one.get_text()!r} lies over {other.get_text()!r}")
