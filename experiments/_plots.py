@@ -132,25 +132,33 @@ def log_x(ax: Axes, **properties: Any) -> None:
 
 
 def legend_above(
-    ax: Axes, handles: Sequence[Artist], labels: Sequence[str] | None = None, **options: Any
+    ax: Axes, handles: Sequence[Artist], *, over_title: bool = False, **options: Any
 ) -> None:
     """Put a legend in one line above axes, where lines have no ends of their own.
 
     Parameters
     ----------
     ax : Axes
-        The axes.
+        The axes; with a title of one line if the legend is to be above that.
     handles : sequence of Artist
-        What the legend has.
-    labels : sequence of str, default None
-        Names of the handles; their own if None.
+        What the legend has, by their labels.
+    over_title : bool, default False
+        Whether the legend is above the title and may be wider than the axes.
     **options
         Options of the legend.
     """
-    names = [str(handle.get_label()) for handle in handles] if labels is None else labels
+    from matplotlib.transforms import ScaledTranslation
+
+    own = {"columnspacing": 1.3, "handletextpad": 0.4, "borderaxespad": 0.2}
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
-    own = {"ncols": len(names), "columnspacing": 1.3, "handletextpad": 0.4, "borderaxespad": 0.2}
-    ax.legend(handles, names, **{**place, **own, **options})
+    if over_title:
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        up = (1.6 * ax.title.get_fontsize() + 2) / 72
+        place["bbox_transform"] = ax.transAxes + ScaledTranslation(0, up, figure.dpi_scale_trans)
+        ax.set_title("\n\n" + ax.get_title(loc="left"))  # for the room
+    legend = ax.legend(handles=list(handles), ncols=len(handles), **{**place, **own, **options})
+    legend.set_in_layout(not over_title)
 
 
 def name_lines(ax: Axes, names: dict[str, tuple[ArrayLike, ArrayLike, str]]) -> None:

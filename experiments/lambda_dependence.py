@@ -176,8 +176,8 @@ def plot(results: dict[str, Any]) -> Figure:
     span = f"{min(slopes):.1f} to {max(slopes):.1f}" if slopes else "?"
     state(
         figure,
-        f"After one epoch Pegasos worsens like 1/λ to the power of {span}; SDCA hardly does, and "
-        f"is at least {times(lead)} times nearer at the smallest λ",
+        f"After one epoch Pegasos worsens like 1/λ to the power of {span}, as its bound does; at "
+        f"the smallest λ SDCA is at least {times(lead)} times nearer to the optimum",
         f"Median and 20–80% of {len(results['seeds'])} runs. Pegasos: permutations, "
         f"{look('weighted').name}; as in the paper: {look('independent').name}, "
         f"{look('last').name}. A step is one example for all.",

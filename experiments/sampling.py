@@ -171,6 +171,7 @@ def plot(results: dict[str, Any]) -> Figure:
             ends[sampling].append(float(values[1][-1]))
             names[label] = (epochs, values[1], style.color)
         log_log(ax, xlabel=words("epochs"), ylim=(0.6, 10))
+        ax.set_xticks(epochs[::2], [f"{epoch:g}" for epoch in epochs[::2]])
         ax.set_title(f"{results['titles'][data]}\nm = {results['sizes'][data]:,}", fontsize=10.5)
         if ax is axes[-1]:
             name_lines(ax, names)

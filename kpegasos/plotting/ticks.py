@@ -33,12 +33,12 @@ class OneTwoFiveLocator(LogLocator):
         low, high = sorted((vmin, vmax))
         if not 0 < low < high or not math.isfinite(high):
             return super().tick_values(vmin, vmax)
-        room = self.most or (self.axis.get_tick_space() if self.axis is not None else 9)
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         exponents = np.arange(first, last + 1)
         ticks = _within(np.outer(10.0**exponents, (1.0, 2.0, 5.0)).ravel(), low, high)
         decades = _within(10.0**exponents, low, high)
         plain = _SMALLEST <= low and high <= _LARGEST
+        room = self.most or self._room(decades if plain else decades[:0])
         if len(ticks) > min(room, _MOST_TICKS) or (len(decades) > 1 and not plain):
             ticks = decades
         stride = 1
@@ -46,6 +46,18 @@ class OneTwoFiveLocator(LogLocator):
             stride += 1
             ticks = _within(10.0 ** exponents[exponents % stride == 0], low, high)
         return ticks if len(ticks) > 1 else _inside_a_decade(low, high, max(room, 2))
+
+
+    def _room(self, plain: np.ndarray) -> int:
+        """Return how many labels there is room for, some of them numbers that are written out."""
+        if self.axis is None:
+            return _MOST_TICKS
+        space = int(self.axis.get_tick_space())
+        if self.axis.axis_name != "x":
+            return space
+        # The space is meant for labels three times as wide as high.
+        longest = max([4, *(len(_plain(value)) for value in plain)])
+        return max(2, int(space * 3 / (0.65 * longest + 1)))
 
 
 class LogNumberFormatter(Formatter):

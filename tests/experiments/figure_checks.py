@@ -3,6 +3,7 @@
 from itertools import combinations
 
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from kpegasos.plotting.labels import EndLabel, freeze
 from kpegasos.plotting.style import WIDTH
@@ -22,16 +23,27 @@ def _overlap(one, other):
     return across > 1 and along > 1
 
 
-def _upright(texts):
-    """Texts whose boxes are tight."""
-    return [text for text in texts if text.get_rotation() % 90 == 0]
+def _boxes(texts):
+    """Upright texts, whose boxes are tight, and their boxes without empty lines at the top."""
+    found = []
+    for text in texts:
+        if text.get_rotation() % 90 == 0:
+            box, words = Text.get_window_extent(text), text.get_text()
+            share = words.rstrip("\n").count("\n") + 1
+            empty = len(words) - len(words.lstrip("\n"))
+            found.append(
+                (
+                    text,
+                    Bbox.from_extents(box.x0, box.y0, box.x1, box.y1 - empty / share * box.height),
+                )
+            )
+    return found
 
 
 def _overlaps(texts):
-    boxes = [(text.get_text(), Text.get_window_extent(text)) for text in _upright(texts)]
     return [
-        f"{one!r} over {other!r}"
-        for (one, first), (other, second) in combinations(boxes, 2)
+        f"{one.get_text()!r} over {other.get_text()!r}"
+        for (one, first), (other, second) in combinations(_boxes(texts), 2)
         if _overlap(first, second)
     ]
 
@@ -91,8 +103,7 @@ def _of_texts(figure, texts):
             found.append(f"{text.get_text()!r} leaves the page")
         if text.get_fontsize() < SMALLEST - 1e-9:
             found.append(f"{text.get_text()!r} has {text.get_fontsize():g} points")
-    boxes = [(text, Text.get_window_extent(text)) for text in _upright(texts)]
-    for (one, first), (other, second) in combinations(boxes, 2):
+    for (one, first), (other, second) in combinations(_boxes(texts), 2):
         if _overlap(first, second) and one is not other:
             found.append(f"{one.get_text()!r} lies over {other.get_text()!r}")
     return list(dict.fromkeys(found))
