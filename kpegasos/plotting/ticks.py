@@ -47,7 +47,6 @@ class OneTwoFiveLocator(LogLocator):
             ticks = _within(10.0 ** exponents[exponents % stride == 0], low, high)
         return ticks if len(ticks) > 1 else _inside_a_decade(low, high, max(room, 2))
 
-
     def _room(self, plain: np.ndarray) -> int:
         """Return how many labels there is room for, some of them numbers that are written out."""
         if self.axis is None:
