@@ -139,7 +139,7 @@ def draw(results: dict[str, Any]) -> Figure:
         figure,
         _finding(levels, list(large)),
         f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit; each mark is a "
-        f"tolerance or a number of epochs. Above each panel: speed against the peers at {_LEVEL:.1%}"
+        f"tolerance or a number of epochs. Above the panels: speed against peers at {_LEVEL:.1%}"
         + (f". Vectors of the processor: {vectors}." if vectors else "."),
     )
     return figure

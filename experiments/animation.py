@@ -73,8 +73,8 @@ def _stated(results: dict[str, Any]) -> TrainingAnimation:
     gap = last["objective_average"] / last["dual_bound"] - 1
     state(
         animation.figure_,
-        f"Pegasos finds the boundary, and knows when: after {int(last['iteration']):,} steps within "
-        f"{gap:.0%} of the optimum",
+        f"Pegasos finds the boundary, and knows when: after {int(last['iteration']):,} steps it "
+        f"is within {gap:.0%} of the optimum",
         f"Two moons, m = {m}, RBF kernel, γ = {gamma:g}, C = {C:g}. Rings grow with the number of "
         "times that an example was drawn while it violated the margin; dashed: margins.",
     )

@@ -19,7 +19,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments._plots import legend_below, log_log
+from experiments._plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    PURPLE,
+    SKY,
+    VERMILION,
+    log_log,
+    name_lines,
+    panels,
+    state,
+    times,
+    words,
+)
 from experiments._tables import select
 from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy
@@ -207,69 +220,85 @@ def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]
     return verdicts
 
 
+#: Colour of what a bound is about, the same in all panels.
+COLORS = {
+    "uniform average, mean": PURPLE,
+    "t-weighted average, mean": BLUE,
+    "uniform average, all but δ": SKY,
+    "full gradient": BLACK,
+    "random iterate, mean": GREEN,
+    "random iterate, all but δ": VERMILION,
+    "best of runs, all but δ": BLACK,
+}
+
+
 def _draw(
-    table: list[dict[str, Any]], ax: Axes, x: str, label: str, color: str, **where: Any
-) -> None:
-    """Draw what was measured and its bound against a column, for the rows with some values."""
+    table: list[dict[str, Any]], ax: Axes, x: str, label: str, **where: Any
+) -> dict[str, tuple[Any, Any, str]]:
+    """Draw what was measured and its bound against a column; return the line by its name."""
     rows = select(table, **where)
     positions = [row[x] for row in rows]
-    ax.plot(positions, [row["measured"] for row in rows], "o-", ms=4, color=color, label=label)
-    ax.plot(positions, [row["bound"] for row in rows], "--", color=color)
+    measured, bounds = ([row[key] for row in rows] for key in ("measured", "bound"))
+    color = COLORS[label]
+    ax.plot(positions, measured, "o-", markersize=4, color=color)
+    ax.plot(positions, bounds, "--", color=color)
+    factor = times(float(np.median(np.array(bounds) / np.array(measured))))
+    return {f"{label.replace(' average', '')}\nbound × {factor}": (positions, measured, color)}
+
+
+def _panels(results: dict[str, Any], axes: Any) -> None:
+    """Averages without and with projection, single iterates, and the share of runs left out."""
+    table = results["table"]
+    without, projected, single, doubt = axes.flat
+    likely = {"statement": "uniform, without projection"}
+    uniform, weighted, certain = list(COLORS)[:3]
+    draw = partial(_draw, table)
+    names = {
+        without: draw(without, "T", uniform, statement="uniform, without projection, mean")
+        | draw(without, "T", weighted, statement="weighted, without projection, mean")
+        | draw(without, "T", certain, delta=DELTA, **likely),
+        projected: draw(projected, "T", uniform, statement="uniform, with projection, mean")
+        | draw(projected, "T", weighted, statement="weighted, with projection, mean")
+        | draw(projected, "T", "full gradient", statement="full gradient, average"),
+        single: draw(single, "T", "random iterate, mean", statement="random iterate, mean")
+        | draw(single, "T", "random iterate, all but δ", statement="random iterate", delta=DELTA)
+        | draw(single, "T", "best of runs, all but δ", statement="best of runs", delta=DELTA),
+    }
+    last = max(row["T"] for row in table if row["statement"] == "random iterate")
+    names[doubt] = (
+        draw(doubt, "delta", "random iterate, all but δ", statement="random iterate", T=last)
+        | draw(doubt, "delta", "best of runs, all but δ", statement="best of runs", T=last)
+        | draw(doubt, "delta", certain, T=last, **likely)
+    )
+    without.set_title("averages, without projection")
+    projected.set_title("averages, with projection")
+    single.set_title(f"single iterates, δ = {DELTA:g}")
+    doubt.set_title(f"T = {last:,}")
+    trivial = 1 - results["optimum"]["f*"]
+    for ax in axes.flat:
+        log_log(ax, xlabel="δ" if ax is doubt else words("steps"), ylim=(1e-7, 1e3))
+        ax.axhspan(trivial, 1e3, color="0.92", zorder=0)
+        name_lines(ax, names[ax])
+    without.text(0.97, 0.97, "vacuous", transform=without.transAxes, ha="right", va="top")
 
 
 def plot(results: dict[str, Any]) -> Figure:
     """Measured values solid, bounds dashed; grey where w = 0 is as good as what is promised."""
-    import matplotlib.pyplot as plt
-    from matplotlib.lines import Line2D
-
-    table, trivial = results["table"], 1 - results["optimum"]["f*"]
-    figure, axes = plt.subplots(2, 2, figsize=(9, 8.2), sharey=True)
-
-    draw = partial(_draw, table)
-    without, projected, single, doubt = axes.flat
-    likely = {"statement": "uniform, without projection"}
-    draw(without, "T", "average, mean", "C0", statement="uniform, without projection, mean")
-    draw(without, "T", "t-weighted, mean", "C1", statement="weighted, without projection, mean")
-    draw(without, "T", "average, 95% of runs", "C2", delta=DELTA, **likely)
-    without.set_title("Averages, without projection")
-
-    draw(projected, "T", "average, mean", "C0", statement="uniform, with projection, mean")
-    draw(projected, "T", "t-weighted, mean", "C1", statement="weighted, with projection, mean")
-    draw(projected, "T", "average, full gradient", "C3", statement="full gradient, average")
-    projected.set_title("Averages, with projection")
-
-    draw(single, "T", "random iterate, mean", "C4", statement="random iterate, mean")
-    draw(single, "T", "random iterate, 95%", "C5", statement="random iterate", delta=DELTA)
-    draw(single, "T", "best of 3 runs, 95%", "C6", statement="best of runs", delta=DELTA)
-    single.set_title("Single iterates, with projection")
-
-    last = max(row["T"] for row in table if row["statement"] == "random iterate")
-    draw(doubt, "delta", "random iterate", "C5", statement="random iterate", T=last)
-    draw(doubt, "delta", "best of ⌈ln 1/δ⌉ runs", "C6", statement="best of runs", T=last)
-    draw(doubt, "delta", "average, no projection", "C2", T=last, **likely)
-    doubt.set(
-        title=f"All but a fraction δ of runs, T = {last:,}", xlabel="δ, fraction of runs left out"
-    )
-
-    for ax in axes.flat:
-        log_log(ax, ylim=(1e-7, 1e3))
-        ax.axhspan(trivial, 1e3, color="0.9", zorder=0)
-        ax.legend(frameon=False, fontsize=10, loc="lower left")
-    for ax in (without, projected, single):
-        ax.set_xlabel("steps T")
+    figure, axes = panels(2, 2, 7.4, sharey=True)
+    _panels(results, axes)
     for ax in axes[:, 0]:
-        ax.set_ylabel("excess objective f(w) − f*")
-    handles = [
-        Line2D([], [], color="black", marker="o", ms=4),
-        Line2D([], [], color="black", linestyle="--"),
-        plt.Rectangle((0, 0), 1, 1, color="0.9"),
-    ]
-    labels = ["measured", "bound", "vacuous: above f(0) − f*"]
-    legend_below(figure, (handles, labels), ncols=3)
-    violated = sum(verdict["verdict"] != "holds" for verdict in results["verdicts"])
-    figure.suptitle(
-        f"{len(results['verdicts'])} bounds, {violated or 'none'} violated in "
-        f"{len(results['seeds'])} runs (moons, RBF, λ = {results['lam']:g})",
-        fontsize=12,
+        ax.set_ylabel(words("suboptimality"))
+    verdicts = results["verdicts"]
+    violated = sum(verdict["verdict"] != "holds" for verdict in verdicts)
+    least = min(verdict["least_bound_over_measured"] for verdict in verdicts)
+    largest = max(verdict["largest_bound_over_measured"] for verdict in verdicts)
+    state(
+        figure,
+        f"{violated or 'None'} of {len(verdicts)} bounds {'is' if violated < 2 else 'are'} "
+        f"violated; from T = 100 on they are {times(least)} to {times(float(f'{largest:.1g}'))} "
+        "times what was measured",
+        "Dots: measured; dashed: bounds, at the names by what factor; grey: w = 0 is as good. "
+        f"Two moons, RBF kernel, m = {results['n_samples']}, λ = {results['lam']:g}, independent "
+        f"draws, {len(results['seeds'])} runs.",
     )
     return figure

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
-from experiments._plots import band, log_log
+from experiments._plots import BLACK, GREY, band, log_log, name_lines, panels, shades, state, words
 from experiments._tables import percentiles, select
 from kpegasos import linear_rows, make_problem, pegasos
 from kpegasos.datasets import make_gaussian_noise
@@ -224,56 +224,76 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Error in the plane and in many dimensions, error for several λ, the theorem."""
-    import matplotlib.pyplot as plt
-
-    curves, table, bound = results["curves"], results["table"], results["theorem"]
-    figure, axes = plt.subplots(2, 2, figsize=(9, 8.2))
-    plane, high, scales, theorem = axes.flat
-
-    def draw(ax: Axes, curve: dict[str, Any], label: str, color: str) -> None:
+def _errors(ax: Axes, results: dict[str, Any], curves: dict[str, dict[str, Any]]) -> None:
+    """Test error above the least possible, for each of some curves by their names."""
+    names: dict[str, Any] = {}
+    for (name, curve), color in zip(curves.items(), shades(len(curves)), strict=True):
         above = 100 * (np.array(curve["error"]) - results["least_possible_error"])
-        band(ax, curve["steps"], above, color=color, label=label)
+        band(ax, curve["steps"], above, color=color, linewidth=1.6)
+        names[name] = (curve["steps"], above[1], color)
+    ax.axvline(100, color=BLACK, linewidth=1, linestyle=":")
+    log_log(ax, xlabel=words("steps"), ylim=(1e-5, 100))
+    name_lines(ax, names)
 
-    for ax, name in ((plane, "plane"), (high, "high dimension")):
-        for i, (n, curve) in enumerate(curves[name].items()):
-            draw(ax, curve, f"n = {int(n):,}", f"C{i}")
-        rows = select(table, configuration=name)
-        ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
-        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}: ends at {ends}%", fontsize=11)
-    names = [name for name in curves if name.startswith("lam = ")]
-    for name, color in zip(names, ("C6", "C4", "C3", "C5"), strict=True):
-        ((n, curve),) = curves[name].items()
-        draw(scales, curve, f"λ = {name.removeprefix('lam = ')}", color)
-    scales.set_title(f"d = 20, n = {int(n):,}: several λ", fontsize=11)
-    for ax in (plane, high, scales):
-        ax.axvline(100, color="black", linewidth=1, linestyle="dotted")
-        ax.text(120, 1.5e-5, "T = 100", fontsize=10)
-        ax.set(ylim=(1e-5, 100), ylabel="test error above the least possible, points")
 
-    for i, (n, curve) in enumerate(curves["theorem"].items()):
+def _bound(ax: Axes, results: dict[str, Any]) -> None:
+    """Excess of the average, and the theorem's bound on it; dotted where draws repeat."""
+    bound, curves = results["theorem"], results["curves"]["theorem"]
+    names: dict[str, Any] = {}
+    for (n, curve), color in zip(curves.items(), shades(len(curves)), strict=True):
         steps, excess = np.array(curve["steps"]), np.array(curve["excess"][1])
         new = int(np.sum(steps <= int(n)))
-        theorem.plot(steps[:new], excess[:new], color=f"C{i}")
-        theorem.plot(steps[new - 1 :], excess[new - 1 :], color=f"C{i}", linestyle="dotted")
-        theorem.text(2e4, excess[-1] / 1.2, f"n = {int(n):,}", color=f"C{i}", fontsize=10, va="top")
-    theorem.plot(bound["steps"], bound["bound"], "k--", label="bound, Corollary 3.6.2")
-    grey = {"facecolor": "0.9", "edgecolor": "0.6", "zorder": 0}
-    theorem.axhspan(bound["trivial"], 1e6, **grey, label="vacuous: w = 0 is as good")
-    theorem.set(ylim=(1e-3, 1e5), ylabel="excess L(w̄) − L(w*), 95% of runs")
-    theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat", fontsize=11)
-    for ax in axes.flat:
-        log_log(ax, xlabel="steps T")
-        ax.legend(frameon=False, fontsize=10, loc="lower right" if ax is high else "upper right")
+        ax.plot(steps[:new], excess[:new], color=color, linewidth=1.6)
+        ax.plot(steps[new - 1 :], excess[new - 1 :], color=color, linestyle=":", linewidth=1.6)
+        names[f"n = {int(n):,}"] = (steps, excess, color)
+    ax.plot(bound["steps"], bound["bound"], color=BLACK, linestyle="--")
+    names["bound"] = (bound["steps"], bound["bound"], BLACK)
+    violated = [row for row in bound["comparison"] if row["T_violated_from"]]
+    for row in sorted(violated, key=lambda row: int(row["T_violated_from"]))[:1]:
+        ax.axvline(row["T_violated_from"], color=GREY, linewidth=1)
+        place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": "right"}
+        text = f"n = {row['n']:,} violates \nthe bound from here "
+        ax.annotate(text, (row["T_violated_from"], 0.02), va="bottom", fontsize=9, **place)
+    ax.axhspan(bound["trivial"], 1e6, color="0.92", zorder=0)
+    log_log(ax, xlabel=words("steps"), ylim=(2e-4, 1e5))
+    name_lines(ax, names)
+
+
+def _verdict(results: dict[str, Any]) -> str:
     found = []
     for name in ("plane", "high dimension"):
         verdicts = {v["verdict"] for v in results["verdicts"] if v["configuration"] == name}
-        agreed = "reproduced" if verdicts == {"reproduced"} else "not"
-        found.append(f"{agreed} for d = {CONFIGURATIONS[name]['d']}")
-    figure.suptitle(
-        f"“The error does not depend on n, 100 steps are enough”: {', '.join(found)}\n"
-        f"(median and 20–80% band of {len(results['seeds'])} runs)",
-        fontsize=12,
+        agreed = "true" if verdicts == {"reproduced"} else "false"
+        setting = CONFIGURATIONS[name]
+        found.append(f"{agreed} for d = {setting['d']}, λ = {setting['lam']:g}")
+    return ", ".join(found)
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Error in the plane and in many dimensions, error for several λ, the theorem."""
+    curves, table = results["curves"], results["table"]
+    figure, axes = panels(2, 2, 7.4)
+    plane, high, scales, theorem = axes.flat
+    for ax, name in ((plane, "plane"), (high, "high dimension")):
+        _errors(ax, results, {f"n = {int(n):,}": curve for n, curve in curves[name].items()})
+        rows = select(table, configuration=name)
+        ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
+        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}\nends at {ends}%")
+    names = [name for name in curves if name.startswith("lam = ")]
+    ((n, _),) = curves[names[0]].items()
+    by_lam = {f"λ = {name.removeprefix('lam = ')}": curves[name][n] for name in names}
+    _errors(scales, results, by_lam)
+    scales.set_title(f"d = 20, n = {int(n):,}: several λ")
+    for ax in (plane, scales):
+        ax.set_ylabel("points above the least error")
+    _bound(theorem, results)
+    theorem.set_ylabel(f"excess of L, {1 - DELTA:.0%} of runs")
+    theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat")
+    state(
+        figure,
+        f"“The error does not depend on n, 100 steps are enough”: {_verdict(results)}",
+        f"Two Gaussian clouds, {results['noise']:.0%} of the labels wrong; test error and "
+        f"population objective L are exact; median and 20–80% of {len(results['seeds'])} runs. "
+        "Bound: Corollary 3.6.2 of Zhou's report; grey: w = 0 is as good.",
     )
     return figure

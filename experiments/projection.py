@@ -137,9 +137,10 @@ def plot(results: dict[str, Any]) -> Figure:
         row[0].set_ylabel(f"f − f* without, over with\n{iterate_name}")
     late = [row["ratio_lam_T_10"] for row in results["table"] if row["ratio_lam_T_10"]]
     first = [row["ratio_T_1"] for row in results["table"]]
+    when = "only while λT < 1" if max(late) < SMALL_LATE else "late too"
     state(
         figure,
-        f"The projection matters {'only while λT < 1' if max(late) < SMALL_LATE else 'late too'}: it saves a factor of up to "
+        f"The projection matters {when}: it saves a factor of up to "
         f"{float(f'{max(first):.1g}'):,.0f} at first, at λT = 10 of {max(late):.2f} at most",
         f"Names of λ stand at the height of the first step. Dotted: λT = 1. The same draws with "
         f"and without; median and 20–80% of {len(results['seeds'])} runs.",

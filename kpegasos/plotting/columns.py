@@ -53,10 +53,8 @@ def colors_of(names: Sequence[str]) -> dict[str, dict[str, str]]:
 
 def labels_of(names: Sequence[str], label: str | Sequence[str] | None) -> dict[str, str]:
     """Return the names of curves in the legend."""
-    if label is None:
-        labels = [_name_of(name) for name in names]
-    else:
-        labels = checks.names("label", label)
+    own = [_name_of(name) for name in names]
+    labels = own if label is None else checks.names("label", label)
     if len(labels) != len(names):
         raise ValueError(
             f"label must name each of the {len(names)} curves, got {len(labels)} names"

@@ -37,7 +37,7 @@ class OneTwoFiveLocator(LogLocator):
         exponents = np.arange(first, last + 1)
         ticks = _within(np.outer(10.0**exponents, (1.0, 2.0, 5.0)).ravel(), low, high)
         decades = _within(10.0**exponents, low, high)
-        plain = _SMALLEST <= low and high <= _LARGEST
+        plain = low >= _SMALLEST and high <= _LARGEST
         room = self.most or self._room(decades if plain else decades[:0])
         if len(ticks) > min(room, _MOST_TICKS) or (len(decades) > 1 and not plain):
             ticks = decades

@@ -1,4 +1,4 @@
-"""What can be seen of a figure without eyes: texts that overlap, leave the page or are too small."""
+"""What a program sees of a figure: texts that overlap, leave the page or are too small."""
 
 from itertools import combinations
 
