@@ -50,7 +50,8 @@ def draw(experiment: Experiment, output: Output) -> None:
     output.figures.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # whatever the user's matplotlibrc says
-        matplotlib.rcParams.update({**STYLE, "svg.hashsalt": experiment.name})
+        style: Any = {**STYLE, "svg.hashsalt": experiment.name}
+        matplotlib.rcParams.update(style)
         figure = module.plot(results)
         freeze(figure)
         stem = output.figures / experiment.name

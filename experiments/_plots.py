@@ -154,7 +154,7 @@ def legend_above(
     if over_title:
         figure = ax.get_figure(root=True)
         assert figure is not None
-        up = (1.6 * ax.title.get_fontsize() + 2) / 72
+        up = (1.6 * float(ax.title.get_fontsize()) + 2) / 72
         place["bbox_transform"] = ax.transAxes + ScaledTranslation(0, up, figure.dpi_scale_trans)
         ax.set_title("\n\n" + ax.get_title(loc="left"))  # for the room
     legend = ax.legend(handles=list(handles), ncols=len(handles), **{**place, **own, **options})

@@ -146,7 +146,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 #: Colour and line of each loss.
-LOOKS = {
+LOOKS: dict[str, tuple[str, Any]] = {
     "hinge": (BLACK, "-"),
     "smoothed_hinge": (BLUE, "--"),
     "log_loss": (ORANGE, "-"),
@@ -169,7 +169,7 @@ def _boundaries(ax: Any, results: dict[str, Any], noise: float) -> None:
     ax.set_title("clean labels" if noise == 0.0 else f"{noise:.0%} of the labels wrong")
 
 
-def _errors(ax: Any, table: list[dict[str, Any]]) -> None:
+def _error_bars(ax: Any, table: list[dict[str, Any]]) -> None:
     """Test error of each loss: hollow for clean labels, filled for wrong ones."""
     for height, (name, (color, _)) in enumerate(LOOKS.items()):
         for row in (row for row in table if row["loss"] == name):
@@ -192,7 +192,7 @@ def plot(results: dict[str, Any]) -> Figure:
     figure, ((clean, wrong), (errors, steps)) = panels(2, 2, 6.8)
     for noise, ax in zip(NOISE, (clean, wrong), strict=True):
         _boundaries(ax, results, noise)
-    _errors(errors, results["table"])
+    _error_bars(errors, results["table"])
     lines: dict[str, Any] = {}
     for name, (color, line) in LOOKS.items():
         curve = results["curves"][name]

@@ -177,7 +177,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 #: Colour and line of each loss; look and name of each solver.
-LOOKS = {
+LOOKS: dict[str, tuple[str, Any]] = {
     "epsilon_insensitive": (BLACK, "-"),
     "huber": (BLUE, "--"),
     "squared_epsilon_insensitive": (GREEN, "-."),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import Formatter, LogLocator, NullLocator
 
 #: Up to so many ticks have labels other than those of decades.
@@ -28,7 +29,7 @@ class OneTwoFiveLocator(LogLocator):
         super().__init__(subs=(1.0, 2.0, 5.0))
         self.most = most
 
-    def tick_values(self, vmin: float, vmax: float) -> np.ndarray:
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         """Return the positions of the ticks between two values."""
         low, high = sorted((vmin, vmax))
         if not 0 < low < high or not math.isfinite(high):
@@ -45,14 +46,15 @@ class OneTwoFiveLocator(LogLocator):
         while len(ticks) > max(room, 2):
             stride += 1
             ticks = _within(10.0 ** exponents[exponents % stride == 0], low, high)
-        return ticks if len(ticks) > 1 else _inside_a_decade(low, high, max(room, 2))
+        found = ticks if len(ticks) > 1 else _inside_a_decade(low, high, max(room, 2))
+        return [float(tick) for tick in found]
 
     def _room(self, plain: np.ndarray) -> int:
         """Return how many labels there is room for, some of them numbers that are written out."""
         if self.axis is None:
             return _MOST_TICKS
         space = int(self.axis.get_tick_space())
-        if self.axis.axis_name != "x":
+        if not isinstance(self.axis, XAxis):
             return space
         # The space is meant for labels three times as wide as high.
         longest = max([4, *(len(_plain(value)) for value in plain)])
