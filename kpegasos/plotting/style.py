@@ -72,7 +72,7 @@ METHODS = {
     "LinearSVC": Look("LinearSVC", ORANGE, "v"),
     "intelex": Look("SVC (intelex)", GREEN, "^"),
     "LASVM": Look("LASVM", SKY, "D"),
-    "SGDClassifier": Look("SGDClassifier", GREEN, "^"),
+    "SGDClassifier": Look("SGDClassifier", SKY, "^"),
 }
 
 #: The one name of each quantity on an axis.

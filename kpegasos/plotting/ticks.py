@@ -36,7 +36,7 @@ class OneTwoFiveLocator(LogLocator):
             return super().tick_values(vmin, vmax)
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         exponents = np.arange(first, last + 1)
-        ticks = _within(np.outer(10.0**exponents, (1.0, 2.0, 5.0)).ravel(), low, high)
+        fine = ticks = _within(np.outer(10.0**exponents, (1.0, 2.0, 5.0)).ravel(), low, high)
         decades = _within(10.0**exponents, low, high)
         plain = low >= _SMALLEST and high <= _LARGEST
         room = self.most or self._room(decades if plain else decades[:0])
@@ -46,7 +46,11 @@ class OneTwoFiveLocator(LogLocator):
         while len(ticks) > max(room, 2):
             stride += 1
             ticks = _within(10.0 ** exponents[exponents % stride == 0], low, high)
-        found = ticks if len(ticks) > 1 else _inside_a_decade(low, high, max(room, 2))
+        found = ticks
+        if len(ticks) < 2 <= len(fine):
+            found = fine[np.linspace(0, len(fine) - 1, min(len(fine), max(room, 2))).astype(int)]
+        elif len(ticks) < 2:
+            found = _inside_a_decade(low, high, max(room, 2))
         return [float(tick) for tick in found]
 
     def _room(self, plain: np.ndarray) -> int:
