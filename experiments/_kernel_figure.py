@@ -79,7 +79,8 @@ def _curve(ax: Axes, problem: str, all_series: dict[str, list[Row]], levels: lis
         ax.axhline(level, color=SILVER, linewidth=0.8, linestyle=":", zorder=0)
     log_log(ax, xlabel=words("fit_seconds"))
     ax.margins(x=0.12)
-    ax.set_ylim(_SMALLEST / 1.6, 5.0)
+    worst = max(max(above) for _, above, _ in names.values())
+    ax.set_ylim(_SMALLEST / 1.6, max(1.0, 2 * worst))
     at = {row["series"]: row for row in select(levels, level=_LEVEL)}
     speeds = [
         f"{times(at[peer]['ours_times_faster'])} × {_SERIES[peer][1]}"

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks, columns
-from kpegasos.plotting.bounds import Bound, bound_curve, draw_bound
+from kpegasos.plotting.bounds import VACUOUS_ALPHA, Bound, bound_curve, draw_bound
 from kpegasos.plotting.columns import Columns
 from kpegasos.plotting.fitted import check_classifier, histories, pair_number
 from kpegasos.plotting.style import GREY, AxesDisplay
@@ -288,7 +288,7 @@ class ConvergenceDisplay(AxesDisplay):
         """
         handles, labels = self.ax_.get_legend_handles_labels()
         if any(area is not None for area in self.vacuous_.values()):
-            handles.append(Patch(color=GREY, alpha=0.2, linewidth=0))
+            handles.append(Patch(color=GREY, alpha=VACUOUS_ALPHA, linewidth=0))
             labels.append("bound vacuous")
         return handles, labels
 

@@ -12,6 +12,8 @@ from matplotlib.ticker import Formatter, LogLocator, NullLocator
 
 #: Up to so many ticks have labels other than those of decades.
 _MOST_TICKS = 10
+#: Width of a power of ten, in digits.
+_POWER = 3
 #: Numbers in this range are written out; an axis with others has powers of ten.
 _SMALLEST, _LARGEST = 0.001, 500_000.0
 
@@ -39,7 +41,7 @@ class OneTwoFiveLocator(LogLocator):
         fine = ticks = _within(np.outer(10.0**exponents, (1.0, 2.0, 5.0)).ravel(), low, high)
         decades = _within(10.0**exponents, low, high)
         plain = low >= _SMALLEST and high <= _LARGEST
-        room = self.most or self._room(decades if plain else decades[:0])
+        room = self.most or self._room(fine if plain else fine[:0])
         if len(ticks) > min(room, _MOST_TICKS) or (len(decades) > 1 and not plain):
             ticks = decades
         stride = 1
@@ -61,7 +63,7 @@ class OneTwoFiveLocator(LogLocator):
         if not isinstance(self.axis, XAxis):
             return space
         # The space is meant for labels three times as wide as high.
-        longest = max([4, *(len(_plain(value)) for value in plain)])
+        longest = max([_POWER, *(len(_plain(value)) for value in plain)])
         return max(2, int(space * 3 / (0.65 * longest + 1)))
 
 
