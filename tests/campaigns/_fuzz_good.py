@@ -31,6 +31,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "bounds": ("None", "{}"),
     "break_ties": ("False", "True"),
     "cache": ("'auto'", "'precomputed'", "'cached'", "'streamed'"),
+    "calibrated": ("None",),
     "cache_mb": ("1024.0", "1", "np.float32(0.5)"),
     "checkpoints": ("'epoch'", "'log'", "None", "[1, 5, 40]", "(2,)", "np.array([3, 9])"),
     "chunk_mb": ("32.0", "1"),
@@ -56,19 +57,23 @@ GOOD: dict[str, tuple[str, ...]] = {
     "eps": ("0.2", "0", "1"),
     "epsilon": ("0.1", "0", "np.float32(0.5)"),
     "estimator": ("fitted(PegasosSVC)", "fitted(LinearPegasosSVC)", "SVC().fit(X, y)"),
+    "feature_names": ("None", "['a', 'b']", "np.array(['u', 'v'])"),
     "fit_intercept": ("True", "False", "np.bool_(False)"),
     "fps": ("8", "1"),
+    "format": ("None", "'svmlight'"),
     "frame": ("-1", "0", "np.int8(1)"),
     "gamma": ("1.0", "0.5", "np.float32(2.0)"),
     "gradient_norm": ("1.0", "[1, 2]"),
     "gram": ("X @ X.T",),
     "grid_resolution": ("5", "np.int8(4)"),
+    "header": ("None", "False"),
     "history": ("animation().history",),
     "hold": ("0.1", "0"),
     "intercept_scaling": ("1.0", "0.5", "np.float32(2)"),
     "iterates": ("[(1, np.ones(2)), (5, np.zeros(2), np.ones(2), np.ones(24))]",),
     "iterations": ("None", "[1, 2, 3]"),
     "kernel": ("'rbf'", "'linear'", "2 * kpegasos.RBF(2.0)", "'laplacian'", "'poly'", "'sigmoid'"),
+    "label": ("'auto'", "None", "-1", "'first'"),
     "labels": ("None",),
     "lam": ("0.1", "1", "np.float32(0.5)"),
     "loss": ("None", "np.abs", "np.square"),
@@ -76,6 +81,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "max_epochs": ("20", "np.int8(5)"),
     "max_time": ("0.05", "1", "np.float32(0.1)"),
     "members": ("None", "np.arange(5)"),
+    "model": ("fitted(PegasosSVC)", "PegasosSVR()", "fitted(PegasosSVC).history_"),
     "metrics": ("('seconds', 'gap', 'epoch')", "['relative_gap', 'gap', 'support_size']"),
     "n_draws": ("30", "np.int8(9)"),
     "n_features": ("2", "np.int8(5)"),
@@ -123,6 +129,9 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "RegularizationPathDisplay.plot.panels": ("'score'", "None"),
     "ValidationSurfaceDisplay.Cs": ("[0.1, 1, 10]",),
     "ValidationSurfaceDisplay.gammas": ("[0.5, 2.0]",),
+    "write_svmlight.path": ("'rows.svm'", "'rows.txt.gz'"),
+    "write_table.format": ("None", "'csv'", "'npz'"),
+    "write_table.path": ("'rows.csv'", "'rows.npz'", "Path('rows.tsv.xz')", "'rows.npy'"),
     "UncachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
     "DecisionRegionDisplay.classes": ("None", "[0, 1]"),
     "DecisionRegionDisplay.from_predictions.classes": ("None", "[0, 1]"),
@@ -164,7 +173,10 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
         "LinearPegasosSVC(lam=0.1, batch_size=2)",
         "LinearPegasosSVR()",
     ),
+    "forecast.estimator": ("PegasosSVC()", "LinearPegasosSVC(polish=True)", "fitted(PegasosSVC)"),
     "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
+    "load.path": ("stored()", "str(stored())"),
+    "save.path": ("folder() / 'a.skops'", "'a.skops'"),
     "make_problem.y": ("2 * y - 1", "y.tolist()", "np.where(y, 'b', 'a')", "y == 1", "y"),
     "LinearPegasosSVC.fit.loss": ("'hinge'", "'log_loss'", "kpegasos.losses.SmoothedHinge()"),
     "LinearPegasosSVR.fit.loss": ("'huber'", "kpegasos.losses.EpsilonInsensitive(0.2)"),
@@ -183,8 +195,8 @@ GOOD_OF |= {
 }
 GOOD_OF |= {
     f"{name}.{method}.path": ("folder() / 'a.model'", "str(folder() / 'a.model')")
-    for name in ("PegasosSVC", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
-    for method in ("to_libsvm", *(["to_onnx"] if find_spec("onnx") else []))
+    for name in ("PegasosSVC", "PegasosSVCCV", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
+    for method in ("to_json", "to_libsvm", "to_python", *(["to_onnx"] if find_spec("onnx") else []))
 }
 GOOD_OF |= {
     f"{name}.from_libsvm.path": (f"libsvm({name!r})", f"str(libsvm({name!r}))")

@@ -24,7 +24,9 @@ from tests.campaigns._fuzz_good import GOOD, GOOD_OF
 
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
+    "CatalogueEntry": "a record",
     "Dataset": "a record of what a loader returns",
+    "Forecast": "a record",
     "History": "a record",
     "Iterates": "a record",
     "Kernel": "a protocol",
@@ -32,6 +34,9 @@ NOT_CALLED = {
     "Record": "a record",
     "RegularizationPath": "a record",
     "Result": "a record; tests/solvers/test_result.py calls its methods",
+    "Table": "a record of what read_table returns",
+    "catalogue": "has no parameters",
+    "fetch": "downloads",
     "load_adult": "has no parameters, and needs its data",
     "load_covtype": "reads 600,000 rows",
     "load_fashion_mnist": "reads 70,000 images",
@@ -133,10 +138,22 @@ def _target(
 #: Methods that return neither predictions nor accuracies.
 _CHECKS_OF_METHODS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "from_libsvm": checks.model,
+    "to_json": checks.returned,
     "to_libsvm": checks.returned,
     "to_onnx": checks.returned,
+    "to_python": checks.returned,
     "to_sklearn": checks.returned,
 }
+#: What writes a file.
+_WRITERS = (
+    "save",
+    "to_json",
+    "to_libsvm",
+    "to_onnx",
+    "to_python",
+    "write_svmlight",
+    "write_table",
+)
 #: Packages without which a method says how to install them.
 _NEEDS = {"to_onnx": "onnx"}
 
@@ -182,7 +199,7 @@ def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
             call = getattr(checks.fitted(kind), method)
             made = _target(
                 f"{name}.{method}",
-                _elsewhere(call) if method in ("to_libsvm", "to_onnx") else call,
+                _elsewhere(call) if method in _WRITERS else call,
                 function,
                 check=_CHECKS_OF_METHODS.get(method, checks.prediction),
             )
@@ -227,6 +244,7 @@ def _public() -> Iterator[tuple[str, Any, Any]]:
 _KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 _CHECKS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "fit_chunks": checks.model,
+    "load": checks.model,
     "make_gaussian_noise": checks.data,
     "make_spirals": checks.data,
     "make_text_like": checks.text,
@@ -255,5 +273,6 @@ def targets() -> tuple[Target, ...]:
             kinds = {p.kind for p in inspect.signature(thing).parameters.values()}
             extra = _KERNEL_PARAMETERS if variable in kinds else ()
             check = checks.bound if module is theory else _CHECKS.get(name, checks.returned)
-            found.append(_target(name, thing, extra=extra, check=check))
+            call = _elsewhere(thing) if name in _WRITERS else thing
+            found.append(_target(name, call, thing, extra=extra, check=check))
     return tuple(found)
