@@ -4,15 +4,6 @@ The setting of a report (W. Zhou, Analysis of Pegasos Algorithm, section 4): two
 but separable by a line, 10% of the labels wrong. It gives neither dimension nor λ nor the sizes.
 Here the centres are six standard deviations apart and features are scaled to R = 1. Test error and
 population objective L are exact, by the normal distribution and not by a test set.
-
-Verdict: reproduced in the plane, for every n and from T = 100 on, which says little, as one step is
-nearly as good. It differs in 200 dimensions with λ = 0.001: sizes are alike only up to about T = n
-and end apart, and 100 steps are far from enough. The steps needed grow like 1/λ. From there on the
-error falls about as 1/T towards its plateau (§4: "inverse proportional"). "In practice it almost
-ensures a low error" (§5, a stop at random) holds where T is well above 1/λ, and not below it.
-Theorem 3.6 holds while draws are new examples, at hundreds of times the measured excess. Read as a
-bound for a training set of any size, beyond its conditions, it is false: runs on n = 100 end far
-above it.
 """
 
 from __future__ import annotations
@@ -22,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments._plots import band, log_log
+from experiments._claims import ZHOU, Claim, exponent, listed, mark, percent, rounded
+from experiments._plots import BLACK, GREY, band, log_log, name_lines, panels, shades, state, words
 from experiments._population import LEAST_ERROR, NOISE, SEPARATION, Population
 from experiments._random_stops import CLOSE, DELTA, draw_stops, random_stops
 from experiments._tables import percentiles, select
@@ -48,12 +40,18 @@ THEOREM = {"sampling": "permutation", "average": "uniform"}
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "plane": {"d": 2, "lam": 1e-2, "sizes": SIZES, "decades": 6, **REPORT},
     "high dimension": {"d": 200, "lam": 1e-3, "sizes": SIZES, "decades": 6, **REPORT},
+    # One of the two is changed at a time.
+    "plane, small lam": {"d": 2, "lam": 1e-3, "sizes": SIZES, "decades": 6, **REPORT},
+    "high dimension, large lam": {"d": 200, "lam": 1e-2, "sizes": SIZES, "decades": 6, **REPORT},
     **{
         f"lam = {lam:g}": {"d": 20, "lam": lam, "sizes": SIZES[-1:], "decades": 6, **REPORT}
         for lam in LAMS
     },
     "theorem": {"d": 200, "lam": 1e-3, "sizes": SIZES, "decades": 7, **THEOREM},
 }
+SAME, ENOUGH = "the error does not depend on n", "100 steps are enough"
+#: Configurations that the report's two claims are held against.
+HELD = [name for name in CONFIGURATIONS if name.startswith(("plane", "high"))]
 
 
 def _curves(
@@ -113,13 +111,13 @@ def _row(name: str, d: int, lam: float, n: int, curve: dict[str, Any]) -> dict[s
 def _verdicts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Hold the two claims of the report against the medians, to half a point."""
     verdicts = []
-    for name in ("plane", "high dimension"):
+    for name in HELD:
         rows = select(table, configuration=name)
         ends = [row["error_at_end"] for row in rows]
         late = max(row["error_T_100"] - row["error_at_end"] for row in rows)
         for claim, difference in (
-            ("the error does not depend on n", max(ends) - min(ends)),
-            ("100 steps are enough", late),
+            (SAME, max(ends) - min(ends)),
+            (ENOUGH, late),
         ):
             verdict = "reproduced" if difference <= CLOSE else "differs"
             row = {"configuration": name, "claim": claim, "largest_difference": difference}
@@ -186,57 +184,163 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Error in the plane and in many dimensions, for several λ, the theorem, random stops."""
-    import matplotlib.pyplot as plt
+def _told_errors(rows: list[dict[str, Any]], column: str) -> str:
+    sizes = listed(f"{row['n']:,}" for row in rows)
+    errors = listed(percent(row[column]) for row in rows)
+    return f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}: {errors} for n = {sizes}"
 
-    curves, table, bound = results["curves"], results["table"], results["theorem"]
-    figure, axes = plt.subplots(3, 2, figsize=(9, 12))
-    plane, high, scales, theorem, stops, shares = axes.flat
 
-    def draw(ax: Axes, curve: dict[str, Any], label: str, color: str) -> None:
+def _told_rate(results: dict[str, Any]) -> Claim:
+    """How the error above the least possible goes with the steps, with the most examples."""
+    rates = {
+        f"d = {row['d']}, λ = {row['lam']:g}": row["exponent_of_T"]
+        for row in results["table"]
+        if row["n"] == SIZES[-1] and row["exponent_of_T"] is not None
+    }
+    told = "; ".join(f"{where}: {exponent(rate)}" for where, rate in rates.items())
+    off = [abs(rate + 1) for rate in rates.values()]
+    return Claim(
+        "The error is inversely proportional to the number of steps.",
+        ZHOU,
+        f"Exponents of T in the error above the least possible, from T = 1/λ to n: {told}.",
+        mark(max(off) <= 0.25, min(off) <= 0.25),
+        "✓ if every exponent is within 0.25 of −1, ~ if some are.",
+    )
+
+
+def _told_stops(results: dict[str, Any]) -> Claim:
+    """How good it is to stop at random, by λT."""
+    rows = results["random_stops"]["table"]
+    told = "; ".join(
+        f"d = {row['d']}, λT = {row['lam'] * row['T']:g}: "
+        f"{percent(row['share_as_good_as_the_end'], 0)}"
+        for row in rows
+    )
+    late = [row["share_as_good_as_the_end"] for row in rows if row["lam"] * row["T"] >= 10]
+    every = [row["share_as_good_as_the_end"] for row in rows]
+    return Claim(
+        "In practice, to stop at random almost ensures a low error.",
+        ZHOU,
+        f"Stops that err no more than half a point above the end: {told}.",
+        mark(min(every) >= 0.9, bool(late) and min(late) >= 0.9),
+        "✓ if nine stops in ten do for every T, ~ if for those with λT of 10 or more.",
+    )
+
+
+def _told_theorem(results: dict[str, Any]) -> Claim:
+    """Whether the bound holds where draws are new, and where they are not."""
+    compared = results["theorem"]["comparison"]
+    beyond = max(compared, key=lambda row: float(row["excess_over_bound_at_end"]))
+    held = max(row["largest_excess_over_bound_new_draws"] for row in compared)
+    return Claim(
+        "The bound on the risk does not depend on the size of the training set.",
+        ZHOU,
+        f"While draws are new examples the excess is at most {rounded(held)} of the bound. Read "
+        f"for a training set of n = {beyond['n']:,} that is drawn from again and again, it is "
+        f"{rounded(beyond['excess_over_bound_at_end'])} times the bound.",
+        mark(beyond["excess_over_bound_at_end"] <= 1, held <= 1),
+        "✓ if the bound is never exceeded, ~ if not while every draw is a new example.",
+    )
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """The report's claims on generalisation."""
+    told = []
+    for claim, found, column in (
+        ("The test error does not depend on the size of the training set.", SAME, "error_at_end"),
+        ("A hundred steps are enough.", ENOUGH, "error_T_100"),
+    ):
+        verdicts = {
+            v["configuration"]: v["verdict"] == "reproduced"
+            for v in results["verdicts"]
+            if v["claim"] == found
+        }
+        rows = [select(results["table"], configuration=name) for name in verdicts]
+        when = "At the end" if column == "error_at_end" else "After 100 steps"
+        told.append(
+            Claim(
+                claim,
+                ZHOU,
+                f"{when}, {'; '.join(_told_errors(own, column) for own in rows)}.",
+                mark(all(verdicts.values()), any(verdicts.values())),
+                "✓ if errors differ by no more than half a point in every configuration, ~ if in "
+                "some.",
+            )
+        )
+    return [*told, _told_rate(results), _told_stops(results), _told_theorem(results)]
+
+
+def _errors(ax: Axes, results: dict[str, Any], curves: dict[str, dict[str, Any]]) -> None:
+    """Test error above the least possible, for each of some curves by their names."""
+    names: dict[str, Any] = {}
+    for (name, curve), color in zip(curves.items(), shades(len(curves)), strict=True):
         above = 100 * (np.array(curve["error"]) - results["least_possible_error"])
-        band(ax, curve["steps"], above, color=color, label=label)
+        band(ax, curve["steps"], above, color=color, linewidth=1.6)
+        names[name] = (curve["steps"], above[1], color)
+    ax.axvline(100, color=BLACK, linewidth=1, linestyle=":")
+    log_log(ax, xlabel=words("steps"), ylim=(1e-5, 100))
+    name_lines(ax, names)
 
-    for ax, name in ((plane, "plane"), (high, "high dimension")):
-        for i, (n, curve) in enumerate(curves[name].items()):
-            draw(ax, curve, f"n = {int(n):,}", f"C{i}")
-        rows = select(table, configuration=name)
-        ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
-        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}: ends at {ends}%", fontsize=11)
-    names = [name for name in curves if name.startswith("lam = ")]
-    for name, color in zip(names, ("C6", "C4", "C3", "C5"), strict=True):
-        ((n, curve),) = curves[name].items()
-        draw(scales, curve, f"λ = {name.removeprefix('lam = ')}", color)
-    scales.set_title(f"d = 20, n = {int(n):,}: several λ", fontsize=11)
-    for ax in (plane, high, scales):
-        ax.axvline(100, color="black", linewidth=1, linestyle="dotted")
-        ax.text(120, 1.5e-5, "T = 100", fontsize=10)
-        ax.set(ylim=(1e-5, 100), ylabel="test error above the least possible, points")
 
-    for i, (n, curve) in enumerate(curves["theorem"].items()):
+def _bound(ax: Axes, results: dict[str, Any]) -> None:
+    """Excess of the average, and the theorem's bound on it; dotted where draws repeat."""
+    bound, curves = results["theorem"], results["curves"]["theorem"]
+    names: dict[str, Any] = {}
+    for (n, curve), color in zip(curves.items(), shades(len(curves)), strict=True):
         steps, excess = np.array(curve["steps"]), np.array(curve["excess"][1])
         new = int(np.sum(steps <= int(n)))
-        theorem.plot(steps[:new], excess[:new], color=f"C{i}")
-        theorem.plot(steps[new - 1 :], excess[new - 1 :], color=f"C{i}", linestyle="dotted")
-        theorem.text(2e4, excess[-1] / 1.2, f"n = {int(n):,}", color=f"C{i}", fontsize=10, va="top")
-    theorem.plot(bound["steps"], bound["bound"], "k--", label="bound, Corollary 3.6.2")
-    grey = {"facecolor": "0.9", "edgecolor": "0.6", "zorder": 0}
-    theorem.axhspan(bound["trivial"], 1e6, **grey, label="vacuous: w = 0 is as good")
-    theorem.set(ylim=(1e-3, 1e5), ylabel="excess L(w̄) − L(w*), 95% of runs")
-    theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat", fontsize=11)
-    draw_stops(stops, shares, results)
-    for ax in axes.flat[:4]:
-        log_log(ax, xlabel="steps T")
-        ax.legend(frameon=False, fontsize=10, loc="lower right" if ax is high else "upper right")
+        ax.plot(steps[:new], excess[:new], color=color, linewidth=1.6)
+        ax.plot(steps[new - 1 :], excess[new - 1 :], color=color, linestyle=":", linewidth=1.6)
+        names[f"n = {int(n):,}"] = (steps, excess, color)
+    ax.plot(bound["steps"], bound["bound"], color=BLACK, linestyle="--")
+    names["bound"] = (bound["steps"], bound["bound"], BLACK)
+    violated = [row for row in bound["comparison"] if row["T_violated_from"]]
+    for row in sorted(violated, key=lambda row: int(row["T_violated_from"]))[:1]:
+        ax.axvline(row["T_violated_from"], color=GREY, linewidth=1)
+        place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": "right"}
+        text = f"n = {row['n']:,} violates \nthe bound from here "
+        ax.annotate(text, (row["T_violated_from"], 0.02), va="bottom", fontsize=9, **place)
+    ax.axhspan(bound["trivial"], 1e6, color="0.92", zorder=0)
+    log_log(ax, xlabel=words("steps"), ylim=(2e-4, 1e5))
+    name_lines(ax, names)
+
+
+def _verdict(results: dict[str, Any]) -> str:
     found = []
     for name in ("plane", "high dimension"):
         verdicts = {v["verdict"] for v in results["verdicts"] if v["configuration"] == name}
-        agreed = "reproduced" if verdicts == {"reproduced"} else "not"
-        found.append(f"{agreed} for d = {CONFIGURATIONS[name]['d']}")
-    figure.suptitle(
-        f"“The error does not depend on n, 100 steps are enough”: {', '.join(found)}\n"
-        f"(median and 20–80% band of {len(results['seeds'])} runs)",
-        fontsize=12,
+        agreed = "true" if verdicts == {"reproduced"} else "false"
+        setting = CONFIGURATIONS[name]
+        found.append(f"{agreed} for d = {setting['d']}, λ = {setting['lam']:g}")
+    return ", ".join(found)
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Error in the plane and in many dimensions, for several λ, the theorem, random stops."""
+    curves, table = results["curves"], results["table"]
+    figure, axes = panels(3, 2, 11.0)
+    plane, high, scales, theorem, stops, shares = axes.flat
+    for ax, name in ((plane, "plane"), (high, "high dimension")):
+        _errors(ax, results, {f"n = {int(n):,}": curve for n, curve in curves[name].items()})
+        rows = select(table, configuration=name)
+        ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
+        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}\nends at {ends}%")
+    names = [name for name in curves if name.startswith("lam = ")]
+    ((n, _),) = curves[names[0]].items()
+    by_lam = {f"λ = {name.removeprefix('lam = ')}": curves[name][n] for name in names}
+    _errors(scales, results, by_lam)
+    scales.set_title(f"d = 20, n = {int(n):,}: several λ")
+    for ax in (plane, scales):
+        ax.set_ylabel("points above the least error")
+    _bound(theorem, results)
+    theorem.set_ylabel(f"excess of L, {1 - DELTA:.0%} of runs")
+    theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat")
+    draw_stops(stops, shares, results)
+    state(
+        figure,
+        f"“The error does not depend on n, 100 steps are enough”: {_verdict(results)}",
+        f"Two Gaussian clouds, {results['noise']:.0%} of the labels wrong; test error and "
+        f"population objective L are exact; median and 20–80% of {len(results['seeds'])} runs. "
+        "Bound: Corollary 3.6.2 of Zhou's report; grey: w = 0 is as good.",
     )
     return figure
