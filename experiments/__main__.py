@@ -124,6 +124,9 @@ def _work(experiment: Experiment, output: Output, args: argparse.Namespace) -> b
 
     draw(experiment, output)
     print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
+    if not args.figures_only:
+        for claim in experiment.claims(read(output.document(name))["results"]):
+            print(f"{claim.mark or '-'} {claim.claim} {claim.found}", flush=True)
     return True
 
 

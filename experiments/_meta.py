@@ -20,8 +20,8 @@ from typing import Any
 import kpegasos
 from experiments._catalog import ROOT, Experiment
 
-#: Functions of an experiment that its results do not depend on.
-_DRAWING = ("plot", "animate")
+#: Functions of an experiment that its results do not depend on, and how helpers of theirs begin.
+_TELLING = ("plot", "animate", "claims")
 #: Registers in a listing, the widest first, and the vectors that they stand for.
 _VECTORS = {"zmm": ["AVX2", "AVX-512"], "ymm": ["AVX2"], ".4s": ["NEON"]}
 _ADDITION = """define <16 x i32> @add(<16 x i32> %a, <16 x i32> %b) {
@@ -31,7 +31,7 @@ _ADDITION = """define <16 x i32> @add(<16 x i32> %a, <16 x i32> %b) {
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """Hash the code of some files: without comments and docstrings, and without what only draws."""
+    """Hash the code of some files: without comments and docstrings, and without what only tells."""
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(f"{path.name}\n{_code_of(path.read_bytes())}\n".encode())
@@ -42,11 +42,15 @@ def fingerprint(paths: Iterable[Path]) -> str:
 def _code_of(source: bytes) -> str:
     """The code of a file that computes; experiments share most of their files."""
     tree = ast.parse(source)
-    tree.body = [node for node in tree.body if getattr(node, "name", "") not in _DRAWING]
+    tree.body = [node for node in tree.body if not _tells(getattr(node, "name", ""))]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = node.body[ast.get_docstring(node) is not None :]
     return ast.unparse(tree)
+
+
+def _tells(name: str) -> bool:
+    return name in _TELLING or name.startswith("_told")
 
 
 @cache

@@ -4,14 +4,6 @@ The setting of a report (W. Zhou, Analysis of Pegasos Algorithm, section 4): two
 but separable by a line, 10% of the labels wrong. It gives neither dimension nor λ nor the sizes.
 Here the centres are six standard deviations apart and features are scaled to R = 1. Test error and
 population objective L are exact, by the normal distribution and not by a test set.
-
-Verdict: reproduced in the plane (10.1% for every n, and from T = 100 on), which says little, as one
-step is nearly as good. It differs in 200 dimensions with λ = 0.001: sizes are alike only up to
-about T = n and end at 19.1%, 10.4% and 10.1% for n = 100, 1000 and 10,000; after 100 steps all are
-above 17%. The steps needed grow like 1/λ, and the excess error falls roughly like 1/T until its
-plateau. Theorem 3.6 holds while draws are new examples, at 400 times the measured excess. Read as
-a bound for a training set of any size, beyond its conditions, it is false: n = 100 exceeds it from
-T = 1,000,000 on, 9.8 times at T = 10,000,000.
 """
 
 from __future__ import annotations
@@ -23,6 +15,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
+from experiments._claims import ZHOU, Claim, exponent, listed, mark, percent, rounded, slope
 from experiments._plots import band, log_log
 from experiments._tables import percentiles, select
 from kpegasos import linear_rows, make_problem, pegasos
@@ -222,6 +215,71 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "table": table,
         "curves": curves,
     }
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """The report's claims on generalisation."""
+    table = results["table"]
+
+    def errors(name: str, column: str) -> str:
+        rows = select(table, configuration=name)
+        sizes = listed(f"{row['n']:,}" for row in rows)
+        return f"{listed(percent(row[column]) for row in rows)} for n = {sizes}"
+
+    plane, high = (select(table, configuration=name)[0] for name in ("plane", "high dimension"))
+    verdicts = {(v["configuration"], v["claim"]): v["verdict"] for v in results["verdicts"]}
+
+    def holds(claim: str) -> str:
+        good = [verdict == "reproduced" for (_, c), verdict in verdicts.items() if c == claim]
+        return mark(all(good), any(good))
+
+    where = [f"d = {row['d']}, λ = {row['lam']:g}" for row in (plane, high)]
+    largest = max(results["curves"]["high dimension"], key=int)
+    curve = results["curves"]["high dimension"][largest]
+    excess = np.array(curve["error"][1]) - results["least_possible_error"]
+    steps = np.array(curve["steps"])
+    part = (steps >= 10) & (excess > CLOSE)
+    rate = slope(steps[part], excess[part])
+    compared = results["theorem"]["comparison"]
+    beyond = max(compared, key=lambda row: row["excess_over_bound_at_end"])
+    held = max(row["largest_excess_over_bound_new_draws"] for row in compared)
+    return [
+        Claim(
+            "The test error does not depend on the size of the training set.",
+            ZHOU,
+            f"{where[0]}: {errors('plane', 'error_at_end')}. {where[1]}: "
+            f"{errors('high dimension', 'error_at_end')}.",
+            holds("the error does not depend on n"),
+            "✓ if the errors at the end are within half a point in the plane and in many "
+            "dimensions, ~ if in one of them.",
+        ),
+        Claim(
+            "A hundred steps are enough.",
+            ZHOU,
+            f"After 100 steps, {where[0]}: {errors('plane', 'error_T_100')}. {where[1]}: "
+            f"{errors('high dimension', 'error_T_100')}.",
+            holds("100 steps are enough"),
+            "✓ if the error is within half a point of that at the end, ~ if so in the plane alone "
+            "or in many dimensions alone.",
+        ),
+        Claim(
+            "The excess error is inversely proportional to the number of steps.",
+            ZHOU,
+            f"{where[1]}, n = {int(largest):,}: an exponent of {exponent(rate)} from 10 steps on "
+            "until it is below half a point.",
+            mark(abs(rate + 1) <= 0.2, rate < -0.3),
+            "✓ if the exponent is within 0.2 of −1, ~ if it is below −0.3.",
+        ),
+        Claim(
+            "The bound on the risk does not depend on the size of the training set.",
+            ZHOU,
+            f"While draws are new examples the excess is at most {rounded(held)} of the bound. "
+            f"Read for a training set of n = {beyond['n']:,} that is drawn from again and again, "
+            f"the bound is exceeded {rounded(beyond['excess_over_bound_at_end'])} times.",
+            mark(beyond["excess_over_bound_at_end"] <= 1, held <= 1),
+            "✓ if the bound is never exceeded, ~ if not while every draw is a new example.",
+        ),
+    ]
 
 
 def plot(results: dict[str, Any]) -> Figure:
