@@ -3,9 +3,9 @@
 The claim is the papers' headline: ICML 2007 trains CCAT in 2 s, MPB 2011 reaches ε = 0.00589 in
 0.16 s with a test error of 6.16% (6.03% at the optimum). CCAT is not public. Rows are those of
 `datasets.make_text_like`, of its shape, and as many labels are flipped as CCAT's error suggests: so
-the level of the error is an input here, and only seconds and steps are found; seconds are those of the solver, as the papers count
-them, without reading, checking and certifying. Medians over seeds, all averages from the same
-draws.
+the level of the error is an input here, and only seconds and steps are found. Seconds are those of
+the solver, as the papers count them, without reading, checking and certifying. Medians over seeds,
+all averages from the same draws.
 """
 
 from __future__ import annotations
