@@ -38,7 +38,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 #: Helpers that take part in no result.
-_TELLING = ("_claims", "_plots", "_kernel_figure", "_kernel_markdown", "_grid_figure")
+TELLING = (
+    "_claims",
+    "_plots",
+    "_kernel_figure",
+    "_kernel_markdown",
+    "_grid_figure",
+    "_grid_markdown",
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ def _helpers(path: Path) -> list[Path]:
     tree = ast.parse(path.read_bytes(), filename=str(path))
     modules = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
     names = [module.removeprefix("experiments.") for module in modules]
-    names = [name for name in names if name.startswith("_") and name not in _TELLING]
+    names = [name for name in names if name.startswith("_") and name not in TELLING]
     return [helper for name in names if (helper := path.with_name(f"{name}.py")).exists()]
 
 

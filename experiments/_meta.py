@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import kpegasos
-from experiments._catalog import ROOT, Experiment
+from experiments._catalog import ROOT, TELLING, Experiment
 
 #: Functions of an experiment that its results do not depend on, and how helpers of theirs begin.
 _TELLING = ("plot", "animate", "claims")
@@ -42,14 +42,18 @@ def fingerprint(paths: Iterable[Path]) -> str:
 def _code_of(source: bytes) -> str:
     """The code of a file that computes; experiments share most of their files."""
     tree = ast.parse(source)
-    tree.body = [node for node in tree.body if not _tells(getattr(node, "name", ""))]
+    tree.body = [node for node in tree.body if not _tells(node)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = node.body[ast.get_docstring(node) is not None :]
     return ast.unparse(tree)
 
 
-def _tells(name: str) -> bool:
+def _tells(node: ast.stmt) -> bool:
+    """Say whether a definition, or what an import brings, takes part in no result."""
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").removeprefix("experiments.") in TELLING
+    name = getattr(node, "name", "")
     return name in _TELLING or name.startswith("_told")
 
 
@@ -80,6 +84,8 @@ def provenance(experiment: Experiment) -> dict[str, Any]:
     origin: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat()}
     if commit() is not None:
         origin["commit"] = commit()
+    if hasattr(os, "getloadavg"):  # of other processes, as ours has hardly begun
+        origin["load"] = round(os.getloadavg()[0], 2)
     return origin | {"code": _code(experiment), "versions": versions(), "machine": machine()}
 
 
