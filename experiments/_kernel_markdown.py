@@ -44,9 +44,9 @@ def _problems(results: dict[str, Any]) -> list[tuple[str, str]]:
     return list(curves(results["table"]))
 
 
-def fit_table(
+def fit_rows(
     results: dict[str, Any], levels: Sequence[float] = LEVELS, *, show_level: bool = True
-) -> str:
+) -> tuple[list[str], list[list[str]]]:
     """Return seconds to each level, and how many times faster polished runs are than each peer.
 
     Where the loosest run of a peer has less than the level, the ratio is that at what it has.
@@ -62,8 +62,8 @@ def fit_table(
 
     Returns
     -------
-    str
-        A table in Markdown.
+    tuple of (list of str, list of list of str)
+        The headings, and the cells of each row.
     """
     rows = []
     for problem, dtype in _problems(results):
@@ -83,7 +83,12 @@ def fit_table(
             rows.append([problem, dtype, *shown, *cells])
     columns = ["suboptimality"] if show_level else []
     faster = [f"times faster than {SERIES[peer]}" for peer in PEERS]
-    return markdown(["problem", "dtype", *columns, *SERIES.values(), *faster], rows)
+    return ["problem", "dtype", *columns, *SERIES.values(), *faster], rows
+
+
+def fit_table(results: dict[str, Any], levels: Sequence[float] = LEVELS) -> str:
+    """Return what `fit_rows` finds as a table in Markdown."""
+    return markdown(*fit_rows(results, levels))
 
 
 def dtype_table(results: dict[str, Any], level: float = 1e-3) -> str:

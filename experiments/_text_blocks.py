@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from experiments._claims import duration, percent, rounded, span
+import numpy as np
+
+from experiments._claims import duration, medians, percent, rounded, span
 from experiments._grid_markdown import tables
 from experiments._kernel_levels import PEERS, SERIES, curves, modern, representative
 from experiments._kernel_markdown import (
@@ -17,7 +18,14 @@ from experiments._kernel_markdown import (
     run_table,
 )
 from experiments._text import Block, Documents
-from experiments._text_claims import claims_of, findings, machine_line, provenance, table
+from experiments._text_claims import OLDER, claims_of, findings, machine_line, provenance, table
+from experiments._text_tables import (
+    lambda_rates,
+    lambda_steps,
+    published_then,
+    sampling_rates,
+    slips,
+)
 
 #: The suboptimality at which kernel solvers are compared in the README.
 LEVEL = 1e-3
@@ -36,25 +44,21 @@ def _kernel(documents: Documents, name: str, *, small: bool | None = None) -> di
     }
 
 
-def _vectors(results: dict[str, Any]) -> str:
-    return "/".join((results.get("vectors") or ["not noted"])[-1:])
-
-
 def kernel_readme(documents: Documents) -> str:
-    """Return the table of the larger problems at one level, and what it leaves out in words."""
-    parts = []
-    for name in KERNEL:
-        if name in documents:
-            results = _kernel(documents, name, small=False)
-            meta = documents.meta(name)
-            older = " (by other code than the newest results)" if documents.older(name) else ""
-            parts.append(
-                f"{meta['machine']['processor']}, {_vectors(results)}, {meta['machine']['cores']} "
-                f"cores{older}:\n\n{fit_table(results, (LEVEL,), show_level=False)}"
-            )
+    """Return the larger problems at one level, with both kinds of vectors; the rest in words."""
+    rows: list[list[str]] = []
+    head: list[str] = []
+    for name in (name for name in KERNEL if name in documents):
+        results = _kernel(documents, name, small=False)
+        own_head, own = fit_rows(results, (LEVEL,), show_level=False)
+        vectors = sorted(results.get("vectors") or ["not noted"])[0]  # AVX-512 has AVX2 too
+        mark = OLDER if documents.older(name) else ""
+        head = [*own_head[:2], "vectors", *own_head[2:]]
+        rows += [[*row[:2], f"{vectors}{mark}", *row[2:]] for row in own]
+    text = markdown(head, rows)
     if KERNEL[0] in documents:
-        parts.append(_kernel_words(_kernel(documents, KERNEL[0])))
-    return "\n\n".join(parts)
+        text += f"\n\n{_kernel_words(_kernel(documents, KERNEL[0]))}"
+    return f"{text}\n\n{machine_line(documents)}"
 
 
 def _kernel_words(results: dict[str, Any]) -> str:
@@ -80,12 +84,11 @@ def _kernel_words(results: dict[str, Any]) -> str:
     for all_series in curves(results["table"]).values():
         if "polished" in all_series and "intelex" in all_series:
             ours, theirs = (
-                representative(all_series[n], LEVEL).get("extra_mb")
-                for n in ("polished", "intelex")
+                representative(all_series[n], LEVEL).get("peak_mb") for n in ("polished", "intelex")
             )
-            if ours and theirs and theirs >= 1:
+            if ours and theirs:
                 memory.append(ours / theirs)
-    taken = f" Memory beyond the data: {span(memory)} times that of intelex." if memory else ""
+    taken = f" Peak memory of the process: {span(memory)} times that of intelex." if memory else ""
     return f"`PegasosSVC(polish=True)` beside {'; '.join(words)}.{taken}"
 
 
@@ -114,10 +117,6 @@ def kernel_details(name: str) -> Block:
     return block
 
 
-def _rows(head: Sequence[str], rows: list[list[str]]) -> str:
-    return markdown(head, rows)
-
-
 def startup(documents: Documents) -> str:
     """Return the times to the first model, with their spread."""
     rows = [
@@ -129,7 +128,7 @@ def startup(documents: Documents) -> str:
         ]
         for row in documents.results("startup")["table"]
     ]
-    return _rows(["fresh process", "median", "least to most", "runs"], rows)
+    return markdown(["fresh process", "median", "least to most", "runs"], rows)
 
 
 def fashion_mnist(documents: Documents) -> str:
@@ -147,7 +146,7 @@ def fashion_mnist(documents: Documents) -> str:
             ]
         )
     head = ["model", "training images", "test accuracy", "fit", "median certified relative gap"]
-    text = _rows(head, rows)
+    text = markdown(head, rows)
     if "plain" not in results:
         return text
     plain = [
@@ -161,7 +160,7 @@ def fashion_mnist(documents: Documents) -> str:
         for row in results["plain"]
     ]
     heads = ["λ of each pair", "steps a pair", "test accuracy", "over seeds", "fit"]
-    return f"{text}\n\nThe plain algorithm:\n\n{_rows(heads, plain)}"
+    return f"{text}\n\nThe plain algorithm:\n\n{markdown(heads, plain)}"
 
 
 def usual_gaps(documents: Documents) -> str:
@@ -177,7 +176,21 @@ def usual_gaps(documents: Documents) -> str:
         for row in rows
     ]
     return (
-        "Certified relative gaps on Fashion-MNIST, medians of the pairs: " + "; ".join(told) + "."
+        f"Certified relative gaps on Fashion-MNIST, medians of the pairs: {'; '.join(told)}. "
+        f"{_gap_over_suboptimality(documents)}"
+    )
+
+
+def _gap_over_suboptimality(documents: Documents) -> str:
+    """Say how many times the suboptimality the gap is, early and at the end."""
+    results = documents.results("convergence")
+    curve, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
+    ratios = medians(curve["gap"]) / (medians(curve["objective_average"]) - optimum)
+    epochs = np.array(curve["epoch"])
+    early = int(np.abs(epochs - 10).argmin())
+    return (
+        f"On two moons the gap is {rounded(ratios[early])} times the suboptimality after "
+        f"{epochs[early]:.0f} epochs and {rounded(ratios[-1])} times after {epochs[-1]:,.0f}."
     )
 
 
@@ -194,78 +207,7 @@ def startup_words(documents: Documents) -> str:
     )
 
 
-def slips(documents: Documents) -> str:
-    """Return the slips in the sources, and what each of them does."""
-    rows = [
-        [row["printed"], row["source"], row["meant"], row["consequence"]]
-        for row in documents.results("slips")["table"]
-    ]
-    return _rows(["printed", "where", "meant", "what it does"], rows)
-
-
-def sampling_rates(documents: Documents) -> str:
-    """Return the exponents of each sampling, from the eighth epoch on, for the last iterate."""
-    from experiments._claims import exponent, medians, slope
-
-    results, rows = documents.results("sampling"), []
-    for data, by_moment in results["curves"].items():
-        curve = by_moment["last, end"]
-        names = [name for name in curve if name != "epoch"]
-        rates = [slope(curve["epoch"][3:], medians(curve[name])[3:]) for name in names]
-        rows.append([results["titles"][data], *map(exponent, rates)])
-    return _rows(["exponent of the epochs, last iterate", *names], rows)
-
-
-def lambda_rates(documents: Documents) -> str:
-    """Return the exponents of λ in the suboptimality for each decade of λ, after one epoch."""
-    from experiments._claims import exponent, slope
-
-    results = documents.results("lambda_dependence")
-    rows, first = [], min(row["epochs"] for row in results["table"])
-    methods = list(dict.fromkeys(row["method"] for row in results["table"]))
-    decades = range(-6, 0)
-    for data, title in results["titles"].items():
-        for method in methods:
-            own = [
-                row
-                for row in results["table"]
-                if (row["data"], row["method"], row["epochs"]) == (data, method, first)
-            ]
-            cells = []
-            for power in decades:
-                part = [r for r in own if 0.99 * 10**power <= r["lam"] <= 10.1 * 10**power]
-                lams, values = ([row[key] for row in part] for key in ("lam", "suboptimality"))
-                known = len(part) >= 2 and all(row["resolved"] for row in part)
-                cells.append(exponent(slope(lams, values)) if known else "–")
-            rows.append([title, method, *cells])
-    heads = [f"{10.0**power:g} to {10.0 ** (power + 1):g}" for power in decades]
-    return _rows(["exponent of λ", "method", *heads], rows)
-
-
-def published_then(documents: Documents) -> str:
-    """Return the kernel table: seconds to ε here and in 2011."""
-    results, rows = documents.results("kernel_table"), []
-    keys = ("pegasos_last", "pegasos_average", "sdca", "polished", "scikit-learn")
-    for row in results["table"]:
-        now = [duration(row.get(f"{key}_seconds")) for key in (*keys, "scikit-learn-intelex")]
-        then = [
-            duration(row[f"published_{name}_seconds"])
-            for name in ("Pegasos", "SDCA", "SVM-Light", "LASVM")
-        ]
-        rows.append([row["data"], f"{row['epsilon']:g}", *now, *then])
-    heads = ["Pegasos, last", "averaged", "SDCA", "polished", "LIBSVM", "intelex"]
-    old = ["Pegasos, 2011", "SDCA, 2011", "SVM-Light, 2011", "LASVM, 2011"]
-    return _rows(["data", "ε", *heads, *old], rows)
-
-
-def growth(documents: Documents) -> str:
-    """Return the exponents of steps and seconds in m and λ on synthetic documents."""
-    found = documents.results("sample_size")["exponents"]
-    return "\n".join(f"- {name}: {rounded(value)}" for name, value in found.items())
-
-
 BLOCKS: dict[str, Block] = {
-    "machine": machine_line,
     "benchmark": kernel_readme,
     "findings": findings,
     "claims": table,
@@ -284,4 +226,5 @@ BLOCKS: dict[str, Block] = {
     "slips": slips,
     "sampling-rates": sampling_rates,
     "lambda-rates": lambda_rates,
+    "lambda-steps": lambda_steps,
 }

@@ -189,7 +189,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             Claim(
                 f"Runs obey {what}, of order ln T/(λT).",
                 source,
-                f"{broken or 'None'} of {len(own)} is violated in {len(results['seeds'])} runs. "
+                f"Violated: {broken} of {len(own)}, in {len(results['seeds'])} runs. "
                 f"Bound over measured excess from T = 100 on: {'; '.join(lines)}.",
                 mark(broken == 0, broken < len(own)),
                 "✓ if none is violated: by the mean where it is one on a mean, by more than δ of "
