@@ -13,6 +13,7 @@ from experiments._kernel_markdown import (
     AHEAD,
     ablation_table,
     dtype_table,
+    fit_rows,
     fit_table,
     markdown,
     run_table,
