@@ -197,3 +197,22 @@ def peer_run(name: str, solver: str, quick: bool) -> dict[str, Any]:
         "suboptimality": result["our_objective"] - bound,
         "tol": tol,
     }
+
+
+def succeeded(row: dict[str, Any], solver: str) -> bool:
+    """Say whether a solver came within ε with a model that errs less than the larger class.
+
+    Parameters
+    ----------
+    row : dict
+        A row of `kernel_table`.
+    solver : str
+        What its columns begin with, such as ``"scikit-learn"``.
+
+    Returns
+    -------
+    bool
+    """
+    error = row.get(f"{solver}_test_error")
+    useful = error is None or error < 0.9 * row["majority_error"]
+    return row.get(f"{solver}_seconds") is not None and useful

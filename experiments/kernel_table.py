@@ -40,6 +40,7 @@ from experiments._table_solvers import (
     polished_run,
     resplit_usps,
     sdca_run,
+    succeeded,
 )
 
 if TYPE_CHECKING:
@@ -148,13 +149,6 @@ def _told_errors(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_useful(row: dict[str, Any], solver: str) -> bool:
-    """Say whether a solver came within ε with a model that is better than the larger class."""
-    error = row.get(f"{solver}_test_error")
-    useful = error is None or error < 0.9 * row["majority_error"]
-    return row.get(f"{solver}_seconds") is not None and useful
-
-
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Errors at the optimum; Pegasos beside SMO, which is on both sides of fifteen years."""
     told, as_then = [], []
@@ -165,7 +159,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             if row[f"pegasos_{kind}_seconds"] is not None
         ]
         then = row["published_Pegasos_seconds"] / row["published_SVM-Light_seconds"]
-        if ours and _told_useful(row, "scikit-learn"):
+        if ours and succeeded(row, "scikit-learn"):
             now = min(ours) / row["scikit-learn_seconds"]
             as_then.append(0.5 <= now / then <= 2)
             ratio = f"{rounded(now)} times LIBSVM's (SVM-Light's then: {rounded(then)})"
