@@ -1,7 +1,8 @@
-"""Linear SVMs on text and forest data against the clock: ours beside SGDClassifier and LinearSVC.
+"""Linear SVMs on synthetic text and on Covertype against the clock, beside their peers.
 
-The journal paper's Table 1 has CCAT (λ = 1e-4) and Covertype (λ = 1e-6). The documents of CCAT are
-not freely redistributable; `datasets.make_text_like` makes rows of that shape. Every solver is run
+The journal paper's Table 1 has CCAT (λ = 1e-4), astro-ph (5e-5) and Covertype (1e-6). The texts are
+not public; `datasets.make_text_like` makes rows of their shape, with as many labels flipped as the
+published errors suggest: the level of the error is an input. Every solver is run
 at growing numbers of steps or passes, several times; the first setting whose median is within 1% or
 0.1% of the certified optimum, or within the paper's ε, or whose test error is at most 1.1 times the
 optimum's, gives its time: the whole call of ``fit``, validation and certificate included. No
@@ -52,14 +53,20 @@ QUICK_TIME = "25 s"
 
 #: λ, and the published seconds of Pegasos, SDCA, SVM-Perf, LASVM to the paper's ε (MPB, Table 1).
 PROBLEMS: dict[str, tuple[float, str]] = {
-    "CCAT-shaped": (1e-4, ".16 / .36 / 3.6 / > 18,000 s"),
-    "Covertype": (1e-6, ".32 / .20 / 4.2 / 210 s"),
+    "CCAT-shaped": (1e-4, "0.16 / 0.36 / 3.6 / > 18,000 s"),
+    "astro-ph-shaped": (5e-5, "0.04 / 0.03 / 0.1 / 54 s"),
+    "Covertype": (1e-6, "0.32 / 0.20 / 4.2 / 210 s"),
 }
-_TEST = 23_149
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0)
 _PASSES = (1, 2, 3, 5, 10, 20, 50)
 #: The paper's ε, and its seconds of 2011 for Pegasos on the set that is real here.
-EPSILONS = {"CCAT-shaped": 0.00589, "Covertype": 0.0449}
+EPSILONS = {"CCAT-shaped": 0.00589, "astro-ph-shaped": 0.0275, "Covertype": 0.0449}
+#: Synthetic text: documents for training and testing, words, density, and the share of labels that
+#: are flipped. The last is an input, near the published error at the optimum.
+SHAPES = {
+    "CCAT-shaped": (781_265, 23_149, 47_236, 0.0016, 0.06),
+    "astro-ph-shaped": (29_882, 32_487, 99_757, 0.0008, 0.033),
+}
 PUBLISHED = {"Covertype": 0.32}
 TO_EPSILON = "within the paper's ε of f*"
 GOALS = ("within 1% of f*", "within 0.1% of f*", "1.1 times the optimal test error", TO_EPSILON)
@@ -85,8 +92,9 @@ def load(name: str, quick: bool) -> Data:
         n = 20_000 if quick else len(data.y_train)
         X, X_test = (np.asarray(X, np.float32) for X in (data.X_train[:n], data.X_test))
         return Data(X, data.y_train[:n], X_test, data.y_test, lam)
-    n = 20_000 if quick else 781_265
-    X, y = make_text_like(n + _TEST, random_state=0)
+    n_train, n_test, n_words, density, noise = SHAPES[name]
+    n = min(20_000, n_train) if quick else n_train
+    X, y = make_text_like(n + n_test, n_words, density, noise=noise, random_state=0)
     return Data(X[:n], y[:n], X[n:], y[n:], lam)
 
 
@@ -271,7 +279,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     """The journal paper's row on real data, and our seconds beside the peers'."""
     found = []
     for problem, optimum in results["optima"].items():
-        name = "synthetic text of CCAT's shape" if problem == "CCAT-shaped" else problem
+        shape = problem.removesuffix("-shaped")
+        name = problem if shape == problem else f"synthetic text of {shape}'s shape"
         if problem in PUBLISHED:
             found.append(_told_published(results, problem, optimum["test_error"]))
         goals = "; ".join(f"{goal}: {_told_seconds(results, problem, goal)}" for goal in GOALS[:3])
