@@ -101,6 +101,12 @@ def why_stale(experiment: Experiment, meta: dict[str, Any]) -> str:
     return " and ".join(part for part, code in now if meta["code"].get(part) != code)
 
 
+def experiment_changed(experiment: Experiment, meta: dict[str, Any]) -> bool:
+    """Say whether an experiment's own code has changed since its results were measured."""
+    measured: str = meta.get("code", {}).get("experiment", "unknown")
+    return measured != fingerprint(experiment.sources())
+
+
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that the results depend on."""
     names = ["numpy", "numba", "scipy", "scikit-learn"]

@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments._catalog import Experiment, discover
 from experiments._claims import Claim
-from experiments._meta import why_stale
+from experiments._meta import experiment_changed
 from experiments._store import read, write
 
 Block = Callable[["Documents"], str]
@@ -69,13 +69,7 @@ class Documents:
 
     def changed(self, name: str) -> bool:
         """Say whether an experiment's own code has changed since, or may have."""
-        return self._changed_code(name) in ("unknown", "experiment")
-
-    def _changed_code(self, name: str) -> str:
-        meta = dict(self.meta(name))
-        if "code" in meta:  # of the package, files can only tell among themselves
-            meta["code"] = {**meta["code"], "package": None}
-        return why_stale(self.experiments[name], meta).removeprefix("package and ")
+        return experiment_changed(self.experiments[name], self.meta(name))
 
     @cached_property
     def _newest_package(self) -> str:

@@ -111,7 +111,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         for row, gain in zip(rows, good, strict=True)
         if gain < 1
     ]
-    behind = f"; behind on {' and '.join(names)}" if names else ""
+    behind = f"; behind on {'; '.join(names)}" if names else ""
     crossings = []
     for curve in results["curves"].values():
         ahead = np.flatnonzero(np.array(curve["weighted"][1], dtype=float) < 1)

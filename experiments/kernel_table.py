@@ -17,8 +17,8 @@ optimum. Each tolerance of theirs is run; the table has the first that is within
 if none is. LIBSVM takes minutes on MNIST and runs there at one tolerance. Every solver has 1,024
 MiB for kernel values. Data are dense float32. The fourth set of the paper, Reuters money-fx, is not
 at hand in its features and split. The seconds of 2011 are those of the paper's machine; LASVM and
-SVM-Light are not run here. LIBSVM solves by sequential minimal optimisation (SMO) too, and stands in
-for SVM-Light where then and now are compared.
+SVM-Light are not run here. LIBSVM solves by sequential minimal optimisation (SMO) too, and stands
+in for SVM-Light where then and now are compared.
 """
 
 from __future__ import annotations

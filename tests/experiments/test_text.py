@@ -148,7 +148,7 @@ def test_marker_that_is_wrong_is_refused(page, message):
 
 # An experiment of our own
 
-CLAIMS = '''
+CLAIMS = """
 
 from experiments._claims import OURS, Claim, mark, rounded
 
@@ -159,7 +159,7 @@ def claims(results):
         Claim("It rises.", "Zhou", f"It ends at {rounded(last)}.", mark(last > 0), "✓ if above 0."),
         Claim("It is ours.", OURS, f"It ends at {rounded(last)} too."),
     ]
-'''
+"""
 
 
 @pytest.fixture
