@@ -131,7 +131,10 @@ def render(page: str, blocks: dict[str, Block], documents: Documents) -> str:
         name = match["name"]
         if name not in blocks:
             raise ValueError(f"there is no block {name!r}; there are: {', '.join(blocks)}")
-        text = blocks[name](documents).strip("\n")
+        try:
+            text = blocks[name](documents).strip("\n")
+        except FileNotFoundError:  # results, while experiments are run anew
+            text = "Not measured yet."
         middle = f"{text}\n" if text else ""
         return f"<!-- begin: {name} -->\n{middle}<!-- end: {name} -->"
 

@@ -65,22 +65,26 @@ def kernel_readme(documents: Documents) -> str:
 def _kernel_words(results: dict[str, Any]) -> str:
     """Say how often ours is ahead at the level, and what memory it takes."""
     small = {row["problem"] for row in results["table"] if row.get("group") == "small"}
-    words = []
+    sentences = []
     for peer in PEERS:
-        ratios = [
-            (row["problem"] in small, row["ours_times_faster"])
-            for row in results["levels"]
-            if row["level"] == LEVEL and row["series"] == peer and "ours_times_faster" in row
-        ]
-        for is_small, where in ((False, "the larger"), (True, "the small")):
-            own = [ratio for which, ratio in ratios if which is is_small]
+        told = []
+        for words, is_small in (("larger", False), ("small", True)):
+            own = [
+                row["ours_times_faster"]
+                for row in results["levels"]
+                if (row["level"], row["series"]) == (LEVEL, peer)
+                and "ours_times_faster" in row
+                and (row["problem"] in small) is is_small
+            ]
             if own:
                 ahead = sum(ratio >= AHEAD for ratio in own)
                 behind = sum(ratio <= 1 / AHEAD for ratio in own)
-                words.append(
-                    f"{SERIES[peer]} on {where} problems: ahead {ahead}, behind {behind} of "
-                    f"{len(own)}, {span(own)} times"
+                told.append(
+                    f"ahead on {ahead} and behind on {behind} of {len(own)} {words} cases "
+                    f"({span(own)} times as fast)"
                 )
+        if told:
+            sentences.append(f"Beside {SERIES[peer]}, `polish=True` is {', '.join(told)}.")
     memory = []
     for all_series in curves(results["table"]).values():
         if "polished" in all_series and "intelex" in all_series:
@@ -89,8 +93,9 @@ def _kernel_words(results: dict[str, Any]) -> str:
             )
             if ours and theirs:
                 memory.append(ours / theirs)
-    taken = f" Peak memory of the process: {span(memory)} times that of intelex." if memory else ""
-    return f"`PegasosSVC(polish=True)` beside {'; '.join(words)}.{taken}"
+    if memory:
+        sentences.append(f"Its process peaks at {span(memory)} times the memory of intelex's.")
+    return " ".join(sentences)
 
 
 def kernel_details(name: str) -> Block:

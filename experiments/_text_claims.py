@@ -128,20 +128,20 @@ def _quiet(meta: dict[str, Any]) -> str:
 
 
 def machine_line(documents: Documents) -> str:
-    """Return one line on where, when and with what the results were measured."""
+    """Return a line on where, when and with what the results were measured, and how long."""
     metas = [documents.meta(name) for name in documents.experiments]
-    dated = [meta for meta in metas if meta.get("date")]
-    newest = max(dated, key=lambda meta: str(meta["date"]), default=metas[0])
-    machines = list(dict.fromkeys(map(machine, sorted(dated, key=lambda m: str(m["date"])))))
-    versions = ", ".join(f"{name} {version}" for name, version in newest["versions"].items())
+    dated = sorted((meta for meta in metas if meta.get("date")), key=lambda m: str(m["date"]))
+    if not dated:
+        return "Not measured yet."
+    when = " to ".join(dict.fromkeys((dated[0]["date"], dated[-1]["date"])))
+    where = "; ".join(dict.fromkeys(map(machine, dated)))
+    versions = ", ".join(f"{name} {number}" for name, number in dated[-1]["versions"].items())
+    hours = sum(meta["seconds"] for meta in metas) / 3600
     older = sum(map(documents.older, documents.experiments))
-    dates = sorted({str(meta["date"]) for meta in dated})
-    when = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "at unknown dates"
-    other = (
-        f" {older} of {len(metas)} results were measured by other code ({OLDER})." if older else ""
-    )
+    other = f" {older} of {len(metas)} were measured by other code ({OLDER})." if older else ""
     return (
-        f"Measured {when} on {'; '.join(machines) or machine(newest)}. Versions: {versions}.{other}"
+        f"Measured {when} on {where}; versions: {versions}. All {len(metas)} results together took "
+        f"{hours:.1f} hours.{other}"
     )
 
 

@@ -230,7 +230,7 @@ def test_results_are_older_when_the_experiment_has_changed(claiming):
     documents = Documents(claiming.folder)
     assert documents.older("line")
     assert "| ✓† |" in table(documents)
-    assert "1 of 1 results were measured by other code (†)." in machine_line(documents)
+    assert "1 of 1 were measured by other code (†)." in machine_line(documents)
     assert "`line` †" in provenance(documents)
 
 
@@ -274,7 +274,17 @@ def test_machine_line_names_processor_vectors_versions_and_dates(claiming):
     def tell(document):
         machine = {"processor": "Abacus", "vectors": ["AVX2"], "cores": 3}
         document["meta"].update(date="2001-02-03", machine=machine, versions={"numpy": "9.9"})
+        document["meta"].update(seconds=5400)
 
     rewrite(claiming, tell)
-    line = machine_line(Documents(claiming.folder))
-    assert line == "Measured 2001-02-03 on Abacus, AVX2, 3 cores. Versions: numpy 9.9."
+    assert machine_line(Documents(claiming.folder)) == (
+        "Measured 2001-02-03 on Abacus, AVX2, 3 cores; versions: numpy 9.9. All 1 results together "
+        "took 1.5 hours."
+    )
+
+
+def test_blocks_without_results_say_so(tmp_path):
+    documents = Documents(tmp_path)
+    for name in ("startup", "grid", "benchmark"):
+        page = f"<!-- begin: {name} -->\n<!-- end: {name} -->"
+        assert "Not measured yet.\n" in render(page, BLOCKS, documents)
