@@ -25,7 +25,9 @@ _RENAMED = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return _version()
+        from kpegasos.utils.version import VERSION
+
+        return VERSION
     if name == "Playground":  # needs what not everybody has installed
         from kpegasos.playground import Playground
 
@@ -39,12 +41,3 @@ def __getattr__(name: str) -> Any:
         stacklevel=2,
     )
     return _import_name(_RENAMED[name])
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("kpegasos")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"

@@ -6,6 +6,7 @@ from . import losses as losses
 from .core.problem import Problem, make_problem
 from .core.steps import Constant, DelayedInverse, InverseSquareRoot
 from .estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from .exports.native import load, save
 from .kernels.functions import (
     RBF,
     AdditiveChi2,
@@ -63,11 +64,13 @@ __all__ = [
     "UncachedRows",
     "fit_chunks",
     "linear_rows",
+    "load",
     "make_kernel",
     "make_problem",
     "make_rows",
     "pegasos",
     "regularization_path",
+    "save",
     "sdca",
 ]
 

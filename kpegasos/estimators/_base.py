@@ -65,7 +65,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 MODERATE = Interval(Real, SMALLEST, LARGEST, closed="both")
 
 #: Private attributes that belong to a model, as those that end in ``_`` do.
-_PRIVATE_OF_MODEL = {"_kernel", "_online", "_states", "_states_digest", "_tie_order"}
+_PRIVATE_OF_MODEL = {"_kernel", "_online", "_sigmoids", "_states", "_states_digest", "_tie_order"}
 #: Set by the validation of X, and not by a model.
 _SET_BY_VALIDATION = {"n_features_in_", "feature_names_in_"}
 

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators import _one_vs_one as one_vs_one
 from kpegasos.estimators._coupling import couple
 from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._probabilities import has_log_odds, own_sigmoids
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import Interval, StrOptions
 from kpegasos.estimators._training import FitPlan
-from kpegasos.losses import Logistic
 from kpegasos.solvers.result import Result
 from kpegasos.utils import tuning
 from kpegasos.utils.labels import check_labels
@@ -45,8 +45,8 @@ class Targets(NamedTuple):
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """Whether decisions are log-odds."""
-    if isinstance(estimator.loss, Logistic) or estimator.loss == "log_loss":
+    """Whether decisions are log-odds, or a file has said what they are."""
+    if has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
         return True
     raise AttributeError(
         "predict_proba is only available with loss='log_loss'; for other losses see "
@@ -203,10 +203,10 @@ class OneVsOneMixin(ClassifierMixin):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, with ``loss="log_loss"`` only.
+        """Probability of each class, with ``loss="log_loss"`` or of a LIBSVM model that has them.
 
         The sigmoid of a decision is a probability; those of the pairs are coupled as in SVC (Wu,
-        Lin, Weng, JMLR 2004).
+        Lin, Weng, JMLR 2004). A model that ``svm-train -b 1`` has written has sigmoids of its own.
 
         Parameters
         ----------
@@ -218,9 +218,12 @@ class OneVsOneMixin(ClassifierMixin):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        n_classes = self.classes_.size
+        n_classes, sigmoids = self.classes_.size, own_sigmoids(self)
+        assert sigmoids is not None
+        slopes, offsets, _ = sigmoids
         return self._by_blocks(
-            self._validate(X, reset=False), lambda decisions: couple(expit(decisions), n_classes)
+            self._validate(X, reset=False),
+            lambda decisions: couple(expit(slopes * decisions + offsets), n_classes),
         )
 
     @available_if(_gives_probabilities)

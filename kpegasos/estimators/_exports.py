@@ -1,4 +1,4 @@
-"""What every fitted estimator can become: a model of scikit-learn, LIBSVM or ONNX, a line of HTML.
+"""What every fitted estimator can become: models of other programs and formats, a line of HTML.
 
 The formats themselves are the affair of `kpegasos.exports`, which knows no estimator.
 """
@@ -14,12 +14,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators._one_vs_one import pair_coefficients
+from kpegasos.estimators._probabilities import own_sigmoids, sigmoids_around
 from kpegasos.estimators._sklearn_compat import HtmlNoteMixin
 from kpegasos.estimators._to_sklearn import to_sklearn
+from kpegasos.exports.json_file import write_json
 from kpegasos.exports.libsvm import write_libsvm
 from kpegasos.exports.libsvm_reader import read_libsvm
-from kpegasos.exports.model import Model
+from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.exports.onnx import write_onnx
+from kpegasos.exports.python_module import write_python
+from kpegasos.utils.validation import shown
 
 T = TypeVar("T", bound="ReadMixin")
 
@@ -32,6 +36,20 @@ class ExportMixin(HtmlNoteMixin):
 
         def _exported(self) -> Model: ...
 
+    def _own_sigmoids(self) -> Sigmoids | None:
+        """Sigmoids of the fitted estimator, if it has probabilities that they make."""
+        return own_sigmoids(self) if hasattr(self, "classes_") else None
+
+    def _to_be_written(self, calibrated: Any) -> Model:
+        """The model with its probabilities, or those that were fitted around it."""
+        check_is_fitted(self)
+        model = self._exported()
+        if calibrated is None:
+            return model._replace(sigmoids=self._own_sigmoids())
+        if model.classes is None:
+            raise ValueError(f"calibrated must be None of a regressor, got {shown(calibrated)}")
+        return model._replace(sigmoids=sigmoids_around(self, calibrated))
+
     def to_sklearn(self) -> Any:
         """Return a fitted estimator of scikit-learn with the same predictions.
 
@@ -43,7 +61,8 @@ class ExportMixin(HtmlNoteMixin):
             classes is an `SVC` whose support vectors are the weights of the pairs, as `LinearSVC`
             has no pairs. Where a binary decision is exactly zero, `SVC` predicts the second class.
             Ties of the vote of a model that `from_libsvm` has read go to the lowest class, not to
-            the one that its file has first.
+            the one that its file has first. There is no ``predict_proba``: scikit-learn takes it
+            from `SVC`, and has `CalibratedClassifierCV` instead.
 
         Raises
         ------
@@ -63,62 +82,138 @@ class ExportMixin(HtmlNoteMixin):
         check_is_fitted(self)
         return to_sklearn(self, self._exported())
 
-    def to_libsvm(self, path: str | PathLike[str]) -> None:
+    def to_libsvm(self, path: str | PathLike[str], calibrated: Any = None) -> None:
         """Write the model as a text file for LIBSVM's programs, such as ``svm-predict``.
 
         Kernels are the linear, polynomial, RBF and sigmoid ones and "precomputed"; classes must be
-        integers. LIBSVM has no ``break_ties``.
+        integers. LIBSVM has no ``break_ties``. Probabilities that are sigmoids of the decisions of
+        pairs are written, for ``svm-predict -b 1``, which then predicts the most probable class; of
+        more than two classes it couples those of the pairs to 0.005 only.
 
         Parameters
         ----------
         path : path-like
             Written whole or not at all; a file that is there is replaced.
+        calibrated : CalibratedClassifierCV, default=None
+            As in `to_onnx`, of two classes.
 
         Raises
         ------
+        TypeError
+            If ``calibrated`` is no such thing.
         ValueError
-            If LIBSVM has no such kernel or classes.
+            If LIBSVM has no such kernel, classes or probabilities.
         OSError
             If the file cannot be written.
         sklearn.exceptions.NotFittedError
             Before ``fit``.
         """
-        check_is_fitted(self)
-        write_libsvm(path, self._exported())
+        model = self._to_be_written(calibrated)
+        if calibrated is None and model.sigmoids is not None and not model.sigmoids.of_pairs:
+            model = model._replace(sigmoids=None)
+        write_libsvm(path, model)
 
-    def to_onnx(self, path: str | PathLike[str]) -> None:
+    def to_onnx(self, path: str | PathLike[str], calibrated: Any = None) -> None:
         """Write the model as an ONNX graph of primitive operators in float64 (extra ``onnx``).
 
         The input is ``X`` of shape (n_samples, n_features), float64. The outputs are ``label`` and
         ``decision`` of a classifier, as `predict` and `decision_function` have them, votes and ties
-        included, or ``prediction`` of a regressor.
+        included, or ``prediction`` of a regressor. If there is a ``predict_proba``, its values are
+        ``probabilities``, of shape (n_samples, n_classes); isotonic ones are left out.
 
         Parameters
         ----------
         path : path-like
             Written whole or not at all; a file that is there is replaced.
+        calibrated : CalibratedClassifierCV, default=None
+            Fitted around this very estimator, with sigmoids, such as
+            ``CalibratedClassifierCV(FrozenEstimator(self)).fit(X, y)``. The ``probabilities`` are
+            its own then.
 
         Raises
         ------
         ImportError
             Without the package onnx.
+        TypeError
+            If ``calibrated`` is no such thing.
         ValueError
-            If the kernel is a function or a class of the user's, or the model is above 2 GiB.
+            If the kernel is a function or a class of the user's, the model is above 2 GiB, or
+            ``calibrated`` has several models, another one, or other curves than sigmoids.
         OSError
             If the file cannot be written.
         sklearn.exceptions.NotFittedError
             Before ``fit``.
         """
-        check_is_fitted(self)
-        model, options = self._exported(), {}
-        coefs = model.dual_coef
-        if model.classes is not None:
-            coefs = pair_coefficients(coefs, model.n_support)
-            options = {
-                "shape": self.decision_function_shape,  # type: ignore[attr-defined]
-                "break_ties": self.break_ties,  # type: ignore[attr-defined]
-            }
-        write_onnx(path, model, coefs, **options)
+        model = self._to_be_written(calibrated)
+        write_onnx(path, model, **self._of_pairs(model))
+
+    def to_json(self, path: str | PathLike[str], calibrated: Any = None) -> None:
+        """Write the model as a JSON object, whose names the page "Models for other programs" has.
+
+        Numbers are exact. Kernels are those of `to_onnx`, and "precomputed".
+
+        Parameters
+        ----------
+        path : path-like
+            Written whole or not at all; a file that is there is replaced.
+        calibrated : CalibratedClassifierCV, default=None
+            As in `to_onnx`.
+
+        Raises
+        ------
+        TypeError
+            If ``calibrated`` is no such thing.
+        ValueError
+            If the kernel is a function or a class of the user's, classes are neither numbers nor
+            strings, or ``calibrated`` is not what `to_onnx` takes.
+        OSError
+            If the file cannot be written.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        model = self._to_be_written(calibrated)
+        options = self._of_pairs(model)
+        del options["coefs"]
+        write_json(path, model, **options)
+
+    def to_python(self, path: str | PathLike[str], calibrated: Any = None) -> None:
+        """Write the model as a Python module that needs NumPy only.
+
+        It has ``predict``, of a classifier ``decision_function``, and ``predict_proba`` where
+        `to_onnx` has probabilities, with the results of the estimator's methods. They take arrays
+        of shape (n_samples, n_features), which are computed with in float64.
+
+        Parameters
+        ----------
+        path : path-like
+            Written whole or not at all; a file that is there is replaced.
+        calibrated : CalibratedClassifierCV, default=None
+            As in `to_onnx`.
+
+        Raises
+        ------
+        TypeError
+            If ``calibrated`` is no such thing.
+        ValueError
+            If the kernel is a function or a class of the user's, classes are neither numbers nor
+            strings, the model is above 1 GiB, or ``calibrated`` is not what `to_onnx` takes.
+        OSError
+            If the file cannot be written.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        """
+        model = self._to_be_written(calibrated)
+        write_python(path, model, **self._of_pairs(model))
+
+    def _of_pairs(self, model: Model) -> dict[str, Any]:
+        """Coefficients of each pair, and how a classifier makes decisions of several classes."""
+        if model.classes is None:
+            return {"coefs": model.dual_coef}
+        return {
+            "coefs": pair_coefficients(model.dual_coef, model.n_support),
+            "shape": self.decision_function_shape,  # type: ignore[attr-defined]
+            "break_ties": self.break_ties,  # type: ignore[attr-defined]
+        }
 
     def _html_note(self) -> str:
         """Gap, support and time in one line, for HTML; empty before ``fit``."""
@@ -153,7 +248,8 @@ class ReadMixin(ExportMixin):
         PegasosSVC or PegasosSVR
             Fitted, with the kernel's parameters; all others have their defaults. It has neither a
             certificate nor ``history_``, ``alpha_``, ``lam_``, ``n_steps_``, and ``support_`` only
-            with a precomputed kernel: the file knows nothing of the training examples.
+            with a precomputed kernel: the file knows nothing of the training examples. It has a
+            ``predict_proba`` if ``svm-train -b 1`` or `to_libsvm` has written probabilities.
 
         Raises
         ------
@@ -179,6 +275,8 @@ class ReadMixin(ExportMixin):
             attributes["classes_"] = model.classes
         if model.tie_order is not None:
             attributes["_tie_order"] = model.tie_order
+        if model.sigmoids is not None:
+            attributes["_sigmoids"] = np.array([model.sigmoids.slopes, model.sigmoids.offsets])
         if precomputed:
             attributes["support_"] = model.support
         vars(estimator).update(attributes)

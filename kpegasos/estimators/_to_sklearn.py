@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from kpegasos.estimators._sklearn_compat import set_libsvm_model, set_linear_model
-from kpegasos.exports.libsvm import KERNELS
+from kpegasos.exports.libsvm import NAMES, named_kernel
 from kpegasos.exports.model import Model
 from kpegasos.kernels.functions import Kernel, check_values
 from kpegasos.utils.validation import canonical_rows
@@ -104,10 +104,5 @@ def _libsvm(estimator: Any, model: Model) -> Any:
 
 def _named(kernel: Kernel) -> dict[str, Any]:
     """Name and parameters of a kernel that LIBSVM has, else nothing."""
-    for name, (kind, names) in KERNELS.items():
-        if type(kernel) is kind and float(getattr(kernel, "degree", 0)).is_integer():
-            values = {each: getattr(kernel, each) for each in names}
-            if "degree" in values:
-                values["degree"] = int(values["degree"])
-            return {"kernel": name.replace("polynomial", "poly"), **values}
-    return {}
+    named = named_kernel(kernel)
+    return {} if named is None else {"kernel": NAMES.get(named[0], named[0]), **named[1]}

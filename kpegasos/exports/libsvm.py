@@ -16,17 +16,19 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.exports.files import write_whole
-from kpegasos.exports.model import Model
+from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.kernels.functions import RBF, Kernel, Linear, Polynomial, Sigmoid
 from kpegasos.utils.validation import shown
 
-#: LIBSVM's names of the kernels that it has, and of their parameters there.
+#: LIBSVM's names of the kernels that it has, and of their parameters there and here.
 KERNELS: dict[str, tuple[type, tuple[str, ...]]] = {
     "linear": (Linear, ()),
     "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
     "rbf": (RBF, ("gamma",)),
     "sigmoid": (Sigmoid, ("gamma", "coef0")),
 }
+#: What scikit-learn and the estimators call those that have another name there.
+NAMES = {"polynomial": "poly"}
 #: C's int, of labels, degrees and indices.
 LARGEST_INT = 2**31 - 1
 
@@ -42,32 +44,57 @@ def write_libsvm(path: str | PathLike[str], model: Model) -> None:
     Raises
     ------
     ValueError
-        If LIBSVM has no such kernel, or the classes are no integers.
+        If LIBSVM has no such kernel, the classes are no integers, or probabilities of several
+        classes are not those of pairs.
     """
+    if model.sigmoids is not None and not model.sigmoids.of_pairs:
+        raise ValueError(
+            f"calibrated must be of two classes for LIBSVM, which calibrates pairs, got "
+            f"{model.sigmoids.slopes.size} classes instead"
+        )
     ordered = _as_libsvm_orders(model)
     header = "".join(f"{line}\n" for line in _header(ordered))
     write_whole(path, _with_vectors(header, ordered))
+
+
+def named_kernel(kernel: Kernel) -> tuple[str, dict[str, Any]] | None:
+    """LIBSVM's name and parameters of a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Returns
+    -------
+    tuple of (str, dict) or None
+        None of a kernel that LIBSVM does not have, by its kind or by a degree that is no integer.
+    """
+    for name, (kind, parameters) in KERNELS.items():
+        if type(kernel) is kind:
+            values = {each: getattr(kernel, each) for each in parameters}
+            if "degree" in values:
+                degree = float(values["degree"])
+                if not (degree.is_integer() and 0 <= degree <= LARGEST_INT):
+                    return None
+                values["degree"] = int(degree)
+            return name, values
+    return None
 
 
 def _kernel_lines(kernel: Kernel | None) -> list[str]:
     """The lines of the kernel."""
     if kernel is None:
         return ["kernel_type precomputed"]
-    for name, (kind, parameters) in KERNELS.items():
-        if type(kernel) is kind:
-            values = {each: getattr(kernel, each) for each in parameters}
-            degree = values.get("degree", 0)
-            if not (float(degree).is_integer() and 0 <= degree <= LARGEST_INT):
-                raise ValueError(
-                    f"kernel must have a degree that is an integer for LIBSVM, got {kernel!r}"
-                )
-            if "degree" in values:
-                values["degree"] = int(degree)
-            return [f"kernel_type {name}", *(f"{key} {value!r}" for key, value in values.items())]
-    raise ValueError(
-        f"kernel must be one that LIBSVM has ({', '.join(KERNELS)} or precomputed), "
-        f"got {shown(kernel)} instead"
-    )
+    named = named_kernel(kernel)
+    if named is None and type(kernel) is Polynomial:
+        raise ValueError(f"kernel must have a degree that is an integer for LIBSVM, got {kernel!r}")
+    if named is None:
+        raise ValueError(
+            f"kernel must be one that LIBSVM has ({', '.join(KERNELS)} or precomputed), "
+            f"got {shown(kernel)} instead"
+        )
+    name, values = named
+    return [f"kernel_type {name}", *(f"{key} {value!r}" for key, value in values.items())]
 
 
 def _integers(classes: np.ndarray) -> list[int]:
@@ -90,6 +117,10 @@ def _header(model: Model) -> Iterator[str]:
     yield f"rho {' '.join(repr(-each) for each in model.intercept.tolist())}"
     if model.classes is not None:
         yield f"label {' '.join(map(str, _integers(model.classes)))}"
+        if model.sigmoids is not None:
+            # LIBSVM's are of falling curves.
+            yield f"probA {' '.join(repr(0.0 - each) for each in model.sigmoids.slopes.tolist())}"
+            yield f"probB {' '.join(repr(0.0 - each) for each in model.sigmoids.offsets.tolist())}"
         yield f"nr_sv {' '.join(map(str, model.n_support.tolist()))}"
     yield "SV"
 
@@ -127,9 +158,8 @@ def _as_libsvm_orders(model: Model) -> Model:
     if model.classes is None:
         return model
     if model.classes.size == 2:
-        swapped = reordered(model, np.array([1, 0]))
         # Ours is positive for the second, which is now the first: no sign changes.
-        return swapped._replace(dual_coef=-swapped.dual_coef, intercept=-swapped.intercept)
+        return _negated(reordered(model, np.array([1, 0])))
     return model if model.tie_order is None else reordered(model, model.tie_order)
 
 
@@ -149,9 +179,19 @@ def sorted_by_class(model: Model) -> Model:
     order = np.argsort(model.classes)
     in_order = reordered(model, order)
     if order.size == 2:
-        return in_order._replace(dual_coef=-in_order.dual_coef, intercept=-in_order.intercept)
+        return _negated(in_order)
     is_sorted = (order == np.arange(order.size)).all()
     return in_order._replace(tie_order=None if is_sorted else np.argsort(order))
+
+
+def _negated(model: Model) -> Model:
+    """The model whose decisions are positive for the other class of each pair."""
+    sigmoids = model.sigmoids
+    return model._replace(
+        dual_coef=-model.dual_coef,
+        intercept=-model.intercept,
+        sigmoids=sigmoids and sigmoids._replace(offsets=-sigmoids.offsets),
+    )
 
 
 def reordered(model: Model, order: np.ndarray) -> Model:
@@ -175,11 +215,16 @@ def reordered(model: Model, order: np.ndarray) -> Model:
     vectors_of = [np.arange(ends[each], ends[each + 1]) for each in range(k)]
     chosen = np.concatenate([vectors_of[each] for each in order.tolist()])
     dual_coef, intercept = np.empty_like(model.dual_coef), np.empty_like(model.intercept)
-    for number, (i, j) in enumerate(combinations(range(k), 2)):
+    slopes, offsets = np.empty((2, intercept.size))
+    numbers = {pair: number for number, pair in enumerate(combinations(range(k), 2))}
+    for (i, j), number in numbers.items():
         first, second = sorted((int(new[i]), int(new[j])))
         sign = 1.0 if first == new[i] else -1.0
-        pair = first * k - first * (first + 1) // 2 + second - first - 1
+        pair = numbers[first, second]
         intercept[pair] = sign * model.intercept[number]
+        if model.sigmoids is not None:
+            slopes[pair] = model.sigmoids.slopes[number]
+            offsets[pair] = sign * model.sigmoids.offsets[number]
         for mine, other, row in ((i, j, j - 1), (j, i, i)):
             place, of_mine = new[other] - (new[mine] < new[other]), vectors_of[mine]
             dual_coef[place, of_mine] = sign * model.dual_coef[row, of_mine]
@@ -191,4 +236,5 @@ def reordered(model: Model, order: np.ndarray) -> Model:
         intercept=intercept,
         classes=model.classes[order],
         tie_order=None,
+        sigmoids=model.sigmoids and Sigmoids(slopes, offsets),
     )

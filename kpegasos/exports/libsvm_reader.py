@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.exports.files import checked_path
-from kpegasos.exports.libsvm import KERNELS, LARGEST_INT, sorted_by_class
-from kpegasos.exports.model import Model
+from kpegasos.exports.libsvm import KERNELS, LARGEST_INT, NAMES, sorted_by_class
+from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.utils.validation import as_integer, optional, shown
 
 CLASSIFIERS = ("c_svc", "nu_svc")
@@ -120,11 +120,12 @@ _READ: dict[str, tuple[Callable[[str], Any], str]] = {
     "rho": (_real, "finite numbers"),
     "label": (_whole, "integers below 2**31"),
     "nr_sv": (_natural, "integers that are not negative"),
-    # Of probabilities and densities, which are not read.
     "probA": (_real, "finite numbers"),
     "probB": (_real, "finite numbers"),
+    # Of densities, which are not read.
     "prob_density_marks": (_real, "finite numbers"),
 }
+_PROBABILITIES = ("probA", "probB")
 _LISTS = {"rho", "label", "nr_sv", "probA", "probB", "prob_density_marks"}
 
 
@@ -193,6 +194,8 @@ class _Reader:
         sizes = {"rho": k * (k - 1) // 2}
         if "label" in needed:
             sizes |= {"label": k, "nr_sv": k}
+            self._check_probabilities()
+            sizes |= {name: k * (k - 1) // 2 for name in _PROBABILITIES if name in values}
         elif k != 2:
             raise self._error("nr_class must be 2 of a regression", "nr_class")
         for name, size in sizes.items():
@@ -203,6 +206,14 @@ class _Reader:
             raise self._error(
                 f"nr_sv must sum to total_sv, {values['total_sv']}, got {sum(values['nr_sv'])}",
                 "nr_sv",
+            )
+
+    def _check_probabilities(self) -> None:
+        """Check that both lines of the sigmoids of a classifier are there, or none."""
+        there = [name for name in _PROBABILITIES if name in self._values]
+        if len(there) == 1:
+            raise self._error(
+                f"{' and '.join(_PROBABILITIES)} must both be there, or none", there[0]
             )
 
     def read_model(
@@ -231,7 +242,7 @@ class _Reader:
         model = self._model(dual_coef, _rows(indices, data, ends, n_features))
         self._check_width(model, n_features)
         parameters = {name: values[name] for name in KERNELS.get(kernel, (None, ()))[1]}
-        name = {"polynomial": "poly"}.get(kernel, kernel)
+        name = NAMES.get(kernel, kernel)
         return LibsvmModel({"kernel": name, **parameters}, model)
 
     def _check_width(self, model: Model, n_features: int | None) -> None:
@@ -286,6 +297,7 @@ class _Reader:
             intercept=intercept,
             classes=None if regression else np.array(values["label"], dtype=np.int64),
             n_features=vectors.shape[1],
+            sigmoids=None if regression else self._sigmoids(),
         )
         if not regression:
             model = sorted_by_class(model)
@@ -294,6 +306,14 @@ class _Reader:
         # A file has no word on this; half of the entries is where memory is the same.
         few = vectors.nnz < 0.5 * total * vectors.shape[1]
         return model if few else model._replace(vectors=model.vectors.toarray())
+
+    def _sigmoids(self) -> Sigmoids | None:
+        """Those of the pairs, if there are any; LIBSVM's fall."""
+        found = [self._values.get(name) for name in _PROBABILITIES]
+        if None in found:
+            return None
+        slopes, offsets = (0.0 - np.array(each) for each in found)
+        return Sigmoids(slopes, offsets)
 
     @contextmanager
     def _blamed(self, message: str) -> Iterator[None]:

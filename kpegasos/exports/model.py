@@ -9,6 +9,23 @@ import numpy as np
 from kpegasos.kernels.functions import Kernel
 
 
+class Sigmoids(NamedTuple):
+    """How decisions become probabilities: ``1 / (1 + exp(-(slope · decision + offset)))``.
+
+    Attributes
+    ----------
+    slopes, offsets : ndarray of shape (n_pairs,) or (n_classes,)
+    of_pairs : bool, default=True
+        Whether they are of the decisions of pairs, and give the probability of the class for which
+        these are positive, to be coupled by Wu, Lin and Weng's second method. Otherwise they are of
+        the one-vs-rest values of more than two classes, and their values are divided by their sum.
+    """
+
+    slopes: np.ndarray
+    offsets: np.ndarray
+    of_pairs: bool = True
+
+
 class Model(NamedTuple):
     """A fitted model, without how it was trained.
 
@@ -33,6 +50,8 @@ class Model(NamedTuple):
     tie_order : ndarray of shape (n_classes,) or None
         Numbers of more than two classes in the order in which ties of the vote go to them; from the
         first to the last if None.
+    sigmoids : Sigmoids or None
+        None of a model without probabilities.
     """
 
     kernel: Kernel | None
@@ -44,3 +63,4 @@ class Model(NamedTuple):
     classes: np.ndarray | None
     n_features: int
     tie_order: np.ndarray | None = None
+    sigmoids: Sigmoids | None = None

@@ -6,17 +6,17 @@ votes and signs differ from LIBSVM's.
 
 from __future__ import annotations
 
-from itertools import combinations
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from kpegasos.exports.files import checked_path, write_whole
 from kpegasos.exports.model import Model
 from kpegasos.exports.onnx_graph import Graph, import_onnx
 from kpegasos.exports.onnx_kernels import kernel_nodes
+from kpegasos.exports.onnx_votes import probability_nodes, values_of_classes, votes
+from kpegasos.exports.terms import dense, float64_rows
 from kpegasos.kernels.functions import Linear
 from kpegasos.utils.validation import shown
 
@@ -31,8 +31,9 @@ def write_onnx(
 ) -> None:
     """Write a model as an ONNX graph.
 
-    Its input is ``X``, float64. Of a classifier its outputs are ``label`` and ``decision``, of a
-    regression ``prediction``, with the shapes of the estimators' methods.
+    Its input is ``X``, float64. Of a classifier its outputs are ``label``, ``decision`` and, if the
+    model has them, ``probabilities``; of a regression ``prediction``. Shapes are those of the
+    estimators' methods.
 
     Parameters
     ----------
@@ -64,15 +65,20 @@ def write_onnx(
         outputs = {"prediction": (types.DOUBLE, ["n_samples"])}
     elif model.classes.size == 2:
         graph.node("Reshape", decisions, graph.constant(np.array([-1])), output="decision")
-        chosen = _number(graph, graph.node("Greater", "decision", graph.constant(0.0)), types.INT64)
+        chosen = graph.number(graph.node("Greater", "decision", graph.constant(0.0)), types.INT64)
         outputs = _label(graph, types, model.classes, chosen)
         outputs["decision"] = (types.DOUBLE, ["n_samples"])
     else:
         k = model.classes.size
         order = np.arange(k) if model.tie_order is None or break_ties else model.tie_order
-        chosen, width = _vote(graph, types, decisions, order, shape, break_ties)
+        chosen, width = _vote(graph, decisions, order, shape, break_ties)
         outputs = _label(graph, types, model.classes[order], chosen)
         outputs["decision"] = (types.DOUBLE, ["n_samples", width])
+    if model.classes is not None and model.sigmoids is not None:
+        k = model.classes.size
+        values = decisions if model.sigmoids.of_pairs else values_of_classes(graph, decisions, k)
+        probability_nodes(graph, values, model.sigmoids, k, output="probabilities")
+        outputs["probabilities"] = (types.DOUBLE, ["n_samples", k])
     inputs = {"X": (types.DOUBLE, ["n_samples", model.n_features])}
     write_whole(path, [graph.serialised("kpegasos", inputs, outputs)])
 
@@ -84,20 +90,16 @@ def _decisions(graph: Graph, model: Model, coefs: np.ndarray) -> str:
         places = graph.constant(model.support.astype(np.int64))
         values = graph.node("Gather", "X", places, axis=1)
     else:
-        vectors = model.vectors.toarray() if sparse.issparse(model.vectors) else model.vectors
-        vectors = vectors.astype(np.float64)
-        if type(model.kernel) is Linear or len(vectors) == 0:
+        vectors = float64_rows(model.vectors)
+        if type(model.kernel) is Linear or vectors.shape[0] == 0:
             # One weight for each feature; zeros without a support vector.
-            coefs, values = coefs @ vectors, "X"
+            graph.check_room(8 * len(coefs) * vectors.shape[1])
+            coefs, values = np.asarray(coefs @ vectors), "X"
         else:
-            values = kernel_nodes(graph, "X", vectors, model.kernel)
+            graph.check_room(8 * vectors.shape[0] * vectors.shape[1])
+            values = kernel_nodes(graph, "X", dense(vectors), model.kernel)
     sums = graph.node("MatMul", values, graph.constant(coefs.T.astype(np.float64)))
     return graph.node("Add", sums, graph.constant(model.intercept.astype(np.float64)))
-
-
-def _number(graph: Graph, condition: str, kind: int) -> str:
-    """0 and 1 for false and true."""
-    return graph.node("Cast", condition, to=kind)
 
 
 def _label(graph: Graph, types: Any, classes: np.ndarray, chosen: str) -> dict[str, Any]:
@@ -118,30 +120,14 @@ def _label(graph: Graph, types: Any, classes: np.ndarray, chosen: str) -> dict[s
 
 
 def _vote(
-    graph: Graph, types: Any, decisions: str, order: np.ndarray, shape: str, break_ties: bool
+    graph: Graph, decisions: str, order: np.ndarray, shape: str, break_ties: bool
 ) -> tuple[str, int]:
     """Place in an order of the class that the vote of the pairs chooses; width of the output."""
     k = order.size
-    first, second = np.zeros((2, k * (k - 1) // 2, k))
-    for number, (i, j) in enumerate(combinations(range(k), 2)):
-        first[number, i] = second[number, j] = 1.0
-    sides, zero = graph.constant(first - second), graph.constant(0.0)
-
-    def votes(wins: str) -> str:
-        of_wins = graph.node("MatMul", _number(graph, wins, types.DOUBLE), sides)
-        return graph.node("Add", of_wins, graph.constant(second.sum(axis=0)))
-
-    def values_of_classes() -> str:
-        """As scikit-learn has them: here a decision of zero is a vote for the first."""
-        won = graph.node("Not", graph.node("Less", decisions, zero))
-        sums = graph.node("MatMul", decisions, sides)
-        size = graph.node("Add", graph.node("Abs", sums), graph.constant(1.0))
-        part = graph.node("Div", sums, graph.node("Mul", size, graph.constant(3.0)))
-        return graph.node("Add", votes(won), part)
-
-    values = "" if shape == "ovo" else values_of_classes()
+    values = "" if shape == "ovo" else values_of_classes(graph, decisions, k)
     graph.node("Identity", values or decisions, output="decision")
-    chosen = values if break_ties else votes(graph.node("Greater", decisions, zero))
+    won = graph.node("Greater", decisions, graph.constant(0.0))
+    chosen = values if break_ties else votes(graph, won, k)
     chosen = graph.node("Gather", chosen, graph.constant(order.astype(np.int64)), axis=1)
     chosen = graph.node("ArgMax", chosen, axis=1, keepdims=0)
-    return chosen, len(first) if shape == "ovo" else k
+    return chosen, k * (k - 1) // 2 if shape == "ovo" else k

@@ -58,12 +58,16 @@ class Graph:
         """A name that no other graph has."""
         return f"{self._prefix}{name}"
 
+    def check_room(self, n_bytes: int) -> None:
+        """Raise an error if a file would be too large with so many bytes more."""
+        if self._bytes + n_bytes > LARGEST_BYTES:
+            raise ValueError("support_vectors_ must be below 2 GiB for ONNX, whose files end there")
+
     def constant(self, values: Any) -> str:
         """Name of an array that is part of the model."""
         array = np.asarray(values)
+        self.check_room(array.nbytes)
         self._bytes += array.nbytes
-        if self._bytes > LARGEST_BYTES:
-            raise ValueError("support_vectors_ must be below 2 GiB for ONNX, whose files end there")
         name = self.name(f"constant_{len(self._constants)}")
         make = self._onnx.numpy_helper.from_array
         if array.dtype.kind in "OU":
@@ -79,6 +83,10 @@ class Graph:
         made = self._onnx.helper.make_node(operator, list(inputs), [name], **attributes)
         self._nodes.append(made)
         return name
+
+    def number(self, condition: str, kind: int | None = None) -> str:
+        """0 and 1 for false and true; float64 unless another type is named."""
+        return self.node("Cast", condition, to=kind or self._onnx.TensorProto.DOUBLE)
 
     def sum(self, values: str, axis: int) -> str:
         """Sums along an axis, which stays."""

@@ -20,6 +20,7 @@ from kpegasos.estimators._base import set_model, some_weight, unchanged_by_error
 from kpegasos.estimators._classifier import OneVsOneMixin
 from kpegasos.estimators._sklearn_compat import CallbackObserver, CallbackSupportMixin, fit_context
 from kpegasos.model_selection._calibration import features_of
+from kpegasos.model_selection._exports import SearchExportMixin
 from kpegasos.model_selection._results import SearchRecord
 from kpegasos.model_selection._scoring import make_scorer_of
 from kpegasos.model_selection._search_steps import (
@@ -41,7 +42,7 @@ def _calibrates(search: Any) -> bool:
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class PegasosSVCCV(OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
+class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
 
     Every cell, a value of C with a kernel on the training part of a fold, is solved to a certified

@@ -31,6 +31,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "bounds": ("None", "{}"),
     "break_ties": ("False", "True"),
     "cache": ("'auto'", "'precomputed'", "'cached'", "'streamed'"),
+    "calibrated": ("None",),
     "cache_mb": ("1024.0", "1", "np.float32(0.5)"),
     "checkpoints": ("'epoch'", "'log'", "None", "[1, 5, 40]", "(2,)", "np.array([3, 9])"),
     "chunk_mb": ("32.0", "1"),
@@ -76,6 +77,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "max_epochs": ("20", "np.int8(5)"),
     "max_time": ("0.05", "1", "np.float32(0.1)"),
     "members": ("None", "np.arange(5)"),
+    "model": ("fitted(PegasosSVC)", "PegasosSVR()", "fitted(PegasosSVC).history_"),
     "metrics": ("('seconds', 'gap', 'epoch')", "['relative_gap', 'gap', 'support_size']"),
     "n_draws": ("30", "np.int8(9)"),
     "n_features": ("2", "np.int8(5)"),
@@ -165,6 +167,8 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
         "LinearPegasosSVR()",
     ),
     "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
+    "load.path": ("stored()", "str(stored())"),
+    "save.path": ("folder() / 'a.skops'", "'a.skops'"),
     "make_problem.y": ("2 * y - 1", "y.tolist()", "np.where(y, 'b', 'a')", "y == 1", "y"),
     "LinearPegasosSVC.fit.loss": ("'hinge'", "'log_loss'", "kpegasos.losses.SmoothedHinge()"),
     "LinearPegasosSVR.fit.loss": ("'huber'", "kpegasos.losses.EpsilonInsensitive(0.2)"),
@@ -183,8 +187,8 @@ GOOD_OF |= {
 }
 GOOD_OF |= {
     f"{name}.{method}.path": ("folder() / 'a.model'", "str(folder() / 'a.model')")
-    for name in ("PegasosSVC", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
-    for method in ("to_libsvm", *(["to_onnx"] if find_spec("onnx") else []))
+    for name in ("PegasosSVC", "PegasosSVCCV", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
+    for method in ("to_json", "to_libsvm", "to_python", *(["to_onnx"] if find_spec("onnx") else []))
 }
 GOOD_OF |= {
     f"{name}.from_libsvm.path": (f"libsvm({name!r})", f"str(libsvm({name!r}))")

@@ -133,10 +133,14 @@ def _target(
 #: Methods that return neither predictions nor accuracies.
 _CHECKS_OF_METHODS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "from_libsvm": checks.model,
+    "to_json": checks.returned,
     "to_libsvm": checks.returned,
     "to_onnx": checks.returned,
+    "to_python": checks.returned,
     "to_sklearn": checks.returned,
 }
+#: What writes a file.
+_WRITERS = ("save", "to_json", "to_libsvm", "to_onnx", "to_python")
 #: Packages without which a method says how to install them.
 _NEEDS = {"to_onnx": "onnx"}
 
@@ -182,7 +186,7 @@ def _estimator_targets(name: str, kind: Any) -> Iterator[Target]:
             call = getattr(checks.fitted(kind), method)
             made = _target(
                 f"{name}.{method}",
-                _elsewhere(call) if method in ("to_libsvm", "to_onnx") else call,
+                _elsewhere(call) if method in _WRITERS else call,
                 function,
                 check=_CHECKS_OF_METHODS.get(method, checks.prediction),
             )
@@ -227,6 +231,7 @@ def _public() -> Iterator[tuple[str, Any, Any]]:
 _KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 _CHECKS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "fit_chunks": checks.model,
+    "load": checks.model,
     "make_gaussian_noise": checks.data,
     "make_spirals": checks.data,
     "make_text_like": checks.text,
@@ -255,5 +260,6 @@ def targets() -> tuple[Target, ...]:
             kinds = {p.kind for p in inspect.signature(thing).parameters.values()}
             extra = _KERNEL_PARAMETERS if variable in kinds else ()
             check = checks.bound if module is theory else _CHECKS.get(name, checks.returned)
-            found.append(_target(name, thing, extra=extra, check=check))
+            call = _elsewhere(thing) if name in _WRITERS else thing
+            found.append(_target(name, call, thing, extra=extra, check=check))
     return tuple(found)

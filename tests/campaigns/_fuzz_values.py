@@ -170,6 +170,14 @@ def _svmlight() -> Path:
     return path
 
 
+@cache
+def _stored() -> Path:
+    """A model in a file of the package's own."""
+    path = _folder() / "model.skops"
+    kpegasos.save(make("fitted(PegasosSVC)"), path)
+    return path
+
+
 def _libsvm(kind: str) -> Path:
     """A model in LIBSVM's format."""
     path = _folder() / f"{kind}.model"
@@ -224,6 +232,7 @@ _NAMES: dict[str, Any] = {
     "searched": _searched,
     "solutions": _solutions,
     "sparse": sparse,
+    "stored": _stored,
     "svmlight": _svmlight,
     "weight": _WEIGHT,
     "y": _MOONS[1],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from export_cases import classifier, data
 
-from kpegasos import PegasosSVC, PegasosSVR
+from kpegasos import PegasosSVC, PegasosSVR, save
 from kpegasos.exports.files import write_whole
 
 GOOD = """svm_type c_svc
@@ -141,7 +141,7 @@ def test_model_of_many_columns_stays_sparse(tmp_path):
     assert model.support_vectors_.nnz == 3
 
 
-@pytest.mark.parametrize("method", ["to_libsvm", "to_onnx"])
+@pytest.mark.parametrize("method", ["to_libsvm", "to_onnx", "to_json", "to_python", "save"])
 @pytest.mark.parametrize(
     ("path", "kind", "message"),
     [
@@ -162,7 +162,7 @@ def test_bad_path_is_told_of(method, path, kind, message, tmp_path):
     model = classifier().fit(X, y)
     path = path.format(folder=tmp_path) if isinstance(path, str) else path
     with pytest.raises(kind, match=message):
-        getattr(model, method)(path)
+        save(model, path) if method == "save" else getattr(model, method)(path)
     assert list(tmp_path.iterdir()) == []
 
 

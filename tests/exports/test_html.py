@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kpegasos import PegasosSVC
+from kpegasos import PegasosSVC, PegasosSVCCV
 from kpegasos.estimators._sklearn_compat import HtmlNoteMixin
 
 
@@ -43,6 +43,15 @@ def test_html_of_linear_models_has_the_line(model):
     assert "certified relative gap" in note_of(
         model.fit(X, targets(X)) if hasattr(model, "epsilon") else model.fit(X, y)
     )
+
+
+def test_html_of_a_search_has_the_line_of_its_model():
+    X, y, _ = data(2)
+    search = PegasosSVCCV(Cs=[1.0], gammas=[0.05], cv=2, random_state=0)
+    assert "support vectors" not in search._repr_html_()
+    note = note_of(search.fit(X, y))
+    assert f"{search.support_.size} support vectors of 80 examples" in note
+    assert "certified relative gap" in note
 
 
 def test_html_says_where_there_is_no_certificate():

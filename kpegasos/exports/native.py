@@ -1,0 +1,275 @@
+"""The package's own files: whole models by skops, which holds data and names of types, no code.
+
+A pickle runs code of whoever wrote it. Skops builds what the file describes out of types that are
+trusted; which those are is said here, and nothing else is built. Arrays are those of NumPy, so that
+a model that is loaded has the same bits, and ``warm_start`` and ``partial_fit`` go on.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from kpegasos.exports.files import checked_path, write_whole
+from kpegasos.utils.validation import shown
+from kpegasos.utils.version import VERSION
+
+#: What `load` builds besides scikit-learn's estimators and whatever else skops trusts by itself.
+TRUSTED = (
+    "kpegasos.core.state.LoopState",
+    "kpegasos.core.state.PegasosOptions",
+    "kpegasos.core.state.State",
+    "kpegasos.core.steps.Constant",
+    "kpegasos.core.steps.DelayedInverse",
+    "kpegasos.core.steps.InverseSquareRoot",
+    "kpegasos.estimators._online.OnlineClassifier",
+    "kpegasos.estimators._online.OnlineRegressor",
+    "kpegasos.estimators._to_sklearn.KernelFunction",
+    "kpegasos.estimators.kernel.PegasosSVC",
+    "kpegasos.estimators.kernel_regression.PegasosSVR",
+    "kpegasos.estimators.linear.LinearPegasosSVC",
+    "kpegasos.estimators.linear_regression.LinearPegasosSVR",
+    "kpegasos.kernels.compose.MappedProduct",
+    "kpegasos.kernels.compose.MappedScaled",
+    "kpegasos.kernels.compose.MappedSum",
+    "kpegasos.kernels.compose.Product",
+    "kpegasos.kernels.compose.Scaled",
+    "kpegasos.kernels.compose.Sum",
+    "kpegasos.kernels.functions.Laplacian",
+    "kpegasos.kernels.functions.Linear",
+    "kpegasos.kernels.functions.Polynomial",
+    "kpegasos.kernels.functions.RBF",
+    "kpegasos.kernels.functions.Sigmoid",
+    "kpegasos.kernels.pairwise.AdditiveChi2",
+    "kpegasos.kernels.pairwise.Chi2",
+    "kpegasos.kernels.pairwise.Cosine",
+    "kpegasos.losses.epsilon_insensitive.EpsilonInsensitive",
+    "kpegasos.losses.epsilon_insensitive.SquaredEpsilonInsensitive",
+    "kpegasos.losses.hinge.Hinge",
+    "kpegasos.losses.huber.Huber",
+    "kpegasos.losses.logistic.Logistic",
+    "kpegasos.losses.smoothed_hinge.SmoothedHinge",
+    "kpegasos.losses.squared_hinge.SquaredHinge",
+    "kpegasos.model_selection._calibration.DecisionsAsFeatures",
+    "kpegasos.model_selection._results.Chosen",
+    "kpegasos.model_selection._results.SearchRecord",
+    "kpegasos.model_selection.outcome.KernelOutcome",
+    "kpegasos.model_selection.outcome.PairCells",
+    "kpegasos.model_selection.search.PegasosSVCCV",
+    "kpegasos.rows.decisions.GramDecisions",
+    "kpegasos.rows.decisions.KernelDecisions",
+    "kpegasos.rows.features.FeatureDecisions",
+    "kpegasos.solvers.history.History",
+    "kpegasos.solvers.history.Record",
+    "kpegasos.solvers.online.Stream",
+    "kpegasos.solvers.path.RegularizationPath",
+    "kpegasos.solvers.result.Result",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+)
+
+#: The entry of the archive that says which versions wrote it.
+_VERSIONS = "kpegasos.json"
+
+
+def save(model: Any, path: str | PathLike[str]) -> None:
+    """Write a model to a file of skops' format, which `load` reads without running code of it.
+
+    Parameters
+    ----------
+    model : estimator, Result, RegularizationPath or History
+        An estimator of the package, or one of scikit-learn's around or beside such: a `Pipeline`,
+        a `CalibratedClassifierCV`, the result of ``to_sklearn``. Whether it is fitted does not
+        matter.
+    path : path-like
+        Written whole or not at all; a file that is there is replaced. The ending ".skops" is usual.
+
+    Raises
+    ------
+    TypeError
+        If it is no model.
+    ValueError
+        If it holds something that `load` would refuse, such as a kernel that is a function.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import kpegasos
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> clf = kpegasos.PegasosSVC(gamma=2.0, random_state=0).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     kpegasos.save(clf, f"{folder}/moons.skops")
+    ...     model = kpegasos.load(f"{folder}/moons.skops")
+    >>> bool((model.decision_function(X) == clf.decision_function(X)).all())
+    True
+    """
+    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    if isinstance(model, type) or not (isinstance(model, BaseEstimator) or kind in TRUSTED):
+        raise TypeError(f"model must be an estimator or a result, got {shown(model)} instead")
+    checked_path(path)
+    write_whole(path, [_content(model)])
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read a model that `save` has written.
+
+    Nothing is built but types of this package, NumPy, SciPy and scikit-learn that are known to be
+    harmless, and no code of the file is run.
+
+    Parameters
+    ----------
+    path : path-like
+        Files that skops itself has written are read as well.
+
+    Returns
+    -------
+    estimator, Result, RegularizationPath or History
+        With the same bits as the one that was written.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, if it is no such file, is damaged, or holds types that are not trusted.
+        For types of your own there is ``skops.io.load``.
+    OSError
+        If the file cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        If another minor version of the package wrote the file.
+    """
+    place, content, versions = _read(path)
+    _warn_of_version(place, versions.get("kpegasos", VERSION))
+    with _blamed(place, "a damaged one"):
+        foreign = _foreign_types(content)
+        if not foreign:
+            return _skops().loads(content, trusted=list(TRUSTED))
+    raise ValueError(f"{place}: a model must hold only types that kpegasos trusts, got {foreign}")
+
+
+def stored_versions(path: str | PathLike[str]) -> dict[str, str]:
+    """Versions of the programs that wrote a model.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    dict of str to str
+        Of ``"kpegasos"``, ``"python"``, ``"numpy"``, ``"scikit-learn"`` and ``"skops"``; empty if
+        skops wrote the file without `save`.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, if it is no model or damaged.
+    OSError
+        If the file cannot be read.
+    """
+    return _read(path)[2]
+
+
+def _skops() -> Any:
+    """skops, which takes a second to import: it looks at every estimator of scikit-learn."""
+    import skops.io
+
+    return skops.io
+
+
+def _content(model: Any) -> bytes:
+    """The file's content, once it is known that `load` will take it."""
+    try:
+        content = _skops().dumps(model)
+    except MemoryError:
+        raise
+    except Exception as error:  # of whatever cannot be written
+        text = shown(str(error))
+        raise ValueError(f"model must hold only what skops can write, got {text}") from error
+    if foreign := _foreign_types(content):
+        raise ValueError(
+            f"model must hold only types that kpegasos.load trusts, got {foreign}; skops.io.dump "
+            f"writes it all the same"
+        )
+    versions = {
+        "kpegasos": VERSION,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scikit-learn", "skops")},
+    }
+    buffer = io.BytesIO(content)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(_VERSIONS, json.dumps(versions, indent=2))
+    return buffer.getvalue()
+
+
+def _foreign_types(content: bytes) -> str:
+    """Names of the types that are not trusted, as a list in words; empty if there are none."""
+    found = set(_skops().get_untrusted_types(data=content)) - set(TRUSTED)
+    names = sorted(" ".join(name.split())[:80] for name in found)
+    return ", ".join([*names[:5], *(["others"] if len(names) > 5 else [])])
+
+
+def _read(path: str | PathLike[str]) -> tuple[Path, bytes, dict[str, str]]:
+    """Name, content and versions of a file."""
+    place = checked_path(path)
+    if place.exists() and not place.is_file():
+        raise ValueError(f"path must be the path of a plain file, got {shown(str(path))} instead")
+    content = place.read_bytes()
+    with _blamed(place, "another file or a part of one"):
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        archive.getinfo("schema.json")
+    with _blamed(place, "a damaged one"), archive:
+        return place, content, _versions_in(archive)
+
+
+def _versions_in(archive: zipfile.ZipFile) -> dict[str, str]:
+    """What an archive says of its versions, if it does."""
+    if _VERSIONS not in archive.namelist():
+        return {}
+    versions = json.loads(archive.read(_VERSIONS))
+    if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
+        raise ValueError("versions must be texts by name")
+    return versions
+
+
+@contextmanager
+def _blamed(place: Path, got: str) -> Iterator[None]:
+    """Name the file and what it is, whatever part of it a reader stumbles over."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"{place} must be a whole file that kpegasos.save has written, got {got}"
+        ) from error
+
+
+def _warn_of_version(place: Path, written_by: str) -> None:
+    """Warn of a file whose version differs from this one in more than its last number."""
+    of_file, own = (re.match(r"(\d+)\.(\d+)", each) for each in (written_by, VERSION))
+    if own and (of_file is None or of_file.groups() != own.groups()):
+        warnings.warn(
+            f"{place} was written by kpegasos {shown(written_by)}, and this is {VERSION}: its "
+            f"model may predict otherwise",
+            stacklevel=3,
+        )

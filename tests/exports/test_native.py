@@ -1,0 +1,260 @@
+"""`save` and `load`: the same bits, nothing built but trusted types, a sentence for other files."""
+
+import importlib
+import json
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from export_cases import classifier, data, linear_classifier, targets
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import kpegasos
+from kpegasos import (
+    RBF,
+    Laplacian,
+    Linear,
+    LinearPegasosSVC,
+    LinearPegasosSVR,
+    PegasosSVCCV,
+    PegasosSVR,
+    Polynomial,
+    Sigmoid,
+    load,
+    losses,
+    save,
+)
+from kpegasos.exports import native
+from kpegasos.exports.native import TRUSTED, stored_versions
+
+STEPS = [
+    None,
+    kpegasos.Constant(0.1),
+    kpegasos.DelayedInverse(),
+    kpegasos.InverseSquareRoot(0.5),
+]
+KERNELS = [
+    Linear(),
+    RBF(0.1),
+    Laplacian(0.1),
+    Polynomial(0.1, 2, 1.0),
+    Sigmoid(0.01, 0.0),
+    kpegasos.Chi2(0.1),
+    kpegasos.AdditiveChi2(),
+    kpegasos.Cosine(),
+    Laplacian(0.1) + Linear(),
+    2.0 * Laplacian(0.1),
+    Laplacian(0.1) * Linear(),
+    RBF(0.1) + Linear(),
+    2.0 * RBF(0.1),
+    RBF(0.1) * Linear(),
+]
+LOSSES = ["hinge", "squared_hinge", "smoothed_hinge", "log_loss"]
+LOSSES_OF_NUMBERS = ["epsilon_insensitive", "squared_epsilon_insensitive", "huber"]
+
+
+def search(**parameters):
+    options = {"Cs": [1.0, 10.0], "gammas": [0.05], "cv": 2, "random_state": 0, **parameters}
+    return PegasosSVCCV(**options)
+
+
+def online(model, X, y, **options):
+    for part in np.array_split(np.arange(y.size), 2):
+        model.partial_fit(X[part], y[part], **options)
+    return model
+
+
+def estimators():
+    """Fitted estimators of every kind by name, each with rows to predict."""
+    X, y, new = data(3)
+    of_zero, new_of_zero = np.abs(X), np.abs(new)
+    numbers = targets(X)
+    sparse_X, sparse_new = sparse.csr_matrix(X), sparse.csr_matrix(new)
+    made = {
+        **{
+            f"kernel {kernel!r}": (classifier(kernel).fit(of_zero, y), new_of_zero)
+            for kernel in KERNELS
+        },
+        **{
+            f"loss {name}": (
+                classifier(loss=losses.make_loss(name, regression=False)).fit(X, y),
+                new,
+            )
+            for name in LOSSES
+        },
+        **{
+            f"loss {name}": (
+                PegasosSVR(
+                    loss=losses.make_loss(name, regression=True), epochs=3, random_state=0
+                ).fit(X, numbers),
+                new,
+            )
+            for name in LOSSES_OF_NUMBERS
+        },
+        "array": (classifier().fit(sparse.csr_array(X), y), sparse_new),
+        "matrix": (classifier().fit(sparse_X, y), sparse_new),
+        "warm": (classifier(warm_start=True, average="suffix").fit(X, y), new),
+        "linear": (linear_classifier().fit(X, y), new),
+        "linear regressor": (LinearPegasosSVR(epochs=3, random_state=0).fit(X, numbers), new),
+        "stream": (
+            online(LinearPegasosSVC(random_state=0), X, y, classes=np.unique(y)),
+            new,
+        ),
+        "stream of numbers": (online(LinearPegasosSVR(random_state=0), X, numbers), new),
+        "pipeline": (make_pipeline(StandardScaler(), classifier()).fit(X, y), new),
+        "pipeline of a search": (make_pipeline(StandardScaler(), search()).fit(X, y), new),
+        "search": (search(calibration="sigmoid", warm_start=True).fit(X, y), new),
+        "calibrated": (CalibratedClassifierCV(classifier(), cv=2, ensemble=False).fit(X, y), new),
+        "isotonic": (
+            CalibratedClassifierCV(classifier(), cv=2, method="isotonic", ensemble=False).fit(X, y),
+            new,
+        ),
+        "SVC": (classifier("laplacian").fit(X, y).to_sklearn(), new),
+    }
+    return made
+
+
+def results():
+    """Results of the functional layer."""
+    X, y, _ = data(2)
+    problem = kpegasos.make_problem(np.where(y == 7, 1.0, -1.0), 0.01)
+    rows = kpegasos.make_rows(X, "rbf", gamma=0.1)
+    solved = [
+        kpegasos.pegasos(problem, rows, epochs=2, random_state=0, step=step) for step in STEPS
+    ]
+    gram = kpegasos.GramRows(X @ X.T)
+    return [
+        *solved,
+        kpegasos.pegasos(problem, kpegasos.linear_rows(X), epochs=2, random_state=0),
+        kpegasos.pegasos(problem, gram, epochs=2, random_state=0),
+        solved[0].history,
+        kpegasos.regularization_path(problem, rows, [0.1, 1.0]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def models():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimators()
+
+
+@pytest.fixture
+def model():
+    X, y, _ = data(2)
+    return classifier().fit(X, y)
+
+
+@pytest.fixture
+def stored(model, tmp_path):
+    path = tmp_path / "model.skops"
+    save(model, path)
+    return path
+
+
+def test_models_come_back_with_the_same_bits(models, tmp_path):
+    for name, (model, new) in models.items():
+        save(model, tmp_path / "model")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            back = load(tmp_path / "model")
+        assert type(back) is type(model), name
+        methods = ("predict", "decision_function", "predict_proba")
+        for method in [each for each in methods if hasattr(model, each)]:
+            found, expected = getattr(back, method)(new), getattr(model, method)(new)
+            np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+def test_trusted_types_are_those_of_the_models_and_no_more(models):
+    everything = [*(model for model, _ in models.values()), *results()]
+    seen = {
+        name
+        for model in everything
+        for name in skops.io.get_untrusted_types(data=skops.io.dumps(model))
+    }
+    # Of an unfinished search, see tests/model_selection; of later versions of scikit-learn.
+    elsewhere = {name for name in TRUSTED if ".outcome." in name or "_Temperature" in name}
+    assert seen == set(TRUSTED) - elsewhere
+
+
+def test_trusted_types_are_types():
+    for name in TRUSTED:
+        module, _, kind = name.rpartition(".")
+        if not kind.endswith("_TemperatureScaling"):  # of later versions of scikit-learn
+            assert isinstance(getattr(importlib.import_module(module), kind), type)
+
+
+def test_results_come_back(tmp_path):
+    first, *_ = results()
+    for result in results():
+        save(result, tmp_path / "result")
+        back = load(tmp_path / "result")
+        assert type(back) is type(result)
+    save(first, tmp_path / "result")
+    back = load(tmp_path / "result")
+    np.testing.assert_array_equal(back.coef, first.coef)
+    assert back.history.to_pandas().equals(first.history.to_pandas())
+
+
+def test_model_that_is_not_fitted_comes_back(tmp_path):
+    model = classifier("poly", C=np.float32(0.5), random_state=np.random.RandomState(3))
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model")
+    assert back.get_params().keys() == model.get_params().keys()
+    assert (back.kernel, back.C, back.degree) == ("poly", 0.5, 2)
+    assert back.random_state.randint(2**31) == np.random.RandomState(3).randint(2**31)
+
+
+def test_file_says_which_versions_wrote_it(stored):
+    versions = stored_versions(stored)
+    assert versions["kpegasos"] == kpegasos.__version__
+    assert versions.keys() == {"kpegasos", "python", "numpy", "scikit-learn", "skops"}
+    assert versions["numpy"] == np.__version__
+
+
+def test_file_of_skops_itself_is_read(model, tmp_path):
+    _, _, new = data(2)
+    skops.io.dump(model, tmp_path / "model")
+    assert stored_versions(tmp_path / "model") == {}
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(new), model.predict(new))
+
+
+@pytest.mark.parametrize(
+    ("written_by", "own", "warns"),
+    [
+        ("0.2.0", "0.3.0", True),
+        ("0.3.0", "0.2.5", True),
+        ("1.2.0", "2.2.0", True),
+        ("0.2.0", "0.2.9", False),
+        ("0.2.dev4", "0.2.1", False),
+        ("0.2.0", "unknown", False),
+        ("unknown", "0.2.0", True),
+    ],
+)
+def test_file_of_another_minor_version_is_warned_of(
+    written_by, own, warns, model, tmp_path, monkeypatch
+):
+    path = tmp_path / "model"
+    monkeypatch.setattr(native, "VERSION", written_by)
+    save(model, path)
+    monkeypatch.setattr(native, "VERSION", own)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(path)
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == warns
+    if warns:
+        expected = f"{path} was written by kpegasos '{written_by}', and this is {own}: its model "
+        assert messages[0].startswith(expected)
+        assert caught[0].filename == __file__
+
+
+def test_arrays_and_words_are_all_that_a_file_holds(stored):
+    with zipfile.ZipFile(stored) as archive:
+        assert {name.rpartition(".")[2] for name in archive.namelist()} <= {"json", "npy", "npz"}
+        assert json.loads(archive.read("schema.json"))["__class__"] == "PegasosSVC"

@@ -1,0 +1,176 @@
+"""`save` and `load`: a sentence for files that are damaged, others', or name foreign types."""
+
+import io
+import re
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from export_cases import classifier, data
+
+import kpegasos
+from kpegasos import load, save
+from kpegasos.exports.native import stored_versions
+
+
+@pytest.fixture
+def model():
+    X, y, _ = data(2)
+    return classifier().fit(X, y)
+
+
+@pytest.fixture
+def stored(model, tmp_path):
+    path = tmp_path / "model.skops"
+    save(model, path)
+    return path
+
+
+def of_users(A, B):
+    return A @ B.T
+
+
+@pytest.mark.parametrize("kernel", [of_users, np.dot, kpegasos.KernelMatrix])
+def test_what_cannot_be_loaded_is_not_written(kernel, tmp_path):
+    with pytest.raises(ValueError, match=r"^model must hold only types that kpegasos.load trusts"):
+        save(classifier(kernel), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_skops_cannot_write_is_told_of(tmp_path):
+    with pytest.raises(ValueError, match=r"^model must hold only what skops can write, got "):
+        save(classifier(class_weight=(each for each in [])), tmp_path / "model")
+
+
+@pytest.mark.parametrize("model", [3, None, "model", np.ones(3), classifier, type(classifier())])
+def test_what_is_no_model_is_told_of(model, tmp_path):
+    with pytest.raises(TypeError, match=r"^model must be an estimator or a result, got "):
+        save(model, tmp_path / "model")
+
+
+def test_file_of_types_that_are_not_trusted_is_refused(tmp_path):
+    path = tmp_path / "model"
+    skops.io.dump(classifier(np.dot), path)
+    with pytest.raises(ValueError, match=r"must hold only types that kpegasos trusts, got numpy\."):
+        load(path)
+
+
+def changed(path, edit):
+    """Write the archive anew, its schema edited as text."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(content, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, edit(data.decode()) if name == "schema.json" else data)
+    path.write_bytes(content.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"PegasosSVC"', '"system"'),
+        ('"kpegasos.estimators.kernel"', '"os"'),
+        ('"kpegasos.kernels.functions"', '"subprocess"'),
+    ],
+)
+def test_file_that_names_other_types_is_refused(old, new, stored):
+    changed(stored, lambda text: text.replace(old, new))
+    with pytest.raises(
+        ValueError, match=r"must hold only types that kpegasos trusts, got "
+    ) as error:
+        load(stored)
+    assert str(error.value).startswith(f"{stored}: ")
+
+
+def test_file_of_many_foreign_types_names_some(stored):
+    changed(stored, lambda text: text.replace("kpegasos.", "k" * 300 + "."))
+    with pytest.raises(ValueError, match=r"must hold only types that kpegasos trusts") as error:
+        load(stored)
+    assert len(str(error.value)) < 600 + len(str(stored))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: "{}",
+        lambda text: text[:-10],
+        lambda text: text.replace('"protocol"', '"protocols"'),
+        lambda text: text.replace(".npy", ".npz"),
+        lambda text: text.replace("ObjectNode", "OtherNode"),
+        lambda text: "[" * 100_000,
+    ],
+)
+def test_damaged_schema_is_told_of(edit, stored):
+    changed(stored, edit)
+    with pytest.raises(ValueError, match=r"must be a whole file that kpegasos\.save has written"):
+        load(stored)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4", b"\0" * 100, b"svm_type c_svc\n", b"\x80\4."])
+def test_other_file_is_told_of(content, tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(content)
+    message = f"{path} must be a whole file that kpegasos.save has written, got "
+    for read in (load, stored_versions):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            read(path)
+
+
+def test_other_archive_is_told_of(tmp_path):
+    np.savez(tmp_path / "arrays.npz", a=np.ones(3))
+    with pytest.raises(ValueError, match=r"has written, got another file or a part of one"):
+        load(tmp_path / "arrays.npz")
+
+
+def test_every_shortened_file_is_refused(stored):
+    content = stored.read_bytes()
+    for end in range(0, len(content), 97):
+        stored.write_bytes(content[:end])
+        with pytest.raises(ValueError, match="must be a whole file"):
+            load(stored)
+
+
+def test_file_with_a_flipped_byte_is_refused_or_the_same(model, stored):
+    """Sums of zip's entries find it, unless it is where nothing is read, such as a date."""
+    _, _, new = data(2)
+    content = stored.read_bytes()
+    expected, refused, harmless = model.decision_function(new), 0, 0
+    for place in np.random.default_rng(0).choice(len(content), 150, replace=False):
+        stored.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        try:
+            found = load(stored).decision_function(new)
+        except ValueError as error:
+            refused += str(error).startswith(str(stored))
+        else:
+            np.testing.assert_array_equal(found, expected)
+            harmless += 1
+    assert refused + harmless == 150
+    assert refused > 100
+
+
+def test_folder_and_missing_file_are_told_of(tmp_path):
+    with pytest.raises(ValueError, match=r"^path must be the path of a plain file, got "):
+        load(tmp_path)
+    with pytest.raises(FileNotFoundError, match="missing"):
+        load(tmp_path / "missing")
+
+
+def test_earlier_file_stays_if_a_model_is_refused(stored):
+    earlier = stored.read_bytes()
+    with pytest.raises(ValueError, match="must hold only types"):
+        save(classifier(np.dot), stored)
+    assert stored.read_bytes() == earlier
+    assert list(stored.parent.iterdir()) == [stored]
+
+
+@pytest.mark.parametrize("versions", ["[]", "3", '{"kpegasos": 3}', "{"])
+def test_damaged_versions_are_told_of(versions, model, tmp_path):
+    path = tmp_path / "model"
+    skops.io.dump(model, path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("kpegasos.json", versions)
+    with pytest.raises(ValueError, match=r"must be a whole file that kpegasos\.save has written"):
+        load(path)
