@@ -12,19 +12,40 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._bounds_runs import (
+    CHUNK,
+    DELTA,
+    DELTAS,
+    GAMMA,
+    LAM,
+    MORE_STEPS,
+    N_SAMPLES,
+    REGRET_SEEDS,
+    SEEDS,
+    STEPS,
+    best_of,
+    bracket_optimum,
+    run_averages,
+    run_iterates,
+    run_regrets,
+)
 from experiments._claims import ICML, JOURNAL, ZHOU, Claim, mark, span
 from experiments._plots import legend_below, log_log
 from experiments._tables import select
-from kpegasos import make_problem, make_rows, pegasos, sdca
-from kpegasos.datasets import make_toy
 from kpegasos.theory import (
+    alpha_suffix_bound,
     average_iterate_bound,
     best_of_runs_bound,
     convergence_bound,
-    data_radius,
+    generalization_bound,
+    high_probability_bound,
     mean_excess_bound,
+    measured_regret_bound,
+    median_excess_bound,
     n_runs,
     random_iterate_bound,
+    regret_bound,
+    suffix_average_bound,
     weighted_average_bound,
 )
 
@@ -37,67 +58,31 @@ if TYPE_CHECKING:
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
 
-N_SAMPLES, NOISE, GAMMA, LAM = 200, 0.2, 2.0, 0.01
-SEEDS, CHUNK = 400, 50
-STEPS = (10, 32, 100, 316, 1000, 3162, 10_000)  # all iterates are evaluated
-MORE_STEPS = (*STEPS, 31_623, 100_000)  # averages only
-DELTAS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-DELTA = 0.05
-DRAWS = 20  # of r, for each run
-
-
-def _setting() -> tuple[Any, Any, float]:
-    X, y = make_toy("moons", N_SAMPLES, noise=NOISE, random_state=0)
-    problem = make_problem(np.where(y == 1, 1, -1), lam=LAM)
-    rows = make_rows(X, "rbf", gamma=GAMMA, cache="precomputed")
-    return problem, rows, data_radius(X, "rbf", gamma=GAMMA)
-
-
-def _bracket() -> dict[str, Any]:
-    problem, rows, radius = _setting()
-    result = sdca(problem, rows, tol=1e-9, max_epochs=20_000, random_state=0)
-    return {"f*": result.dual_bound, "relative_gap": result.relative_gap, "R": radius}
-
-
-def _averages(steps: list[int], seeds: int, options: dict[str, Any]) -> np.ndarray:
-    problem, rows, _ = _setting()
-    options = {"n_steps": steps[-1], "checkpoints": steps, **options}
-    return np.array(
-        [
-            pegasos(problem, rows, random_state=seed, **options).history["objective_average"]
-            for seed in range(seeds)
-        ]
-    )
-
-
-def _iterates(steps: list[int], seeds: range) -> dict[str, Any]:
-    """Evaluate w_1 … w_T of each run: their means, and random ones for each share T/s of T."""
-    problem, rows, _ = _setting()
-    every = range(1, steps[-1] + 1)
-    options: dict[str, Any] = {"sampling": "uniform", "projection": True, "average": None}
-    means, random = [], []
-    for seed in seeds:
-        run = pegasos(
-            problem, rows, n_steps=steps[-1], checkpoints=every, random_state=seed, **options
-        )
-        objectives = np.array([1.0, *run.history["objective_last"][:-1]])  # w_1 = 0
-        means.append([objectives[:n].mean() for n in steps])
-        rng = np.random.default_rng(seed)
-        shares = [[n // s for n in steps] for s in range(1, n_runs(min(DELTAS)) + 1)]
-        random.append([objectives[rng.integers(shares)] for _ in range(DRAWS)])
-    return {"means": means, "random": random}
-
-
-def _best(random: np.ndarray, runs: int) -> np.ndarray:
-    """Give the least objective of each ``runs`` runs of T/runs steps, of shape (draws, steps)."""
-    groups = random[: len(random) // runs * runs, :, runs - 1]
-    return groups.reshape(-1, runs, *groups.shape[1:]).min(axis=1).reshape(-1, groups.shape[-1])
+#: A bound of each average in expectation, and its source.
+IN_EXPECTATION: dict[str, tuple[str, Any]] = {
+    "uniform": ("MPB 2011, Thm. 1", average_iterate_bound),
+    "suffix": ("derived here", suffix_average_bound),
+    "weighted": ("derived here, after Lacoste-Julien et al. 2012", weighted_average_bound),
+}
+#: Names of the averages in the figure.
+AVERAGES = {"uniform": "average, mean", "weighted": "t-weighted, mean", "suffix": "suffix, mean"}
+#: Sources of what is said of the mean of all iterates with high probability, without projection.
+MEASURED, BOUNDED, ONE_TERM = "Zhou, Thm. 3.3", "Zhou, Cor. 3.6.1", "derived here, as MPB 2011"
+#: The same statements by name.
+LIKELY = {
+    BOUNDED: "mean of iterates, regret bounded",
+    MEASURED: "mean of iterates, regret measured",
+    ONE_TERM: "mean of iterates, one term",
+}
 
 
 def _row(
     statement: str, source: str, n_steps: int, delta: float | None, values: np.ndarray, bound: Any
 ) -> dict[str, Any]:
-    """Compare excess objectives with a bound on their mean, or on all but a fraction delta."""
+    """Compare excess objectives with a bound on their mean, or on all but a fraction delta.
+
+    Of bounds that differ by run, the median is noted.
+    """
     measured = float(values.mean() if delta is None else np.quantile(values, 1 - delta))
     return {
         "statement": statement,
@@ -105,8 +90,8 @@ def _row(
         "T": n_steps,
         "delta": delta,
         "measured": measured,
-        "bound": float(bound),
-        "bound_over_measured": float(bound) / measured,
+        "bound": float(np.median(bound)),
+        "bound_over_measured": float(np.median(bound)) / measured,
         "fraction_above_bound": float(np.mean(values > bound)),
     }
 
@@ -115,34 +100,40 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run everything, then hold each theorem next to what it is about."""
     size, seeds = (4, 50) if context.quick else (len(MORE_STEPS), SEEDS)
     more, steps = list(MORE_STEPS[:size]), list(STEPS[:size])
-    bracket = context.part("optimum", _bracket)
+    bracket = context.part("optimum", bracket_optimum)
     optimum, where = bracket["f*"], {"lam": LAM, "radius": bracket["R"]}
 
     rows = []
-    procedures = list(product(("uniform", "weighted"), (False, True)))
+    procedures = list(product(IN_EXPECTATION, (False, True)))
     for average, projection in context.progress(procedures, "averages"):
         options = {"average": average, "projection": projection, "sampling": "uniform"}
         key = f"{average}, {'with' if projection else 'without'} projection"
-        values = np.array(context.part(key, partial(_averages, more, seeds, options))) - optimum
-        bounds = average_iterate_bound if average == "uniform" else weighted_average_bound
-        source = "MPB 2011, Thm. 1" if average == "uniform" else "Lacoste-Julien et al. 2012"
+        values = np.array(context.part(key, partial(run_averages, more, seeds, options))) - optimum
+        source, bounds = IN_EXPECTATION[average]
         for n, column in zip(more, values.T, strict=True):
             bound = bounds(n, **where, projection=projection)
             rows.append(_row(f"{key}, mean", source, n, None, column, bound))
+            if average == "suffix":
+                share = 1 - 2.0 ** (int(n).bit_length() - 2) / n
+                bound = alpha_suffix_bound(n, **where, share=share, projection=projection)
+                printed = "Rakhlin et al. 2012, Thm. 5"
+                rows.append(_row(f"{key}, mean", printed, n, None, column, bound))
             if average == "uniform" and not projection:
                 for delta in DELTAS:
                     bound = mean_excess_bound(n, **where, delta=delta)
                     rows.append(_row(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
 
     options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
-    values = np.array(context.part("full gradient", partial(_averages, more, 1, options))) - optimum
+    values = (
+        np.array(context.part("full gradient", partial(run_averages, more, 1, options))) - optimum
+    )
     for n, column in zip(more, values.T, strict=True):
         bound = convergence_bound(n, **where)
         rows.append(_row("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
 
     chunks = []
     for first in context.progress(range(0, seeds, CHUNK), "all iterates"):
-        work = partial(_iterates, steps, range(first, first + CHUNK))
+        work = partial(run_iterates, steps, range(first, first + CHUNK))
         chunks.append(context.part(f"iterates from {first}", work))
     means, random = (
         np.concatenate([chunk[key] for chunk in chunks]) - optimum for key in ("means", "random")
@@ -151,21 +142,25 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         bound = convergence_bound(n, **where)
         rows.append(_row("random iterate, mean", "ICML 2007, Thm. 2", n, None, means[:, i], bound))
         for delta in DELTAS:
-            column = _best(random, 1)[:, i]
+            column = best_of(random, 1)[:, i]
             bound = random_iterate_bound(n, **where, delta=delta)
             rows.append(_row("random iterate", "ICML 2007, Thm. 3", n, delta, column, bound))
             runs = int(n_runs(delta))
             if n >= 3 * runs:
-                column, source = _best(random, runs)[:, i], "ICML 2007, after Thm. 3"
+                column, source = best_of(random, runs)[:, i], "ICML 2007, after Thm. 3"
                 bound = best_of_runs_bound(n, **where, delta=delta)
                 rows.append(_row("best of runs", source, n, delta, column, bound))
+    measured = context.part("regrets", partial(run_regrets, steps, min(seeds, REGRET_SEEDS)))
+    rows += _likely(measured, steps, optimum, where)
     return {
         "seeds": list(range(seeds)),
+        "regret_seeds": list(range(min(seeds, REGRET_SEEDS))),
         "n_samples": N_SAMPLES,
         "lam": LAM,
         "gamma": GAMMA,
         "optimum": bracket,
         "verdicts": _verdicts(rows, 1 - optimum),
+        "terms": _terms(measured, steps, where),
         "table": rows,
     }
 
@@ -197,6 +192,56 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             )
         )
     return found
+
+
+def _likely(
+    measured: dict[str, Any], steps: list[int], optimum: float, where: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Hold what is said of the mean of all iterates, and of a random one, next to the runs."""
+    regrets = np.array(measured["regrets"])
+    means, random = (np.array(measured[key]) - optimum for key in ("means", "random"))
+    rows = []
+    for i, n in enumerate(steps):
+        for delta in DELTAS:
+            share = delta / (4 * np.log(n))
+            bounds = {
+                BOUNDED: mean_excess_bound(n, **where, delta=delta),
+                MEASURED: measured_regret_bound(regrets[:, i], n, **where, delta=share),
+                ONE_TERM: high_probability_bound(n, **where, delta=delta),
+            }
+            for source, bound in bounds.items():
+                rows.append(_row(LIKELY[source], source, n, delta, means[:, i], bound))
+        stops = random[..., i].ravel()
+        bound = median_excess_bound(n, **where, delta=DELTA)
+        rows.append(_row("random stop", "Zhou, Cor. 3.6.3", n, 0.5, stops, bound))
+    return rows
+
+
+def _terms(
+    measured: dict[str, Any], steps: list[int], where: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Split the bound of the mean excess into its three terms, for each of two regrets.
+
+    In units of R²/(lam T), for all but a fraction `DELTA` of the runs.
+    """
+    rows = []
+    for n, regrets in zip(steps, np.array(measured["regrets"]).T, strict=True):
+        share = DELTA / (4 * np.log(n))
+        unit = where["radius"] ** 2 / (where["lam"] * n)
+        bounded = regret_bound(n, where["lam"], 2 * where["radius"])
+        tail = measured_regret_bound(0.0, n, **where, delta=share)
+        for source, regret, whole in (
+            (BOUNDED, bounded, generalization_bound(n, **where, delta=share)),
+            (
+                MEASURED,
+                max(0.0, float(np.median(regrets))),
+                np.median(measured_regret_bound(regrets, n, **where, delta=share)),
+            ),
+        ):
+            parts = {"regret": regret, "cross": whole - regret - tail, "tail": tail}
+            values = {key: float(part / unit) for key, part in parts.items()}
+            rows.append({"source": source, "T": n, "delta": DELTA, **values})
+    return rows
 
 
 def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]]:
@@ -246,20 +291,17 @@ def plot(results: dict[str, Any]) -> Figure:
     from matplotlib.lines import Line2D
 
     table, trivial = results["table"], 1 - results["optimum"]["f*"]
-    figure, axes = plt.subplots(2, 2, figsize=(9, 8.2), sharey=True)
+    figure, axes = plt.subplots(3, 2, figsize=(9, 12))
 
     draw = partial(_draw, table)
-    without, projected, single, doubt = axes.flat
-    likely = {"statement": "uniform, without projection"}
-    draw(without, "T", "average, mean", "C0", statement="uniform, without projection, mean")
-    draw(without, "T", "t-weighted, mean", "C1", statement="weighted, without projection, mean")
-    draw(without, "T", "average, 95% of runs", "C2", delta=DELTA, **likely)
-    without.set_title("Averages, without projection")
-
-    draw(projected, "T", "average, mean", "C0", statement="uniform, with projection, mean")
-    draw(projected, "T", "t-weighted, mean", "C1", statement="weighted, with projection, mean")
+    without, projected, single, doubt, likely, terms = axes.flat
+    sure = {"statement": "uniform, without projection"}
+    for ax, how in ((without, "without"), (projected, "with")):
+        for i, (average, name) in enumerate(AVERAGES.items()):
+            statement, source = f"{average}, {how} projection, mean", IN_EXPECTATION[average][0]
+            draw(ax, "T", name, f"C{i}", statement=statement, source=source)
+        ax.set_title(f"Averages, {how} projection")
     draw(projected, "T", "average, full gradient", "C3", statement="full gradient, average")
-    projected.set_title("Averages, with projection")
 
     draw(single, "T", "random iterate, mean", "C4", statement="random iterate, mean")
     draw(single, "T", "random iterate, 95%", "C5", statement="random iterate", delta=DELTA)
@@ -269,16 +311,18 @@ def plot(results: dict[str, Any]) -> Figure:
     last = max(row["T"] for row in table if row["statement"] == "random iterate")
     draw(doubt, "delta", "random iterate", "C5", statement="random iterate", T=last)
     draw(doubt, "delta", "best of ⌈ln 1/δ⌉ runs", "C6", statement="best of runs", T=last)
-    draw(doubt, "delta", "average, no projection", "C2", T=last, **likely)
+    draw(doubt, "delta", "average, no projection", "C2", T=last, **sure)
     doubt.set(
         title=f"All but a fraction δ of runs, T = {last:,}", xlabel="δ, fraction of runs left out"
     )
+    _draw_likely(likely, table)
+    _draw_terms(terms, results["terms"])
 
-    for ax in axes.flat:
-        log_log(ax, ylim=(1e-7, 1e3))
-        ax.axhspan(trivial, 1e3, color="0.9", zorder=0)
+    for ax in (without, projected, single, doubt, likely):
+        log_log(ax, ylim=(1e-7, 1e4))
+        ax.axhspan(trivial, 1e4, color="0.9", zorder=0)
         ax.legend(frameon=False, fontsize=10, loc="lower left")
-    for ax in (without, projected, single):
+    for ax in (without, projected, single, likely):
         ax.set_xlabel("steps T")
     for ax in axes[:, 0]:
         ax.set_ylabel("excess objective f(w) − f*")
@@ -296,3 +340,39 @@ def plot(results: dict[str, Any]) -> Figure:
         fontsize=12,
     )
     return figure
+
+
+def _draw_likely(ax: Axes, table: list[dict[str, Any]]) -> None:
+    """Draw the mean of all iterates, once, and the three bounds that it has with probability."""
+    rows = select(table, source=MEASURED, delta=DELTA)
+    steps = [row["T"] for row in rows]
+    ax.plot(steps, [row["measured"] for row in rows], "ko-", ms=4, label="mean of all iterates")
+    for source, color, label in (
+        (ONE_TERM, "C1", "one term, 15 G² ln(T/δ)/(λT)"),
+        (BOUNDED, "C2", "regret bounded"),
+        (MEASURED, "C0", "regret measured"),
+    ):
+        bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
+        ax.plot(steps, bounds, "--", color=color, label=label)
+    ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
+
+
+def _draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
+    """Draw what the bound of the mean excess is made of, with the regret bounded and measured."""
+    last = max(row["T"] for row in terms)
+    names = {BOUNDED: "regret bounded,\nTheorem 3.6", MEASURED: "regret measured,\nTheorem 3.3"}
+    rows = [select(terms, source=source, T=last)[0] for source in names]
+    labels = {"regret": "regret", "cross": "regret and chance", "tail": "chance alone"}
+    ends = np.zeros(len(rows))
+    for (key, label), color in zip(labels.items(), ("C0", "C5", "0.7"), strict=True):
+        values = np.array([row[key] for row in rows])
+        ax.bar(range(len(rows)), values, bottom=ends, color=color, width=0.5, label=label)
+        ends += values
+    ax.set(
+        title=f"T = {last:,}: measuring gains {ends[0] / ends[1]:.1f} times",
+        ylabel="bound, in units of R²/(λT)",
+        xticks=range(len(rows)),
+        xticklabels=names.values(),
+        xlim=(-0.5, len(rows) + 0.4),
+    )
+    ax.legend(frameon=False, fontsize=10, loc="upper right", reverse=True)

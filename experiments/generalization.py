@@ -9,18 +9,24 @@ population objective L are exact, by the normal distribution and not by a test s
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.stats import norm
 
-from experiments._claims import ZHOU, Claim, exponent, listed, mark, percent, rounded, slope
+from experiments._claims import ZHOU, Claim, exponent, listed, mark, percent, rounded
+from experiments._clouds import (
+    DELTA,
+    LEAST_ERROR,
+    NOISE,
+    SEPARATION,
+    Population,
+    run_curves,
+    run_stops,
+)
 from experiments._plots import band, log_log
-from experiments._tables import percentiles, select
-from kpegasos import linear_rows, make_problem, pegasos
-from kpegasos.datasets import make_gaussian_noise
-from kpegasos.theory import data_radius, mean_excess_bound
+from experiments._tables import select
+from kpegasos.theory import mean_excess_bound, median_excess_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,9 +37,7 @@ if TYPE_CHECKING:
 FULL_TIME = "6 min"
 QUICK_TIME = "10 s"
 
-NOISE, SEPARATION = 0.1, 6.0
 SEEDS = 40
-DELTA = 0.05
 CLOSE = 0.005  # half a percentage point
 SIZES = (100, 1000, 10_000)
 LAMS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -56,79 +60,58 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 SAME, ENOUGH = "the error does not depend on n", "100 steps are enough"
 #: Configurations that the report's two claims are held against.
 HELD = [name for name in CONFIGURATIONS if name.startswith(("plane", "high"))]
+# Runs that stop at random, of the largest size: while T ≤ n every draw is a new example.
+STOPPED = ("plane", "high dimension")
+HORIZONS = (100, 1000, 10_000, 100_000)
+STOPS = 400
 
 
-class Population:
-    """The two clouds: margins are normal, so that error and mean hinge loss are known."""
-
-    def __init__(self, d: int, lam: float) -> None:
-        self.lam = lam
-        scale = np.sqrt(d + SEPARATION**2 / 4) + 5  # the typical norm and five deviations
-        self.deviation = float(1 / scale)
-        self.centre = np.full(d, SEPARATION / 2 / np.sqrt(d) / scale)
-
-    def draw(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw features and labels -1 and +1."""
-        X, y = make_gaussian_noise(
-            n,
-            n_features=self.centre.size,
-            noise=NOISE,
-            separation=SEPARATION,
-            random_state=seed,
-        )
-        return X * self.deviation, 2 * y - 1
-
-    def error(self, w: np.ndarray) -> float:
-        """Probability that w is wrong."""
-        wrong = norm.cdf(-w @ self.centre / (np.linalg.norm(w) * self.deviation))
-        return float(NOISE + (1 - 2 * NOISE) * wrong)
-
-    def objective(self, w: np.ndarray) -> float:
-        """Value of L at w."""
-        length = np.linalg.norm(w)
-        margin, spread = w @ self.centre, length * self.deviation
-
-        def hinge(mean: float) -> float:
-            gap = 1 - mean
-            return float(gap * norm.cdf(gap / spread) + spread * norm.pdf(gap / spread))
-
-        loss = (1 - NOISE) * hinge(margin) + NOISE * hinge(-margin)
-        return self.lam / 2 * float(length**2) + loss
-
-    def optimum(self) -> float:
-        """Least L: by symmetry its minimiser points along the centre."""
-        along = self.centre / np.linalg.norm(self.centre)
-        found = minimize_scalar(
-            lambda length: self.objective(length * along), bounds=(1e-6, 1e3), method="bounded"
-        )
-        return float(found.fun)
-
-
-def _curves(
-    d: int, lam: float, n: int, steps: list[int], seeds: int, options: dict[str, Any]
+def _stop_row(
+    name: str, where: tuple[int, float, int], horizon: int, found: dict[str, Any], end: float
 ) -> dict[str, Any]:
-    """Test error (20%, 50%, 80% of the runs) and excess of L (50%, 1 − δ) after each T."""
-    population = Population(d, lam)
-    optimum = population.optimum()
-    errors, excess, longest = np.empty((seeds, len(steps))), np.empty((seeds, len(steps))), 0.0
-    for seed in range(seeds):
-        X, y = population.draw(n, seed)
-        longest = max(longest, data_radius(X))
-        problem, rows = make_problem(y, lam), linear_rows(X)
-        options = {**options, "checkpoints": None, "random_state": seed}
-        state, done = None, 0
-        for i, step in enumerate(steps):
-            result = pegasos(problem, rows, n_steps=step - done, state=state, **options)
-            state, done = result.state, step
-            w = np.asarray(result.w)
-            errors[seed, i] = population.error(w)
-            excess[seed, i] = population.objective(w) - optimum
+    """Say which share of the stops is as good as the end, to half a point."""
+    d, lam, n = where
+    errors = np.array(found["errors"])
+    bound = float(median_excess_bound(horizon, lam, 1.0, DELTA))
     return {
-        "steps": steps,
-        "error": percentiles(errors),
-        "excess": np.percentile(excess, [50, 100 * (1 - DELTA)], axis=0),
-        "largest_norm": longest,
+        "configuration": name,
+        "d": d,
+        "lam": lam,
+        "n": n,
+        "T": horizon,
+        "stops": errors.size,
+        "share_as_good_as_the_end": float(np.mean(errors <= end + CLOSE)),
+        "median_error": float(np.median(errors)),
+        "error_at_end": end,
+        "median_excess": float(np.median(found["excess"])),
+        "bound_of_half_the_stops": bound,
+        "share_within_bound": float(np.mean(np.array(found["excess"]) <= bound)),
     }
+
+
+def _random_stops(
+    context: ExperimentContext, table: list[dict[str, Any]], stops: int
+) -> dict[str, Any]:
+    """Stop at random: the report's headline, Corollary 3.6.3, and what section 5 adds to it."""
+    rows, errors = [], {}
+    for name, horizon in context.progress(list(product(STOPPED, HORIZONS)), "random stops"):
+        where = (CONFIGURATIONS[name]["d"], CONFIGURATIONS[name]["lam"], SIZES[-1])
+        work = partial(run_stops, *where, horizon, stops)
+        found = context.part(f"{name}, random stops to {horizon}", work)
+        (row,) = select(table, configuration=name, n=SIZES[-1])
+        rows.append(_stop_row(name, where, horizon, found, row["error_at_end"]))
+        if horizon == SIZES[-1]:
+            errors[name] = found["errors"]
+    return {"table": rows, "errors": errors}
+
+
+def _slope(steps: np.ndarray, errors: np.ndarray, lam: float, n: int) -> float | None:
+    """Exponent of T in the error above the least possible, from T = 1/lam to n; None of less."""
+    above = errors - LEAST_ERROR
+    usable = (steps >= 1 / lam) & (steps <= n) & (above > 0)
+    if usable.sum() < 4:
+        return None
+    return float(np.polyfit(np.log(steps[usable]), np.log(above[usable]), 1)[0])
 
 
 def _row(name: str, d: int, lam: float, n: int, curve: dict[str, Any]) -> dict[str, Any]:
@@ -145,6 +128,7 @@ def _row(name: str, d: int, lam: float, n: int, curve: dict[str, Any]) -> dict[s
         "T_within_half_a_point_of_end": steps[unsettled[-1] + 1] if unsettled.size else steps[0],
         "least_error": median.min(),
         "T_least_error": steps[median.argmin()],
+        "exponent_of_T": _slope(steps, median, lam, n),
     }
 
 
@@ -198,7 +182,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         quarters = np.arange(4 * (setting["decades"] - fewer) + 1) / 4
         steps = [round(step) for step in 10**quarters]
         where = (setting["d"], setting["lam"], n)
-        curve = context.part(f"{name}, n = {n}", partial(_curves, *where, steps, seeds, options))
+        curve = context.part(f"{name}, n = {n}", partial(run_curves, *where, steps, seeds, options))
         curves[name][str(n)] = curve
         table.append(_row(name, *where, curve))
     setting = CONFIGURATIONS["theorem"]
@@ -208,7 +192,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "noise": NOISE,
         "separation": SEPARATION,
         "delta": DELTA,
-        "least_possible_error": NOISE + (1 - 2 * NOISE) * norm.cdf(-SEPARATION / 2),
+        "least_possible_error": LEAST_ERROR,
         "largest_norm": max(c["largest_norm"] for own in curves.values() for c in own.values()),
         "verdicts": _verdicts(table),
         "theorem": {
@@ -218,6 +202,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
             "trivial": 1 - Population(setting["d"], setting["lam"]).optimum(),
             "comparison": _theorem(curves["theorem"]),
         },
+        "random_stops": _random_stops(context, table, 100 if context.quick else STOPS),
         "table": table,
         "curves": curves,
     }
@@ -230,20 +215,39 @@ def _told_errors(rows: list[dict[str, Any]], column: str) -> str:
 
 
 def _told_rate(results: dict[str, Any]) -> Claim:
-    """How the excess error goes with the steps, in many dimensions and with the most examples."""
-    row = max(select(results["table"], configuration="high dimension"), key=lambda r: int(r["n"]))
-    curve = results["curves"]["high dimension"][str(row["n"])]
-    excess = np.array(curve["error"][1]) - results["least_possible_error"]
-    steps = np.array(curve["steps"])
-    part = (steps >= 10) & (excess > CLOSE)
-    rate = slope(steps[part], excess[part])
+    """How the error above the least possible goes with the steps, with the most examples."""
+    rates = {
+        f"d = {row['d']}, λ = {row['lam']:g}": row["exponent_of_T"]
+        for row in results["table"]
+        if row["n"] == SIZES[-1] and row["exponent_of_T"] is not None
+    }
+    told = "; ".join(f"{where}: {exponent(rate)}" for where, rate in rates.items())
+    off = [abs(rate + 1) for rate in rates.values()]
     return Claim(
-        "The excess error is inversely proportional to the number of steps.",
+        "The error is inversely proportional to the number of steps.",
         ZHOU,
-        f"d = {row['d']}, λ = {row['lam']:g}, n = {row['n']:,}: an exponent of {exponent(rate)} "
-        "from 10 steps on until it is below half a point.",
-        mark(abs(rate + 1) <= 0.2, rate < -0.3),
-        "✓ if the exponent is within 0.2 of −1, ~ if it is below −0.3.",
+        f"Exponents of T in the error above the least possible, from T = 1/λ to n: {told}.",
+        mark(max(off) <= 0.25, min(off) <= 0.25),
+        "✓ if every exponent is within 0.25 of −1, ~ if some are.",
+    )
+
+
+def _told_stops(results: dict[str, Any]) -> Claim:
+    """How good it is to stop at random, by λT."""
+    rows = results["random_stops"]["table"]
+    told = "; ".join(
+        f"d = {row['d']}, λT = {row['lam'] * row['T']:g}: "
+        f"{percent(row['share_as_good_as_the_end'], 0)}"
+        for row in rows
+    )
+    late = [row["share_as_good_as_the_end"] for row in rows if row["lam"] * row["T"] >= 10]
+    every = [row["share_as_good_as_the_end"] for row in rows]
+    return Claim(
+        "In practice, to stop at random almost ensures a low error.",
+        ZHOU,
+        f"Stops that err no more than half a point above the end: {told}.",
+        mark(min(every) >= 0.9, bool(late) and min(late) >= 0.9),
+        "✓ if nine stops in ten do for every T, ~ if for those with λT of 10 or more.",
     )
 
 
@@ -287,16 +291,16 @@ def claims(results: dict[str, Any]) -> list[Claim]:
                 "some.",
             )
         )
-    return [*told, _told_rate(results), _told_theorem(results)]
+    return [*told, _told_rate(results), _told_stops(results), _told_theorem(results)]
 
 
 def plot(results: dict[str, Any]) -> Figure:
-    """Error in the plane and in many dimensions, error for several λ, the theorem."""
+    """Error in the plane and in many dimensions, for several λ, the theorem, random stops."""
     import matplotlib.pyplot as plt
 
     curves, table, bound = results["curves"], results["table"], results["theorem"]
-    figure, axes = plt.subplots(2, 2, figsize=(9, 8.2))
-    plane, high, scales, theorem = axes.flat
+    figure, axes = plt.subplots(3, 2, figsize=(9, 12))
+    plane, high, scales, theorem, stops, shares = axes.flat
 
     def draw(ax: Axes, curve: dict[str, Any], label: str, color: str) -> None:
         above = 100 * (np.array(curve["error"]) - results["least_possible_error"])
@@ -329,7 +333,8 @@ def plot(results: dict[str, Any]) -> Figure:
     theorem.axhspan(bound["trivial"], 1e6, **grey, label="vacuous: w = 0 is as good")
     theorem.set(ylim=(1e-3, 1e5), ylabel="excess L(w̄) − L(w*), 95% of runs")
     theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat", fontsize=11)
-    for ax in axes.flat:
+    _draw_stops(stops, shares, results)
+    for ax in axes.flat[:4]:
         log_log(ax, xlabel="steps T")
         ax.legend(frameon=False, fontsize=10, loc="lower right" if ax is high else "upper right")
     found = []
@@ -343,3 +348,39 @@ def plot(results: dict[str, Any]) -> Figure:
         fontsize=12,
     )
     return figure
+
+
+def _draw_stops(stops: Axes, shares: Axes, results: dict[str, Any]) -> None:
+    """Errors of runs that stop at random, and the share of them that is as good as the end."""
+    least, found = results["least_possible_error"], results["random_stops"]
+    good = []
+    bins = np.logspace(-3, np.log10(50), 40).tolist()
+    for (name, errors), color in zip(found["errors"].items(), ("C0", "C1"), strict=True):
+        rows = select(found["table"], configuration=name)
+        label = f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}"
+        above = np.maximum(100 * (np.array(errors) - least), bins[0])
+        weights = np.full(above.size, 100 / above.size)
+        stops.hist(above, bins=bins, weights=weights, color=color, alpha=0.6, label=label)
+        end = 100 * (rows[0]["error_at_end"] - least)
+        stops.axvline(end + 100 * CLOSE, color=color, linestyle="dashed", linewidth=1)
+        share = [100 * row["share_as_good_as_the_end"] for row in rows]
+        good += [f"{v:.0f}%" for v, row in zip(share, rows, strict=True) if row["T"] == row["n"]]
+        shares.plot([row["T"] for row in rows], share, "o-", color=color, label=label)
+    n = rows[0]["n"]
+    stops.set(
+        xscale="log",
+        xlabel="test error above the least possible, points",
+        ylabel="random stops, %",
+        title=f"Stops on 1 … T = n = {n:,}; dashed: the end + {100 * CLOSE:g}",
+    )
+    shares.axhline(50, color="black", linestyle="dotted", label="probability ½")
+    shares.set(
+        xscale="log",
+        ylim=(0, 102),
+        xlabel="T, of which the stop is drawn",
+        ylabel=f"stops within {100 * CLOSE:g} points of the end, %",
+        title=f"At T = {n:,}, {' and '.join(good)} of the stops are good",
+    )
+    for ax in (stops, shares):
+        ax.title.set_fontsize(11)
+        ax.legend(frameon=False, fontsize=10)

@@ -51,10 +51,26 @@ def positive(name: str, value: ArrayLike, most: float = LARGEST) -> Values:
     return require(name, values, holds, f"between {SMALLEST:g} and {most:g}")
 
 
-def probability(delta: ArrayLike, below: float = 1.0, limit: str = "1") -> Values:
+def real(name: str, value: ArrayLike) -> Values:
+    """Return finite numbers, within what formulas can square."""
+    values = numbers(name, value)
+    require(name, values, np.isfinite(values), "finite")
+    return require(name, values, np.abs(values) <= LARGEST, f"between ±{LARGEST:g}")
+
+
+def non_negative(name: str, value: ArrayLike) -> Values:
+    """Return numbers that are not negative, within what formulas can square."""
+    values = numbers(name, value)
+    require(name, values, (values >= 0) & (values < np.inf), "0 or a positive finite number")
+    return require(name, values, values <= LARGEST, f"at most {LARGEST:g}")
+
+
+def probability(
+    value: ArrayLike, below: float = 1.0, limit: str = "1", *, name: str = "delta"
+) -> Values:
     """Return probabilities above 0 and below a limit."""
-    values = numbers("delta", delta)
-    return require("delta", values, (values > 0) & (values < below), f"above 0 and below {limit}")
+    values = numbers(name, value)
+    return require(name, values, (values > 0) & (values < below), f"above 0 and below {limit}")
 
 
 def broadcasting(bound: Bound) -> Bound:

@@ -1,78 +1,44 @@
 """Runs obey the bounds of the papers: always, in expectation, with probability."""
 
+from functools import cache, cached_property
+
 import numpy as np
 import pytest
 from conftest import stream
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from theory_cases import benches, overlapping_clouds, two_opposite_points
 
-from kpegasos import linear_rows, make_problem, pegasos, sdca
+from kpegasos import pegasos
 from kpegasos.theory import (
     average_iterate_bound,
     best_of_runs_bound,
     convergence_bound,
-    data_radius,
     generalization_bound,
+    high_probability_bound,
     mean_excess_bound,
+    measured_regret_bound,
     median_excess_bound,
     n_runs,
     random_iterate_bound,
+    random_stop_bound,
     regret_bound,
     subgradient_norm_bound,
+    suffix_average_bound,
     weighted_average_bound,
 )
 
 
-class Bench:
-    """A small linear problem, its optimum, and runs of it seen at every step."""
-
-    def __init__(self, X, y, lam):
-        self.X, self.y, self.lam = np.asarray(X, float), np.asarray(y, float), lam
-        self.problem, self.rows = make_problem(self.y, lam), linear_rows(self.X)
-        self.radius = data_radius(self.X)
-        best = sdca(self.problem, self.rows, tol=1e-9, max_epochs=2000, random_state=0)
-        self.optimum, self.w_star = best.dual_bound, best.w  # no more than f*
-
-    def run(self, n_steps, **options):
-        """The last iterate and the average after each step."""
-        seen = []
-        pegasos(
-            self.problem,
-            self.rows,
-            n_steps=n_steps,
-            checkpoints=range(1, n_steps + 1),
-            monitor=lambda run: seen.append(run.evaluate()),
-            **options,
-        )
-        return seen
-
-    def objective(self, margins, squared_norm, batch=slice(None)):
-        slack = np.maximum(0, 1 - self.y[batch] * margins[batch])
-        return self.lam / 2 * squared_norm + slack.mean()
-
-
-@st.composite
-def benches(draw):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_samples = draw(st.integers(2, 12))
-    X = rng.normal(size=(n_samples, 2)) * draw(st.sampled_from([0.3, 1.0, 5.0]))
-    y = rng.choice([-1, 1], size=n_samples)
-    return Bench(X, y, draw(st.sampled_from([0.01, 0.1, 1.0, 20.0])))
-
-
-def mean_regret(bench, n_steps, batch_size, sampling, projection, seed, rivals):
-    """``mean f(w_t; A_t) − mean f(u; A_t)`` for each rival u."""
+def regrets_of_steps(bench, n_steps, batch_size, sampling, projection, seed, rivals):
+    """``f(w_t; A_t) − f(u; A_t)`` of each step for each rival u."""
     options = {"batch_size": batch_size, "sampling": sampling, "random_state": seed}
     seen = bench.run(n_steps, projection=projection, average=None, **options)
     draws = stream(len(bench.y), n_steps * batch_size, sampling=sampling, random_state=seed)
     batches = draws.reshape(n_steps, batch_size)
     iterates = [(np.zeros(len(bench.y)), 0.0)]
     iterates += [(last.margins, last.squared_norm) for last, _ in seen[:-1]]
-    own = np.mean([bench.objective(*w, a) for w, a in zip(iterates, batches, strict=True)])
-    return [
-        own - np.mean([bench.objective(bench.X @ u, u @ u, batch) for batch in batches])
-        for u in rivals
-    ]
+    own = np.array([bench.objective(*w, a) for w, a in zip(iterates, batches, strict=True)])
+    return [own - [bench.objective(bench.X @ u, u @ u, batch) for batch in batches] for u in rivals]
 
 
 @settings(max_examples=40, deadline=None)
@@ -90,11 +56,12 @@ def test_regret_is_bounded_always(bench, n_steps, batch_size, sampling, projecti
     others = np.random.default_rng(seed).normal(size=(5, 2))
     others /= np.sqrt(bench.lam) * np.linalg.norm(others, axis=1, keepdims=True)
     rivals = [bench.w_star, np.zeros(2), *others]
-    regrets = mean_regret(bench, n_steps, batch_size, sampling, projection, seed, rivals)
+    how = (n_steps, batch_size, sampling, projection, seed)
+    regret = np.mean(regrets_of_steps(bench, *how, rivals), axis=1).max()
     largest = subgradient_norm_bound(bench.lam, bench.radius, projection=projection)
-    assert max(regrets) <= regret_bound(n_steps, bench.lam, largest) * (1 + 1e-9)
+    assert regret <= regret_bound(n_steps, bench.lam, largest) * (1 + 1e-9)
     if projection:
-        assert max(regrets) <= convergence_bound(n_steps, bench.lam, bench.radius) * (1 + 1e-9)
+        assert regret <= convergence_bound(n_steps, bench.lam, bench.radius) * (1 + 1e-9)
 
 
 @settings(max_examples=25, deadline=None)
@@ -113,6 +80,16 @@ def test_average_of_full_gradients_is_bounded_always(bench, projection):
         assert max(ours.objective, printed) - bench.optimum <= bound * (1 + 1e-9)
         if projection:
             assert printed - bench.optimum <= convergence_bound(*arguments) * (1 + 1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(benches(), st.booleans())
+def test_suffix_average_of_full_gradients_is_bounded_always(bench, projection):
+    size = len(bench.y)
+    seen = bench.run(60, batch_size=size, projection=projection, average="suffix", random_state=0)
+    excess = np.array([average.objective for _, average in seen[1:]]) - bench.optimum
+    arguments = (np.arange(2, 61), bench.lam, bench.radius)
+    assert np.all(excess <= suffix_average_bound(*arguments, projection=projection) * (1 + 1e-9))
 
 
 @settings(max_examples=25, deadline=None)
@@ -138,17 +115,19 @@ def test_subgradients_are_bounded_always(bench, projection, seed):
 # In expectation and with probability: many runs
 
 N_RUNS, N_STEPS = 240, 100
+N_REGRETS = 60
 MOMENTS = [10, 30, 100]
 
 
 class Excess:
     """Objectives of many runs above the optimum, of shape (runs, steps).
 
-    ``iterates`` are w_1 … w_T, ``average`` is the uniform one after each step, ``weighted`` the
-    weighted one after each of `MOMENTS`.
+    ``iterates`` are w_1 … w_T, ``average`` is the uniform one after each step, ``weighted`` and
+    ``suffix`` are the other two after each of `MOMENTS`.
     """
 
     def __init__(self, bench, projection):
+        self.bench = bench
         self.lam, self.radius, self.projection = bench.lam, bench.radius, projection
         options = {"n_steps": N_STEPS, "sampling": "uniform", "projection": projection}
 
@@ -162,9 +141,18 @@ class Excess:
             iterates.append([1.0, *history["objective_last"][:-1]])
             averages.append(history["objective_average"])
         weighted = [history["objective_average"] for history in histories("weighted", MOMENTS)]
-        self.iterates, self.average, self.weighted = (
-            np.array(values) - bench.optimum for values in (iterates, averages, weighted)
+        suffix = [history["objective_average"] for history in histories("suffix", MOMENTS)]
+        self.iterates, self.average, self.weighted, self.suffix = (
+            np.array(values) - bench.optimum for values in (iterates, averages, weighted, suffix)
         )
+
+    @cached_property
+    def mean_regrets(self):
+        """The mean regrets of the first runs against the optimum, after each step."""
+        how = (N_STEPS, 1, "uniform", self.projection)
+        w_star = [self.bench.w_star]
+        regrets = [regrets_of_steps(self.bench, *how, seed, w_star)[0] for seed in range(N_REGRETS)]
+        return np.cumsum(regrets, axis=1) / np.arange(1, N_STEPS + 1)
 
     def random_iterates(self, n_steps, runs=1):
         """The best of ``runs`` random iterates among the first ``n_steps``, again and again."""
@@ -173,22 +161,15 @@ class Excess:
         return np.take_along_axis(groups, chosen, axis=2).min(axis=(1, 2))
 
 
-def two_opposite_points():
-    """One example with both labels: w wanders about the optimum 0, and no rate is faster."""
-    return Bench([[1.0], [1.0]], [1, -1], 1.0)
+@cache
+def excess_of(make_bench, projection):
+    return Excess(make_bench(), projection)
 
 
-def overlapping_clouds():
-    rng = np.random.default_rng(5)
-    y = np.resize([-1, 1], 30)
-    return Bench(rng.normal(size=(30, 2)) + y[:, None], y, 0.05)
-
-
-@pytest.fixture(scope="module", params=["two_opposite_points", "overlapping_clouds"])
+@pytest.fixture(params=[two_opposite_points, overlapping_clouds])
 def excesses(request):
     """Without and with projection."""
-    bench = globals()[request.param]()
-    return [Excess(bench, projection) for projection in (False, True)]
+    return [excess_of(request.param, projection) for projection in (False, True)]
 
 
 def assert_mean_at_most(values, bound):
@@ -213,6 +194,8 @@ def test_averages_obey_their_bounds_in_expectation(excesses):
             assert_mean_at_most(mean_iterates, convergence_bound(n_steps, **where))
         weighted = weighted_average_bound(MOMENTS, **where, projection=excess.projection)
         assert_mean_at_most(excess.weighted, weighted)
+        suffix = suffix_average_bound(MOMENTS, **where, projection=excess.projection)
+        assert_mean_at_most(excess.suffix, suffix)
 
 
 @pytest.mark.parametrize("n_steps", MOMENTS)
@@ -240,17 +223,44 @@ def test_mean_excess_obeys_its_bounds_with_probability(excesses, n_steps, delta)
     assert_rarely_above(excess.random_iterates(n_steps), bound, 0.5)
 
 
+@pytest.mark.parametrize("n_steps", MOMENTS)
+def test_mean_excess_obeys_the_bound_by_its_own_regret(excesses, n_steps):
+    delta = 0.1
+    for excess in excesses:
+        mean = excess.iterates[:N_REGRETS, :n_steps].mean(axis=1)
+        where = (n_steps, excess.lam, excess.radius, delta / (4 * np.log(n_steps)))
+        regrets = excess.mean_regrets[:, n_steps - 1]
+        bounds = measured_regret_bound(regrets, *where, projection=excess.projection)
+        assert_rarely_above(mean, bounds, delta)
+        # By definition the two agree in expectation.
+        assert abs((mean - regrets).mean()) <= 4 * (mean - regrets).std() / np.sqrt(N_REGRETS)
+
+
+@pytest.mark.parametrize("n_steps", MOMENTS)
+@pytest.mark.parametrize("delta", [0.2, 0.05])
+def test_runs_obey_the_bounds_in_one_term(excesses, n_steps, delta):
+    for excess in excesses:
+        where = (n_steps, excess.lam, excess.radius, delta)
+        bound = high_probability_bound(*where, projection=excess.projection)
+        assert_rarely_above(excess.iterates[:, :n_steps].mean(axis=1), bound, delta)
+        assert_rarely_above(excess.average[:, n_steps - 1], bound, delta)
+        bound = random_stop_bound(*where, projection=excess.projection)
+        assert_rarely_above(excess.random_iterates(n_steps), bound, 0.5)
+
+
 def test_bounds_are_not_out_of_reach():
     """On two opposite points runs come near enough that a constant lost would be seen above."""
     bench = two_opposite_points()
     where = (N_STEPS, bench.lam, bench.radius)
-    regret = max(mean_regret(bench, N_STEPS, 1, "permutation", False, 0, [np.zeros(1)]))
+    how = (N_STEPS, 1, "permutation", False, 0)
+    regret = np.mean(regrets_of_steps(bench, *how, [np.zeros(1)]))
     assert regret > regret_bound(N_STEPS, bench.lam, 2 * bench.radius) / 4
-    excess = Excess(bench, projection=True)
+    excess = excess_of(two_opposite_points, True)
     assert excess.iterates.mean() > convergence_bound(*where) / 12
     assert excess.iterates.mean() > average_iterate_bound(*where, projection=True) / 8
     assert excess.average[:, -1].mean() > average_iterate_bound(*where, projection=True) / 20
     assert excess.weighted[:, -1].mean() > weighted_average_bound(*where, projection=True) / 20
+    assert excess.suffix[:, -1].mean() > suffix_average_bound(*where, projection=True) / 20
     assert (
         np.quantile(excess.random_iterates(N_STEPS), 0.95)
         > random_iterate_bound(*where, 0.05) / 100

@@ -1,0 +1,370 @@
+"""Bounds that hold with high probability, by the concentration of martingales.
+
+Zhou's report goes from the regret of a run to its excess in three steps: the variance of what
+chance adds in one step (`variance_bound`), its sum over all steps (`freedman_bound`), and the
+excess that is consistent with both (`measured_regret_bound`). With the regret bounded instead of
+measured that is `generalization_bound`; the rest are its corollaries.
+
+L is the expectation of ``lam/2 ‖w‖² + hinge`` over the distribution of the draws, and w* its
+minimiser. As long as every draw is a new example (k T ≤ m), that is the population, and these are
+bounds of generalisation. Where examples are drawn again, it is the training set, and ``L = f``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kpegasos.theory.constants import objective_bound, subgradient_norm_bound
+from kpegasos.utils.arguments import (
+    Values,
+    broadcasting,
+    non_negative,
+    positive,
+    probability,
+    real,
+    require,
+    steps,
+)
+from kpegasos.utils.validation import LARGEST
+
+
+def _doubt(delta: ArrayLike) -> Values:
+    """Return ln(1/delta), for delta below 1/e."""
+    return -np.log(probability(delta, np.exp(-1), "1/e"))
+
+
+@broadcasting
+def variance_bound(excess: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
+    """Bound the variance of one step's chance: ``2 G² (L(w_t) − L(w*)) / lam``.
+
+    Zhou, Lemma 3.1, for ``ξ_t = L(w_t) − L(w*) − (f(w_t; A_t) − f(w*; A_t))``, given the draws
+    before step t. Near the optimum chance adds little: that makes the rate 1/T.
+
+    Parameters
+    ----------
+    excess : array-like
+        ``L(w_t) − L(w*) ≥ 0``.
+    lam, gradient_norm : array-like
+        λ > 0 and G > 0; the G of Pegasos is `subgradient_norm_bound`.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    ``f(·; A)`` differs by ``G ‖w_t − w*‖`` at most between the two. As w* minimises L, ``L(w_t) −
+    L(w*) ≥ lam/2 ‖w_t − w*‖²``. The report prints the sum ``L(w*) + L(w_t)`` in the place of this
+    difference, from minimisers of each ``f(·; z)``; the lemma does not follow from that.
+
+    Examples
+    --------
+    >>> float(variance_bound(excess=0.5, lam=0.1, gradient_norm=2.0))
+    40.0
+    """
+    excess, lam = non_negative("excess", excess), positive("lam", lam)
+    gradient_norm = positive("gradient_norm", gradient_norm, 10 * LARGEST)
+    return 2 * gradient_norm**2 * (excess / lam)
+
+
+@broadcasting
+def freedman_bound(deviation: ArrayLike, largest: ArrayLike, delta: ArrayLike) -> Values:
+    """Bound a sum of martingale differences: ``max(2 σ, 3 b √ln(1/delta)) √ln(1/delta)``.
+
+    Zhou, Lemma 3.2, which Kakade and Tewari 2008 derive from Freedman's inequality: if ``|X_t| ≤
+    b`` and ``E(X_t | X_1 … X_{t−1}) = 0``, then ``Σ X_t`` exceeds this with probability at most ``4
+    ln(T) delta``, for T ≥ 3. σ² is the sum of the conditional variances, and may itself be random.
+
+    Parameters
+    ----------
+    deviation : array-like
+        σ ≥ 0.
+    largest : array-like
+        b > 0.
+    delta : array-like
+        0 < δ < 1/e.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The report prints the maximum without the factor ``√ln(1/delta)`` behind it, and uses it with
+    the factor. The constants: let ``q = ln(1/delta)``, ``c² = 8/3``, ``r = 2/c``, ``α_0 = c b √q``
+    and ``α_{j+1} = r α_j``. Where ``σ ≤ α_j``, Freedman's ``exp(−ε²/(2 α_j² + 2 b ε/3))`` at
+    ``ε = c α_j √q`` is at most delta. For the least such j, ``ε ≤ c √q max(r σ, α_0)``, which is
+    ``max(2 σ, 8/3 b √q) √q``. As σ is at most ``b √T``, there are ``4 ln T`` such j at the most.
+
+    Examples
+    --------
+    >>> round(float(freedman_bound(deviation=10.0, largest=1.0, delta=0.01)), 2)
+    42.92
+    """
+    deviation, root = non_negative("deviation", deviation), np.sqrt(_doubt(delta))
+    return np.maximum(2 * deviation, 3 * positive("largest", largest) * root) * root
+
+
+@broadcasting
+def measured_regret_bound(
+    regret: ArrayLike,
+    n_steps: ArrayLike,
+    lam: ArrayLike,
+    radius: ArrayLike,
+    delta: ArrayLike,
+    *,
+    projection: bool = False,
+) -> Values:
+    """Bound the mean excess of all iterates by the regret that was measured.
+
+    Zhou, Theorem 3.3: with probability at least ``1 − 4 ln(T) delta``, ``mean L(w_t) − L(w*)`` is
+    at most ``r + 2 √(2 G² r ln(1/delta) / (lam T)) + max(8 G²/lam, 6 B) ln(1/delta) / T``.
+
+    r is the mean regret, ``mean f(w_t; A_t) − mean f(w*; A_t)``, the report's ``R_T/T``; G is
+    `subgradient_norm_bound` and B `objective_bound`. The last term does not depend on r, so that
+    measuring helps only as far as that term leaves room.
+
+    Parameters
+    ----------
+    regret : array-like
+        The mean regret r. A negative one, which chance can make, counts as 0.
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/e; the bound says nothing where ``4 ln(T) delta ≥ 1``.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``. The report does not
+        project; its proof asks for G and B only.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    See Also
+    --------
+    generalization_bound : The same with the regret bounded by `regret_bound`.
+
+    Notes
+    -----
+    Let ``D = Σ L(w_t) − L(w*)`` and ``q = ln(1/delta)``. Its difference from the regret is a sum of
+    martingale differences of size ``2 B`` at most, whose variances add up to ``2 G² D/lam`` at most
+    (`variance_bound`). By `freedman_bound`, ``D − T r ≤ max(2 √(2 G² D/lam), 6 B √q) √q``. Solve
+    for D. The conditions T ≥ 3 and delta < 1/e are printed with Lemma 3.2 only.
+
+    Examples
+    --------
+    >>> arguments = dict(n_steps=10_000, lam=0.01, radius=1.0, delta=0.001)
+    >>> for regret in (0.1, 0.01, 0.0):
+    ...     print(round(float(measured_regret_bound(regret, **arguments)), 2))
+    2.78
+    2.37
+    2.21
+    """
+    n_steps, doubt = steps(n_steps), _doubt(delta)
+    regret = np.maximum(real("regret", regret), 0)
+    largest = objective_bound(lam, radius, projection=projection)
+    # (G/√λ)², which neither overflows nor vanishes before the whole does.
+    square = (
+        subgradient_norm_bound(lam, radius, projection=projection) / np.sqrt(positive("lam", lam))
+    ) ** 2
+    chance = 2 * np.sqrt(2 * square * regret * doubt / n_steps)
+    return regret + chance + np.maximum(8 * square, 6 * largest) * doubt / n_steps
+
+
+@broadcasting
+def generalization_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound the mean excess of all iterates, ``D_T/T``, without projection.
+
+    Zhou, Theorem 3.6: with probability at least ``1 − 4 ln(T) delta``, ``mean L(w_t) − L(w*)`` is
+    at most ``(2 R² (1 + ln T) + 8 R² √((1 + ln T) ln(1/delta)) + max(32 R², 9 R² + 6 lam)
+    ln(1/delta)) / (lam T)``. It is `measured_regret_bound` at `regret_bound`, for ``G = 2 R``.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/e; the bound says nothing where ``4 ln(T) delta ≥ 1``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The last term outweighs the others: at T = 10,000 and ``4 ln(T) delta = 0.05`` they are in the
+    ratio of 20, 66 and 211. It stems from `freedman_bound` alone, so a smaller regret does not make
+    it less. The slips of the report on the way are told in `variance_bound`, `freedman_bound` and
+    `measured_regret_bound`.
+    """
+    n_steps, lam, doubt = steps(n_steps), positive("lam", lam), _doubt(delta)
+    square = positive("radius", radius) ** 2
+    growth = 1 + np.log(n_steps)
+    tail = np.maximum(32 * square, 9 * square + 6 * lam) * doubt
+    return (2 * square * growth + 8 * square * np.sqrt(growth * doubt) + tail) / (lam * n_steps)
+
+
+@broadcasting
+def mean_excess_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound the mean excess of all iterates, and the excess of their average, without projection.
+
+    Zhou, Corollaries 3.6.1 and 3.6.2: with probability at least ``1 − delta``, ``mean L(w_t) −
+    L(w*)`` and with it ``L(w̄) − L(w*)`` are O(ln(T/delta) / (lam T)), printed for R = 1 and lam
+    small enough. This is Theorem 3.6 with ``delta / (4 ln T)``, for all R and lam.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    share = probability(delta) / (4 * np.log(steps(n_steps)))
+    return generalization_bound(n_steps, lam, radius, share)
+
+
+def _over_half(delta: ArrayLike) -> Values:
+    """Return how far above a mean, bounded with probability 1 − delta, half of all draws stay."""
+    delta = probability(delta, 0.5, "1/2")
+    return 2 * (1 - delta) / (1 - 2 * delta)
+
+
+@broadcasting
+def median_excess_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound a random iterate with probability 1/2, without projection.
+
+    Zhou, Corollary 3.6.3: for r uniform on 1, …, T, ``L(w_r) − L(w*)`` is O(ln(T/delta) / (lam T))
+    with probability at least 1/2. By Markov's inequality it exceeds κ times the mean over r with
+    probability at most 1/κ, but that mean is below `mean_excess_bound` with probability
+    ``1 − delta`` only: κ = 2 does not suffice, ``κ = 2 (1 − delta) / (1 − 2 delta)`` does.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/2.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    return _over_half(delta) * mean_excess_bound(n_steps, lam, radius, delta)
+
+
+@broadcasting
+def high_probability_bound(
+    n_steps: ArrayLike,
+    lam: ArrayLike,
+    radius: ArrayLike,
+    delta: ArrayLike,
+    *,
+    projection: bool = False,
+) -> Values:
+    """Bound the mean excess of all iterates in one term: ``15 G² ln(T/delta) / (lam T)``.
+
+    With probability at least ``1 − delta``, ``mean L(w_t) − L(w*)`` and with it ``L(w̄) − L(w*)``
+    are at most this. MPB 2011 has a theorem of this form, with another constant, after Kakade and
+    Tewari 2008. The constant 15 is derived here, in the Notes, and so is the condition.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, 0 < λ ≤ R², R > 0 and 0 < δ < 1.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Put `regret_bound` and ``delta / (4 ln T)`` into `measured_regret_bound`. Where ``lam ≤ R²``,
+    its maximum is ``8 G²/lam``. So it is ``G²/(lam T)`` times ``u/2 + 2 √(u v) + 8 v``, with ``u =
+    1 + ln T`` and ``v = ln(4 ln(T)/delta)``. These are at most 1.911 and 1.348 times
+    ``ln(T/delta)``, both at T = 3 and delta = 1, which makes 14.95.
+
+    Examples
+    --------
+    >>> round(float(high_probability_bound(100_000, 0.01, 1.0, 0.05)), 3)
+    0.871
+    """
+    n_steps, delta = steps(n_steps), probability(delta)
+    lam, square = positive("lam", lam), positive("radius", radius) ** 2
+    require("lam / radius**2", lam / square, lam <= square, "1 at most")
+    c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
+    return 15 * c * (np.log(n_steps) - np.log(delta)) / (lam * n_steps)
+
+
+@broadcasting
+def random_stop_bound(
+    n_steps: ArrayLike,
+    lam: ArrayLike,
+    radius: ArrayLike,
+    delta: ArrayLike,
+    *,
+    projection: bool = False,
+) -> Values:
+    """Bound a random iterate with probability 1/2 in one term, with or without projection.
+
+    For r uniform on 1, …, T, ``L(w_r) − L(w*)`` is at most ``2 (1 − delta)/(1 − 2 delta)`` times
+    `high_probability_bound` with probability at least 1/2. The proof is that of
+    `median_excess_bound`: the factor 2 that Markov's inequality suggests leaves delta out.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, 0 < λ ≤ R², R > 0 and 0 < δ < 1/2.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    bound = high_probability_bound(n_steps, lam, radius, delta, projection=projection)
+    return _over_half(delta) * bound

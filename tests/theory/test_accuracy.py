@@ -1,0 +1,143 @@
+"""Steps for an accuracy are the bounds turned round, and the earlier bound is where it is put."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kpegasos import theory
+
+positive = st.floats(0.01, 100)
+#: Bound and steps, first T, whether they take delta, whether they take ``projection``.
+PAIRS = [
+    ("convergence", 3, False, False),
+    ("random_iterate", 3, True, False),
+    ("best_of_runs", None, True, False),
+    ("average_iterate", 3, False, True),
+    ("weighted_average", 1, False, True),
+    ("high_probability", 3, True, True),
+]
+each_pair = pytest.mark.parametrize(("name", "first", "with_delta", "projects"), PAIRS)
+
+
+def functions(name):
+    return getattr(theory, f"{name}_bound"), getattr(theory, f"{name}_steps")
+
+
+@each_pair
+@settings(max_examples=30, deadline=None)
+@given(
+    accuracy=st.floats(1e-6, 1e3),
+    lam=st.floats(1e-6, 1e-2),
+    radius=st.floats(0.1, 10),
+    delta=st.floats(1e-6, 0.99),
+    projection=st.booleans(),
+)
+def test_steps_are_the_least_that_suffice(
+    name, first, with_delta, projects, accuracy, lam, radius, delta, projection
+):
+    bound, steps = functions(name)
+    constants = (lam, radius, delta) if with_delta else (lam, radius)
+    options = {"projection": projection} if projects else {}
+    first = first or 3 * theory.n_runs(delta)
+    found = steps(accuracy, *constants, **options)
+    assert found == np.floor(found) >= first
+    assert bound(found, *constants, **options) <= accuracy
+    fewer = found - max(1, 1e-13 * found)  # bounds are rounded
+    assert found == first or bound(fewer, *constants, **options) > accuracy
+    # And so does every larger number.
+    assert bound(1.7 * found, *constants, **options) <= accuracy
+
+
+@each_pair
+def test_steps_are_broadcast(name, first, with_delta, projects):
+    _, steps = functions(name)
+    accuracy, lam = np.array([[0.5], [0.01]]), np.array([1e-4, 0.01, 0.5])
+    others = (2.0, 0.1) if with_delta else (2.0,)
+    found = steps(accuracy, lam, *others)
+    assert_array_equal(found, [[steps(a, c, *others) for c in lam] for a in accuracy.ravel()])
+    assert np.ndim(steps(0.1, 0.1, *others)) == 0
+
+
+@each_pair
+def test_accuracy_of_a_bound_gives_its_steps_back(name, first, with_delta, projects):
+    bound, steps = functions(name)
+    others = (0.01, 1.0, 0.1) if with_delta else (0.01, 1.0)
+    n_steps = np.array([20, 1000, 123_456, 10**12])
+    assert_array_equal(steps(bound(n_steps, *others), *others), n_steps)
+
+
+@each_pair
+def test_accuracy_out_of_reach_takes_for_ever(name, first, with_delta, projects):
+    _, steps = functions(name)
+    others = (0.1,) if with_delta else ()
+    assert steps(1e-60, 1e-50, 1.0, *others) == np.inf
+    assert_array_equal(np.isfinite(steps([1e-60, 1e-10], 1e-50, 1.0, *others)), [False, True])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(1e-6, 1e3), positive, positive)
+def test_weighted_average_needs_no_logarithm(accuracy, lam, radius):
+    found = theory.weighted_average_steps(accuracy, lam, radius)
+    assert_allclose(found, max(1, np.ceil(8 * radius**2 / (lam * accuracy) - 1)), atol=1)
+
+
+@each_pair
+def test_steps_go_like_one_over_lam_and_accuracy(name, first, with_delta, projects):
+    """Up to logarithms: a tenth of either takes 10 to 15 times as many steps."""
+    _, steps = functions(name)
+    others = (1.0, 0.05) if with_delta else (1.0,)
+    once, finer, weaker = steps([1e-2, 1e-3, 1e-2], [1e-3, 1e-3, 1e-4], *others)
+    assert 9.9 < finer / once < 15
+    assert 9.0 < weaker / once < 15
+
+
+def test_accuracy_must_be_positive():
+    for name, _, with_delta, _ in PAIRS:
+        _, steps = functions(name)
+        others = (0.1,) if with_delta else ()
+        with pytest.raises(ValueError, match="accuracy must be a positive finite number, got 0"):
+            steps([0.1, 0.0], 0.1, 1.0, *others)
+    with pytest.raises(ValueError, match="accuracy must be a positive finite number, got -1"):
+        theory.earlier_analysis_steps(-1, 0.1, 0.1)
+
+
+# The earlier bound
+
+
+@given(st.floats(1e-4, 1), positive, st.floats(1e-6, 0.99), st.floats(1.01, 10))
+def test_earlier_steps_have_the_square_of_the_accuracy(accuracy, lam, delta, factor):
+    steps = theory.earlier_analysis_steps(accuracy, lam, delta)
+    assert_allclose(steps, np.log(1 / delta) / (lam * accuracy**2))
+    finer = theory.earlier_analysis_steps(accuracy / factor, lam, delta)
+    assert_allclose(finer, factor**2 * steps)
+
+
+@given(positive, st.floats(1e-6, 0.99), st.floats(0.01, 0.99))
+def test_random_iterate_beats_the_earlier_order_only_for_fine_accuracies(lam, delta, share):
+    """Without logarithms of T: below δ ln(1/δ), and not above."""
+    crossing = delta * np.log(1 / delta)
+    for accuracy, better in ((share * crossing, True), (crossing / share, False)):
+        order = 1 / (delta * lam * accuracy)
+        assert (order < theory.earlier_analysis_steps(accuracy, lam, delta)) == better
+
+
+def test_crossing_is_near_the_printed_accuracies():
+    for delta, crossing in ((0.01, 0.046), (0.001, 0.007)):
+        order = 1 / (delta * 0.1 * crossing)
+        assert_allclose(theory.earlier_analysis_steps(crossing, 0.1, delta), order, rtol=0.02)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(1e-4, 0.9), positive, st.floats(1e-6, 0.3))
+def test_best_of_runs_has_the_earlier_order_divided_by_the_accuracy(accuracy, lam, delta):
+    """Its steps are those of one run, times e s: no power of δ is left."""
+    radius = 1.0
+    runs = theory.n_runs(delta)
+    found = theory.best_of_runs_steps(accuracy, lam, radius, delta)
+    assert_allclose(
+        found,
+        max(3 * runs, theory.convergence_steps(accuracy / (np.e * runs), lam, radius)),
+        atol=1,
+    )
