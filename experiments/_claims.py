@@ -35,9 +35,10 @@ SOURCES: dict[str, str] = {
     "Zhou": "",
     "a blog post": "",
 }
-ICML, JOURNAL, KARTHIK, ZHOU, BLOG = (
+ICML, JOURNAL, RAKHLIN, KARTHIK, ZHOU, BLOG = (
     "Shalev-Shwartz et al. 2007",
     "Shalev-Shwartz et al. 2011",
+    "Rakhlin et al. 2012",
     "Karthik",
     "Zhou",
     "a blog post",

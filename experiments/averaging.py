@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments._claims import JOURNAL, Claim, mark, span
+from experiments._claims import JOURNAL, RAKHLIN, Claim, mark, span
 from experiments._plots import band, legend_below, log_log
 from experiments._settings import bracket, setting
 from experiments._tables import percentiles
@@ -121,7 +121,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return [
         Claim(
             "Suffix and t-weighted averages beat the last iterate.",
-            "Rakhlin et al. 2012; Lacoste-Julien et al. 2012",
+            f"{RAKHLIN}; Lacoste-Julien et al. 2012",
             f"After {last_moment:g} epochs the last iterate is {span(gains['weighted'])} "
             f"(t-weighted) and {span(gains['suffix'])} (suffix) times as far from the "
             f"optimum{behind}.{turn}",
