@@ -170,7 +170,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     found = []
     for source, begin, claim in (
         (ICML, "ICML", "The excess objective of a random iterate is at most of order ln T/(λT)."),
-        (JOURNAL, "MPB", "So is that of the average of all iterates."),
+        (
+            JOURNAL,
+            "MPB",
+            "The excess of the average of all iterates is at most of order ln T/(λT).",
+        ),
         (RAKHLIN, "Rakhlin", "The excess of the suffix average is at most of order 1/(λT)."),
         (ZHOU, "Zhou", "With high probability the mean excess is at most of order ln T/(λT)."),
     ):
