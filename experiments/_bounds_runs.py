@@ -52,24 +52,6 @@ def run_averages(steps: list[int], seeds: int, options: dict[str, Any]) -> np.nd
     )
 
 
-def run_iterates(steps: list[int], seeds: range) -> dict[str, Any]:
-    """Evaluate w_1 … w_T of each run: their means, and random ones for each share T/s of T."""
-    problem, rows, _ = setting()
-    every = range(1, steps[-1] + 1)
-    options: dict[str, Any] = {"sampling": "uniform", "projection": True, "average": None}
-    means, random = [], []
-    for seed in seeds:
-        run = pegasos(
-            problem, rows, n_steps=steps[-1], checkpoints=every, random_state=seed, **options
-        )
-        objectives = np.array([1.0, *run.history["objective_last"][:-1]])  # w_1 = 0
-        means.append([objectives[:n].mean() for n in steps])
-        rng = np.random.default_rng(seed)
-        shares = [[n // s for n in steps] for s in range(1, n_runs(min(DELTAS)) + 1)]
-        random.append([objectives[rng.integers(shares)] for _ in range(DRAWS)])
-    return {"means": means, "random": random}
-
-
 def losses_of(K: np.ndarray, y: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """Give f(w; i) for each example i and each w of signed coefficients, of shape (…, examples)."""
     decisions = coef @ K
@@ -77,25 +59,46 @@ def losses_of(K: np.ndarray, y: np.ndarray, coef: np.ndarray) -> np.ndarray:
     return LAM / 2 * norms + np.maximum(0, 1 - y * decisions)
 
 
-def run_regrets(steps: list[int], seeds: int) -> dict[str, Any]:
-    """Measure the mean regret and the mean objective of w_1 … w_T, without projection.
-
-    And the objective of random iterates among them.
-    """
+def evaluate_iterates(n_steps: int, seed: int, projection: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Give the draws of a run, and f(w_t; i) of w_1 … w_T for each example i."""
     problem, rows, _ = setting()
     y, K = problem.y, np.asarray(rows.product(np.eye(problem.y.size)))
-    rival = losses_of(K, y, np.asarray(find_optimum()[0].coef))
-    count = np.arange(1, steps[-1] + 1)
-    at = np.array(steps) - 1
+    draws = index_stream(y.size, n_steps, "uniform", seed)
+    later = kernel_iterates(K, y, LAM, draws[:-1], projection=projection)
+    coef = [np.zeros(y.size), *(step.last for step in later)]  # w_1 = 0
+    return draws, losses_of(K, y, np.array(coef) * y)
+
+
+def run_iterates(steps: list[int], seeds: range) -> dict[str, Any]:
+    """Evaluate w_1 … w_T of each run: their means, and random ones for each share T/s of T.
+
+    With projection.
+    """
+    shares = [[n // s for n in steps] for s in range(1, n_runs(min(DELTAS)) + 1)]
+    means, random = [], []
+    for seed in seeds:
+        objectives = evaluate_iterates(steps[-1], seed, projection=True)[1].mean(axis=1)
+        means.append([objectives[:n].mean() for n in steps])
+        rng = np.random.default_rng(seed)
+        random.append([objectives[rng.integers(shares)] for _ in range(DRAWS)])
+    return {"means": means, "random": random}
+
+
+def run_regrets(steps: list[int], seeds: int) -> dict[str, Any]:
+    """Measure the mean regret of each run, the mean objective of w_1 … w_T, and random ones.
+
+    Without projection.
+    """
+    problem, rows, _ = setting()
+    K = np.asarray(rows.product(np.eye(N_SAMPLES)))
+    rival = losses_of(K, problem.y, np.asarray(find_optimum()[0].coef))
     regrets, means, random = [], [], []
     for seed in range(seeds):
-        draws = index_stream(y.size, steps[-1], "uniform", seed)
-        later = [step.last for step in kernel_iterates(K, y, LAM, draws[:-1])]
-        own = losses_of(K, y, np.array([np.zeros(y.size), *later]) * y)
-        regret = own[count - 1, draws] - rival[draws]
-        regrets.append((np.cumsum(regret) / count)[at])
+        draws, own = evaluate_iterates(steps[-1], seed, projection=False)
+        regret = own[np.arange(draws.size), draws] - rival[draws]
         objectives = own.mean(axis=1)
-        means.append((np.cumsum(objectives) / count)[at])
+        regrets.append([regret[:n].mean() for n in steps])
+        means.append([objectives[:n].mean() for n in steps])
         rng = np.random.default_rng(seed)
         random.append([objectives[rng.integers(steps)] for _ in range(DRAWS)])
     return {"regrets": regrets, "means": means, "random": random}

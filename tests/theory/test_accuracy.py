@@ -131,8 +131,8 @@ def test_crossing_is_near_the_printed_accuracies():
 
 @settings(max_examples=30, deadline=None)
 @given(st.floats(1e-4, 0.9), positive, st.floats(1e-6, 0.3))
-def test_best_of_runs_has_the_earlier_order_divided_by_the_accuracy(accuracy, lam, delta):
-    """Its steps are those of one run, times e s: no power of δ is left."""
+def test_best_of_runs_takes_the_steps_of_an_accuracy_e_s_times_finer(accuracy, lam, delta):
+    """So it pays ln(1/δ) for δ, not 1/δ."""
     radius = 1.0
     runs = theory.n_runs(delta)
     found = theory.best_of_runs_steps(accuracy, lam, radius, delta)

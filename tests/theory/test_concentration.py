@@ -163,6 +163,36 @@ def test_one_term_asks_for_a_small_lam():
             bound(10, [1.0, 1.21], 1.0, 0.1)
 
 
+@given(steps, st.floats(1e-6, 0.09), positive, st.floats(1e-9, 0.4), st.floats(1.01, 10))
+def test_one_term_is_monotone(n_steps, share, radius, delta, factor):
+    lam = share * radius**2  # ten times as much is less than R² still
+    for bound in (high_probability_bound, random_stop_bound):
+        for projection in (False, True):
+            value = bound(n_steps, lam, radius, delta, projection=projection)
+            assert bound(factor * n_steps, lam, radius, delta, projection=projection) < value
+            assert bound(n_steps, factor * lam, radius, delta, projection=projection) < value
+            assert bound(n_steps, lam, factor * radius, delta, projection=projection) > value
+    surer = high_probability_bound(n_steps, lam, radius, delta / factor)
+    assert surer > high_probability_bound(n_steps, lam, radius, delta)
+
+
+@given(st.integers(2, 10**9), positive, positive, st.floats(1.01, 10), st.booleans())
+def test_constants_and_suffix_bounds_are_monotone(n_steps, lam, radius, factor, projection):
+    options = {"projection": projection}
+    for bound in (
+        lambda lam, radius: suffix_average_bound(n_steps, lam, radius, **options),
+        lambda lam, radius: alpha_suffix_bound(n_steps, lam, radius, 0.3, **options),
+        lambda lam, radius: objective_bound(lam, radius, **options),
+    ):
+        value = bound(lam, radius)
+        assert bound(factor * lam, radius) < value < bound(lam, factor * radius)
+    value = optimum_norm_bound(lam, radius)
+    assert optimum_norm_bound(factor * lam, radius) < value
+    assert optimum_norm_bound(lam, factor * radius) >= value
+    doubled = suffix_average_bound(2 * n_steps, lam, radius, **options)
+    assert_allclose(doubled, suffix_average_bound(n_steps, lam, radius, **options) / 2)
+
+
 # The suffix average
 
 
