@@ -9,14 +9,19 @@ from experiments._plots import PALETTE
 from experiments._store import Output, read
 
 STYLE: dict[str, Any] = {
-    # An opaque white ground reads well in a light and in a dark README alike; at 150 dpi the
-    # default figure is 1350 pixels wide, half as many again as a README shows.
+    # An opaque white card reads well in a light and in a dark README alike; at 150 dpi a figure is
+    # 1350 pixels wide, half as many again as a page shows.
     "figure.facecolor": "white",
     "figure.figsize": (9.0, 4.5),
     "figure.constrained_layout.use": True,
     "savefig.dpi": 150,
     "savefig.facecolor": "white",
+    "savefig.bbox": "standard",
     "font.size": 11,
+    "axes.titlesize": 11.5,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "legend.fontsize": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.prop_cycle": f"cycler('color', {list(PALETTE)})",
@@ -40,12 +45,15 @@ def draw(experiment: Experiment, output: Output) -> None:
     import matplotlib
     from matplotlib import pyplot as plt
 
+    from kpegasos.plotting.labels import freeze
+
     output.figures.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # whatever the user's matplotlibrc says
         style: Any = {**STYLE, "svg.hashsalt": experiment.name}
         matplotlib.rcParams.update(style)
         figure = module.plot(results)
+        freeze(figure)
         stem = output.figures / experiment.name
         figure.savefig(stem.with_suffix(".png"), metadata={"Software": None})
         figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None, "Creator": None})

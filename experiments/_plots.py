@@ -1,7 +1,8 @@
-"""What the figures share: the palette, bands, logarithmic axes, legends outside.
+"""What the figures share: bands, logarithmic axes, lines named at their ends, sentences above them.
 
-Nothing is imported that a measurement would notice: experiments import this module before they
-know whether they are to compute or to draw.
+Colours, markers and words are those of `kpegasos.plotting.style`; this module says which of them an
+experiment's drawing needs most.  Nothing is imported that a measurement would notice: experiments
+import this module before they know whether they are to compute or to draw.
 """
 
 from __future__ import annotations
@@ -17,11 +18,60 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-#: Okabe and Ito's palette, told apart by the colour-blind too. Not in the order of
-#: `kpegasos.plotting.COLORS`: there is no class 0 here, and a line in yellow would be too faint.
+    from kpegasos.plotting.style import Look
+
+#: Okabe and Ito's palette, told apart by the colour-blind too, without the yellow that is too faint
+#: for a line; `kpegasos.plotting.style` says which of them are not to meet in one figure.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
 DARK_GREY, GREY, SILVER, LIGHT_GREY = "#666666", "#999999", "#BBBBBB", "#DDDDDD"
+
+
+def look(key: str) -> Look:
+    """Return name, colour, marker and line of a method."""
+    from kpegasos.plotting.style import METHODS
+
+    return METHODS[key]
+
+
+def words(key: str) -> str:
+    """Return what a quantity is called on an axis."""
+    from kpegasos.plotting.style import WORDS
+
+    return WORDS[key]
+
+
+def shades(number: int) -> list[str]:
+    """Return colours for increasing values."""
+    from kpegasos.plotting import style
+
+    return style.shades(number)
+
+
+def panels(n_rows: int, n_columns: int, height: float, **options: Any) -> tuple[Figure, Any]:
+    """Make a figure of the one width, with rows of panels.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        How many panels there are.
+    height : float
+        Height of the figure in inches.
+    **options
+        Options of ``plt.subplots``.
+
+    Returns
+    -------
+    figure : Figure
+        The figure.
+    axes : ndarray of Axes of shape (n_rows, n_columns)
+        Its panels.
+    """
+    import matplotlib.pyplot as plt
+
+    from kpegasos.plotting.style import WIDTH
+
+    return plt.subplots(n_rows, n_columns, figsize=(WIDTH, height), squeeze=False, **options)
 
 
 def band(
@@ -65,24 +115,88 @@ def log_log(
     **properties
         More of what ``ax.set`` takes.
     """
+    from kpegasos.plotting.ticks import log_ticks
+
     ax.set(xscale="log", yscale="log", **properties)
+    log_ticks(ax)
     ax.grid(alpha=alpha, which=which)
 
 
-def legend_below(
-    figure: Figure, entries: tuple[Sequence[Artist], Sequence[str]] | Axes, **options: Any
+def log_x(ax: Axes, **properties: Any) -> None:
+    """Make the horizontal axis logarithmic, with ticks that can be read, and add a grid."""
+    from kpegasos.plotting.ticks import log_ticks
+
+    ax.set(xscale="log", **properties)
+    log_ticks(ax, "x")
+    ax.grid(alpha=0.25)
+
+
+def legend_above(
+    ax: Axes, handles: Sequence[Artist], *, over_title: bool = False, **options: Any
 ) -> None:
-    """Put a legend below all axes.
+    """Put a legend in one line above axes, where lines have no ends of their own.
 
     Parameters
     ----------
-    figure : Figure
-        The figure.
-    entries : Axes or (handles, labels)
-        What the legend has; those of some axes, or given.
+    ax : Axes
+        The axes; with a title of one line if the legend is to be above that.
+    handles : sequence of Artist
+        What the legend has, by their labels.
+    over_title : bool, default False
+        Whether the legend is above the title and may be wider than the axes.
     **options
-        Options of the legend, ``ncols`` among them.
+        Options of the legend.
     """
-    if not isinstance(entries, tuple):
-        entries = entries.get_legend_handles_labels()
-    figure.legend(*entries, **{"loc": "outside lower center", "frameon": False, **options})
+    from matplotlib.transforms import ScaledTranslation
+
+    own = {"columnspacing": 1.3, "handletextpad": 0.4, "borderaxespad": 0.2}
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+    if over_title:
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        up = (1.6 * float(ax.title.get_fontsize()) + 2) / 72
+        place["bbox_transform"] = ax.transAxes + ScaledTranslation(0, up, figure.dpi_scale_trans)
+        ax.set_title("\n\n" + ax.get_title(loc="left"))  # for the room
+    legend = ax.legend(handles=list(handles), ncols=len(handles), **{**place, **own, **options})
+    legend.set_in_layout(not over_title)
+
+
+def name_lines(ax: Axes, names: dict[str, tuple[ArrayLike, ArrayLike, str]]) -> None:
+    """Write the names of lines at their ends.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes whose limits are final.
+    names : dict of str to (x, y, colour)
+        The lines by their names; a line without a point in view has no name.
+    """
+    from kpegasos.plotting.labels import label_end
+
+    for name, (x, y, color) in names.items():
+        label_end(ax, x, y, name, color)
+
+
+def text_color(color: str) -> Any:
+    """Return a colour in which text on white can be read."""
+    from kpegasos.plotting.labels import ink
+
+    return ink(color)
+
+
+def state(figure: Figure, finding: str, setting: str = "") -> None:
+    """Put a sentence above a figure, and below it what was measured."""
+    from kpegasos.plotting import labels
+
+    labels.state(figure, finding, setting)
+
+
+def power(symbol: str, exponent: float) -> str:
+    """Write a power as mathtext, its exponent to two digits."""
+    return rf"${symbol}^{{{round(exponent, 2) + 0.0:.2f}}}$"
+
+
+def times(ratio: float) -> str:
+    """Write a factor to the digits that it deserves."""
+    digits = 2 if ratio < 1 else 1 if ratio < 10 else 0
+    return f"{ratio:,.{digits}f}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._claims import JOURNAL, RAKHLIN, Claim, mark, span
-from experiments._plots import band, legend_below, log_log
+from experiments._plots import BLACK, band, log_log, look, name_lines, panels, state, words
 from experiments._settings import bracket, setting
 from experiments._tables import percentiles
 from kpegasos import make_problem, pegasos
@@ -140,31 +140,49 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
+def _crossing(curve: dict[str, Any], kind: str) -> float | None:
+    """λT at which an average begins to be better than the last iterate, to stay so to the end."""
+    worse = np.flatnonzero(np.array(curve[kind])[1] >= 1)
+    lam_T = np.array(curve["lam_T"])
+    if worse.size and worse[-1] == lam_T.size - 1:
+        return None
+    return float(lam_T[worse[-1] + 1] if worse.size else lam_T[0])
+
+
 def plot(results: dict[str, Any]) -> Figure:
     """Suboptimality of each average over that of the last iterate; a row for each sampling."""
-    import matplotlib.pyplot as plt
-
     titles = results["titles"]
-    figure, axes = plt.subplots(
-        2, len(titles), figsize=(9, 7), sharex=True, sharey=True, squeeze=False
-    )
+    figure, axes = panels(2, len(titles), 6.6, sharex=True, sharey=True)
+    crossings = []
     for (name, title), column in zip(titles.items(), axes.T, strict=True):
-        for ax, (sampling, words) in zip(column, SAMPLINGS.items(), strict=True):
+        for ax, (sampling, sampling_name) in zip(column, SAMPLINGS.items(), strict=True):
             curve = results["curves"][f"{name}, {sampling}"]
-            for i, (kind, label) in enumerate(AVERAGES.items()):
-                band(ax, curve["epoch"], curve[kind], color=f"C{i}", label=f"{label} average")
-            ax.axhline(1, color="black", linewidth=1, label="last iterate")
-            at = 1 / results["lam_m"][name]
-            ax.axvline(at, color="black", linewidth=1, ls=":", label="T = 1/λ")
-            log_log(ax, ylim=(0.03, 30))
+            names: dict[str, Any] = {}
+            for kind in AVERAGES:
+                style = look(kind)
+                options = style.line_options(linewidth=1.8)
+                band(ax, curve["lam_T"], curve[kind], **options)
+                names[style.name] = (curve["lam_T"], np.array(curve[kind])[1], style.color)
+            crossings.append(_crossing(curve, "weighted"))
+            ax.axhline(1, color=BLACK, linewidth=1)
+            ax.axhspan(1e-9, 1, color="#F0F4F8", zorder=0)
+            ax.axvline(1, color=BLACK, linewidth=1, linestyle=":")
+            log_log(ax)
+            ax.set_ylim(0.03, 30)
             if ax in axes[:, 0]:
-                ax.set_ylabel(f"{words}\nf − f*, ratio to last iterate")
-        column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=11)
-        column[1].set_xlabel("passes over the data, T/m")
-    legend_below(figure, axes[0, 0], ncols=3)
-    figure.suptitle(
-        f"Averages of the same iterates; below 1 they beat the last one "
-        f"(median, 20–80% of {len(results['seeds'])} runs)",
-        fontsize=12,
+                ax.set_ylabel(f"{sampling_name}\nf − f*, over the last iterate's", fontsize=10)
+            if ax in axes[:, -1]:
+                name_lines(ax, names)
+        column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=10.5)
+        column[1].set_xlabel(words("lam_T"))
+    known = [at for at in crossings if at is not None]
+    never = len(crossings) - len(known)
+    span = f"from λT = {min(known):.2g} to {max(known):.2g} on" if known else "nowhere"
+    state(
+        figure,
+        f"The t-weighted average beats the last iterate {span}"
+        + (f", and not at all in {never} of {len(crossings)} panels" if never else ""),
+        f"Shaded: the average wins; dotted: λT = 1. All are averages of the same iterates; median "
+        f"and 20–80% of {len(results['seeds'])} runs.",
     )
     return figure

@@ -25,19 +25,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
 from experiments._claims import JOURNAL, OURS, Claim, duration, mark, percent
-from experiments._plots import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SILVER,
-    SKY,
-    VERMILION,
-    legend_below,
-    log_log,
-)
+from experiments._plots import SILVER, log_log, look, name_lines, panels, state, words
 from experiments._settings import hinge_objective
 from experiments._tables import select
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
@@ -98,6 +86,21 @@ def load(name: str, quick: bool) -> Data:
     return Data(X[:n], y[:n], X[n:], y[n:], lam)
 
 
+class Ascent:
+    """Dual coordinate ascent behind the methods that are asked of the other solvers."""
+
+    def __init__(self, lam: float, passes: float) -> None:
+        self.lam = lam
+        self.passes = int(passes)
+
+    def fit(self, X: Any, y: np.ndarray) -> Ascent:
+        """Ascend for the number of passes."""
+        problem = make_problem(y, self.lam)
+        result = sdca(problem, linear_rows(X), tol=0.0, max_epochs=self.passes, random_state=0)
+        self.coef_ = result.w
+        return self
+
+
 def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]:
     """Name: function from an effort to an estimator, and the efforts."""
     data = load(name, quick)
@@ -143,6 +146,7 @@ def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]
     solvers["SGDClassifier"] = (partial(sgd, average=False), passes)
     solvers["SGDClassifier, averaged"] = (partial(sgd, average=True), passes)
     solvers["LinearSVC, hinge"] = (liblinear, passes)
+    solvers["SDCA"] = (partial(Ascent, data.lam), passes)
     return solvers
 
 
@@ -164,7 +168,7 @@ def _measure(name: str, solver: str, effort: float, quick: bool) -> dict[str, fl
     data = load(name, quick)
     make, _ = _solvers(name, quick)[solver]
     few = slice(0, 2000)
-    make(effort).set_params().fit(data.X[few], data.y[few])
+    make(effort).fit(data.X[few], data.y[few])
     seconds = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -237,7 +241,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 line[goal] = min((row["seconds"] for row in good), default=None)
                 # The least that a solver can do may be more than the goal asks for.
                 line[f"{goal}, at its least effort"] = rows[0] in good
-            steps = [row["loop_nanoseconds_a_step"] for row in rows if len(row) > 6]
+            key = "loop_nanoseconds_a_step"
+            steps = [row[key] for row in rows if key in row]
             line["nanoseconds_a_step"] = min(steps, default=None)
             table.append(line)
     bandwidth = context.part("bandwidth", _bandwidth)
@@ -259,7 +264,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 def _told_seconds(results: dict[str, Any], problem: str, goal: str) -> str:
     """Seconds of each solver to a goal; of ours, of the best average that is taken."""
     told = []
-    for solver, words in (
+    for solver, name in (
         ("kpegasos, last", "last iterate"),
         ("kpegasos, t-weighted", "t-weighted average"),
         ("SDCA", "SDCA"),
@@ -271,7 +276,7 @@ def _told_seconds(results: dict[str, Any], problem: str, goal: str) -> str:
             least = row[f"{goal}, at its least effort"] and not solver.startswith("kpegasos")
             note = " (its first pass)" if least else ""
             value = row[goal]
-            told.append(f"{words} {'not reached' if value is None else duration(value)}{note}")
+            told.append(f"{name} {'not reached' if value is None else duration(value)}{note}")
     return ", ".join(told)
 
 
@@ -309,44 +314,68 @@ def _told_published(results: dict[str, Any], problem: str, error: float) -> Clai
     )
 
 
-COLORS = {
-    "kpegasos, t-weighted": VERMILION,
-    "kpegasos, suffix": ORANGE,
-    "kpegasos, uniform": PURPLE,
-    "kpegasos, last": BLACK,
-    "kpegasos, t-weighted, permutation": GREY,
-    "SGDClassifier": BLUE,
-    "SGDClassifier, averaged": SKY,
-    "LinearSVC, hinge": GREEN,
+#: What is drawn: the method whose look it has, its name, and the solvers whose best runs it shows.
+SHOWN: dict[str, tuple[str, tuple[str, ...]]] = {
+    "weighted": ("LinearPegasosSVC", ("kpegasos, t-weighted",)),
+    "SGDClassifier": ("SGDClassifier", ("SGDClassifier", "SGDClassifier, averaged")),
+    "LinearSVC": ("LinearSVC", ("LinearSVC, hinge",)),
+    "SDCA": ("SDCA", ("SDCA",)),
 }
+NAMES = {"CCAT-shaped": "Synthetic text of CCAT's shape", "Covertype": "Covertype"}
+#: Below this a suboptimality is not told from the optimum's own bracket.
+_LEAST = 1e-4
+
+
+def _envelope(rows: list[dict[str, Any]], f_star: float) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds, and the least relative suboptimality of all runs that took no longer."""
+    rows = sorted(rows, key=lambda row: float(row["seconds"]))
+    seconds = np.array([row["seconds"] for row in rows])
+    above = np.array([row["objective"] / f_star - 1 for row in rows])
+    return seconds, np.maximum(np.minimum.accumulate(above), _LEAST)
+
+
+def _first(results: dict[str, Any], goal: str) -> str:
+    """Say who is first within a goal on each problem, and after how long."""
+    found = {}
+    for problem in results["optima"]:
+        rows = [row for row in select(results["table"], problem=problem) if row.get(goal)]
+        times = {
+            name: min((row[goal] for row in rows if row["solver"] in solvers), default=np.inf)
+            for name, solvers in SHOWN.values()
+        }
+        winner = min(times, key=lambda name: float(times[name]))
+        if np.isfinite(times[winner]):
+            found[problem] = (winner, f"{times[winner]:.2f} s on {problem}")
+    winners = {winner for winner, _ in found.values()}
+    if len(winners) == 1:
+        return f"{winners.pop()} is first {goal}: " + ", ".join(time for _, time in found.values())
+    return f"First {goal}: " + ", ".join(f"{name}, {time}" for name, time in found.values())
 
 
 def plot(results: dict[str, Any]) -> Figure:
-    """Suboptimality and test error against seconds."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import NullFormatter, ScalarFormatter
-
-    figure, axes = plt.subplots(len(results["optima"]), 2, figsize=(10, 8), squeeze=False)
-    for (left, right), (name, optimum) in zip(axes, results["optima"].items(), strict=True):
-        for solver, color in COLORS.items():
-            rows = select(results["curves"], problem=name, solver=solver)
-            seconds = [row["seconds"] for row in rows]
-            above = [max(row["objective"] / optimum["dual_bound"] - 1, 1e-5) for row in rows]
-            style: Any = {"color": color, "marker": ".", "label": solver}
-            left.plot(seconds, above, **style)
-            right.plot(seconds, [100 * row["test_error"] for row in rows], **style)
+    """Suboptimality against seconds to fit, the best runs of each solver."""
+    figure, axes = panels(1, len(results["optima"]), 4.4, sharey=True)
+    for ax, (problem, optimum) in zip(axes[0], results["optima"].items(), strict=True):
+        names: dict[str, Any] = {}
+        for key, (name, solvers) in SHOWN.items():
+            own = [row for row in select(results["curves"], problem=problem)]
+            own = [row for row in own if row["solver"] in solvers]
+            if own:
+                seconds, above = _envelope(own, optimum["dual_bound"])
+                ax.plot(seconds, above, **look(key).options(linestyle="-"))
+                names[name] = (seconds, above, look(key).color)
         for level in (0.01, 0.001):
-            left.axhline(level, color=SILVER, linestyle=":", zorder=0)
-        right.axhline(110 * optimum["test_error"], color=SILVER, linestyle=":", zorder=0)
-        log_log(left, alpha=0.3, xlabel="seconds to fit (median)")
-        left.set(ylabel="relative suboptimality", title=name)
-        right.set(xscale="log", xlabel="seconds to fit (median)", ylabel="test error (%)")
-        right.set_title(f"published: {PROBLEMS[name][1]}", fontsize=10)
-        low = 100 * optimum["test_error"]
-        right.set_ylim(0.98 * low, 1.35 * low)
-        right.grid(alpha=0.3)
-        for ax in (left, right):
-            ax.xaxis.set_major_formatter(ScalarFormatter())
-            ax.xaxis.set_minor_formatter(NullFormatter())
-    legend_below(figure, axes[0, 0], ncols=3, frameon=True)
+            ax.axhline(level, color=SILVER, linestyle=":", zorder=0)
+        log_log(ax, xlabel=words("fit_seconds"), title=NAMES.get(problem, problem))
+        ax.set_ylim(0.7 * _LEAST, 2)
+        name_lines(ax, names)
+    axes[0, 0].set_ylabel(words("relative_suboptimality"))
+    state(
+        figure,
+        _first(results, GOALS[0]),
+        "The best run of each solver within the seconds, medians; float32, no intercept, "
+        f"certificate included; LinearPegasosSVC is the {look('weighted').name} over contiguous "
+        "blocks of rows, which presupposes rows in random order. SGDClassifier and LinearSVC make "
+        "whole passes. Labels of the text are flipped at random, 6% of them.",
+    )
     return figure

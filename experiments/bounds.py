@@ -30,7 +30,7 @@ from experiments._bounds_runs import (
     run_regrets,
 )
 from experiments._claims import ICML, JOURNAL, RAKHLIN, ZHOU, Claim, mark, span
-from experiments._plots import legend_below, log_log
+from experiments._plots import log_log
 from experiments._tables import select
 from kpegasos.theory import (
     alpha_suffix_bound,
@@ -338,7 +338,7 @@ def plot(results: dict[str, Any]) -> Figure:
         plt.Rectangle((0, 0), 1, 1, color="0.9"),
     ]
     labels = ["measured", "bound", "vacuous: above f(0) − f*"]
-    legend_below(figure, (handles, labels), ncols=3)
+    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=3)
     violated = sum(verdict["verdict"] != "holds" for verdict in results["verdicts"])
     figure.suptitle(
         f"{len(results['verdicts'])} bounds, {violated or 'none'} violated in "

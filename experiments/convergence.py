@@ -12,11 +12,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._claims import JOURNAL, Claim, exponent, mark, medians, slope
+from experiments._plots import (
+    GREY,
+    band,
+    log_log,
+    look,
+    name_lines,
+    panels,
+    power,
+    state,
+    times,
+    words,
+)
+from experiments._tables import percentiles
 from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from experiments._run import ExperimentContext
@@ -148,77 +160,43 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _draw_panels(axes: np.ndarray, curves: dict[str, Any], optimum: float) -> None:
-    """Draw the six panels of the figure."""
-    from kpegasos.plotting import ConvergenceDisplay
-
-    default = curves["default"]
-
-    def draw(ax: Axes, name: str, label: str, y: str = "suboptimality", **options: Any) -> None:
-        options |= {"optimum": optimum, "label": label, "legend": False}
-        ConvergenceDisplay.from_history(curves[name], ax=ax, y=y, **options)
-
-    objective, averages, certificate, sampling, projection, batches = axes.flat
-    names = ["last iterate", "weighted average", "dual bound"]
-    ConvergenceDisplay.from_history(default, ax=objective, optimum=optimum, label=names)
-    objective.set(title="Objective", ylabel="objective", ylim=(optimum / 20, None))
-
-    draw(averages, "default", "last iterate", "suboptimality_last", color="C1")
-    draw(averages, "uniform average", "uniform average", color="C2")
-    draw(averages, "suffix average", "suffix average", color="C3")
-    draw(averages, "default", "weighted average", color="C0")
-    averages.set_title("Averages")
-
-    draw(certificate, "default", "certified gap", "gap", color="C4")
-    draw(certificate, "default", "suboptimality", color="C0")
-    steps = np.array(default["iteration"][len(default["iteration"]) // 2 :], dtype=float)
-    level = float(np.median(default["objective_average"], axis=0)[-1]) - optimum
-    certificate.plot(
-        steps, 0.3 * level * steps[-1] / steps, "k:", linewidth=1, label="slope of 1/T"
-    )
-    certificate.set(title="Certificate", ylabel="f(w) − f* and its bound")
-
-    for name, label, color in (
-        ("uniform sampling", "independent draws", "C1"),
-        ("default", "permutations", "C0"),
-    ):
-        draw(sampling, name, f"{label}, last", "suboptimality_last", color=color, linestyle="--")
-        draw(sampling, name, f"{label}, average", color=color)
-    sampling.set_title("Sampling")
-
-    draw(projection, "projection", "with projection", color="C1")
-    draw(projection, "default", "without projection", color="C0")
-    projection.set_title("Projection")
-
-    for name, label, color in (
-        ("default", "k = 1", "C0"),
-        ("k = 16", "k = 16", "C1"),
-        ("k = 256", "k = 256", "C2"),
-    ):
-        draw(batches, name, label, x="epoch", color=color)
-    batches.set(title="Mini-batches of k, for the same work", xlabel="passes over the data, kT / m")
-
-    # The panels of small differences: without the first steps, where all curves are alike.
-    for ax, start in ((averages, 300), (sampling, 300), (batches, 0.3)):
-        in_view = [line.get_ydata()[line.get_xdata() >= start] for line in ax.lines]
-        ax.set_xlim(left=start)
-        ax.set_ylim(top=1.5 * max(np.nanmax(values) for values in in_view))
+def _rate(steps: np.ndarray, values: np.ndarray) -> float:
+    """Exponent of T over the last two decades of steps."""
+    late = steps >= steps[-1] / 100
+    return float(np.polyfit(np.log(steps[late]), np.log(values[late]), 1)[0])
 
 
 def plot(results: dict[str, Any]) -> Figure:
-    """Six panels that share the default configuration, in blue."""
-    import matplotlib.pyplot as plt
-
-    curves, optimum = results["curves"], results["optimum"]["dual_bound"]
-    figure, axes = plt.subplots(3, 2, figsize=(9, 11))
-
-    _draw_panels(axes, curves, optimum)
-    figure.suptitle(
-        f"Pegasos on two moons: m = {results['n_samples']}, RBF kernel, C = {results['C']:g}; "
-        f"median of {len(results['seeds'])} runs, 20–80% band",
-        fontsize=12,
+    """The last iterate, the average and its certificate in one panel, beside 1/T."""
+    default, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
+    figure, ((ax,),) = panels(1, 1, 4.8)
+    steps = np.array(default["iteration"], dtype=float)
+    excess = {
+        "last": percentiles(np.array(default["objective_last"]) - optimum),
+        "weighted": percentiles(np.array(default["objective_average"]) - optimum),
+        "gap": percentiles(default["gap"]),
+    }
+    for key, values in excess.items():
+        band(ax, steps, values, color=look(key).color, linewidth=1.8)
+    average, gap = excess["weighted"][1], excess["gap"][1]
+    late = steps >= steps[-1] / 100
+    reference = 0.25 * average[-1] * steps[-1] / steps
+    ax.plot(steps[late], reference[late], color=GREY, linestyle=":", linewidth=1.5)
+    log_log(ax, xlabel=words("steps"), ylabel=words("suboptimality"))
+    ax.set_xlim(steps[0], steps[-1])
+    name_lines(
+        ax,
+        {look(key).name: (steps, values[1], look(key).color) for key, values in excess.items()}
+        | {"proportional to 1/T": (steps[late], reference[late], GREY)},
     )
-    for ax in axes.flat:
-        ax.legend(frameon=False, fontsize=10)
-        ax.grid(alpha=0.25)
+    rate, factor = _rate(steps, average), float(np.median(gap[late] / average[late]))
+    better = excess["last"][1][-1] / average[-1]
+    state(
+        figure,
+        f"The average nears the optimum like {power('T', rate)}; the gap that certifies it, "
+        f"without knowing the optimum, is {times(factor)} times as large",
+        f"Two moons, m = {results['n_samples']:,}, RBF kernel, γ = {results['gamma']:g}, "
+        f"C = {results['C']:g}; median and 20–80% of {len(results['seeds'])} runs. At the end the "
+        f"last iterate is {times(better)} times as far from the optimum as the average.",
+    )
     return figure

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from experiments._plots import VERMILION, legend_below
+from experiments._plots import VERMILION, state
+from experiments._tables import select
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from experiments._run import ExperimentContext
@@ -127,54 +129,84 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """One row a kernel, one column a problem; below, test accuracy of the RBF kernel."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import PercentFormatter
+#: The problem that is drawn; the table has the others.
+SHOWN = "spirals"
 
+
+def _regions(ax: Axes, row: dict[str, Any], panel: dict[str, Any]) -> Any:
     from kpegasos.plotting import DecisionRegionDisplay
 
-    kernels, problems = results["kernels"], results["problems"]
-    heights = [*[1.0] * len(kernels), 1.25]
-    size = (9, 1.55 * sum(heights) + 1)
-    figure, axes = plt.subplots(len(heights), len(problems), figsize=size, height_ratios=heights)
-    for ax, row, panel in zip(axes[:-1].flat, results["table"], results["panels"], strict=False):
-        display = DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False, point_size=7)
-        accuracy, vectors = row["test_accuracy"], row["support_vectors"]
-        ax.set_title(f"{accuracy:.1%}, {vectors} SV", fontsize=10, pad=3)
-        ax.set(xticks=[], yticks=[])
-    for ax, kernel in zip(axes[:, 0], kernels, strict=False):
-        ax.set_ylabel(kernel, fontsize=10)
-    for ax, problem in zip(axes[0], problems, strict=True):
-        name = {"xor": "XOR"}.get(problem, problem)
-        ax.set_title(f"{name}\n{ax.get_title()}", fontsize=10, pad=3)
+    display = DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False, point_size=9)
+    width = row["kernel"].split(", ")[-1]
+    accuracy, vectors = row["test_accuracy"], row["support_vectors"]
+    ax.set_title(f"{width}: {accuracy:.1%} right\n{vectors} support vectors", fontsize=10.5)
+    ax.set(xticks=[], yticks=[], aspect="equal")
+    return display
+
+
+def _map(ax: Axes, results: dict[str, Any]) -> None:
+    """Test accuracy over γ and C, its best cell, and where the gap was not reached."""
+    from matplotlib.ticker import PercentFormatter
+
+    from kpegasos.plotting.ticks import log_ticks
 
     shape = len(results["Cs"]), len(results["gammas"])
-    gammas, cs = np.log10(results["gammas"]), np.log10(results["Cs"])
-    rows = results["table"][len(results["panels"]) :]
-    for ax, problem in zip(axes[-1], problems, strict=True):
-        found = [row for row in rows if row["problem"] == problem]
-        accuracies = np.reshape([row["test_accuracy"] for row in found], shape)
-        image = ax.pcolormesh(gammas, cs, accuracies, cmap="cividis", vmin=0.5, vmax=1)
-        i, j = np.unravel_index(accuracies.argmax(), shape)
-        (best,) = ax.plot(gammas[j], cs[i], "k*", markersize=11, markeredgecolor="white")
-        short = np.reshape([row["relative_gap"] > results["tol"] for row in found], shape)
-        across, along = np.nonzero(short)[::-1]
-        (missed,) = ax.plot(gammas[across], cs[along], "x", color=VERMILION, markersize=5)
-        ax.set_title(f"best {accuracies.max():.1%}", fontsize=10, pad=3)
-        ax.set(xlabel="log₁₀ γ", xticks=[-1, 0, 1, 2], yticks=[])
-    axes[-1, 0].set(yticks=[-2, 0, 2])
-    axes[-1, 0].set_ylabel("RBF\nlog₁₀ C", fontsize=10)
+    gammas, cs = results["gammas"], results["Cs"]
+    rows = select(results["table"][len(results["panels"]) :], problem=SHOWN)
+    accuracies = np.reshape([row["test_accuracy"] for row in rows], shape)
+    image = ax.pcolormesh(_edges(gammas), _edges(cs), accuracies, cmap="cividis", vmin=0.5, vmax=1)
+    ax.set(xscale="log", yscale="log", xlabel="γ", ylabel="C")
+    log_ticks(ax)
+    i, j = np.unravel_index(accuracies.argmax(), shape)
+    ax.plot(gammas[j], cs[i], "k*", markersize=13, markeredgecolor="white")
+    short = np.reshape([row["relative_gap"] > results["tol"] for row in rows], shape)
+    ax.plot(*_positions(short, gammas, cs), "x", color=VERMILION, markersize=6, mew=1.8)
+    ax.set_title(f"all γ and C: best {accuracies.max():.1%} (star)", fontsize=10.5)
+    assert ax.figure is not None
     percents = PercentFormatter(1, decimals=0)
-    bar = figure.colorbar(
-        image, ax=axes[-1], location="bottom", format=percents, shrink=0.4, aspect=30
-    )
-    bar.set_label("test accuracy of the RBF kernel", fontsize=10)
-    handles, labels = display.legend_entries()
-    handles += [best, missed]
-    labels += ["best", f"gap above {results['tol']:.1%}"]
-    legend_below(figure, (handles, labels), ncols=6, fontsize=10)
-    figure.suptitle(
-        f"Kernels at C = {results['C']:g}: test accuracy and number of support vectors", fontsize=12
+    bar = ax.figure.colorbar(image, ax=ax, format=percents, ticks=[0.5, 0.75, 1.0], aspect=12)
+    bar.set_label("test accuracy")
+
+
+def _edges(values: list[float]) -> np.ndarray:
+    """Return the borders of cells about values a constant factor apart."""
+    factor = np.sqrt(values[1] / values[0])
+    return np.array([values[0] / factor, *(value * factor for value in values)])
+
+
+def _positions(cells: np.ndarray, gammas: list[float], cs: list[float]) -> tuple[Any, Any]:
+    across, along = np.nonzero(cells)
+    return np.array(gammas)[along], np.array(cs)[across]
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """The RBF kernel at three widths on the spirals, and its accuracy over γ and C."""
+    import matplotlib.pyplot as plt
+
+    from kpegasos.plotting.style import WIDTH
+
+    found = [
+        (row, panel)
+        for row, panel in zip(results["table"], results["panels"], strict=False)
+        if row["problem"] == SHOWN and row["kernel"].startswith("RBF")
+    ]
+    figure = plt.figure(figsize=(WIDTH, 5.6))
+    layout: Any = [[f"{number}" for number in range(len(found))], ["map", "map", "map"]]
+    axes: Any = figure.subplot_mosaic(layout, height_ratios=[1.25, 1])
+    for number, (row, panel) in enumerate(found):
+        _regions(axes[f"{number}"], row, panel)
+    _map(axes["map"], results)
+    rows = [row for row, _ in found]
+    worst, best = (f(rows, key=lambda row: float(row["test_accuracy"])) for f in (min, max))
+    few = min(rows, key=lambda row: int(row["support_vectors"]))
+    state(
+        figure,
+        f"The width of the kernel decides: {worst['test_accuracy']:.0%} right at "
+        f"{worst['kernel'].split(', ')[-1]}, {best['test_accuracy']:.1%} at "
+        f"{best['kernel'].split(', ')[-1]}; fewest support vectors at "
+        f"{few['kernel'].split(', ')[-1]}",
+        f"Two spirals, {N_TRAIN} training and {N_TEST:,} test points, RBF kernel, above "
+        f"C = {results['C']:g}; polished to a certified relative gap of {results['tol']:.1%}, but "
+        "for the crosses. Dashed: margins.",
     )
     return figure

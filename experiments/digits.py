@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from experiments._claims import Claim, mark, percent, span
-from experiments._plots import VERMILION
+from experiments._plots import GREY, SILVER, legend_above, look, panels, state, text_color
 from kpegasos import PegasosSVC
 
 if TYPE_CHECKING:
@@ -144,62 +144,71 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
+#: What is compared: name in the results, method whose look it has.
+MODELS = {"PegasosSVC": "Pegasos", "SVC": "SVC"}
+
+
+def _dots(ax: Any, table: list[dict[str, Any]]) -> list[str]:
+    """The best cell of each kernel, on held-out folds and, hollow, on the test half."""
+    kernels = list(dict.fromkeys(row["kernel"] for row in table))
+    for row in table:
+        height = kernels.index(row["kernel"]) + 0.18 * (1 if row["model"] == "SVC" else -1)
+        style = look(MODELS[row["model"]])
+        held, test = 100 * row["cv_accuracy"], 100 * row["test_accuracy"]
+        ax.plot([test, held], [height] * 2, color=SILVER, linewidth=1, zorder=1)
+        ax.plot(held, height, style.marker, color=style.color, markersize=8)
+        ax.plot(test, height, style.marker, color=style.color, markersize=8, mfc="white", mew=1.6)
+        for value, side in ((held, 9), (test, -9)):
+            ax.annotate(
+                f"{value:.1f}",
+                (value, height),
+                xytext=(side, 0),
+                textcoords="offset points",
+                ha="left" if side > 0 else "right",
+                va="center",
+                fontsize=10,
+                color=text_color(style.color),
+            )
+    ax.set_yticks(range(len(kernels)), [NAMES.get(kernel, kernel) for kernel in kernels])
+    ax.set_ylim(len(kernels) - 0.5, -0.5)
+    ax.margins(x=0.12)
+    return kernels
+
+
 def plot(results: dict[str, Any]) -> Figure:
-    """Accuracy of each cell; Pegasos above, its lead over SVC below."""
-    import matplotlib.pyplot as plt
-    from matplotlib.colors import TwoSlopeNorm
+    """The best cell of each kernel, ours and SVC's."""
+    from matplotlib.lines import Line2D
 
-    grids, searches = results["grids"], results["searches"]
-    widths = [max(1, len(grid["gamma"])) for grid in grids.values()]
-    figure, axes = plt.subplots(
-        2, len(grids), figsize=(9, 6.6), width_ratios=[width + 0.4 for width in widths]
-    )
-    for row in axes:
-        for ax in row[1:]:
-            ax.sharey(row[0])
-
-    def show(ax: Any, kernel: str, values: np.ndarray, words: str, **options: Any) -> Any:
-        image = ax.imshow(values, aspect="auto", **options)
-        for (i, j), value in np.ndenumerate(values):
-            red, green, blue, _ = image.to_rgba(value)
-            dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-            text = format(value, words)
-            ax.text(j, i, text, ha="center", va="center", fontsize=9, color="w" if dark else "k")
-        gammas = grids[kernel]["gamma"]
-        ax.set_xticks(range(len(gammas)), [f"{gamma:g}" for gamma in gammas], fontsize=9)
-        ax.set_yticks(range(len(values)), [f"{C:g}" for C in grids[kernel]["C"]])
-        ax.tick_params(length=0, labelleft=ax in axes[:, 0])
-        ax.spines[:].set_visible(False)
-        ax.set_xlabel("gamma" if gammas else "")
-        return image
-
-    for (kernel, by_model), above, below in zip(searches.items(), *axes, strict=True):
-        ours = 100 * np.array(by_model["PegasosSVC"]["accuracy"])
-        accuracy = show(above, kernel, ours, ".1f", cmap="viridis", vmin=80, vmax=100)
-        best = np.unravel_index(ours.argmax(), ours.shape)
-        corner = (best[1] - 0.5, best[0] - 0.5)
-        frame = plt.Rectangle(
-            corner, 1, 1, fill=False, edgecolor=VERMILION, linewidth=2.5, clip_on=False
-        )
-        above.add_patch(frame)
-        test = by_model["PegasosSVC"]["test_accuracy"]
-        above.set_title(f"{NAMES[kernel]}\ntest {test:.1%}", fontsize=11)
-        if "SVC" in by_model:
-            lead = ours - 100 * np.array(by_model["SVC"]["accuracy"])
-            norm = TwoSlopeNorm(0, -5, 5)
-            difference = show(below, kernel, lead, "+.1f", cmap="PuOr", norm=norm)
-        else:
-            below.axis("off")
-            below.text(0.5, 0.5, "not in SVC", transform=below.transAxes, ha="center", fontsize=10)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("C")
-    figure.colorbar(accuracy, ax=axes[0], label="accuracy of PegasosSVC, %", extend="min")
-    figure.colorbar(difference, ax=axes[1], label="PegasosSVC − SVC, points", extend="both")
-    example = results["example"]
-    figure.suptitle(
-        f"Digits: accuracy in {results['folds']}-fold cross-validation, the best framed\n"
-        f"scikit-learn's example, test: PegasosSVC {np.median(example['PegasosSVC']):.1%}, "
-        f"SVC {example['SVC']:.1%}",
-        fontsize=12,
+    table, example = results["table"], results["example"]
+    figure, ((ax,),) = panels(1, 1, 4.2)
+    kernels = _dots(ax, table)
+    ax.axvline(100 * results["reported"], color=GREY, linestyle=":", zorder=0)
+    ax.set_xlabel("accuracy of the best cell, %")
+    ax.grid(alpha=0.25, axis="x")
+    ax.tick_params(axis="y", length=0)
+    handles = [
+        Line2D([], [], color=look(key).color, marker=look(key).marker, linestyle="none", label=name)
+        for name, key in MODELS.items()
+    ]
+    grey: dict[str, Any] = {"color": GREY, "marker": "o", "linestyle": "none"}
+    handles.append(Line2D([], [], label="held-out folds", **grey))
+    handles.append(Line2D([], [], label="test half", markerfacecolor="white", **grey))
+    dots: dict[str, Any] = {"color": GREY, "linestyle": ":"}
+    name = f"test, scikit-learn's example: {results['reported']:.0%}"
+    handles.append(Line2D([], [], label=name, **dots))
+    legend_above(ax, handles)
+    pairs = {
+        kernel: {r["model"]: r["cv_accuracy"] for r in table if r["kernel"] == kernel}
+        for kernel in kernels
+    }
+    both = [of["PegasosSVC"] - of["SVC"] for of in pairs.values() if len(of) == 2]
+    far = 100 * max(map(abs, both), default=np.nan)
+    state(
+        figure,
+        f"With each kernel, PegasosSVC's best cell is within {far:.1f} points of SVC's",
+        f"Digits, {results['folds']}-fold cross-validation on the first half over γ and C. "
+        f"scikit-learn's example (γ = {EXAMPLE['gamma']:g}, C = {EXAMPLE['C']:g}) on the test "
+        f"half: PegasosSVC {np.median(example['PegasosSVC']):.1%}, SVC {example['SVC']:.1%}. "
+        f"SVC has no Laplacian kernel.",
     )
     return figure

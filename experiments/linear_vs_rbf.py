@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._claims import KARTHIK, Claim, mark, percent
-from experiments._plots import legend_below
+from experiments._plots import panels, state
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
@@ -105,19 +105,34 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """One row a problem, one column a kernel; test accuracy above."""
-    import matplotlib.pyplot as plt
+#: Names that are not those of the results.
+NAMES = {"xor": "XOR", "rbf": "RBF"}
 
+
+def plot(results: dict[str, Any]) -> Figure:
+    """One row a problem, one column a kernel; test accuracy in the corner."""
     from kpegasos.plotting import DecisionRegionDisplay
 
-    figure, axes = plt.subplots(len(PROBLEMS), len(KERNELS), figsize=(9, 12))
+    figure, axes = panels(len(PROBLEMS), len(KERNELS), 11.4)
     for ax, row, panel in zip(axes.flat, results["table"], results["panels"], strict=True):
-        display = DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False)
-        name = {"xor": "XOR", "rbf": "RBF"}
-        problem, kernel = (name.get(row[key], row[key]) for key in ("problem", "kernel"))
-        ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}", fontsize=12)
+        # Rings round nearly all points, as a line that cannot has them, would hide the points.
+        many = len(panel["support"]) > len(panel["y"]) / 2
+        own = {key: value for key, value in panel.items() if key != "support" or not many}
+        DecisionRegionDisplay.from_predictions(**own, ax=ax, legend=False, point_size=14)
+        problem, kernel = (NAMES.get(row[key], row[key]) for key in ("problem", "kernel"))
+        ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}")
         ax.set(xticks=[], yticks=[])
-    legend_below(figure, display.legend_entries(), ncols=5)
-    figure.suptitle("PegasosSVC: decision regions and test accuracy")
+    of_kernel = {
+        kernel: [r["test_accuracy"] for r in results["table"] if r["kernel"] == kernel]
+        for kernel in ("linear", "rbf")
+    }
+    spans = {name: f"{min(of):.0%} to {max(of):.0%}" for name, of in of_kernel.items()}
+    apart = min(of_kernel["rbf"]) > max(of_kernel["linear"])
+    claim = "A line cannot, a kernel can" if apart else "A line and a kernel"
+    state(
+        figure,
+        f"{claim}: {spans['linear']} right with the linear kernel, {spans['rbf']} with RBF",
+        f"Per cent of {N_TEST:,} test points; C = {results['C']:g}; rings are support vectors "
+        "where fewer than half of the points are; dashed lines are margins.",
+    )
     return figure

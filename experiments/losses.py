@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._claims import JOURNAL, Claim, exponent, listed, mark, percent, slope
-from experiments._plots import band, legend_below, log_log
+from experiments._plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    band,
+    legend_above,
+    log_log,
+    name_lines,
+    panels,
+    state,
+    words,
+)
 from experiments._tables import percentiles
 from kpegasos import PegasosSVC, losses, make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy
@@ -153,31 +165,77 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Boundaries with and without wrong labels, and convergence."""
-    import matplotlib.pyplot as plt
+#: Colour and line of each loss.
+LOOKS: dict[str, tuple[str, Any]] = {
+    "hinge": (BLACK, "-"),
+    "smoothed_hinge": (BLUE, "--"),
+    "log_loss": (ORANGE, "-"),
+    "squared_hinge": (GREEN, "-."),
+}
 
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.9), width_ratios=(1, 1, 1.1))
+
+def _boundaries(ax: Any, results: dict[str, Any], noise: float) -> None:
+    """Points, and the boundary of each loss."""
+    points = results["points"][f"{noise:g}"]
+    X, y = np.array(points["X"]), np.array(points["y"])
+    for sign, marker in ((1, "o"), (-1, "^")):
+        ax.scatter(*X[y == sign].T, s=8, marker=marker, color="0.72", linewidths=0)
     extent = np.linspace(-1.8, 2.8, GRID), np.linspace(-1.4, 1.9, GRID)
-    errors = {(row["loss"], row["wrong_labels"]): row["test_error"] for row in results["table"]}
-    for noise, ax in zip(NOISE, axes[:2], strict=True):
-        points = results["points"][f"{noise:g}"]
-        X, y = np.array(points["X"]), np.array(points["y"])
-        for sign, marker in ((1, "o"), (-1, "^")):
-            own = y == sign
-            ax.scatter(*X[own].T, s=7, marker=marker, color="0.75", linewidths=0)
-        for number, (name, label) in enumerate(NAMES.items()):
-            values = np.array(results["surfaces"][f"{name}, {noise:g}"])
-            ax.contour(*extent, values, levels=[0.0], colors=[f"C{number}"], linewidths=1.6)
-            ax.plot([], [], color=f"C{number}", label=f"{label}, {errors[name, noise]:.1%}")
-        title = "clean labels" if noise == 0.0 else f"{noise:.0%} of the labels wrong"
-        ax.set(title=title, xticks=[], yticks=[], xlabel="boundaries")
-        ax.legend(fontsize=8, title="test error", title_fontsize=8, loc="lower left")
-    for number, (name, label) in enumerate(NAMES.items()):
+    for name, (color, line) in LOOKS.items():
+        values = np.array(results["surfaces"][f"{name}, {noise:g}"])
+        style = {"colors": [color], "linestyles": [line], "linewidths": 1.8}
+        ax.contour(*extent, values, levels=[0.0], **style)
+    ax.set(xticks=[], yticks=[])
+    ax.set_title("clean labels" if noise == 0.0 else f"{noise:.0%} of the labels wrong")
+
+
+def _error_bars(ax: Any, table: list[dict[str, Any]]) -> None:
+    """Test error of each loss: hollow for clean labels, filled for wrong ones."""
+    for height, (name, (color, _)) in enumerate(LOOKS.items()):
+        for row in (row for row in table if row["loss"] == name):
+            error, spread = (100 * row[key] for key in ("test_error", "test_error_spread"))
+            fill = {} if row["wrong_labels"] else {"markerfacecolor": "white"}
+            style: dict[str, Any] = {"fmt": "o", "color": color, "capsize": 3, "markersize": 7}
+            ax.errorbar(error, height, xerr=spread, **style, **fill)
+    ax.set_yticks(range(len(LOOKS)), [NAMES[name] for name in LOOKS])
+    ax.set_ylim(len(LOOKS) - 0.5, -0.5)
+    ax.set_xlim(left=0)
+    ax.set_xlabel(words("test_error"))
+    ax.set_title("hollow: clean labels, filled: wrong ones")
+    ax.grid(alpha=0.25, axis="x")
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Boundaries with and without wrong labels, test errors, and convergence."""
+    from matplotlib.lines import Line2D
+
+    figure, ((clean, wrong), (errors, steps)) = panels(2, 2, 6.8)
+    for noise, ax in zip(NOISE, (clean, wrong), strict=True):
+        _boundaries(ax, results, noise)
+    _error_bars(errors, results["table"])
+    lines: dict[str, Any] = {}
+    for name, (color, line) in LOOKS.items():
         curve = results["curves"][name]
-        band(axes[2], curve["steps"], curve["excess"], color=f"C{number}", label=label)
-        axes[2].plot(curve["steps"], np.array(curve["gap"])[1], color=f"C{number}", ls=":", lw=1)
-    log_log(axes[2], title="suboptimality; dotted: certified gap", xlabel="steps")
-    axes[2].set_ylabel("over the optimum")
-    legend_below(figure, axes[2], ncols=4)
+        band(steps, curve["steps"], curve["excess"], color=color, linestyle=line)
+        lines[NAMES[name]] = (curve["steps"], np.array(curve["excess"])[1], color)
+    log_log(steps, xlabel=words("steps"), ylabel=words("relative_suboptimality"))
+    steps.set_title("t-weighted average")
+    name_lines(steps, lines)
+    handles = [
+        Line2D([], [], color=color, linestyle=line, label=NAMES[name])
+        for name, (color, line) in LOOKS.items()
+    ]
+    legend_above(clean, handles, over_title=True)
+    clean_errors = [r["test_error"] for r in results["table"] if not r["wrong_labels"]]
+    noisy = [row for row in results["table"] if row["wrong_labels"]]
+    least, most = (f(noisy, key=lambda row: float(row["test_error"])) for f in (min, max))
+    state(
+        figure,
+        f"With {noisy[0]['wrong_labels']:.0%} of the labels wrong the {NAMES[least['loss']]} loss "
+        f"errs least ({least['test_error']:.1%}), the {NAMES[most['loss']]} most "
+        f"({most['test_error']:.1%}); on clean labels all err {min(clean_errors):.1%} to "
+        f"{max(clean_errors):.1%}",
+        f"Two moons, RBF kernel, λ = {LAM:g}; means and standard deviations of "
+        f"{len(results['seeds'])} data sets; curves: median and 20–80% of up to ten runs.",
+    )
     return figure

@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
 from experiments._claims import KARTHIK, Claim, mark, percent
-from experiments._plots import BLUE, GREEN, GREY, ORANGE, PURPLE, band, legend_below
+from experiments._plots import GREY, band, log_x, name_lines, panels, shades, state, words
 from experiments._tables import percentiles, summary
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
 
@@ -38,7 +38,8 @@ CS = (0.1, 1.0, 10.0, 100.0)
 SHOWN_C = 10.0
 SEEDS = 15
 N_LINES, N_DRAWN, GRID = 400, 12, 40
-COLORS = {"0.1": PURPLE, "1": ORANGE, "10": BLUE, "100": GREEN}
+#: A margin is called the largest from this share of it on.
+CLOSE = 0.98
 
 
 def _data() -> tuple[np.ndarray, np.ndarray]:
@@ -222,73 +223,81 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _draw_envelope(ax: Axes, results: dict[str, Any]) -> list[Any]:
-    """Margins of lines by direction; return the artists for the legend."""
-    best = results["search"]
-    curve = {name: np.array(values) for name, values in best["curve"].items()}
-    kept = curve["margin"] > -0.3 * best["margin"]
-    tops = ax.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
-    at = np.array(best["lines"])
-    dots = ax.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
-    models = []
-    # From large to small: where two lines are the same, both show.
-    for size, (C, model) in zip((8, 10, 13, 7), results["models"].items(), strict=True):
-        style: dict[str, Any] = {"marker": "D", "markersize": size, "markeredgecolor": "white"}
-        models += ax.plot(model["degrees"], model["margin"], color=COLORS[C], ls="", **style)
-    ax.axhline(0, color="black", linewidth=0.6)
-    ax.set(xlabel="direction of the normal, degrees", ylabel="margin of the line")
-    ax.set_title("Margins of separating lines")
-    return [dots, *tops, *models]
-
-
-def plot(results: dict[str, Any]) -> Figure:
-    """Lines, their margins by direction, margins along the runs, and margins of the examples."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import PercentFormatter
-
-    from kpegasos.plotting import DecisionRegionDisplay, MarginHistogramDisplay
+def _draw_lines(ax: Axes, results: dict[str, Any]) -> None:
+    """Some lines that separate, and ours."""
+    from kpegasos.plotting import DecisionRegionDisplay
 
     best, shown = results["search"], results["shown"]
-    figure, ((lines, envelope), (along, histogram)) = plt.subplots(2, 2, figsize=(9, 8.6))
-
     xs = np.array([shown["panel"]["xx"][0], shown["panel"]["xx"][-1]])
     for degrees, offset, _ in best["lines"][:N_DRAWN]:
         angle = np.deg2rad(degrees)
         ys = (offset - xs * np.cos(angle)) / np.sin(angle)
-        lines.plot(xs, ys, color=GREY, linewidth=0.8, zorder=1.5)
-    display = DecisionRegionDisplay.from_predictions(
-        **shown["panel"], ax=lines, legend=False, xlabel="feature 1", ylabel="feature 2"
-    )
-    lines.set_aspect("equal")
-    lines.set_title(f"{N_DRAWN} separating lines; Pegasos, C = {shown['C']:g}")
+        ax.plot(xs, ys, color=GREY, linewidth=0.8, zorder=1.5)
+    panel = {key: shown["panel"][key] for key in ("xx", "yy", "values", "X", "y")}
+    DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False, point_size=16)
+    ax.set(aspect="equal", xticks=[], yticks=[], xlabel="", ylabel="")
+    ax.set_title(f"grey: lines that separate\nblack: Pegasos, C = {shown['C']:g}")
 
-    envelope_handles = _draw_envelope(envelope, results)
 
+def _draw_envelope(ax: Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
+    """Margins of lines by direction, and those of the models."""
+    best = results["search"]
+    curve = {name: np.array(values) for name, values in best["curve"].items()}
+    kept = curve["margin"] > -0.3 * best["margin"]
+    ax.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
+    at = np.array(best["lines"])
+    ax.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
+    for C, model in results["models"].items():
+        style: dict[str, Any] = {"marker": "D", "markersize": 9, "markeredgecolor": "white"}
+        ax.plot(model["degrees"], model["margin"], color=colors[C], linestyle="none", **style)
+    ax.axhline(0, color="black", linewidth=0.6)
+    ax.set(xlabel="direction of the line's normal, degrees", ylabel="margin of the line")
+    ax.set_title("black: best line of a direction\ndiamonds: Pegasos")
+
+
+def _draw_runs(ax: Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
+    """Margins along the runs, as shares of the largest."""
+    from matplotlib.ticker import PercentFormatter
+
+    names: dict[str, Any] = {}
     for C, runs in results["curves"].items():
-        shares = np.array(runs["margin"]) / best["margin"]
-        band(along, runs["iteration"], percentiles(shares), color=COLORS[C])
-    for row in results["table"]:
-        color = COLORS[f"{row['C']:g}"]
-        along.axhline(row["optimum_share"], color=color, linewidth=1, linestyle="dotted")
-    along.axhline(0, color="black", linewidth=0.6)
-    along.set(xscale="log", xlabel="iteration", ylabel="share of the largest margin")
-    along.set_ylim(-1.05, 1.05)
-    along.yaxis.set_major_formatter(PercentFormatter(1))
-    along.set_title("Averaged iterate; optimum dotted")
+        shares = percentiles(np.array(runs["margin"]) / results["search"]["margin"])
+        band(ax, runs["iteration"], shares, color=colors[C], linewidth=1.6)
+        names[f"C = {C}"] = (runs["iteration"], shares[1], colors[C])
+    ax.axhline(1, color="black", linewidth=0.8, linestyle=":")
+    ax.axhline(0, color="black", linewidth=0.6)
+    log_x(ax, xlabel=words("steps"), ylabel="share of the largest margin")
+    ax.set_ylim(-1.05, 1.1)
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_title("margin of the average\nalong the runs")
+    name_lines(ax, names)
 
-    MarginHistogramDisplay.from_predictions(
-        shown["panel"]["y"], shown["decisions"], ax=histogram, bins=20, legend=False
-    )
-    histogram.set_title(f"Margins of the examples, C = {shown['C']:g}")
 
-    handles, labels = display.legend_entries()
-    handles += envelope_handles
-    labels += ["separating line", "best of its direction"]
-    labels += [f"Pegasos, C = {C}" for C in results["models"]]
-    legend_below(figure, (handles, labels), ncols=4, fontsize=10)
-    figure.suptitle(
-        f"The largest margin: m = {results['n_samples']}, linear kernel; "
-        f"median of {len(results['seeds'])} runs, 20–80% band",
-        fontsize=12,
+def plot(results: dict[str, Any]) -> Figure:
+    """Lines, their margins by direction, and margins along the runs."""
+    figure, ((lines, envelope, along),) = panels(1, 3, 4.4, width_ratios=[1.35, 1, 1.15])
+    colors = dict(zip(results["models"], shades(len(results["models"])), strict=True))
+    _draw_lines(lines, results)
+    _draw_envelope(envelope, results, colors)
+    _draw_runs(along, results, colors)
+    reached = [row for row in results["table"] if row["pegasos_share"] > CLOSE]
+    state(
+        figure,
+        _finding(reached),
+        f"Two Gaussian clouds, m = {results['n_samples']}, linear kernel. The largest margin is "
+        "found without an SVM, by a search over directions; the hard-margin solution has "
+        f"coefficients up to {results['search']['smallest_c']:.2g}. Right: "
+        f"median and 20–80% of {len(results['seeds'])} runs.",
     )
     return figure
+
+
+def _finding(reached: list[dict[str, Any]]) -> str:
+    """Say from which C on Pegasos finds the widest of the separating lines."""
+    if not reached:
+        return "No C finds the widest of the separating lines"
+    first = min(reached, key=lambda row: float(row["C"]))
+    return (
+        f"From C = {first['C']:g} on, Pegasos finds the widest of all separating lines: "
+        f"{first['pegasos_share']:.1%} of the largest margin"
+    )

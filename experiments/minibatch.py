@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._claims import JOURNAL, Claim, mark, rounded
-from experiments._plots import band, legend_below, log_log
+from experiments._plots import GREY, band, log_log, look, name_lines, panels, shades, state, words
 from experiments._settings import bracket, setting
 from experiments._tables import select, spread, summary
 from kpegasos import make_problem, pegasos
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from experiments._run import ExperimentContext
@@ -117,15 +116,15 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def _told_knees(results: dict[str, Any], name: str, budget: float) -> str:
+def _told_knees(results: dict[str, Any], data: str, budget: float) -> str:
     """The largest batch that costs no more than twice, and what the largest one of all costs."""
     told = []
-    for method, words in WORDS.items():
-        knee = select(results["knees"], data=name, method=method, budget=budget)[0]
-        own = select(results["table"], data=name, method=method, fixed="kT", budget=budget)
+    for method, name in WORDS.items():
+        knee = select(results["knees"], data=data, method=method, budget=budget)[0]
+        own = select(results["table"], data=data, method=method, fixed="kT", budget=budget)
         cost = own[-1]["suboptimality"] / own[0]["suboptimality"]
-        told.append(f"{words} k = {knee['k']:,} (k = {own[-1]['k']:,} costs {rounded(cost)} times)")
-    return f"{results['titles'][name]}, m = {results['sizes'][name]:,}: {', '.join(told)}"
+        told.append(f"{name} k = {knee['k']:,} (k = {own[-1]['k']:,} costs {rounded(cost)} times)")
+    return f"{results['titles'][data]}, m = {results['sizes'][data]:,}: {', '.join(told)}"
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
@@ -167,45 +166,60 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
+#: Names of the methods in the figure, by the looks that they are made of.
+NAMES = {"paper": ("independent", "last"), "defaults": ("permutation", "weighted")}
+SHORT = {"rcv1": "RCV1", "adult": "Adult"}
+#: A batch is called free while it costs no more than this factor.
+FREE = 2.0
+
+
+def _costs(table: list[dict[str, Any]], **where: Any) -> tuple[np.ndarray, np.ndarray]:
+    """λT, and how many times the suboptimality of k = 1 it is (20, 50, 80%), for the same draws."""
+    rows = sorted(select(table, fixed="kT", **where), key=lambda row: float(row["k"]))
+    return np.array([row["lam_T"] for row in rows]), spread(rows, "suboptimality") / float(
+        rows[0]["suboptimality"]
+    )
+
+
+def _free_above(table: list[dict[str, Any]]) -> float:
+    """λT above which no batch of any set, method and number of draws costs more than the factor."""
+    keys = {(row["data"], row["method"], row["budget"]) for row in table if row["fixed"] == "kT"}
+    dear = [0.0]
+    for data, method, budget in keys:
+        lam_T, cost = _costs(table, data=data, method=method, budget=budget)
+        dear += lam_T[cost[1] > FREE].tolist()
+    return max(dear)
+
+
 def plot(results: dict[str, Any]) -> Figure:
-    """Suboptimality against k; above for fixed kT, below for fixed T."""
-    import matplotlib.pyplot as plt
-    from matplotlib.lines import Line2D
-
+    """Cost of batches for the same draws against λT, a panel for each method."""
     table = results["table"]
-    figure, axes = plt.subplots(2, len(results["titles"]), figsize=(9, 8), sharex="col")
-
-    def draw(ax: Axes, fixed: str, name: str) -> None:
-        own = select(table, fixed=fixed, data=name)
-        budgets = dict.fromkeys(row["budget"] for row in own)
-        for (i, budget), (method, line) in product(
-            enumerate(budgets), (("paper", "-"), ("defaults", "--"))
-        ):
-            rows = select(own, budget=budget, method=method)
-            words = f"kT = {budget:,} m" if fixed == "kT" else f"T = {budget:,}"
-            style: dict[str, Any] = {"color": f"C{i}", "ls": line, "marker": "o", "ms": 4}
-            label = words if method == "paper" else None
-            sizes = [row["k"] for row in rows]
-            band(ax, sizes, spread(rows, "suboptimality"), label=label, **style)
-        log_log(ax)
-
-    for column, (name, title) in zip(axes.T, results["titles"].items(), strict=True):
-        for ax, fixed in zip(column, ("kT", "T"), strict=True):
-            draw(ax, fixed, name)
-        column[0].set_title(f"{title}, m = {results['sizes'][name]:,}", fontsize=11)
-        column[1].set_xlabel("batch size k")
-    for (ax, other), fixed in zip(axes, ("kT", "T"), strict=True):
-        ax.set_ylabel(f"f − f* for fixed {fixed}")
-        low = min(ax.get_ylim()[0], other.get_ylim()[0])
-        high = max(ax.get_ylim()[1], other.get_ylim()[1])
-        for one in (ax, other):
-            one.set_ylim(low, high)
-        other.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=10)
-    lines = [Line2D([], [], color="black", ls=line) for line in ("-", "--")]
-    labels = ["independent draws, last iterate", "permutations, t-weighted average"]
-    legend_below(figure, (lines, labels), ncols=2)
-    figure.suptitle(
-        f"Mini-batches; λm = {LAM_M:g}, median and 20–80% band of {len(results['seeds'])} runs",
-        fontsize=12,
+    figure, (axes,) = panels(1, len(METHODS), 4.6, sharey=True)
+    budgets = list(dict.fromkeys(row["budget"] for row in table if row["fixed"] == "kT"))
+    for ax, method in zip(axes, METHODS, strict=True):
+        names: dict[str, Any] = {}
+        for data, line in zip(results["titles"], ("-", "--"), strict=True):
+            for budget, color in zip(budgets, shades(len(budgets)), strict=True):
+                lam_T, cost = _costs(table, data=data, method=method, budget=budget)
+                band(ax, lam_T, cost, color=color, linestyle=line, marker="o", markersize=4)
+                unit = "epoch" if budget == 1 else "epochs"
+                names[f"{SHORT.get(data, data)}, {budget} {unit}"] = (lam_T, cost[1], color)
+        ax.axvline(1, color=GREY, linewidth=1, linestyle=":")
+        log_log(ax, xlabel=f"{words('lam_T')}  (k grows to the right)")
+        ax.invert_xaxis()
+        sampling, average = (look(key).name for key in NAMES[method])
+        ax.set_title(f"{sampling}, {average}", fontsize=10.5)
+        name_lines(ax, names)
+    axes[0].set_ylabel("f − f*, over that of k = 1")
+    state(
+        figure,
+        f"For the same number of draws a batch costs less than a factor of {FREE:g} while "
+        f"λT > {_free_above(table):.1g}",
+        f"kT = 1, 8 and 65 epochs of draws; λm = {LAM_M:g}, so that λT = {LAM_M:g} epochs / k; "
+        f"median and 20–80% of {len(results['seeds'])} runs; dotted: λT = 1. "
+        + ", ".join(
+            f"{title}: m = {results['sizes'][name]:,}" for name, title in results["titles"].items()
+        )
+        + ".",
     )
     return figure

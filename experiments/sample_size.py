@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._claims import ICML, Claim, exponent, mark, slope
-from experiments._plots import BLUE, GREY, VERMILION, log_log
+from experiments._plots import GREY, log_log, look, name_lines, panels, power, state, words
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import make_text_like
 
@@ -206,35 +206,49 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Seconds against the number of examples, and against λ."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def _against(ax: Any, x: np.ndarray, steps: np.ndarray, reference: np.ndarray, name: str) -> None:
+    """Steps, and a line that they are to be compared with."""
+    style = look("weighted")
+    ax.plot(x, steps, **style.options(linewidth=1.8))
+    ax.plot(x, reference, color=GREY, linestyle=":", linewidth=1.5)
+    log_log(ax)
+    low, high = min(steps.min(), reference.min()), max(steps.max(), reference.max())
+    ax.set_ylim(low / 3, high * 3)
+    name_lines(ax, {"measured": (x, steps, style.color), name: (x, reference, GREY)})
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4))
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Steps against the number of examples, and against 1/λ."""
+    figure, ((left, right),) = panels(1, 2, 4.4)
     exponents = results["exponents"]
-    sizes = [row["m"] for row in results["by_size"]]
-    lines = {
-        "seconds": ("in the solver", VERMILION, "o"),
-        "fit_seconds": ("whole fit, with certificate", BLUE, "s"),
-    }
-    for column, (label, color, marker) in lines.items():
-        seconds = [row[column] for row in results["by_size"]]
-        text = f"{label}: ∝ m^{exponents[column]:.2f}"
-        left.plot(sizes, seconds, color=color, marker=marker, label=text)
-    log_log(left, alpha=0.3, which="both", xlabel="documents m")
-    left.set_ylabel(f"seconds to a test error of {100 * results['target_error']:.2f}%")
-    left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    left.xaxis.set_minor_formatter(NullFormatter())
-    left.set_xticks(sizes)
-    left.tick_params(axis="x", rotation=30)
-    lams = [row["lam"] for row in results["by_lam"]]
-    seconds = [row["seconds"] for row in results["by_lam"]]
-    text = f"in the solver: ∝ λ^{exponents['seconds against lam']:.2f}"
-    right.plot(lams, seconds, color=VERMILION, marker="o", label=text)
-    right.plot(lams, [seconds[0] * lams[0] / lam for lam in lams], color=GREY, ls=":", label="1/λ")
-    label = f"seconds to f* + {EPSILON:g}"
-    log_log(right, alpha=0.3, which="both", xlabel="λ", ylabel=label)
-    for ax in (left, right):
-        ax.legend()
+    sizes, steps = (np.array([row[key] for row in results["by_size"]]) for key in ("m", "steps"))
+    _against(left, sizes, steps, steps[0] * sizes / sizes[0], "if proportional to m")
+    left.set(
+        xlabel=words("examples"),
+        ylabel=f"steps to a test error of {100 * results['target_error']:.2f}%",
+        title=f"steps go like {power('m', exponents['steps'])}",
+    )
+    left.set_xticks(sizes, [f"{size // 1000:,}k" for size in sizes.astype(int)])
+    lams, steps = (np.array([row[key] for row in results["by_lam"]]) for key in ("lam", "steps"))
+    order = np.argsort(-lams)
+    inverse, steps = 1 / lams[order], steps[order]
+    _against(right, inverse, steps, steps[-1] * inverse / inverse[-1], "proportional to 1/λ")
+    late = float(np.log(steps[-1] / steps[-2]) / np.log(inverse[-1] / inverse[-2]))
+    right.set(
+        xlabel="1/λ",
+        ylabel=f"steps to f* + {EPSILON:g}",
+        title=f"at the small end like {power('(1/λ)', late)}",
+    )
+    flat = abs(exponents["steps"]) < 0.1
+    state(
+        figure,
+        f"The steps to an accuracy {'do not depend' if flat else 'depend'} on the number of "
+        f"examples; towards small λ they grow {'nearly ' if late < 0.95 else ''}like 1/λ",
+        "Synthetic documents of CCAT's shape, labels flipped at random; left "
+        f"λ = {LAM:g}; {look('weighted').name} over contiguous blocks, median of "
+        f"{len(results['seeds'])} runs on the left. Left, every m is so large that no run sees an "
+        "example twice."
+        if max(row["steps"] for row in results["by_size"]) < sizes.min()
+        else f"Left λ = {LAM:g}; median of {len(results['seeds'])} runs.",
+    )
     return figure

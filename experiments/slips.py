@@ -15,7 +15,18 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from experiments._claims import BLOG, ICML, JOURNAL, Claim, exponent, mark, rounded
-from experiments._plots import band, legend_below, log_log
+from experiments._plots import (
+    BLACK,
+    GREY,
+    VERMILION,
+    band,
+    log_log,
+    name_lines,
+    panels,
+    shades,
+    state,
+    words,
+)
 from experiments._settings import hinge_objective
 from experiments._tables import percentiles
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
@@ -253,11 +264,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
     wrong = [rule for rule in kernel if rule not in ("steps", CORRECT)]
     harmless = [rule for rule in wrong if end(rule) < 2 * end(CORRECT)]
-    steps = [step for own in runtimes["steps"].values() for runs in own for step in runs]
-    sizes = [int(size) for size in runtimes["steps"]]
+    steps = {int(m): [n for runs in own for n in runs if n] for m, own in runtimes["steps"].items()}
     rate = runtimes["slope"]
-    told = f"Steps to a suboptimality of {EPSILON:g} go like a power of λ with an exponent of "
-    small = f"{told}{exponent(rate)} over the smallest λ."
+    small = f"Steps to f* + {EPSILON:g} have an exponent of {exponent(rate)} of the smallest λ."
     return [
         Claim(
             "The algorithm and its formulas are as printed.",
@@ -287,63 +296,105 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "The run time does not depend on the size of the training set, passes or no passes.",
             ICML,
-            f"From m = {min(sizes):,} to {max(sizes):,} steps are within "
+            f"From m = {min(steps):,} to {max(steps):,} steps are within "
             f"{rounded(runtimes['spread'])} times, where T is up to "
-            f"{rounded(max(s for s in steps if s) / min(sizes))} times m.",
+            f"{rounded(max(max(own) / m for m, own in steps.items()))} times m.",
             mark(runtimes["spread"] <= 1.5, runtimes["spread"] <= 2),
             "✓ if the steps are within 1.5 times for every λ, ~ if within 2.",
         ),
     ]
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Suboptimality and test error of the kernel rules; the printed gradient; runtimes."""
-    import matplotlib.pyplot as plt
+def _of_rules(ax: Axes, kernel: dict[str, Any], slip: str, what: str) -> None:
+    """A wrong rule beside the correct one."""
+    scale = 100 if what == "error" else 1
+    names: dict[str, Any] = {}
+    for rule, name, color in ((slip, "as printed", VERMILION), (CORRECT, "correct", BLACK)):
+        shown = percentiles(scale * np.array(kernel[rule][what]))
+        line = "--" if rule == CORRECT else "-"
+        band(ax, kernel["steps"], shown, color=color, linestyle=line, linewidth=1.8)
+        names[name] = (kernel["steps"], shown[1], color)
+    label = words("test_error") if what == "error" else words("suboptimality")
+    log_log(ax, xlabel=words("steps"), ylabel=label)
+    name_lines(ax, names)
 
-    kernel, full, runtimes = (results[key] for key in ("kernel", "full_gradient", "runtimes"))
-    figure, axes = plt.subplots(2, 2, figsize=(9, 8.4))
-    objective, error, gradient, runtime = axes.flat
-    labels = {CORRECT: "correct"} | {slip: words[0] for slip, words in SLIPS.items()}
 
-    def draw(ax: Axes, what: str, scale: float) -> None:
-        for i, rule in enumerate((CORRECT, "label", "threshold", "scaling", "code")):
-            shown = percentiles(scale * np.array(kernel[rule][what]))
-            color = "k" if rule == CORRECT else f"C{i - 1}"
-            line = "--" if rule in ("threshold", "scaling") else "-"
-            band(ax, kernel["steps"], shown, color=color, ls=line, label=labels[rule])
-        log_log(ax, xlabel="steps T")
+def _ratio(kernel: dict[str, Any], slip: str, what: str) -> float:
+    """How many times worse a slip is at the end, in the median."""
+    ends = [np.median(np.array(kernel[rule][what])[:, -1]) for rule in (slip, CORRECT)]
+    return float(ends[0] / ends[1])
 
-    draw(objective, "f", 1)
-    objective.set(ylabel="f − f*", title="Kernel rules: suboptimality")
-    draw(error, "error", 100)
-    error.set(ylabel="test error, %", title="Kernel rules: test error")
-    error.set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
-    error.minorticks_off()
 
-    gradient.plot(full["steps"], full["correct"], "k", label="mean of ∇ loss: correct")
+def _consequence(kernel: dict[str, Any], slip: str, what: str) -> str:
+    ratio = _ratio(kernel, slip, what)
+    noun = "the test error" if what == "error" else "f − f*"
+    if abs(ratio - 1) < 0.1:
+        return "hardly a difference"
+    number = f"{ratio:.1f}" if ratio < 10 else f"{float(f'{ratio:.1g}'):,.0f}"
+    number = f"10^{round(np.log10(ratio))}" if ratio > 1e5 else number
+    return f"{noun} × " + (f"${number.replace('^', '^{')}}}$" if "^" in number else number)
+
+
+def _of_gradients(ax: Axes, full: dict[str, Any]) -> None:
     n_left = len(full["printed"])
-    gradient.plot(full["steps"][:n_left], full["printed"], "C0.-", label="mean loss: as printed")
-    log_log(gradient, xlabel="steps T", ylabel="f − f*", ylim=(1e-10, 1e12))
-    gradient.set_title("The full gradient")
-    gradient.legend(frameon=False, fontsize=10, loc="upper right")
+    lines = {
+        "correct": (full["steps"], full["correct"], BLACK),
+        "as printed": (full["steps"][:n_left], full["printed"], VERMILION),
+    }
+    for name, (steps, values, color) in lines.items():
+        ax.plot(
+            steps, values, color=color, linewidth=1.8, linestyle="--" if name == "correct" else "-"
+        )
+    log_log(ax, xlabel=words("steps"), ylabel=words("suboptimality"), ylim=(1e-10, 1e12))
+    name_lines(ax, lines)
 
+
+def _of_runtimes(ax: Axes, runtimes: dict[str, Any]) -> None:
     lams = np.array(runtimes["lam"])
-    for i, (m, reached) in enumerate(runtimes["steps"].items()):
+    names: dict[str, Any] = {}
+    for (m, reached), color in zip(
+        runtimes["steps"].items(), shades(len(runtimes["steps"])), strict=True
+    ):
         shown = np.nanpercentile(np.array(reached, dtype=float), [20, 50, 80], axis=1)
-        style: dict[str, Any] = {"color": f"C{i}", "marker": "os^"[i], "ms": 5}
-        band(runtime, lams, shown, label=f"m = {int(m):,}", **style)
-    middle = len(lams) // 2
-    anchor = np.median(runtimes["steps"][str(SIZES[1])][middle])
-    for power, words, line in ((-1, "1/λ", "--"), (1, "λ, as printed", ":")):
-        reference = anchor * (lams / lams[middle]) ** power
-        runtime.plot(lams, reference, color="0.4", ls=line, label=f"proportional to {words}")
-    log_log(runtime, xlabel="λ", ylabel=f"steps until f − f* < {EPSILON:g}", ylim=(10, 1e8))
-    runtime.set_title("The runtime")
-    runtime.legend(frameon=False, fontsize=10, loc="upper right")
-    legend_below(figure, objective, ncols=3, fontsize=10)
-    figure.suptitle(
-        "Slips in the sources beside the correct rule; "
-        f"median and 20–80% of {len(results['seeds'])} runs",
-        fontsize=12,
+        band(ax, 1 / lams, shown, color=color, marker="o", markersize=4)
+        names[f"m = {int(m):,}"] = (1 / lams, shown[1], color)
+    anchor = np.median(next(iter(runtimes["steps"].values()))[len(lams) // 2])
+    for power, name in ((1, "1/λ, as proved"), (-1, "λ, as printed")):
+        line = anchor * (lams[len(lams) // 2] / lams) ** power
+        ax.plot(1 / lams, line, color=GREY, linestyle=":", linewidth=1.5)
+        names[name] = (1 / lams, line, GREY)
+    log_log(ax, xlabel="1/λ", ylabel=f"steps to f − f* < {EPSILON:g}", ylim=(10, 1e8))
+    name_lines(ax, names)
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Six small panels, wrong against right, each with its consequence."""
+    kernel, full, runtimes = (results[key] for key in ("kernel", "full_gradient", "runtimes"))
+    figure, axes = panels(2, 3, 6.6)
+    label, code, scaling, threshold, gradient, runtime = axes.flat
+    for ax, slip, what, title in (
+        (label, "label", "error", "yᵢ for yⱼ in the sum"),
+        (code, "code", "f", "no self term, no 1/t"),
+        (scaling, "scaling", "f", "no division by λT"),
+        (threshold, "threshold", "f", "1/(λt) for 1/(λ(t − 1))"),
+    ):
+        _of_rules(ax, kernel, slip, what)
+        ax.set_title(f"{title}:\n{_consequence(kernel, slip, what)}", fontsize=10.5)
+    _of_gradients(gradient, full)
+    gradient.set_title(
+        f"loss for its gradient:\ndiverges after {full['diverged_at']} steps", fontsize=10.5
+    )
+    _of_runtimes(runtime, runtimes)
+    power = f"$(1/\\lambda)^{{{-runtimes['slope']:.2f}}}$"
+    runtime.set_title(f"“runtime goes like λ”:\nsteps go like {power}", fontsize=10.5)
+    wrong = [slip for slip in ("label", "code", "scaling") if _ratio(kernel, slip, "f") > 2]
+    harmless = [slip for slip in ("threshold",) if _ratio(kernel, slip, "f") < 1.1]
+    state(
+        figure,
+        f"Of the printed slips that run, {len(wrong) + 1} spoil the objective and "
+        f"{len(harmless) or 'none'} {'does' if len(harmless) == 1 else 'do'} no harm",
+        f"Each slip beside the correct rule, on the same draws; two moons, m = {N_SAMPLES:,}, "
+        f"λ = {LAM:g}, last iterate (gradient: two clouds); median and 20–80% of "
+        f"{len(results['seeds'])} runs.",
     )
     return figure

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
-from matplotlib.animation import HTMLWriter, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -20,15 +19,15 @@ from kpegasos.plotting import checks
 from kpegasos.plotting.columns import VALUES
 from kpegasos.plotting.convergence import ConvergenceDisplay
 from kpegasos.plotting.fitted import two_classes
+from kpegasos.plotting.player import WRITERS
 from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import panels_or_new
 from kpegasos.solvers.history import History
 from kpegasos.utils.validation import as_integer, as_number, shown
 
-_WRITERS: dict[str, Callable[[int], PillowWriter | HTMLWriter]] = {
-    ".gif": lambda fps: PillowWriter(fps=fps),
-    ".html": lambda fps: HTMLWriter(fps=fps, embed_frames=True),
-}
+#: A band between the margins of less than this share of the area is hidden by a boundary as thick
+#: as usual.
+_THIN, _THIN_LINES = 0.05, (0.7, 0.6, 0.7)
 
 
 class TrainingAnimation:
@@ -177,7 +176,6 @@ class TrainingAnimation:
         self.figure_ = left.get_figure(root=True)
         self.convergence_ = ConvergenceDisplay.from_history(self.history, ax=right, legend=False)
         right.legend(loc="upper right", frameon=False)
-        right.set_title("objective and its lower bound", loc="left", fontsize="medium")
         # Limits of the whole run, whatever part of it is shown.
         right.autoscale(False)
         self._draw(frame)
@@ -215,7 +213,7 @@ class TrainingAnimation:
         self.figure_.set_layout_engine("none")
         frames = list(range(len(self.values)))
         frames += frames[-1:] * (round(hold * fps) if path.suffix == ".gif" else 0)
-        writer = _WRITERS[path.suffix](fps)
+        writer = WRITERS[path.suffix](fps)
         # What FuncAnimation.save does, which draws each frame three times.
         with writer.saving(self.figure_, str(path), dpi), rc_context({"savefig.bbox": None}):
             for frame in frames:
@@ -229,6 +227,10 @@ class TrainingAnimation:
         for name, line in self.convergence_.lines_.items():
             shown = self.history[name][:stop]
             line.set_data(self.history["iteration"][:stop], np.where(shown > 0, shown, np.nan))
+            # Where the run is; in the first frame there is nothing else.
+            line.set(marker="o", markersize=6, markevery=[stop - 1])
+        gap = self.history["objective_average"][stop - 1] - self.history["dual_bound"][stop - 1]
+        self.axes_[1].set_title(f"certified gap: {gap:.2g}", loc="left", fontsize="medium")
 
 
 def _file(path: Any) -> Path:
@@ -241,7 +243,7 @@ def _file(path: Any) -> Path:
     """
     # The path of a directory entry, say, is text; that of others may be bytes.
     name = os.fspath(path) if isinstance(path, PathLike) else path
-    if not isinstance(name, str) or Path(name).suffix not in _WRITERS:
+    if not isinstance(name, str) or Path(name).suffix not in WRITERS:
         name = Path(name).name if isinstance(name, str) and name is not path else name
         raise ValueError(f"path must end in .gif or .html, got {shown(name)}")
     return Path(name)
@@ -294,7 +296,11 @@ def _draw_regions(run: TrainingAnimation, frame: int, ax: Axes) -> DecisionRegio
         xlabel="feature 1",
         ylabel="feature 2",
     ).plot(ax, legend=False, max_count=float(run.alpha.max()))
-    title = f"T = {int(run.history['iteration'][frame]):,}: {support.size} support vectors"
+    if np.mean(np.abs(run.values[frame]) < 1) < _THIN and regions.lines_ is not None:
+        regions.lines_.set_linewidth(_THIN_LINES)
+    plural = "" if support.size == 1 else "s"
+    steps = int(run.history["iteration"][frame])
+    title = f"T = {steps:,}: {support.size} support vector{plural}"
     ax.set_title(title, loc="left", fontsize="medium")
     return regions
 

@@ -18,6 +18,8 @@ Bound = Callable[[np.ndarray], ArrayLike] | ArrayLike
 
 _COLORS = (PURPLE, GREY, SKY)
 _POINTS = 400
+#: Opacity of the ground where bounds are vacuous, grey whatever the bound.
+VACUOUS_ALPHA = 0.15
 
 
 def bound_curve(
@@ -70,8 +72,8 @@ def draw_bound(
             1.0,
             where=vacuous,
             transform=ax.get_xaxis_transform(),
-            color=color,
-            alpha=0.12,
+            color=GREY,
+            alpha=VACUOUS_ALPHA,
             linewidth=0,
         )
     ax.set_xlim(shown)

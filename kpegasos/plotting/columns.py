@@ -9,28 +9,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.style import BLUE, GREEN, ORANGE, VERMILLION
+from kpegasos.plotting.style import METHODS, WORDS
 from kpegasos.solvers.history import History
 from kpegasos.utils.validation import shown
 
 Columns = History | Mapping[str, ArrayLike]
 
 X_LABELS = {
-    "iteration": "iteration",
-    "epoch": "passes over the data",
-    "seconds": "time in the solver, s",
-    "kernel_evaluations": "kernel evaluations",
+    "iteration": WORDS["steps"],
+    "epoch": WORDS["epochs"],
+    "seconds": WORDS["solver_seconds"],
+    "kernel_evaluations": WORDS["kernel_values"],
 }
 VALUES = ("objective_last", "objective_average", "dual_bound")
 _EXCESSES = ("suboptimality", "suboptimality_last", "gap")
-#: Name and colour of a curve, the same in every figure.
+_AVERAGE = "averaged iterate"
+#: Name of a curve where it is not that of the method, and the method whose look it has.
 _LOOKS = {
-    "objective_last": ("last iterate", VERMILLION),
-    "objective_average": ("averaged iterate", BLUE),
-    "dual_bound": ("dual bound", GREEN),
-    "suboptimality_last": ("last iterate", VERMILLION),
-    "suboptimality": ("averaged iterate", BLUE),
-    "gap": ("certified gap", ORANGE),
+    "objective_last": ("", METHODS["last"]),
+    "objective_average": (_AVERAGE, METHODS["weighted"]),
+    "dual_bound": ("", METHODS["dual"]),
+    "suboptimality_last": ("", METHODS["last"]),
+    "suboptimality": (_AVERAGE, METHODS["weighted"]),
+    "gap": ("", METHODS["gap"]),
 }
 _TITLES = {
     "gap": "certified gap",
@@ -47,20 +48,26 @@ def title_of(name: str) -> str:
 
 def colors_of(names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the options of ``Axes.plot`` that give each curve its colour, if it has one."""
-    return {name: {"color": _LOOKS[name][1]} if name in _LOOKS else {} for name in names}
+    return {name: {"color": _LOOKS[name][1].color} if name in _LOOKS else {} for name in names}
 
 
 def labels_of(names: Sequence[str], label: str | Sequence[str] | None) -> dict[str, str]:
     """Return the names of curves in the legend."""
-    if label is None:
-        labels = [_LOOKS[name][0] if name in _LOOKS else name.replace("_", " ") for name in names]
-    else:
-        labels = checks.names("label", label)
+    own = [_name_of(name) for name in names]
+    labels = own if label is None else checks.names("label", label)
     if len(labels) != len(names):
         raise ValueError(
             f"label must name each of the {len(names)} curves, got {len(labels)} names"
         )
     return dict(zip(names, labels, strict=True))
+
+
+def _name_of(name: str) -> str:
+    """Return what a curve is called in a legend."""
+    if name not in _LOOKS:
+        return name.replace("_", " ")
+    own, look = _LOOKS[name]
+    return own or look.name
 
 
 def kind_of(names: Sequence[str]) -> str:
@@ -82,10 +89,10 @@ def y_label_of(names: Sequence[str]) -> str:
     """Return the label of the axis along which columns of one kind are shown."""
     kind = kind_of(names)
     if kind == "value":
-        return "dual bound" if list(names) == ["dual_bound"] else "objective f(w)"
+        return "dual bound" if list(names) == ["dual_bound"] else WORDS["objective"]
     if kind == "excess":
         if "gap" not in names:
-            return "suboptimality f(w) − f*"
+            return WORDS["suboptimality"]
         return "certified gap" if len(names) == 1 else "f(w) − f* and its bound"
     return title_of(names[0])
 

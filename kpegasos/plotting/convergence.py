@@ -13,10 +13,11 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks, columns
-from kpegasos.plotting.bounds import Bound, bound_curve, draw_bound
+from kpegasos.plotting.bounds import VACUOUS_ALPHA, Bound, bound_curve, draw_bound
 from kpegasos.plotting.columns import Columns
 from kpegasos.plotting.fitted import check_classifier, histories, pair_number
 from kpegasos.plotting.style import GREY, AxesDisplay
+from kpegasos.plotting.ticks import log_ticks
 from kpegasos.utils.validation import as_choice, as_number, optional, shown
 
 
@@ -265,6 +266,7 @@ class ConvergenceDisplay(AxesDisplay):
         self._draw_curves(labels, (low, high), line_style)
         y_label = columns.y_label_of(list(self.curves))
         ax.set(xscale="log", yscale="log", xlabel=columns.X_LABELS[self.x], ylabel=y_label)
+        log_ticks(ax)
         self._draw_bounds(bounds or {}, bounds_from, trivial)
         self._add_legend(legend, *self.legend_entries())
         return self
@@ -286,7 +288,7 @@ class ConvergenceDisplay(AxesDisplay):
         """
         handles, labels = self.ax_.get_legend_handles_labels()
         if any(area is not None for area in self.vacuous_.values()):
-            handles.append(Patch(color=GREY, alpha=0.2, linewidth=0))
+            handles.append(Patch(color=GREY, alpha=VACUOUS_ALPHA, linewidth=0))
             labels.append("bound vacuous")
         return handles, labels
 

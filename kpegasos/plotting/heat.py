@@ -17,7 +17,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import PercentFormatter
 
 from kpegasos.plotting.cells import ink_on, log_edges, text_of
-from kpegasos.plotting.style import MISSING, VERMILLION, ticks_at
+from kpegasos.plotting.style import MISSING, VERMILLION
+from kpegasos.plotting.ticks import ticks_at
 
 # Lines that stand out from dark cells and from light ones.
 _HALO = [patheffects.Stroke(linewidth=4.5, foreground="white"), patheffects.Normal()]

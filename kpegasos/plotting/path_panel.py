@@ -12,7 +12,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 
 from kpegasos.plotting.cells import log_edges
-from kpegasos.plotting.style import BLUE, GREEN, MISSING, VERMILLION, ticks_at
+from kpegasos.plotting.style import BLUE, GREEN, MISSING, VERMILLION
+from kpegasos.plotting.ticks import ticks_at
 
 #: From this ratio of largest to smallest on, the vertical axis is logarithmic.
 _LOG_FROM = 10.0

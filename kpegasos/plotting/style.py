@@ -1,19 +1,27 @@
-"""What the displays share: colours, markers, names of classes, axes and legends."""
+"""What all pictures share: colours and markers of methods and classes, words of axes, legends.
+
+A method has one colour, one marker, one line and one name, in the displays of the package and in
+the figures of the experiments; a quantity has one name. Methods that are drawn side by side differ
+in more than hue: for the colour-blind, vermilion and orange are alike, and so are green and purple.
+Ticks are left to `kpegasos.plotting.ticks`, names at the ends of lines to
+`kpegasos.plotting.labels`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
-from matplotlib.ticker import NullLocator
 
 from kpegasos.plotting import checks
 from kpegasos.utils.validation import as_flag
@@ -24,6 +32,68 @@ ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#666666"
 #: stands for their black, the colour of lines and rings.
 COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
 MARKERS = "os^DvP"
+BLACK = "#000000"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a method is called, and how it is drawn."""
+
+    name: str
+    color: str
+    marker: str = "o"
+    line: str = "-"
+
+    def line_options(self, **more: Any) -> dict[str, Any]:
+        """Return options of ``Axes.plot`` for a line without markers."""
+        return {"color": self.color, "linestyle": self.line, **more}
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Return options of ``Axes.plot`` for a line with markers."""
+        return {**self.line_options(), "marker": self.marker, "markersize": 5, **more}
+
+
+#: Every method that a figure compares, by a short key.
+METHODS = {
+    "last": Look("last iterate", VERMILLION, "o"),
+    "weighted": Look("t-weighted average", BLUE, "s"),
+    "suffix": Look("suffix average", SKY, "D", "--"),
+    "uniform": Look("uniform average", PURPLE, "^", "-."),
+    "gap": Look("certified gap", GREEN, "v"),
+    "dual": Look("dual bound", GREEN, "v"),
+    "independent": Look("independent draws", VERMILLION, "o"),
+    "permutation": Look("a new permutation each epoch", BLUE, "s"),
+    "one permutation": Look("one permutation", GREEN, "^"),
+    "contiguous": Look("contiguous blocks", SKY, "D"),
+    "Pegasos": Look("Pegasos", BLUE, "s"),
+    "polished": Look("Pegasos, polished", BLACK, "o"),
+    "SDCA": Look("SDCA", PURPLE, "P"),
+    "SVC": Look("SVC (LIBSVM)", ORANGE, "v"),
+    "LinearSVC": Look("LinearSVC", ORANGE, "v"),
+    "intelex": Look("SVC (intelex)", GREEN, "^"),
+    "LASVM": Look("LASVM", SKY, "D"),
+    "SGDClassifier": Look("SGDClassifier", SKY, "^"),
+}
+
+#: The one name of each quantity on an axis.
+WORDS = {
+    "steps": "steps T",
+    "epochs": "epochs",
+    "fit_seconds": "seconds to fit",
+    "solver_seconds": "seconds in the solver",
+    "kernel_values": "kernel values",
+    "objective": "objective f(w)",
+    "suboptimality": "suboptimality f(w) − f*",
+    "relative_suboptimality": "relative suboptimality",
+    "test_error": "test error, %",
+    "test_accuracy": "test accuracy, %",
+    "examples": "training examples m",
+    "batch": "batch size k",
+    "lam": "λ",
+    "lam_T": "λT",
+}
+#: Width of a figure in inches; at 100 pixels an inch, the 900 pixels of a page.
+WIDTH = 9.0
 
 #: A legend to the right of the axes.
 _BESIDE: dict[str, Any] = {
@@ -42,10 +112,13 @@ _ABOVE: dict[str, Any] = {
 }
 #: Where there is no number.
 MISSING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
-#: Up to so many values along an axis have a tick each.
-_MOST_TICKS = 10
 
 Panels = Axes | Sequence[Axes] | np.ndarray
+
+
+def shades(number: int) -> list[str]:
+    """Return colours for increasing values, from dark to light, all legible on white."""
+    return [to_hex(colormaps["viridis"](at)) for at in np.linspace(0.0, 0.82, number)]
 
 
 def color_of(number: int) -> str:
@@ -99,23 +172,6 @@ def legend_above(
         place: dict[str, Any] = {"loc": "outside upper left", "frameon": False}
         return figure.legend(handles, labels, ncols=len(labels), **place)
     return axes[0].legend(handles, labels, **_ABOVE)
-
-
-def ticks_at(axis: Axis, values: np.ndarray) -> None:
-    """Put a tick at each of a few values of a logarithmic axis; leave the ticks of many as is."""
-    if values.size <= _MOST_TICKS:
-        axis.set_ticks(values.tolist(), [_tick_text(value) for value in values])
-        axis.set_minor_locator(NullLocator())
-
-
-def _tick_text(value: float) -> str:
-    """Return a label: three digits, or a power of ten for what is far from 1."""
-    if 1e-4 <= abs(value) < 1e5:
-        return np.format_float_positional(value, precision=3, fractional=False, trim="-")
-    mantissa, exponent = f"{value:.2e}".split("e")
-    digits = mantissa.rstrip("0").rstrip(".")
-    power = f"10^{{{int(exponent)}}}"
-    return f"${power}$" if digits == "1" else rf"${digits}\times{power}$"
 
 
 class AxesDisplay:

@@ -121,7 +121,7 @@ def test_animation_axes_that_are_given_and_stored_numbers():
     animation = TrainingAnimation(**json.loads(json.dumps(plain))).plot(axes)
     assert animation.axes_.tolist() == axes.tolist()
     labels = [ax.get_xlabel() for ax in axes], [ax.get_ylabel() for ax in axes]
-    assert labels == (["feature 1", "iteration"], ["feature 2", "objective f(w)"])
+    assert labels == (["feature 1", "steps T"], ["feature 2", "objective f(w)"])
 
 
 def test_animation_picture(tmp_path):
@@ -161,6 +161,42 @@ def test_animation_page_has_all_frames_and_the_same_each_time(animation, tmp_pat
     assert [picture.shape[:2] for picture in one] == [(168, 360)] * 4
     assert len({picture.tobytes() for picture in one}) == 4
     np.testing.assert_array_equal(one, other)
+
+
+def test_animation_page_needs_no_network_and_has_signs_on_its_buttons(animation, tmp_path):
+    animation.save(tmp_path / "run.html", dpi=40)
+    page = (tmp_path / "run.html").read_text(encoding="ascii")
+    assert not re.search(r"https?:|<link|src=|url\(|fa-", page)
+    buttons = re.findall(r"<button[^>]*>\s*(.*?)</button>", page, re.DOTALL)
+    assert len(buttons) == len(set(buttons)) == 9
+    assert all(buttons)
+
+
+def test_animation_the_same_run_makes_the_same_page(animation, tmp_path):
+    for name in ("one.html", "other.html"):
+        animation.save(tmp_path / name, dpi=40)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "other.html").read_bytes()
+
+
+def test_animation_marks_where_the_run_is_and_says_its_gap(animation):
+    history = animation.history
+    for frame in (0, 2):
+        animation.plot(frame=frame)
+        for line in animation.convergence_.lines_.values():
+            assert line.get_marker() == "o"
+            assert line.get_markevery() == [frame]
+            assert np.isfinite(line.get_ydata()[frame])
+        gap = history["objective_average"][frame] - history["dual_bound"][frame]
+        assert animation.axes_[1].get_title("left") == f"certified gap: {gap:.2g}"
+
+
+@pytest.mark.parametrize(("scale", "thin"), [(1.0, False), (1e4, True)])
+def test_animation_boundary_is_thin_where_the_band_between_margins_is(scale, thin):
+    run = stored()
+    run["values"] = scale * run["values"]
+    animation = TrainingAnimation(**run).plot()
+    width = animation.regions_.lines_.get_linewidth()
+    assert (np.max(width) < 1) == thin
 
 
 def test_animation_frames_do_not_jump(animation, tmp_path):

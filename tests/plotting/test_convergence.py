@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from matplotlib import colors
 from pictures import color_of, says, texts
+from sklearn.datasets import make_moons
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.plotting import ConvergenceDisplay
@@ -35,7 +37,7 @@ def test_convergence_median_and_band_of_suboptimality(ax):
     corners = band.get_paths()[0].vertices
     assert (corners[:, 1].min(), corners[:, 1].max()) == (1.0, 4.0)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("iteration", "suboptimality f(w) − f*")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("steps T", "suboptimality f(w) − f*")
     assert texts(display.legend_) == ["runs"]
     assert color_of(band) == colors.to_hex(line.get_color()).upper()
 
@@ -70,16 +72,16 @@ def test_convergence_several_histories_and_another_axis(ax, moons):
     expected = np.median([history["gap"] for history in histories], axis=0)
     np.testing.assert_allclose(display.lines_["gap"].get_ydata(), expected)
     assert display.lines_["gap"].get_color() == "black"
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("passes over the data", "certified gap")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("epochs", "certified gap")
 
 
 @pytest.mark.parametrize(
     ("x", "label"),
     [
-        ("iteration", "iteration"),
-        ("epoch", "passes over the data"),
-        ("seconds", "time in the solver, s"),
-        ("kernel_evaluations", "kernel evaluations"),
+        ("iteration", "steps T"),
+        ("epoch", "epochs"),
+        ("seconds", "seconds in the solver"),
+        ("kernel_evaluations", "kernel values"),
     ],
 )
 def test_convergence_every_horizontal_axis(ax, moons, x, label):
@@ -201,3 +203,21 @@ def test_convergence_estimators_without_a_history_are_refused(moons, iris):
 def test_convergence_column_that_is_not_there_is_named(ax):
     with pytest.raises(ValueError, match=r"^runs must have the column 'seconds' for x or y"):
         show(ax, x="seconds")
+
+
+def test_convergence_tick_labels_of_the_defaults_do_not_overlap():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    for epochs in (2, 5, 20):
+        display = ConvergenceDisplay.from_estimator(
+            PegasosSVC(epochs=epochs, random_state=0).fit(X, y)
+        )
+        display.figure_.draw_without_rendering()
+        for labels, side in (
+            (display.ax_.get_xticklabels(), "x"),
+            (display.ax_.get_yticklabels(), "y"),
+        ):
+            boxes = [label.get_window_extent() for label in labels if label.get_text()]
+            assert len(boxes) >= 2
+            for one, other in pairwise(boxes):
+                assert getattr(one, f"{side}1") < getattr(other, f"{side}0")
+        assert not display.ax_.xaxis.get_minorticklabels()

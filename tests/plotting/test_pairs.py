@@ -22,7 +22,7 @@ def test_pairs_cells_hold_what_each_pair_reached(iris):
     numbers = [text.get_text() for text in display.texts_["support_size"]]
     assert numbers == [str(size) for size in sizes]
     panel = display.axes_[2]
-    assert panel.get_title() == "time in the solver, s"
+    assert panel.get_title() == "seconds in the solver"
     assert [tick.get_text() for tick in panel.get_xticklabels()] == ["setosa", "versicolor"]
     assert [tick.get_text() for tick in panel.get_yticklabels()] == ["versicolor", "virginica"]
 
