@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._bounds_likely import (
+    compare,
+    draw_likely,
+    draw_terms,
+    likely_rows,
+    split_terms,
+)
 from experiments._bounds_runs import (
     CHUNK,
     DELTA,
@@ -30,21 +37,29 @@ from experiments._bounds_runs import (
     run_regrets,
 )
 from experiments._claims import ICML, JOURNAL, RAKHLIN, ZHOU, Claim, mark, span
-from experiments._plots import log_log
+from experiments._plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    PURPLE,
+    SKY,
+    VERMILION,
+    log_log,
+    name_lines,
+    panels,
+    state,
+    times,
+    words,
+)
 from experiments._tables import select
 from kpegasos.theory import (
     alpha_suffix_bound,
     average_iterate_bound,
     best_of_runs_bound,
     convergence_bound,
-    generalization_bound,
-    high_probability_bound,
     mean_excess_bound,
-    measured_regret_bound,
-    median_excess_bound,
     n_runs,
     random_iterate_bound,
-    regret_bound,
     suffix_average_bound,
     weighted_average_bound,
 )
@@ -65,35 +80,16 @@ IN_EXPECTATION: dict[str, tuple[str, Any]] = {
     "weighted": ("derived here, after Lacoste-Julien et al. 2012", weighted_average_bound),
 }
 #: Names of the averages in the figure.
-AVERAGES = {"uniform": "average, mean", "weighted": "t-weighted, mean", "suffix": "suffix, mean"}
-#: Sources of what is said of the mean of all iterates with high probability, without projection.
-MEASURED, BOUNDED, ONE_TERM = "Zhou, Thm. 3.3", "Zhou, Cor. 3.6.1", "derived here, as MPB 2011"
-#: The same statements by name.
-LIKELY = {
-    BOUNDED: "mean of iterates, regret bounded",
-    MEASURED: "mean of iterates, regret measured",
-    ONE_TERM: "mean of iterates, one term",
+#: Colour of what a bound is about, the same in all panels.
+COLORS = {
+    "uniform average, mean": PURPLE,
+    "t-weighted average, mean": BLUE,
+    "uniform average, all but δ": SKY,
+    "full gradient": BLACK,
+    "random iterate, mean": GREEN,
+    "random iterate, all but δ": VERMILION,
+    "best of runs, all but δ": BLACK,
 }
-
-
-def _row(
-    statement: str, source: str, n_steps: int, delta: float | None, values: np.ndarray, bound: Any
-) -> dict[str, Any]:
-    """Compare excess objectives with a bound on their mean, or on all but a fraction delta.
-
-    Of bounds that differ by run, the median is noted.
-    """
-    measured = float(values.mean() if delta is None else np.quantile(values, 1 - delta))
-    return {
-        "statement": statement,
-        "source": source,
-        "T": n_steps,
-        "delta": delta,
-        "measured": measured,
-        "bound": float(np.median(bound)),
-        "bound_over_measured": float(np.median(bound)) / measured,
-        "fraction_above_bound": float(np.mean(values > bound)),
-    }
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -112,23 +108,23 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         source, bounds = IN_EXPECTATION[average]
         for n, column in zip(more, values.T, strict=True):
             bound = bounds(n, **where, projection=projection)
-            rows.append(_row(f"{key}, mean", source, n, None, column, bound))
+            rows.append(compare(f"{key}, mean", source, n, None, column, bound))
             if average == "suffix":
                 share = 1 - 2.0 ** (int(n).bit_length() - 2) / n
                 bound = alpha_suffix_bound(n, **where, share=share, projection=projection)
                 printed = "Rakhlin et al. 2012, Thm. 5"
-                rows.append(_row(f"{key}, mean", printed, n, None, column, bound))
+                rows.append(compare(f"{key}, mean", printed, n, None, column, bound))
             if average == "uniform" and not projection:
                 for delta in DELTAS:
                     bound = mean_excess_bound(n, **where, delta=delta)
-                    rows.append(_row(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
+                    rows.append(compare(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
 
     options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
     full = context.part("full gradient", partial(run_averages, more, 1, options))
     values = np.array(full) - optimum
     for n, column in zip(more, values.T, strict=True):
         bound = convergence_bound(n, **where)
-        rows.append(_row("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
+        rows.append(compare("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
 
     chunks = []
     for first in context.progress(range(0, seeds, CHUNK), "all iterates"):
@@ -139,18 +135,20 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     )
     for i, n in enumerate(steps):
         bound = convergence_bound(n, **where)
-        rows.append(_row("random iterate, mean", "ICML 2007, Thm. 2", n, None, means[:, i], bound))
+        rows.append(
+            compare("random iterate, mean", "ICML 2007, Thm. 2", n, None, means[:, i], bound)
+        )
         for delta in DELTAS:
             column = best_of(random, 1)[:, i]
             bound = random_iterate_bound(n, **where, delta=delta)
-            rows.append(_row("random iterate", "ICML 2007, Thm. 3", n, delta, column, bound))
+            rows.append(compare("random iterate", "ICML 2007, Thm. 3", n, delta, column, bound))
             runs = int(n_runs(delta))
             if n >= 3 * runs:
                 column, source = best_of(random, runs)[:, i], "ICML 2007, after Thm. 3"
                 bound = best_of_runs_bound(n, **where, delta=delta)
-                rows.append(_row("best of runs", source, n, delta, column, bound))
+                rows.append(compare("best of runs", source, n, delta, column, bound))
     measured = context.part("regrets", partial(run_regrets, steps, min(seeds, REGRET_SEEDS)))
-    rows += _likely(measured, steps, optimum, where)
+    rows += likely_rows(measured, steps, optimum, where)
     return {
         "seeds": list(range(seeds)),
         "regret_seeds": list(range(min(seeds, REGRET_SEEDS))),
@@ -159,7 +157,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "gamma": GAMMA,
         "optimum": bracket,
         "verdicts": _verdicts(rows, 1 - optimum),
-        "terms": _terms(measured, steps, where),
+        "terms": split_terms(measured, steps, where),
         "table": rows,
     }
 
@@ -200,56 +198,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return found
 
 
-def _likely(
-    measured: dict[str, Any], steps: list[int], optimum: float, where: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Hold what is said of the mean of all iterates, and of a random one, next to the runs."""
-    regrets = np.array(measured["regrets"])
-    means, random = (np.array(measured[key]) - optimum for key in ("means", "random"))
-    rows = []
-    for i, n in enumerate(steps):
-        for delta in DELTAS:
-            share = delta / (4 * np.log(n))
-            bounds = {
-                BOUNDED: mean_excess_bound(n, **where, delta=delta),
-                MEASURED: measured_regret_bound(regrets[:, i], n, **where, delta=share),
-                ONE_TERM: high_probability_bound(n, **where, delta=delta),
-            }
-            for source, bound in bounds.items():
-                rows.append(_row(LIKELY[source], source, n, delta, means[:, i], bound))
-        stops = random[..., i].ravel()
-        bound = median_excess_bound(n, **where, delta=DELTA)
-        rows.append(_row("random stop", "Zhou, Cor. 3.6.3", n, 0.5, stops, bound))
-    return rows
-
-
-def _terms(
-    measured: dict[str, Any], steps: list[int], where: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Split the bound of the mean excess into its three terms, for each of two regrets.
-
-    In units of R²/(lam T), for all but a fraction `DELTA` of the runs.
-    """
-    rows = []
-    for n, regrets in zip(steps, np.array(measured["regrets"]).T, strict=True):
-        share = DELTA / (4 * np.log(n))
-        unit = where["radius"] ** 2 / (where["lam"] * n)
-        bounded = regret_bound(n, where["lam"], 2 * where["radius"])
-        tail = measured_regret_bound(0.0, n, **where, delta=share)
-        for source, regret, whole in (
-            (BOUNDED, bounded, generalization_bound(n, **where, delta=share)),
-            (
-                MEASURED,
-                max(0.0, float(np.median(regrets))),
-                np.median(measured_regret_bound(regrets, n, **where, delta=share)),
-            ),
-        ):
-            parts = {"regret": regret, "cross": whole - regret - tail, "tail": tail}
-            values = {key: float(part / unit) for key, part in parts.items()}
-            rows.append({"source": source, "T": n, "delta": DELTA, **values})
-    return rows
-
-
 def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]]:
     """Say of each statement whether it held, how loose it is, and from which T it says something.
 
@@ -282,103 +230,77 @@ def _verdicts(rows: list[dict[str, Any]], trivial: float) -> list[dict[str, Any]
 
 
 def _draw(
-    table: list[dict[str, Any]], ax: Axes, x: str, label: str, color: str, **where: Any
-) -> None:
-    """Draw what was measured and its bound against a column, for the rows with some values."""
+    table: list[dict[str, Any]], ax: Axes, x: str, label: str, **where: Any
+) -> dict[str, tuple[Any, Any, str]]:
+    """Draw what was measured and its bound against a column; return the line by its name."""
     rows = select(table, **where)
     positions = [row[x] for row in rows]
-    ax.plot(positions, [row["measured"] for row in rows], "o-", ms=4, color=color, label=label)
-    ax.plot(positions, [row["bound"] for row in rows], "--", color=color)
+    measured, bounds = ([row[key] for row in rows] for key in ("measured", "bound"))
+    color = COLORS[label]
+    ax.plot(positions, measured, "o-", markersize=4, color=color)
+    ax.plot(positions, bounds, "--", color=color)
+    factor = times(float(np.median(np.array(bounds) / np.array(measured))))
+    return {f"{label.replace(' average', '')}\nbound × {factor}": (positions, measured, color)}
+
+
+def _panels(results: dict[str, Any], axes: Any) -> None:
+    """Averages without and with projection, single iterates, and the share of runs left out."""
+    table = results["table"]
+    without, projected, single, doubt = axes.flat
+    likely = {"statement": "uniform, without projection"}
+    uniform, weighted, certain = list(COLORS)[:3]
+    draw = partial(_draw, table)
+    names = {
+        without: draw(without, "T", uniform, statement="uniform, without projection, mean")
+        | draw(without, "T", weighted, statement="weighted, without projection, mean")
+        | draw(without, "T", certain, delta=DELTA, **likely),
+        projected: draw(projected, "T", uniform, statement="uniform, with projection, mean")
+        | draw(projected, "T", weighted, statement="weighted, with projection, mean")
+        | draw(projected, "T", "full gradient", statement="full gradient, average"),
+        single: draw(single, "T", "random iterate, mean", statement="random iterate, mean")
+        | draw(single, "T", "random iterate, all but δ", statement="random iterate", delta=DELTA)
+        | draw(single, "T", "best of runs, all but δ", statement="best of runs", delta=DELTA),
+    }
+    last = max(row["T"] for row in table if row["statement"] == "random iterate")
+    names[doubt] = (
+        draw(doubt, "delta", "random iterate, all but δ", statement="random iterate", T=last)
+        | draw(doubt, "delta", "best of runs, all but δ", statement="best of runs", T=last)
+        | draw(doubt, "delta", certain, T=last, **likely)
+    )
+    without.set_title("averages, without projection")
+    projected.set_title("averages, with projection")
+    single.set_title(f"single iterates, δ = {DELTA:g}")
+    doubt.set_title(f"T = {last:,}")
+    trivial = 1 - results["optimum"]["f*"]
+    for ax in axes.flat:
+        log_log(ax, xlabel="δ" if ax is doubt else words("steps"), ylim=(1e-7, 1e3))
+        ax.axhspan(trivial, 1e3, color="0.92", zorder=0)
+        name_lines(ax, names[ax])
+    without.text(0.97, 0.97, "vacuous", transform=without.transAxes, ha="right", va="top")
 
 
 def plot(results: dict[str, Any]) -> Figure:
     """Measured values solid, bounds dashed; grey where w = 0 is as good as what is promised."""
-    import matplotlib.pyplot as plt
-    from matplotlib.lines import Line2D
-
-    table, trivial = results["table"], 1 - results["optimum"]["f*"]
-    figure, axes = plt.subplots(3, 2, figsize=(9, 12))
-
-    draw = partial(_draw, table)
-    without, projected, single, doubt, likely, terms = axes.flat
-    sure = {"statement": "uniform, without projection"}
-    for ax, how in ((without, "without"), (projected, "with")):
-        for i, (average, name) in enumerate(AVERAGES.items()):
-            statement, source = f"{average}, {how} projection, mean", IN_EXPECTATION[average][0]
-            draw(ax, "T", name, f"C{i}", statement=statement, source=source)
-        ax.set_title(f"Averages, {how} projection")
-    draw(projected, "T", "average, full gradient", "C3", statement="full gradient, average")
-
-    draw(single, "T", "random iterate, mean", "C4", statement="random iterate, mean")
-    draw(single, "T", "random iterate, 95%", "C5", statement="random iterate", delta=DELTA)
-    draw(single, "T", "best of 3 runs, 95%", "C6", statement="best of runs", delta=DELTA)
-    single.set_title("Single iterates, with projection")
-
-    last = max(row["T"] for row in table if row["statement"] == "random iterate")
-    draw(doubt, "delta", "random iterate", "C5", statement="random iterate", T=last)
-    draw(doubt, "delta", "best of ⌈ln 1/δ⌉ runs", "C6", statement="best of runs", T=last)
-    draw(doubt, "delta", "average, no projection", "C2", T=last, **sure)
-    doubt.set(
-        title=f"All but a fraction δ of runs, T = {last:,}", xlabel="δ, fraction of runs left out"
-    )
-    _draw_likely(likely, table)
-    _draw_terms(terms, results["terms"])
-
-    for ax in (without, projected, single, doubt, likely):
-        log_log(ax, ylim=(1e-7, 1e4))
-        ax.axhspan(trivial, 1e4, color="0.9", zorder=0)
-        ax.legend(frameon=False, fontsize=10, loc="lower left")
-    for ax in (without, projected, single, likely):
-        ax.set_xlabel("steps T")
+    figure, axes = panels(3, 2, 11.0)
+    _panels(results, axes[:2])
+    likely, terms = axes[2]
+    draw_likely(likely, results["table"])
+    log_log(likely, xlabel=words("steps"))
+    likely.legend(frameon=False, fontsize=9, loc="lower left")
+    draw_terms(terms, results["terms"])
     for ax in axes[:, 0]:
-        ax.set_ylabel("excess objective f(w) − f*")
-    handles = [
-        Line2D([], [], color="black", marker="o", ms=4),
-        Line2D([], [], color="black", linestyle="--"),
-        plt.Rectangle((0, 0), 1, 1, color="0.9"),
-    ]
-    labels = ["measured", "bound", "vacuous: above f(0) − f*"]
-    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=3)
-    violated = sum(verdict["verdict"] != "holds" for verdict in results["verdicts"])
-    figure.suptitle(
-        f"{len(results['verdicts'])} bounds, {violated or 'none'} violated in "
-        f"{len(results['seeds'])} runs (moons, RBF, λ = {results['lam']:g})",
-        fontsize=12,
+        ax.set_ylabel(words("suboptimality"))
+    verdicts = results["verdicts"]
+    violated = sum(verdict["verdict"] != "holds" for verdict in verdicts)
+    least = min(verdict["least_bound_over_measured"] for verdict in verdicts)
+    largest = max(verdict["largest_bound_over_measured"] for verdict in verdicts)
+    state(
+        figure,
+        f"{violated or 'None'} of {len(verdicts)} bounds {'is' if violated < 2 else 'are'} "
+        f"violated; from T = 100 on they are {times(least)} to {times(float(f'{largest:.1g}'))} "
+        "times what was measured",
+        "Dots: measured; dashed: bounds, at the names by what factor; grey: w = 0 is as good. "
+        f"Two moons, RBF kernel, m = {results['n_samples']}, λ = {results['lam']:g}, independent "
+        f"draws, {len(results['seeds'])} runs.",
     )
     return figure
-
-
-def _draw_likely(ax: Axes, table: list[dict[str, Any]]) -> None:
-    """Draw the mean of all iterates, once, and the three bounds that it has with probability."""
-    rows = select(table, source=MEASURED, delta=DELTA)
-    steps = [row["T"] for row in rows]
-    ax.plot(steps, [row["measured"] for row in rows], "ko-", ms=4, label="mean of all iterates")
-    for source, color, label in (
-        (ONE_TERM, "C1", "one term, 15 G² ln(T/δ)/(λT)"),
-        (BOUNDED, "C2", "regret bounded"),
-        (MEASURED, "C0", "regret measured"),
-    ):
-        bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
-        ax.plot(steps, bounds, "--", color=color, label=label)
-    ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
-
-
-def _draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
-    """Draw what the bound of the mean excess is made of, with the regret bounded and measured."""
-    last = max(row["T"] for row in terms)
-    names = {BOUNDED: "regret bounded,\nTheorem 3.6", MEASURED: "regret measured,\nTheorem 3.3"}
-    rows = [select(terms, source=source, T=last)[0] for source in names]
-    labels = {"regret": "regret", "cross": "regret and chance", "tail": "chance alone"}
-    ends = np.zeros(len(rows))
-    for (key, label), color in zip(labels.items(), ("C0", "C5", "0.7"), strict=True):
-        values = np.array([row[key] for row in rows])
-        ax.bar(range(len(rows)), values, bottom=ends, color=color, width=0.5, label=label)
-        ends += values
-    ax.set(
-        title=f"T = {last:,}: measuring gains {ends[0] / ends[1]:.1f} times",
-        ylabel="bound, in units of R²/(λT)",
-        xticks=range(len(rows)),
-        xticklabels=names.values(),
-        xlim=(-0.5, len(rows) + 0.4),
-    )
-    ax.legend(frameon=False, fontsize=10, loc="upper right", reverse=True)
