@@ -201,5 +201,5 @@ def _not_measured(
 
 
 def plot(results: dict[str, Any]) -> Figure:
-    """Seconds of each tool on each problem, TorchKM's protocol, and the surface of a problem."""
+    """Seconds of each tool on each problem, and TorchKM's protocol."""
     return draw(results)

@@ -1,4 +1,4 @@
-"""The run time does not depend on the number of examples: seconds to an accuracy against m and λ.
+"""The run time does not depend on the number of examples: steps to an accuracy against m and λ.
 
 The claim of ICML 2007 and MPB 2011: the steps to reach an accuracy are O(1/(λ ε)), whatever m;
 Shalev-Shwartz and Srebro (2008), whom the thesis on convergence cites, go further: with more data
@@ -172,7 +172,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Both dependences of the paper's abstract, on synthetic documents."""
-    by_size, by_lam = results["by_size"], results["by_lam"]
+    by_size, by_lam = (
+        [row for row in results[key] if row["steps"] is not None] for key in ("by_size", "by_lam")
+    )
+    if min(len(by_size), len(by_lam)) < 2:  # a small version may reach too few of its goals
+        return []
     sizes, steps = ([row[key] for row in by_size] for key in ("m", "steps"))
     growth = slope(sizes, steps)
     repeats = max(step / size for step, size in zip(steps, sizes, strict=True))
@@ -206,9 +210,17 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _against(ax: Any, x: np.ndarray, steps: np.ndarray, reference: np.ndarray, name: str) -> None:
-    """Steps, and a line that they are to be compared with."""
-    style = look("weighted")
+def _columns(rows: list[dict[str, Any]], *keys: str) -> list[np.ndarray]:
+    """Columns of the rows whose runs all reached their goal."""
+    table = np.array([[row[key] for key in keys] for row in rows], dtype=float)
+    return list(table[np.isfinite(table).all(axis=1)].T)
+
+
+def _against(ax: Any, x: np.ndarray, steps: np.ndarray, at: int, name: str) -> None:
+    """Steps, and a line in proportion to x through one of them."""
+    if not steps.size:
+        return
+    style, reference = look("weighted"), steps[at] * x / x[at]
     ax.plot(x, steps, **style.options(linewidth=1.8))
     ax.plot(x, reference, color=GREY, linestyle=":", linewidth=1.5)
     log_log(ax)
@@ -221,34 +233,35 @@ def plot(results: dict[str, Any]) -> Figure:
     """Steps against the number of examples, and against 1/λ."""
     figure, ((left, right),) = panels(1, 2, 4.4)
     exponents = results["exponents"]
-    sizes, steps = (np.array([row[key] for row in results["by_size"]]) for key in ("m", "steps"))
-    _against(left, sizes, steps, steps[0] * sizes / sizes[0], "if proportional to m")
+    exponent = np.nan if exponents["steps"] is None else exponents["steps"]
+    sizes, steps = _columns(results["by_size"], "m", "steps")
+    _against(left, sizes, steps, 0, "if proportional to m")
     left.set(
         xlabel=words("examples"),
         ylabel=f"steps to a test error of {100 * results['target_error']:.2f}%",
-        title=f"steps go like {power('m', exponents['steps'])}",
+        title=f"steps go like {power('m', exponent)}",
     )
     left.set_xticks(sizes, [f"{size // 1000:,}k" for size in sizes.astype(int)])
-    lams, steps = (np.array([row[key] for row in results["by_lam"]]) for key in ("lam", "steps"))
+    lams, steps = _columns(results["by_lam"], "lam", "steps")
     order = np.argsort(-lams)
     inverse, steps = 1 / lams[order], steps[order]
-    _against(right, inverse, steps, steps[-1] * inverse / inverse[-1], "proportional to 1/λ")
-    late = float(np.log(steps[-1] / steps[-2]) / np.log(inverse[-1] / inverse[-2]))
+    _against(right, inverse, steps, -1, "proportional to 1/λ")
+    late = float(np.polyfit(np.log(inverse[-2:]), np.log(steps[-2:]), 1)[0])
     right.set(
         xlabel="1/λ",
         ylabel=f"steps to f* + {EPSILON:g}",
         title=f"at the small end like {power('(1/λ)', late)}",
     )
-    flat = abs(exponents["steps"]) < 0.1
+    flat = abs(exponent) < 0.1
     state(
         figure,
         f"The steps to an accuracy {'do not depend' if flat else 'depend'} on the number of "
-        f"examples; towards small λ they grow {'nearly ' if late < 0.95 else ''}like 1/λ",
+        f"examples; towards small λ they grow like {power('(1/λ)', late)}",
         "Synthetic documents of CCAT's shape, labels flipped at random; left "
         f"λ = {LAM:g}; {look('weighted').name} over contiguous blocks, median of "
         f"{len(results['seeds'])} runs on the left. Left, every m is so large that no run sees an "
         "example twice."
-        if max(row["steps"] for row in results["by_size"]) < sizes.min()
+        if sizes.size and np.all(_columns(results["by_size"], "steps")[0] < sizes.min())
         else f"Left λ = {LAM:g}; median of {len(results['seeds'])} runs.",
     )
     return figure

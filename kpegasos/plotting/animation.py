@@ -230,7 +230,9 @@ class TrainingAnimation:
             # Where the run is; in the first frame there is nothing else.
             line.set(marker="o", markersize=6, markevery=[stop - 1])
         gap = self.history["objective_average"][stop - 1] - self.history["dual_bound"][stop - 1]
-        self.axes_[1].set_title(f"certified gap: {gap:.2g}", loc="left", fontsize="medium")
+        self.axes_[1].set_title(
+            f"certified gap: {float(f'{gap:.2g}'):,g}", loc="left", fontsize="medium"
+        )
 
 
 def _file(path: Any) -> Path:
