@@ -99,6 +99,34 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     bracket = context.part("optimum", bracket_optimum)
     optimum, where = bracket["f*"], {"lam": LAM, "radius": bracket["R"]}
 
+    rows = _averages(context, more, seeds, optimum, where)
+    options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
+    full = context.part("full gradient", partial(run_averages, more, 1, options))
+    values = np.array(full) - optimum
+    for n, column in zip(more, values.T, strict=True):
+        bound = convergence_bound(n, **where)
+        rows.append(compare("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
+
+    rows += _single_iterates(context, steps, seeds, optimum, where)
+    measured = context.part("regrets", partial(run_regrets, steps, min(seeds, REGRET_SEEDS)))
+    rows += likely_rows(measured, steps, optimum, where)
+    return {
+        "seeds": list(range(seeds)),
+        "regret_seeds": list(range(min(seeds, REGRET_SEEDS))),
+        "n_samples": N_SAMPLES,
+        "lam": LAM,
+        "gamma": GAMMA,
+        "optimum": bracket,
+        "verdicts": _verdicts(rows, 1 - optimum),
+        "terms": split_terms(measured, steps, where),
+        "table": rows,
+    }
+
+
+def _averages(
+    context: ExperimentContext, more: list[int], seeds: int, optimum: float, where: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Hold what is said of averages next to the runs, without and with projection."""
     rows = []
     procedures = list(product(IN_EXPECTATION, (False, True)))
     for average, projection in context.progress(procedures, "averages"):
@@ -118,14 +146,14 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 for delta in DELTAS:
                     bound = mean_excess_bound(n, **where, delta=delta)
                     rows.append(compare(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))
+    return rows
 
-    options = {"average": "uniform", "projection": True, "batch_size": N_SAMPLES}
-    full = context.part("full gradient", partial(run_averages, more, 1, options))
-    values = np.array(full) - optimum
-    for n, column in zip(more, values.T, strict=True):
-        bound = convergence_bound(n, **where)
-        rows.append(compare("full gradient, average", "ICML 2007, Cor. 1", n, None, column, bound))
 
+def _single_iterates(
+    context: ExperimentContext, steps: list[int], seeds: int, optimum: float, where: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Hold what is said of random iterates, and of the best of several, next to the runs."""
+    rows = []
     chunks = []
     for first in context.progress(range(0, seeds, CHUNK), "all iterates"):
         work = partial(run_iterates, steps, range(first, first + CHUNK))
@@ -147,19 +175,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 column, source = best_of(random, runs)[:, i], "ICML 2007, after Thm. 3"
                 bound = best_of_runs_bound(n, **where, delta=delta)
                 rows.append(compare("best of runs", source, n, delta, column, bound))
-    measured = context.part("regrets", partial(run_regrets, steps, min(seeds, REGRET_SEEDS)))
-    rows += likely_rows(measured, steps, optimum, where)
-    return {
-        "seeds": list(range(seeds)),
-        "regret_seeds": list(range(min(seeds, REGRET_SEEDS))),
-        "n_samples": N_SAMPLES,
-        "lam": LAM,
-        "gamma": GAMMA,
-        "optimum": bracket,
-        "verdicts": _verdicts(rows, 1 - optimum),
-        "terms": split_terms(measured, steps, where),
-        "table": rows,
-    }
+    return rows
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:

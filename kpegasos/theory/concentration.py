@@ -297,8 +297,8 @@ def high_probability_bound(
     """Bound the mean excess of all iterates in one term: ``15 G² ln(T/delta) / (lam T)``.
 
     With probability at least ``1 − delta``, ``mean L(w_t) − L(w*)`` and with it ``L(w̄) − L(w*)``
-    are at most this. MPB 2011 has a theorem of this form, with another constant, after Kakade and
-    Tewari 2008. The constant 15 is derived here, in the Notes, and so is the condition.
+    are at most this. MPB 2011 has a theorem of this form, after Kakade and Tewari 2008. The
+    constant 15 and the condition on lam are not taken from there: they are derived in the Notes.
 
     Parameters
     ----------
