@@ -300,9 +300,9 @@ def plot(results: dict[str, Any]) -> Figure:
     figure, axes = panels(3, 2, 11.0)
     _panels(results, axes[:2])
     likely, terms = axes[2]
-    draw_likely(likely, results["table"])
+    names = draw_likely(likely, results["table"])
     log_log(likely, xlabel=words("steps"))
-    likely.legend(frameon=False, fontsize=9, loc="lower left")
+    name_lines(likely, names)
     draw_terms(terms, results["terms"])
     for ax in axes[:, 0]:
         ax.set_ylabel(words("suboptimality"))
