@@ -127,7 +127,7 @@ def draw_likely(ax: Axes, table: list[dict[str, Any]]) -> dict[str, Any]:
 def draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
     """Draw what the bound of the mean excess is made of, with the regret bounded and measured."""
     last = max(row["T"] for row in terms)
-    names = {BOUNDED: "Thm. 3.6", MEASURED: "Thm. 3.3"}
+    names = {BOUNDED: "3.6", MEASURED: "3.3"}
     rows = [select(terms, source=source, T=last)[0] for source in names]
     labels = {"regret": "regret", "cross": "regret and chance", "tail": "chance alone"}
     gap = 0.07 * sum(rows[0][key] for key in labels)
@@ -141,6 +141,7 @@ def draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
         text += gap
     ax.set(
         title=f"T = {last:,}: measuring gains {ends[0] / ends[1]:.1f} times",
+        xlabel="theorem",
         ylabel="bound, in units of R²/(λT)",
         xticks=range(len(rows)),
         xticklabels=names.values(),

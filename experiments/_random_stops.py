@@ -119,7 +119,7 @@ def draw_stops(stops: Axes, shares: Axes, results: dict[str, Any]) -> None:
         ylim=(0, 102),
         xlabel="T, of which the stop is drawn",
         ylabel=f"stops within {100 * CLOSE:g} points of the end, %",
-        title=f"At T = {n:,}, {' and '.join(good)} of the stops are good",
+        title=f"{' and '.join(good)} are good at T = {n:,}",
     )
     for ax in (stops, shares):
         ax.title.set_fontsize(11)

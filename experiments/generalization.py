@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "4 min"
+FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
 
 SEEDS = 40
