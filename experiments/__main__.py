@@ -29,6 +29,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--stale", action="store_true", help="list the results that other code measured"
     )
+    parser.add_argument(
+        "--text", action="store_true", help="write the numbers of README and docs from the results"
+    )
     parser.add_argument("--fresh", action="store_true", help="do not resume an interrupted attempt")
     parser.add_argument(
         "--only",
@@ -124,6 +127,9 @@ def _work(experiment: Experiment, output: Output, args: argparse.Namespace) -> b
 
     draw(experiment, output)
     print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
+    if not args.figures_only:
+        for claim in experiment.claims(read(output.document(name))["results"]):
+            print(f"{claim.mark or '-'} {claim.claim} {claim.found}", flush=True)
     return True
 
 
@@ -159,6 +165,12 @@ def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path =
     names = list(experiments if everything else dict.fromkeys(args.names))
     if args.stale:
         _list_stale([experiments[name] for name in names], output)
+        return 0
+    if args.text:
+        from experiments._text import write_all
+
+        for path in write_all(root, folder):
+            print(f"written: {path.relative_to(root)}")
         return 0
     if not args.names and not args.all:
         _list(experiments.values())

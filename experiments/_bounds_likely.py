@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._bounds_runs import DELTA, DELTAS
+from experiments._plots import BLACK, BLUE, GREEN, VERMILION
 from experiments._tables import select
 from kpegasos.theory import (
     generalization_bound,
@@ -104,25 +105,29 @@ def split_terms(
     return rows
 
 
-def draw_likely(ax: Axes, table: list[dict[str, Any]]) -> None:
-    """Draw the mean of all iterates, once, and the three bounds that it has with probability."""
+def draw_likely(ax: Axes, table: list[dict[str, Any]]) -> dict[str, Any]:
+    """Draw the mean of all iterates and its bounds with probability; return the lines by name."""
     rows = select(table, source=MEASURED, delta=DELTA)
     steps = [row["T"] for row in rows]
-    ax.plot(steps, [row["measured"] for row in rows], "ko-", ms=4, label="mean of all iterates")
-    for source, color, label in (
-        (ONE_TERM, "C1", "one term, 15 G² ln(T/δ)/(λT)"),
-        (BOUNDED, "C2", "regret bounded"),
-        (MEASURED, "C0", "regret measured"),
+    means = [row["measured"] for row in rows]
+    ax.plot(steps, means, "o-", markersize=4, color=BLACK)
+    names: dict[str, Any] = {"mean of all iterates": (steps, means, BLACK)}
+    for source, color, name in (
+        (ONE_TERM, VERMILION, "one term"),
+        (BOUNDED, GREEN, "regret bounded, 3.6"),
+        (MEASURED, BLUE, "regret measured, 3.3"),
     ):
         bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
-        ax.plot(steps, bounds, "--", color=color, label=label)
+        ax.plot(steps, bounds, "--", color=color)
+        names[name] = (steps, bounds, color)
     ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
+    return names
 
 
 def draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
     """Draw what the bound of the mean excess is made of, with the regret bounded and measured."""
     last = max(row["T"] for row in terms)
-    names = {BOUNDED: "regret bounded,\nTheorem 3.6", MEASURED: "regret measured,\nTheorem 3.3"}
+    names = {BOUNDED: "3.6", MEASURED: "3.3"}
     rows = [select(terms, source=source, T=last)[0] for source in names]
     labels = {"regret": "regret", "cross": "regret and chance", "tail": "chance alone"}
     gap = 0.07 * sum(rows[0][key] for key in labels)
@@ -136,6 +141,7 @@ def draw_terms(ax: Axes, terms: list[dict[str, Any]]) -> None:
         text += gap
     ax.set(
         title=f"T = {last:,}: measuring gains {ends[0] / ends[1]:.1f} times",
+        xlabel="theorem",
         ylabel="bound, in units of R²/(λT)",
         xticks=range(len(rows)),
         xticklabels=names.values(),

@@ -9,6 +9,9 @@ An experiment is a module of this folder (its name without a leading underscore)
 - ``plot(results: dict) -> Figure``: a pure function of the results *as read back from the file*,
   so that the figure can be made again without computing: arrays have become lists, keys strings,
   and numbers that are not finite None (which ``np.asarray(x, dtype=float)`` turns into NaN);
+- if a source claims something that it tests, ``claims(results: dict) -> list[Claim]``, as pure a
+  function: what came out, in sentences whose numbers are those of the results. Helpers of it begin
+  with ``_told``;
 - if something moves, ``animate(results: dict, stem: Path)``, which writes files of that name beside
   the figure.
 
@@ -26,12 +29,23 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from experiments._claims import Claim
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 #: Helpers that take part in no result.
-_DRAWING = ("_plots", "_kernel_figure", "_kernel_markdown", "_grid_figure")
+TELLING = (
+    "_claims",
+    "_plots",
+    "_kernel_figure",
+    "_kernel_markdown",
+    "_grid_figure",
+    "_grid_markdown",
+)
 
 
 @dataclass(frozen=True)
@@ -69,6 +83,11 @@ class Experiment:
             found += [helper for helper in _helpers(path) if helper not in found]
         return found
 
+    def claims(self, results: dict[str, Any]) -> list[Claim]:
+        """Return what the experiment says of the claims that it tests; nothing without claims."""
+        tell = getattr(self.load(), "claims", None)
+        return [] if tell is None else list(tell(results))
+
     def load(self) -> ModuleType:
         """Import the module, with a matplotlib that opens no windows."""
         import matplotlib
@@ -89,7 +108,7 @@ def _helpers(path: Path) -> list[Path]:
     tree = ast.parse(path.read_bytes(), filename=str(path))
     modules = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
     names = [module.removeprefix("experiments.") for module in modules]
-    names = [name for name in names if name.startswith("_") and name not in _DRAWING]
+    names = [name for name in names if name.startswith("_") and name not in TELLING]
     return [helper for name in names if (helper := path.with_name(f"{name}.py")).exists()]
 
 

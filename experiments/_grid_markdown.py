@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from experiments._kernel_markdown import AHEAD
+
 RESULTS = Path(__file__).with_name("results") / "grid_search.json"
 #: Columns of peers: heading, tool.
 PEERS = (
@@ -16,14 +18,14 @@ PEERS = (
 
 
 def _seconds(row: dict[str, Any] | None, ours: dict[str, Any]) -> str:
-    """Seconds of a search and their ratio to ours, bold where ours is ahead."""
+    """Seconds of a search and their ratio to ours, bold where ours is ahead by a twentieth."""
     if row is None:
         return "not measured"
     if "seconds" not in row:
         return f"given up after {row['gave_up_after']:.0f} s"
     ratio = row["seconds"] / ours["seconds"]
     shown = f"{ratio:.1f}"
-    return f"{row['seconds']:.3g} s ({f'**{shown}**' if ratio > 1.0 else shown} times)"
+    return f"{row['seconds']:.3g} s ({f'**{shown}**' if ratio >= AHEAD else shown} times)"
 
 
 def tables(results: dict[str, Any]) -> str:

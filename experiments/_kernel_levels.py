@@ -4,7 +4,8 @@ A row of results is a run; runs of one solver on one problem that differ in how 
 series. The seconds of a series at a level are those of its cheapest run that reaches it, brought
 up to the level on the line, in logarithms, to the tightest of the cheaper runs that do not: so a
 run that overshoots is not charged for what nobody asked for. Nothing is extrapolated: looser than
-the loosest run costs as much as that, and tighter than the tightest is not reached.
+the loosest run costs as much as that, and tighter than the tightest is not reached. Where a peer's
+loosest run overshoots a level, ours is compared with it at the suboptimality that it has.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def at_level(rows: list[Row], level: float) -> Row | None:
     Returns
     -------
     dict or None
-        ``seconds``, ``run_seconds`` and ``setting``; None if no run reaches the level.
+        ``seconds``, the ``suboptimality`` that they buy (the level, or what the loosest run has if
+        that is less), ``run_seconds`` and ``setting``; None if no run reaches the level.
     """
     judged = [row for row in rows if row.get("suboptimality") is not None]
     reaching = [row for row in judged if row["suboptimality"] <= level]
@@ -83,13 +85,16 @@ def at_level(rows: list[Row], level: float) -> Row | None:
         for row in judged
         if row["suboptimality"] > level and row["fit_seconds"] < best["fit_seconds"]
     ]
+    bought = min(level, max(best["suboptimality"], FLOOR))
     if cheaper:
+        bought = level
         near = min(cheaper, key=lambda row: float(row["suboptimality"]))
         reached = max(best["suboptimality"], FLOOR)
         share = math.log(near["suboptimality"] / level) / math.log(near["suboptimality"] / reached)
         seconds = near["fit_seconds"] * (best["fit_seconds"] / near["fit_seconds"]) ** share
     return {
         "seconds": seconds,
+        "suboptimality": bought,
         "run_seconds": best["fit_seconds"],
         "setting": best["setting"],
     }
@@ -115,8 +120,9 @@ def seconds_at_levels(rows: list[Row]) -> list[Row]:
             }
             for name, at in reached.items():
                 row = {"problem": problem, "dtype": dtype, "level": level, "series": name, **at}
-                if name in PEERS and "polished" in reached:
-                    row["ours_times_faster"] = at["seconds"] / reached["polished"]["seconds"]
+                ours = at_level(all_series.get("polished", []), at["suboptimality"])
+                if name in PEERS and ours is not None:
+                    row["ours_times_faster"] = at["seconds"] / ours["seconds"]
                 found.append(row)
     return found
 
@@ -133,11 +139,11 @@ def representative(rows: list[Row], level: float = 1e-3) -> Row:
 
 
 def modern(results: dict[str, Any]) -> dict[str, Any]:
-    """Bring results of before the levels into today's form."""
+    """Bring results into today's form: those of before the levels, and levels by today's rule."""
     rows = [dict(row) for row in results["table"]]
-    if all("series" in row for row in rows):
-        return results
     for row in rows:
+        if "series" in row:
+            continue
         polished = row["setting"].startswith("polished")
         row["series"] = series_of(row["solver"], {"polish": polished})
         row["dtype"] = "float32"

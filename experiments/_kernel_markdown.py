@@ -1,7 +1,8 @@
 """Tables in Markdown from the results of a kernel benchmark, for README and documentation.
 
 ``python -m experiments._kernel_markdown [NAME or FILE] [--level 0.001]`` prints them. Ours is bold
-where it is ahead of every peer at equal suboptimality; nothing else is.
+where it is ahead of every peer at equal suboptimality, and a ratio where ours is ahead of that
+peer, by a twentieth at least; nothing else is.
 """
 
 from __future__ import annotations
@@ -12,18 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments._catalog import HERE
+from experiments._claims import duration
 from experiments._kernel_levels import LEVELS, PEERS, SERIES, Row, curves, modern, representative
 from experiments._store import read
 from experiments._tables import select
 
-
-def duration(seconds: float | None) -> str:
-    """Write seconds with three digits, in ms below a tenth; a dash for None."""
-    if seconds is None:
-        return "–"
-    value, unit = (seconds, "s") if seconds >= 0.1 else (1e3 * seconds, "ms")
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f} {unit}"
+#: Times faster from which ours counts as ahead; less is lost in the noise.
+AHEAD = 1.05
 
 
 def _ratio(value: float | None) -> str:
@@ -36,7 +32,8 @@ def _bold(text: str, *, when: bool) -> str:
     return f"**{text}**" if when else text
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table in Markdown; nothing without rows."""
     lines = [head, ["---"] * len(head), *rows]
     if len(lines) == 2:
         return ""
@@ -47,8 +44,12 @@ def _problems(results: dict[str, Any]) -> list[tuple[str, str]]:
     return list(curves(results["table"]))
 
 
-def fit_table(results: dict[str, Any], levels: Sequence[float] = LEVELS) -> str:
-    """Return seconds to each level, and how many times faster than each peer polished runs are.
+def fit_rows(
+    results: dict[str, Any], levels: Sequence[float] = LEVELS, *, show_level: bool = True
+) -> tuple[list[str], list[list[str]]]:
+    """Return seconds to each level, and how many times faster polished runs are than each peer.
+
+    Where the loosest run of a peer has less than the level, the ratio is that at what it has.
 
     Parameters
     ----------
@@ -56,28 +57,38 @@ def fit_table(results: dict[str, Any], levels: Sequence[float] = LEVELS) -> str:
         Results of `benchmark_kernel`.
     levels : sequence of float, default `LEVELS`
         The levels of suboptimality.
+    show_level : bool, default True
+        Whether a column names the level.
 
     Returns
     -------
-    str
-        A table in Markdown.
+    tuple of (list of str, list of list of str)
+        The headings, and the cells of each row.
     """
     rows = []
     for problem, dtype in _problems(results):
         for level in levels:
             at = select(results["levels"], problem=problem, dtype=dtype, level=level)
             seconds = {row["series"]: row["seconds"] for row in at}
-            ours = seconds.get("polished")
-            ratios = {peer: seconds[peer] / ours for peer in PEERS if ours and peer in seconds}
-            ahead = bool(ratios) and min(ratios.values()) > 1
+            ratios = {
+                row["series"]: row["ours_times_faster"] for row in at if "ours_times_faster" in row
+            }
+            ahead = bool(ratios) and min(ratios.values()) >= AHEAD
             cells = [duration(seconds.get(name)) for name in SERIES]
             cells[0] = _bold(cells[0], when=ahead)
             for peer in PEERS:
                 ratio = ratios.get(peer)
-                cells.append(_bold(_ratio(ratio), when=ratio is not None and ratio > 1))
-            rows.append([problem, dtype, f"{level:g}", *cells])
+                cells.append(_bold(_ratio(ratio), when=ratio is not None and ratio >= AHEAD))
+            shown = [f"{level:g}"] if show_level else []
+            rows.append([problem, dtype, *shown, *cells])
+    columns = ["suboptimality"] if show_level else []
     faster = [f"times faster than {SERIES[peer]}" for peer in PEERS]
-    return _table(["problem", "dtype", "suboptimality", *SERIES.values(), *faster], rows)
+    return ["problem", "dtype", *columns, *SERIES.values(), *faster], rows
+
+
+def fit_table(results: dict[str, Any], levels: Sequence[float] = LEVELS) -> str:
+    """Return what `fit_rows` finds as a table in Markdown."""
+    return markdown(*fit_rows(results, levels))
 
 
 def dtype_table(results: dict[str, Any], level: float = 1e-3) -> str:
@@ -93,7 +104,7 @@ def dtype_table(results: dict[str, Any], level: float = 1e-3) -> str:
         ratios = [a / b if a and b else None for a, b in pairs]
         if any(ratios):
             rows.append([problem, *map(_ratio, ratios)])
-    return _table(["problem: time in float64 / float32", *SERIES.values()], rows)
+    return markdown(["problem: time in float64 / float32", *SERIES.values()], rows)
 
 
 def run_table(results: dict[str, Any], level: float = 1e-3) -> str:
@@ -120,7 +131,7 @@ def run_table(results: dict[str, Any], level: float = 1e-3) -> str:
                 ]
             )
     head = ["problem", "dtype", "run", "fit", "suboptimality", "predict", "test accuracy"]
-    return _table([*head, "support vectors", "memory of the fit, MiB"], rows)
+    return markdown([*head, "support vectors", "memory of the fit, MiB"], rows)
 
 
 def _suboptimality(row: Row) -> str:
@@ -143,7 +154,7 @@ def ablation_table(results: dict[str, Any], name: str) -> str:
         if row.get("ablation") == name
     ]
     head = ["start" if name == "start" else "run, budget in MiB", "fit", "kernel values, million"]
-    return _table([*head, "needed, million", "suboptimality", "memory of the fit, MiB"], rows)
+    return markdown([*head, "needed, million", "suboptimality", "memory of the fit, MiB"], rows)
 
 
 def document(results: dict[str, Any], level: float | None = None) -> str:

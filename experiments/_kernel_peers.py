@@ -102,11 +102,6 @@ def _prepare(job: dict[str, Any]) -> Task:
     task = load(job["problem"], job.get("n_samples"), job.get("dtype", "float32"))
     if "C" in job:
         task = task._replace(C=job["C"])
-    if job.get("scale"):
-        low, high = task.X.min(), task.X.max()
-        task = task._replace(
-            X=(task.X - low) / (high - low), X_test=(task.X_test - low) / (high - low)
-        )
     return task
 
 
@@ -117,8 +112,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     ----------
     job : dict
         ``problem``, ``solver``, ``parameters``, optionally ``n_samples``, ``dtype`` (default
-        float32), ``C``, ``scale`` (features to [0, 1], default False), ``repeats`` (at most, 3 by
-        default) and ``judge`` (default True).
+        float32), ``C``, ``repeats`` (at most, 3 by default) and ``judge`` (default True).
 
     Returns
     -------

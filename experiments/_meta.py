@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import kpegasos
-from experiments._catalog import ROOT, Experiment
+from experiments._catalog import ROOT, TELLING, Experiment
 
-#: Functions of an experiment that its results do not depend on.
-_DRAWING = ("plot", "animate")
+#: Functions of an experiment that its results do not depend on, and how helpers of theirs begin.
+_TELLING = ("plot", "animate", "claims")
 #: Registers in a listing, the widest first, and the vectors that they stand for.
 _VECTORS = {"zmm": ["AVX2", "AVX-512"], "ymm": ["AVX2"], ".4s": ["NEON"]}
 _ADDITION = """define <16 x i32> @add(<16 x i32> %a, <16 x i32> %b) {
@@ -31,7 +31,7 @@ _ADDITION = """define <16 x i32> @add(<16 x i32> %a, <16 x i32> %b) {
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """Hash the code of some files: without comments and docstrings, and without what only draws."""
+    """Hash the code of some files: without comments and docstrings, and without what only tells."""
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(f"{path.name}\n{_code_of(path.read_bytes())}\n".encode())
@@ -42,11 +42,19 @@ def fingerprint(paths: Iterable[Path]) -> str:
 def _code_of(source: bytes) -> str:
     """The code of a file that computes; experiments share most of their files."""
     tree = ast.parse(source)
-    tree.body = [node for node in tree.body if getattr(node, "name", "") not in _DRAWING]
+    tree.body = [node for node in tree.body if not _tells(node)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = node.body[ast.get_docstring(node) is not None :]
     return ast.unparse(tree)
+
+
+def _tells(node: ast.stmt) -> bool:
+    """Say whether a definition, or what an import brings, takes part in no result."""
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").removeprefix("experiments.") in TELLING
+    name = getattr(node, "name", "")
+    return name in _TELLING or name.startswith("_told")
 
 
 @cache
@@ -76,6 +84,8 @@ def provenance(experiment: Experiment) -> dict[str, Any]:
     origin: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat()}
     if commit() is not None:
         origin["commit"] = commit()
+    if hasattr(os, "getloadavg"):  # of other processes, as ours has hardly begun
+        origin["load"] = round(os.getloadavg()[0], 2)
     return origin | {"code": _code(experiment), "versions": versions(), "machine": machine()}
 
 
@@ -89,6 +99,12 @@ def why_stale(experiment: Experiment, meta: dict[str, Any]) -> str:
         return "unknown"
     now = _code(experiment).items()
     return " and ".join(part for part, code in now if meta["code"].get(part) != code)
+
+
+def experiment_changed(experiment: Experiment, meta: dict[str, Any]) -> bool:
+    """Say whether an experiment's own code has changed since its results were measured."""
+    measured: str = meta.get("code", {}).get("experiment", "unknown")
+    return measured != fingerprint(experiment.sources())
 
 
 def versions() -> dict[str, str]:

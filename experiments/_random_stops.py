@@ -111,14 +111,14 @@ def draw_stops(stops: Axes, shares: Axes, results: dict[str, Any]) -> None:
         xscale="log",
         xlabel="test error above the least possible, points",
         ylabel="random stops, %",
-        title=f"Stops on 1 … T = n = {n:,}; dashed: the end + {100 * CLOSE:g}",
+        title=f"random stops up to T = n = {n:,}\ndashed: the end + {100 * CLOSE:g}",
     )
     shares.axhline(50, color="black", linestyle="dotted", label="probability ½")
     shares.set(
         xscale="log",
         ylim=(0, 102),
         xlabel="T, of which the stop is drawn",
-        ylabel=f"stops within {100 * CLOSE:g} points of the end, %",
+        ylabel=f"stops within {100 * CLOSE:g} of the end, %",
         title=f"{' and '.join(good)} are good at T = {n:,}",
     )
     for ax in (stops, shares):

@@ -1,18 +1,16 @@
-"""Linear SVMs on text and forest data against the clock: ours beside SGDClassifier and LinearSVC.
+"""Linear SVMs on synthetic text and on Covertype against the clock, beside their peers.
 
-The journal paper's Table 1 has CCAT (λ = 1e-4) and Covertype (λ = 1e-6). The documents of CCAT are
-not freely redistributable; `datasets.make_text_like` makes rows of that shape. Every solver is run
+The journal paper's Table 1 has CCAT (λ = 1e-4), astro-ph (5e-5) and Covertype (1e-6). The texts are
+not public; `datasets.make_text_like` makes rows of their shape, with as many labels flipped as the
+published errors suggest: the level of the error is an input. Every solver is run
 at growing numbers of steps or passes, several times; the first setting whose median is within 1% or
-0.1% of the certified optimum, or whose test error is at most 1.1 times the optimum's, gives its
-time: the whole call of ``fit``, validation and certificate included. No intercept, as in the paper;
-features are float32.
+0.1% of the certified optimum, or within the paper's ε, or whose test error is at most 1.1 times the
+optimum's, gives its time: the whole call of ``fit``, validation and certificate included. No
+intercept, as in the paper; features are float32.
 
-Verdict: on text ours is first to 1% (.32 s for the last iterate, .41 s for the t-weighted average;
-SGDClassifier .43, LinearSVC 2.2) and to 0.1% (.40, .43 and 2.8 s), of which some .2 s are checking
-the data and the certificate; a step takes 220 to 280 ns, reading its row from memory would take 36.
-On Covertype the error at the optimum is 22.4% (published 22.6); at 1.1 times that ours is after
-.09 s, SGDClassifier after .19 averaged and 1.5 not; to 1% 2.3 s, LinearSVC 4.8, SGDClassifier
-not within 50 passes, while 0.1% is reached by LinearSVC alone.
+The peers make whole passes, so that their first point may be beyond what a goal asks for; the
+results say where it is. Ours stop within a pass. Those that visit runs of neighbouring rows,
+``sampling="contiguous"``, presuppose rows in random order, which these are.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
+from experiments._claims import JOURNAL, OURS, Claim, duration, mark, percent
 from experiments._plots import SILVER, log_log, look, name_lines, panels, state, words
 from experiments._settings import hinge_objective
 from experiments._tables import select
@@ -42,13 +41,23 @@ QUICK_TIME = "25 s"
 
 #: λ, and the published seconds of Pegasos, SDCA, SVM-Perf, LASVM to the paper's ε (MPB, Table 1).
 PROBLEMS: dict[str, tuple[float, str]] = {
-    "CCAT-shaped": (1e-4, ".16 / .36 / 3.6 / > 18,000 s"),
-    "Covertype": (1e-6, ".32 / .20 / 4.2 / 210 s"),
+    "CCAT-shaped": (1e-4, "0.16 / 0.36 / 3.6 / > 18,000 s"),
+    "astro-ph-shaped": (5e-5, "0.04 / 0.03 / 0.1 / 54 s"),
+    "Covertype": (1e-6, "0.32 / 0.20 / 4.2 / 210 s"),
 }
-_TEST = 23_149
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0)
 _PASSES = (1, 2, 3, 5, 10, 20, 50)
-GOALS = ("within 1% of f*", "within 0.1% of f*", "1.1 times the optimal test error")
+#: The paper's ε, and its seconds of 2011 for Pegasos on the set that is real here.
+EPSILONS = {"CCAT-shaped": 0.00589, "astro-ph-shaped": 0.0275, "Covertype": 0.0449}
+#: Synthetic text: documents for training and testing, words, density, and the share of labels that
+#: are flipped. The last is an input, near the published error at the optimum.
+SHAPES = {
+    "CCAT-shaped": (781_265, 23_149, 47_236, 0.0016, 0.06),
+    "astro-ph-shaped": (29_882, 32_487, 99_757, 0.0008, 0.033),
+}
+PUBLISHED = {"Covertype": 0.32}
+TO_EPSILON = "within the paper's ε of f*"
+GOALS = ("within 1% of f*", "within 0.1% of f*", "1.1 times the optimal test error", TO_EPSILON)
 
 
 class Data(NamedTuple):
@@ -71,8 +80,9 @@ def load(name: str, quick: bool) -> Data:
         n = 20_000 if quick else len(data.y_train)
         X, X_test = (np.asarray(X, np.float32) for X in (data.X_train[:n], data.X_test))
         return Data(X, data.y_train[:n], X_test, data.y_test, lam)
-    n = 20_000 if quick else 781_265
-    X, y = make_text_like(n + _TEST, random_state=0)
+    n_train, n_test, n_words, density, noise = SHAPES[name]
+    n = min(20_000, n_train) if quick else n_train
+    X, y = make_text_like(n + n_test, n_words, density, noise=noise, random_state=0)
     return Data(X[:n], y[:n], X[n:], y[n:], lam)
 
 
@@ -196,12 +206,13 @@ def _bandwidth() -> float:
     return values.nbytes / best
 
 
-def _reached(row: dict[str, Any], optimum: dict[str, float]) -> list[bool]:
+def _reached(name: str, row: dict[str, Any], optimum: dict[str, float]) -> list[bool]:
     f_star = optimum["dual_bound"]
     return [
         row["objective"] <= 1.01 * f_star,
         row["objective"] <= 1.001 * f_star,
         row["test_error"] <= 1.1 * optimum["test_error"],
+        row["objective"] <= f_star + EPSILONS[name],
     ]
 
 
@@ -216,7 +227,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 key = f"{name}, {solver}, {effort:g}"
                 row = context.part(key, partial(_measure, name, solver, effort, context.quick))
                 curves.append({"problem": name, "solver": solver, **row})
-                now = _reached(row, optima[name])
+                now = _reached(name, row, optima[name])
                 goals = [a or b for a, b in zip(goals, now, strict=True)]
                 if all(goals) or row["seconds"] > 60:
                     break
@@ -226,8 +237,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
             rows = select(curves, problem=name, solver=solver)
             line: dict[str, Any] = {"problem": name, "solver": solver}
             for number, goal in enumerate(GOALS):
-                times = [row["seconds"] for row in rows if _reached(row, optimum)[number]]
-                line[goal] = min(times) if times else None
+                good = [row for row in rows if _reached(name, row, optimum)[number]]
+                line[goal] = min((row["seconds"] for row in good), default=None)
+                # The least that a solver can do may be more than the goal asks for.
+                line[f"{goal}, at its least effort"] = rows[0] in good
             key = "loop_nanoseconds_a_step"
             steps = [row[key] for row in rows if key in row]
             line["nanoseconds_a_step"] = min(steps, default=None)
@@ -246,6 +259,59 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "bytes_a_second": bandwidth,
         "nanoseconds_to_read_a_row": limits,
     }
+
+
+def _told_seconds(results: dict[str, Any], problem: str, goal: str) -> str:
+    """Seconds of each solver to a goal; of ours, of the best average that is taken."""
+    told = []
+    for solver, name in (
+        ("kpegasos, last", "last iterate"),
+        ("kpegasos, t-weighted", "t-weighted average"),
+        ("SDCA", "SDCA"),
+        ("SGDClassifier", "SGDClassifier"),
+        ("SGDClassifier, averaged", "the same averaged"),
+        ("LinearSVC, hinge", "LinearSVC"),
+    ):
+        for row in select(results["table"], problem=problem, solver=solver):
+            least = row[f"{goal}, at its least effort"] and not solver.startswith("kpegasos")
+            note = " (its first pass)" if least else ""
+            value = row[goal]
+            told.append(f"{name} {'not reached' if value is None else duration(value)}{note}")
+    return ", ".join(told)
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """The journal paper's row on real data, and our seconds beside the peers'."""
+    found = []
+    for problem, optimum in results["optima"].items():
+        shape = problem.removesuffix("-shaped")
+        name = problem if shape == problem else f"synthetic text of {shape}'s shape"
+        if problem in PUBLISHED:
+            found.append(_told_published(results, problem, optimum["test_error"]))
+        goals = "; ".join(f"{goal}: {_told_seconds(results, problem, goal)}" for goal in GOALS[:3])
+        found.append(
+            Claim(
+                f"Seconds of linear SVMs on {name}.",
+                OURS,
+                f"Whole calls of fit, {goals}. Ours visits runs of neighbouring rows "
+                '(sampling="contiguous"), which presupposes rows in random order.',
+            )
+        )
+    return found
+
+
+def _told_published(results: dict[str, Any], problem: str, error: float) -> Claim:
+    rows = select(results["table"], problem=problem)
+    own = [row[TO_EPSILON] for row in rows if row["solver"].startswith("kpegasos")]
+    best = min((value for value in own if value is not None), default=float("inf"))
+    return Claim(
+        f"{problem} is learnt to ε = {EPSILONS[problem]:g} in {PUBLISHED[problem]:g} s.",
+        JOURNAL,
+        f"Whole calls of fit: {_told_seconds(results, problem, TO_EPSILON)}. Test error at the "
+        f"optimum {percent(error)}. The published seconds are of a machine of 2011.",
+        mark(best <= PUBLISHED[problem], best <= 10 * PUBLISHED[problem]),
+        "✓ if the best of our averages takes no longer, ~ if no more than ten times as long.",
+    )
 
 
 #: What is drawn: the method whose look it has, its name, and the solvers whose best runs it shows.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._claims import JOURNAL, Claim, exponent, mark, medians, slope
 from experiments._plots import (
     GREY,
     band,
@@ -139,6 +140,26 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         ],
         "curves": curves,
     }
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """The rate of the papers' bounds."""
+    curve, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
+    steps = np.array(curve["iteration"])
+    excess = medians(curve["objective_average"]) - optimum
+    late, before = steps >= steps[-1] / 10, (steps >= steps[-1] / 100) & (steps <= steps[-1] / 10)
+    last, earlier = (slope(steps[part], excess[part]) for part in (late, before))
+    return [
+        Claim(
+            "The suboptimality falls like 1/T.",
+            JOURNAL,
+            f"Exponent of T in the suboptimality of the t-weighted average: {exponent(earlier)} "
+            f"from {steps[-1] // 100:,} to {steps[-1] // 10:,} steps, {exponent(last)} from there "
+            f"to {steps[-1]:,}.",
+            mark(last <= -0.9, last <= -0.7),
+            "✓ if the exponent of the last decade is at most −0.9, ~ if at most −0.7.",
+        )
+    ]
 
 
 def _rate(steps: np.ndarray, values: np.ndarray) -> float:

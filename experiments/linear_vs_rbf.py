@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._claims import KARTHIK, Claim, mark, percent
 from experiments._plots import panels, state
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
@@ -83,6 +84,25 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "table": [fit["row"] for fit in fits],
         "panels": [fit["panel"] for fit in fits],
     }
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """The claim of the term paper's second and third figure."""
+    by_kernel: dict[str, dict[str, float]] = {}
+    for row in results["table"]:
+        by_kernel.setdefault(row["kernel"], {})[row["problem"]] = row["test_accuracy"]
+    line, curve = by_kernel["linear"], by_kernel["rbf"]
+    gains = [curve[problem] - line[problem] for problem in line]
+    told = [f"{p} {percent(line[p])} and {percent(curve[p])}" for p in line]
+    return [
+        Claim(
+            "A line cannot separate circles, moons, XOR and spirals; a kernel can.",
+            KARTHIK,
+            f"Test accuracy of the linear and of the RBF kernel: {', '.join(told)}.",
+            mark(min(gains) > 0.05, max(gains) > 0.05),
+            "✓ if the RBF kernel is ahead by more than five points everywhere.",
+        )
+    ]
 
 
 #: Names that are not those of the results.

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
+from experiments._claims import KARTHIK, Claim, mark, percent
 from experiments._plots import GREY, band, log_x, name_lines, panels, shades, state, words
 from experiments._tables import percentiles, summary
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
@@ -194,6 +195,32 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         },
         "shown": {"C": SHOWN_C, **fits[f"{SHOWN_C:g}"]["model"]},
     }
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """The claim of the term paper's first figure."""
+    table = results["table"]
+    shares = [row["optimum_share"] for row in table]
+    enough = next((i for i in range(len(shares)) if min(shares[i:]) >= 0.99), None)
+    if enough is None:
+        found = f"At C = {table[-1]['C']:g} the optimum has {percent(shares[-1])} of it."
+    else:
+        first, last = table[enough], table[-1]
+        found = (
+            f"From C = {first['C']:g} on the optimum has {percent(shares[enough])} of the "
+            f"largest margin, at C = {table[0]['C']:g} {percent(shares[0], 0)}; Pegasos at "
+            f"C = {last['C']:g} after {last['passes'] * results['n_samples']:,.0f} steps "
+            f"{percent(last['pegasos_share'])}."
+        )
+    return [
+        Claim(
+            "Among all separating lines the SVM picks the one of largest margin.",
+            KARTHIK,
+            found,
+            mark(enough is not None),
+            "✓ if the optimum has 99% of the largest margin from some C on.",
+        )
+    ]
 
 
 def _draw_lines(ax: Axes, results: dict[str, Any]) -> None:

@@ -3,12 +3,6 @@
 ICML 2007 calls it "important, especially when T is small"; MPB 2011 found "no major differences"
 and made it optional. Shown is the suboptimality without the projection divided by that with it, for
 the same draws, against λT.
-
-Verdict: both are right, ICML while λT < 1 and MPB from there on. After one step the factor is 7 to
-14,000, the more the smaller λ; at λT = 1 it is at most 1.3 for the last iterate and 2.1 for the
-average, at λT = 10 no more than 1.1 for any λ and set. The smaller λ, the sooner it is gone in
-terms of λT: at λ = 1e-5 by λT = 0.01 to 0.3 for the last iterate and 0.1 to 1 for the average.
-Nowhere does the projection do harm beyond the noise: it is a matter of runs that are cut short.
 """
 
 from __future__ import annotations
@@ -19,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._claims import ICML, JOURNAL, Claim, mark, rounded, span
 from experiments._plots import BLACK, band, log_log, name_lines, panels, shades, state, words
 from experiments._settings import bracket, setting
 from experiments._tables import percentiles
@@ -111,6 +106,33 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "table": table,
         "curves": curves,
     }
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """What the two papers say, which differs."""
+
+    def ratios(key: str) -> list[float]:
+        return [row[key] for row in results["table"] if row.get(key) is not None]
+
+    first, turn, late = (ratios(f"ratio_{at}") for at in ("T_1", "lam_T_1", "lam_T_10"))
+    return [
+        Claim(
+            "The projection is important, especially when T is small.",
+            ICML,
+            f"After one step the suboptimality without it is {span(first)} times that with it, "
+            f"where λT = 1 at most {rounded(max(turn))} times.",
+            mark(min(first) >= 2),
+            "✓ if it divides the suboptimality after one step by two or more everywhere.",
+        ),
+        Claim(
+            "With and without the projection there are no major differences.",
+            JOURNAL,
+            f"From λT = 10 on they are within {rounded(max(late))} times; before λT = 1 they are "
+            "not.",
+            mark(max(first) <= 1.5, max(late) <= 1.5),
+            "✓ if the ratio is at most 1.5 at every T, ~ if from λT = 10 on.",
+        ),
+    ]
 
 
 def plot(results: dict[str, Any]) -> Figure:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._claims import OURS, Claim, duration
 from experiments._plots import BLACK, BLUE, panels, state
 
 if TYPE_CHECKING:
@@ -64,6 +65,17 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         for name, values in seconds.items()
     ]
     return {"table": table}
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """How long the first model takes."""
+    rows = {row["job"]: row for row in results["table"]}
+    told = [
+        f"{job} {duration(row['median_seconds'])} ({duration(row['min_seconds'])} to "
+        f"{duration(row['max_seconds'])})"
+        for job, row in rows.items()
+    ]
+    return [Claim("Time to the first model.", OURS, "; ".join(told) + ".")]
 
 
 def plot(results: dict[str, Any]) -> Figure:

@@ -1,17 +1,11 @@
-"""CCAT in under a second: objective and test error against seconds on 781,265 documents.
+"""781,265 synthetic documents of CCAT's shape: objective and test error against seconds.
 
-The claim is the papers' headline: ICML 2007 trains CCAT in 2 s, MPB 2011 reaches ε = .00589 in
-.16 s with a test error of 6.16% (6.03% at the optimum). Rows are those of
-`datasets.make_text_like`, of CCAT's shape; seconds are those of the solver, as the papers count
-them, without reading, checking and certifying. Medians over seeds, all averages from the same
-draws.
-
-Verdict: reproduced, and ahead: the last iterate is at the paper's ε after .06 s and 198,000 steps,
-the t-weighted average after .12 s and 275,000 (.18 s with permutations), a quarter to a third of an
-epoch, with a test error of 6.04 to 6.06% (6.04% at the optimum); at 1.1 times the optimal error
-they are after .007 and .012 s. A step takes 260 to 320 ns in blocks of rows, 580 by permutations.
-The uniform average needs 1.4 times as many steps, and the suffix average more time a step, for the
-sums that it sets aside.
+The claim is the papers' headline: ICML 2007 trains CCAT in 2 s, MPB 2011 reaches ε = 0.00589 in
+0.16 s with a test error of 6.16% (6.03% at the optimum). CCAT is not public. Rows are those of
+`datasets.make_text_like`, of its shape, and as many labels are flipped as CCAT's error suggests: so
+the level of the error is an input here, and only seconds and steps are found. Seconds are those of
+the solver, as the papers count them, without reading, checking and certifying. Medians over seeds,
+all averages from the same draws.
 """
 
 from __future__ import annotations
@@ -21,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._claims import ICML, JOURNAL, Claim, duration, mark, percent, rounded
 from experiments._plots import (
     DARK_GREY,
     GREY,
@@ -47,6 +42,8 @@ LAM = 1e-4
 EPSILON = 0.00589
 PUBLISHED = {"ICML 2007": 2.0, "MPB 2011": 0.16}
 _TEST = 23_149
+#: Share of labels that are flipped, an input: CCAT's own error at the optimum is near it.
+NOISE = 0.06
 AVERAGES = {"last": None, "t-weighted": "weighted", "suffix": "suffix", "uniform": "uniform"}
 #: Curves that are drawn, and the methods whose looks they have; the table has the others.
 SHOWN = {"last": "last", "t-weighted": "weighted"}
@@ -55,7 +52,7 @@ SHOWN = {"last": "last", "t-weighted": "weighted"}
 @cache
 def _data(quick: bool) -> tuple[Any, np.ndarray, Any, np.ndarray]:
     n_samples = 20_000 if quick else 781_265
-    X, y = make_text_like(n_samples + _TEST, random_state=0)
+    X, y = make_text_like(n_samples + _TEST, noise=NOISE, random_state=0)
     return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
 
 
@@ -138,7 +135,50 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 row["test error there"] = None if first is None else float(errors[first])
         row["nanoseconds a step"] = float(1e9 * seconds[-1] / runs[0]["steps"][-1])
         table.append(row)
-    return {"seeds": list(seeds), "table": table, "curves": medians, "optimum": optimum}
+    return {
+        "seeds": list(seeds),
+        "inputs": {"synthetic": True, "noise": NOISE, "lam": LAM, "epsilon": EPSILON},
+        "table": table,
+        "curves": medians,
+        "optimum": optimum,
+    }
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """The headline of both papers, on synthetic documents."""
+    rows = {row["average"]: row for row in results["table"]}
+    last, average = (rows[name]["seconds to epsilon"] for name in ("last", "t-weighted"))
+    noise = results["inputs"]["noise"]
+    told = (
+        f"Synthetic documents of CCAT's shape, {percent(noise, 0)} of whose labels are flipped, "
+        "which is an input: "
+    )
+    measured = [value for value in (last, average) if value is not None]
+    best = min(measured, default=float("inf"))
+    errors = percent(rows["t-weighted"]["test error there"] or float("nan"), 2)
+    criterion = (
+        "~ at best, as the documents are synthetic and the published seconds are those of a "
+        "machine of that year; ✗ if ours are more."
+    )
+    return [
+        Claim(
+            f"CCAT is learnt in {rounded(PUBLISHED['ICML 2007'])} s.",
+            ICML,
+            f"{told}ε = {EPSILON:g} after {duration(average)} in the solver (t-weighted average).",
+            mark(False, best <= PUBLISHED["ICML 2007"]),
+            criterion,
+        ),
+        Claim(
+            f"CCAT is learnt to ε = {EPSILON:g} in {PUBLISHED['MPB 2011']:g} s.",
+            JOURNAL,
+            f"{told}{duration(last)} in the solver for the last iterate and {duration(average)} "
+            f"for the t-weighted average, with a test error of {errors} beside "
+            f"{percent(results['optimum']['test_error'], 2)} at the optimum. The published seconds "
+            "are of a machine of 2011.",
+            mark(False, best <= PUBLISHED["MPB 2011"]),
+            criterion,
+        ),
+    ]
 
 
 def _published(ax: Any) -> None:

@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from conftest import make_integers, stream
 
-from experiments import bias, sampling, slips
+from experiments import averaging, bias, kernel_table, projection, sampling, slips
 from experiments._catalog import HERE
+from experiments._claims import FAILS, HOLDS, PARTLY, duration, percent, rounded, slope, span
+from experiments._kernel_problems import usps_split
+from experiments._store import read
+from experiments._table_solvers import succeeded
 from kpegasos.core.draws import IndexStream
+
+
+def _results(name):
+    return read(HERE / "results" / f"{name}.json")["results"]
 
 
 def _table(name):
@@ -93,3 +101,123 @@ def test_batch_size_does_not_matter_at_first_for_the_same_draws():
         if int(row["k"]) <= 64:
             ratio = float(row["suboptimality"]) / ones[row["data"], row["method"]]
             assert 0.8 < ratio < 1.2, row
+
+
+# How claims are told
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.00634, "0.0063"),
+        (5.13, "5.1"),
+        (9.96, "10"),
+        (14_049, "14,000"),
+        (-0.9, "−0.90"),
+        (1.34e-7, "1.3 × 10⁻⁷"),
+        (4.54e7, "4.5 × 10⁷"),
+        (0.0, "0"),
+    ],
+)
+def test_rounded_keeps_significant_digits(value, text):
+    assert rounded(value) == text
+
+
+def test_span_names_both_ends_and_the_unit_once():
+    assert span([0.3, 0.1, 0.2], percent) == "10.0 to 30.0%"
+    assert span([0.05, 2.0], duration) == "50.0 ms to 2.00 s"
+    assert span([1.01, 1.0]) == "1.0"
+
+
+def test_slope_is_the_exponent_where_both_are_known():
+    x = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    y = 3 * x**-1.5
+    y[1], y[3] = np.nan, 0.0
+    assert slope(x, y) == pytest.approx(-1.5)
+
+
+def _marks(module, results):
+    return [claim.mark for claim in module.claims(results)]
+
+
+def test_marks_of_the_projection_follow_the_ratios():
+    results = _results("projection")
+    for row in results["table"]:
+        row.update({"ratio_T_1": 10.0, "ratio_lam_T_1": 2.0, "ratio_lam_T_10": 1.0})
+    assert _marks(projection, results) == [HOLDS, PARTLY]
+    for row in results["table"]:
+        row["ratio_T_1"] = 1.1
+    assert _marks(projection, results) == [FAILS, HOLDS]
+    results["table"][0]["ratio_lam_T_10"] = results["table"][0]["ratio_T_1"] = 9.0
+    assert _marks(projection, results) == [FAILS, FAILS]
+
+
+@pytest.mark.parametrize(
+    ("behind", "marks"),
+    [(0, [HOLDS, HOLDS]), (1, [PARTLY, PARTLY]), (6, [FAILS, FAILS])],
+)
+def test_marks_of_the_averages_follow_the_last_moment(behind, marks):
+    results = _results("averaging")
+    last = max(row["epochs"] for row in results["table"])
+    rows = [row for row in results["table"] if row["epochs"] == last]
+    for number, row in enumerate(rows):
+        row.update(last=1.0, **dict.fromkeys(averaging.AVERAGES, 2.0 if number < behind else 0.5))
+    assert _marks(averaging, results) == marks
+
+
+def _kernel_row(**values):
+    row = {
+        "data": "USPS 7",
+        "published_error": 0.00457,
+        "error_at_optimum": 0.00457,
+        "majority_error": 0.087,
+        "pegasos_last_seconds": 2.0,
+        "pegasos_average_seconds": 1.0,
+        "sdca_seconds": 3.0,
+        "polished_seconds": None,
+        "scikit-learn_seconds": 1.0,
+        "scikit-learn_test_error": 0.005,
+        "published_Pegasos_seconds": 10.0,
+        "published_SVM-Light_seconds": 10.0,
+    }
+    return row | values
+
+
+def _splits(*errors):
+    return [{"digit": 7, "normalisation": "unit rows", "test_error": error} for error in errors]
+
+
+def test_kernel_table_compares_with_smo_of_both_times():
+    results = {"table": [_kernel_row()], "usps_splits": _splits(0.0040, 0.0055)}
+    errors, seconds = kernel_table.claims(results)
+    assert (errors.mark, seconds.mark) == (HOLDS, HOLDS)
+    assert "0.40 to 0.55% (2 random splits, digit 7, inferred), published 0.46%" in errors.found
+    assert "Pegasos 1.00 s, SDCA 3.00 s, polished –; 1.0 times LIBSVM's" in seconds.found
+    faster = {**results, "table": [_kernel_row(pegasos_average_seconds=0.1)]}
+    assert kernel_table.claims(faster)[1].mark == FAILS
+
+
+def test_kernel_table_takes_no_model_of_the_larger_class_for_a_success():
+    row = _kernel_row(**{"scikit-learn_test_error": 0.0827})
+    assert not succeeded(row, "scikit-learn")
+    results = {"table": [row], "usps_splits": _splits(0.0040, 0.0055)}
+    assert "not compared" in kernel_table.claims(results)[1].found
+    assert succeeded(_kernel_row(), "scikit-learn")
+    assert not succeeded(_kernel_row(), "polished"), "it did not come within ε"
+
+
+def test_errors_far_from_the_published_ones_are_no_reproduction():
+    results = {"table": [_kernel_row()], "usps_splits": _splits(0.0080, 0.0097)}
+    assert kernel_table.claims(results)[0].mark == FAILS
+
+
+@pytest.mark.slow
+def test_usps_splits_are_random_and_of_the_papers_sizes():
+    try:
+        X, y, X_test, y_test = usps_split(0)
+    except FileNotFoundError:
+        pytest.skip("needs USPS")
+    assert (len(X), len(y), len(X_test), len(y_test)) == (7329, 7329, 1969, 1969)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-5)
+    assert 0.07 < np.mean(y == 1) < 0.1
+    assert not np.array_equal(usps_split(1)[1], y)

@@ -111,7 +111,7 @@ def test_ours_is_bold_only_where_it_is_ahead(ours, peer, bold):
 
 def test_durations_have_three_digits():
     seconds = (1234.0, 12.34, 1.234, 0.01234, None)
-    assert [duration(s) for s in seconds] == ["1234 s", "12.3 s", "1.23 s", "12.3 ms", "–"]
+    assert [duration(s) for s in seconds] == ["1,234 s", "12.3 s", "1.23 s", "12.3 ms", "–"]
 
 
 # Jobs

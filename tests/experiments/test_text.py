@@ -1,0 +1,290 @@
+"""Text with numbers: README and documentation follow from the results, and from nothing else."""
+
+import json
+import re
+
+import pytest
+
+from experiments._catalog import HERE, ROOT
+from experiments._claims import FAILS, HOLDS, OURS, PARTLY, SOURCES
+from experiments._store import read
+from experiments._text import Documents, outside, pages, render
+from experiments._text_blocks import BLOCKS
+from experiments._text_claims import FINDINGS, findings, machine_line, provenance, table
+
+PAGES = pages(ROOT)
+#: Numbers of seconds, shares and ratios, as a measurement has them.
+MEASURED = re.compile(
+    r"(?<![\w.,])[<≤~]?\d[\d.,]*\s?(?:%|(?:s|ms|µs|ns|min|seconds|minutes|hours|times)\b)"
+)
+#: What is no prose, and a line that says why its numbers are none of the results'.
+CODE = re.compile(r"```.*?^```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$", re.M | re.S)
+STATED = re.compile(r"<!-- stated: [\w ,]+ -->")
+#: Decisions with their measurements, by commit and machine; promises and their campaigns.
+EXEMPT = {"design.md", "guarantees.md"}
+
+
+def named(path):
+    return path.name
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return Documents(HERE)
+
+
+# What is committed
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_page_follows_from_the_results(path, documents):
+    text = path.read_text(encoding="utf-8")
+    assert render(text, BLOCKS, documents) == text, "run `python -m experiments --text`"
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if p.name not in EXEMPT], ids=named)
+def test_measured_numbers_stand_in_blocks_alone(path):
+    page = CODE.sub(
+        lambda match: "\n" * match[0].count("\n"), outside(path.read_text(encoding="utf-8"))
+    )
+    found = [
+        f"{number}: {match[0]} in {line.strip()[:80]}"
+        for number, line in enumerate(page.splitlines(), start=1)
+        if not STATED.search(line)
+        for match in MEASURED.finditer(line)
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("a fit takes 3.2 s", True),
+        ("a tenth, 0.5%, of it", True),
+        ("14,000 times as far", True),
+        ("C = 10 and 20 epochs", False),
+        ("on 2 samples", False),
+    ],
+)
+def test_measured_numbers_are_told_from_others(line, seen):
+    assert bool(MEASURED.search(line)) is seen
+
+
+def test_readme_has_at_most_200_lines():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_links_to_files_lead_somewhere(path):
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+    built = "auto_examples/"  # by Sphinx, which finds them wanting itself
+    kept = [link for link in links if not link.startswith(built)]
+    assert not [link for link in kept if not (path.parent / link).exists()]
+
+
+def test_readme_names_sources_by_authors():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not re.findall(r"\bseed \d|\bMPB\b|\bICML\b(?! 2012)", outside(text))
+
+
+def test_claims_have_a_source_a_mark_and_a_criterion(documents):
+    told = [claim for name in documents.experiments for claim in documents.claims(name) or []]
+    assert told
+    for claim in told:
+        if claim.source == OURS:
+            assert (claim.mark, claim.criterion) == ("", "")
+        else:
+            assert set(claim.source.split("; ")) <= set(SOURCES), claim
+            assert claim.mark in (HOLDS, PARTLY, FAILS), claim
+            assert claim.criterion, claim
+        assert "|" not in claim.claim + claim.found, "it stands in a table"
+        assert re.search(r"\d", claim.found), claim
+
+
+def test_docstrings_of_experiments_with_claims_have_no_verdict(documents):
+    for name, experiment in documents.experiments.items():
+        if hasattr(experiment.load(), "claims"):
+            assert "Verdict" not in experiment.path.read_text(encoding="utf-8"), name
+
+
+def test_claims_leave_results_as_they_are(documents):
+    name = "projection"
+    documents.claims(name)
+    assert documents.results(name) == read(HERE / "results" / f"{name}.json")["results"]
+
+
+# Blocks
+
+
+def test_block_is_filled_between_its_markers():
+    page = "a\n<!-- begin: x -->\nold\n<!-- end: x -->\nb\n"
+    filled = render(page, {"x": lambda documents: "new\n"}, None)
+    assert filled == "a\n<!-- begin: x -->\nnew\n<!-- end: x -->\nb\n"
+    assert render(filled, {"x": lambda documents: "new"}, None) == filled
+
+
+def test_block_that_is_empty_leaves_its_markers():
+    page = "<!-- begin: x -->\nold\n<!-- end: x -->"
+    assert render(page, {"x": lambda documents: ""}, None) == page.replace("old\n", "")
+
+
+def test_outside_keeps_the_numbers_of_lines():
+    page = "a\n<!-- begin: x -->\n1 s\n<!-- end: x -->\nb\n"
+    assert outside(page) == "a\n\n\n\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("<!-- begin: y -->\n<!-- end: y -->", "there is no block 'y'; there are: x"),
+        ("<!-- begin: x -->\n", "the marker '<!-- begin: x -->' has no partner"),
+        ("<!-- begin: x -->\n<!-- end: y -->", "the marker '<!-- begin: x -->' has no partner"),
+    ],
+)
+def test_marker_that_is_wrong_is_refused(page, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        render(page, {"x": lambda documents: ""}, None)
+
+
+# An experiment of our own
+
+CLAIMS = """
+
+from experiments._claims import OURS, Claim, mark, rounded
+
+
+def claims(results):
+    last = results["curve"][-1]
+    return [
+        Claim("It rises.", "Zhou", f"It ends at {rounded(last)}.", mark(last > 0), "✓ if above 0."),
+        Claim("It is ours.", OURS, f"It ends at {rounded(last)} too."),
+    ]
+"""
+
+
+@pytest.fixture
+def claiming(bench):
+    bench.module.write_text(bench.source + CLAIMS)
+    bench("line")
+    return bench
+
+
+def rewrite(bench, change):
+    path = bench.folder / "results" / "line.json"
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def test_run_prints_its_claims(bench, capsys):
+    bench.module.write_text(bench.source + CLAIMS)
+    bench("line")
+    out = capsys.readouterr().out
+    assert "✓ It rises. It ends at 1.0.\n- It is ours. It ends at 1.0 too.\n" in out
+
+
+def test_claims_of_the_sources_stand_in_the_table(claiming):
+    lines = table(Documents(claiming.folder)).splitlines()
+    assert "| It rises. | Zhou | It ends at 1.0. | ✓ | [`line`](figures/line.png) |" in lines
+    assert not any("ours" in line for line in lines)
+
+
+def test_claims_follow_the_results(claiming):
+    rewrite(claiming, lambda document: document["results"].update(curve=[0, -2.5]))
+    assert "| It ends at −2.5. | ✗ |" in table(Documents(claiming.folder))
+
+
+def test_findings_without_results_are_left_out(claiming):
+    assert findings(Documents(claiming.folder)) == ""
+
+
+def test_findings_have_title_sentence_and_figure(claiming):
+    name = FINDINGS[0]
+    claiming.module.rename(claiming.folder / f"{name}.py")
+    results = claiming.folder / "results"
+    (results / "line.json").rename(results / f"{name}.json")
+    text = findings(Documents(claiming.folder))
+    assert text.startswith("## What we found\n\n**It is ours.** It ends at 1.0 too.")
+    assert text.endswith(f"![It is ours.](figures/{name}.png)")
+
+
+def test_text_command_writes_the_blocks(claiming, capsys, monkeypatch):
+    page = claiming.root / "README.md"
+    page.write_text("<!-- begin: claims -->\n<!-- end: claims -->\n")
+    assert claiming("--text") == 0
+    assert "It ends at 1.0." in page.read_text()
+    assert "written: README.md\n" in capsys.readouterr().out
+    assert claiming("--text") == 0
+    assert capsys.readouterr().out == "", "nothing has changed"
+
+
+# Results of other code
+
+
+def test_results_of_the_present_code_are_not_older(claiming):
+    assert not Documents(claiming.folder).older("line")
+
+
+def test_results_are_older_when_the_experiment_has_changed(claiming):
+    claiming.module.write_text(claiming.module.read_text() + "\nCHANGED = True\n")
+    documents = Documents(claiming.folder)
+    assert documents.older("line")
+    assert "| ✓† |" in table(documents)
+    assert "1 of 1 were measured by other code (†)." in machine_line(documents)
+    assert "`line` †" in provenance(documents)
+
+
+def test_results_are_not_older_for_other_words(claiming):
+    source = claiming.module.read_text()
+    claiming.module.write_text(source.replace("It rises.", "It goes up."))
+    assert not Documents(claiming.folder).older("line")
+
+
+def test_results_are_older_when_others_were_measured_by_a_newer_package(claiming):
+    other = claiming.folder / "other.py"
+    other.write_text(claiming.source)
+    claiming("other")
+    rewrite(claiming, lambda d: d["meta"].update(date="2001-01-01"))
+    rewrite(claiming, lambda d: d["meta"]["code"].update(package="another"))
+    documents = Documents(claiming.folder)
+    assert documents.older("line")
+    assert not documents.older("other")
+
+
+def test_results_without_a_note_of_their_code_are_older(claiming):
+    rewrite(claiming, lambda document: document["meta"].pop("code"))
+    assert Documents(claiming.folder).older("line")
+
+
+def test_results_of_an_older_form_are_said_to_be_so(claiming):
+    rewrite(claiming, lambda document: document["results"].pop("curve"))
+    claiming.module.write_text(claiming.module.read_text() + "\nCHANGED = True\n")
+    documents = Documents(claiming.folder)
+    assert documents.claims("line") is None
+    assert "results of an older form" in table(documents)
+
+
+def test_results_of_the_present_form_must_have_what_claims_ask_for(claiming):
+    rewrite(claiming, lambda document: document["results"].pop("curve"))
+    with pytest.raises(KeyError, match="curve"):
+        Documents(claiming.folder).claims("line")
+
+
+def test_machine_line_names_processor_vectors_versions_and_dates(claiming):
+    def tell(document):
+        machine = {"processor": "Abacus", "vectors": ["AVX2"], "cores": 3}
+        document["meta"].update(date="2001-02-03", machine=machine, versions={"numpy": "9.9"})
+        document["meta"].update(seconds=5400)
+
+    rewrite(claiming, tell)
+    assert machine_line(Documents(claiming.folder)) == (
+        "Measured 2001-02-03 on Abacus, AVX2, 3 cores; versions: numpy 9.9. All 1 results together "
+        "took 1.5 hours."
+    )
+
+
+def test_blocks_without_results_say_so(tmp_path):
+    documents = Documents(tmp_path)
+    for name in ("startup", "grid", "benchmark"):
+        page = f"<!-- begin: {name} -->\n<!-- end: {name} -->"
+        assert "Not measured yet.\n" in render(page, BLOCKS, documents)
