@@ -311,12 +311,12 @@ def plot(results: dict[str, Any]) -> Figure:
         f"are taken for {results['labels'][j]}"
     )
     ours = {name: max(found) for name, found, _, side in rows if side == "kpegasos"}
-    best = max(ours, key=lambda name: ours[name])
+    kernel = max(value for name, value in ours.items() if name.startswith("PegasosSVC"))
     reported = max(results["reported"].values())
     linear = max(value for name, value in ours.items() if name.startswith("Linear"))
     state(
         figure,
-        f"Fashion-MNIST: {ours[best]:.1%} with the kernel that the term paper left out, "
+        f"Fashion-MNIST: {kernel:.1%} with the kernel that the term paper left out, "
         f"{linear:.1%} without, {reported:.1%} in the paper",
         f"60,000 training and 10,000 test images; one against one. Below: {LINEAR}.",
     )

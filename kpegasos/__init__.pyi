@@ -5,7 +5,14 @@ import typing
 from . import losses as losses
 from .core.problem import Problem, make_problem
 from .core.steps import Constant, DelayedInverse, InverseSquareRoot
-from .estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from .estimators import (
+    Forecast,
+    LinearPegasosSVC,
+    LinearPegasosSVR,
+    PegasosSVC,
+    PegasosSVR,
+    forecast,
+)
 from .exports.native import load, save
 from .kernels.functions import (
     RBF,
@@ -43,6 +50,7 @@ __all__ = [
     "Cosine",
     "DelayedInverse",
     "FeatureRows",
+    "Forecast",
     "GramRows",
     "History",
     "InverseSquareRoot",
@@ -63,6 +71,7 @@ __all__ = [
     "Sigmoid",
     "UncachedRows",
     "fit_chunks",
+    "forecast",
     "linear_rows",
     "load",
     "make_kernel",

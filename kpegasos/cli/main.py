@@ -1,7 +1,7 @@
 """The program: parses the arguments, runs a subcommand, and makes errors sentences.
 
 Exit statuses: 0; 1 for data or a model that is at fault, in one line; 2 for arguments that are;
-130 after Ctrl-C. What a subcommand returns besides is told in its help.
+3 where ``--strict`` asked for a tolerance that was not reached; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import sys
 from collections.abc import Sequence
 
 from kpegasos.cli.options import SUBCOMMANDS
+from kpegasos.cli.options.arguments import UsageError
 
 FAILED = 1
+MISUSED = 2
+UNREACHED = 3
 INTERRUPTED = 130
 
 #: Packages that a subcommand asks for, and the extras that bring them.
@@ -31,8 +34,8 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def make_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the whole command line, and those of the subcommands by name."""
     parser = argparse.ArgumentParser(
         prog="kpegasos",
         description="Support vector machines from files, trained to a certified duality gap.",
@@ -42,9 +45,35 @@ def make_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", required=True)
     for name, options in SUBCOMMANDS.items():
         options.add_options(
-            subparsers.add_parser(name, help=options.SUMMARY, description=options.SUMMARY)
+            subparsers.add_parser(
+                name, help=options.SUMMARY, description=options.SUMMARY, allow_abbrev=False
+            )
         )
-    return parser
+    return parser, subparsers.choices
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; options may stand between files.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+
+    Raises
+    ------
+    SystemExit
+        With status 2, after a sentence on the standard error, or after ``--help``.
+    """
+    parser, of_subcommands = make_parsers()
+    name, *rest = arguments or [""]
+    if name not in of_subcommands:
+        return parser.parse_args(arguments)
+    # Options of LIBSVM's that argparse does not know are brought into a form that it does.
+    rest = getattr(SUBCOMMANDS[name], "prepared", list)(rest)
+    namespace = argparse.Namespace(subcommand=name)
+    if getattr(SUBCOMMANDS[name], "HAS_SUBCOMMANDS", False):  # which argparse does not intermix
+        return of_subcommands[name].parse_args(rest, namespace)
+    return of_subcommands[name].parse_intermixed_args(rest, namespace)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,10 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, default=None
         Those of the command line if None.
     """
-    parsed = make_parser().parse_args(arguments)
+    parsed = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         command = importlib.import_module(f"kpegasos.cli.commands.{parsed.subcommand}")
         return int(command.run(parsed))
+    except UsageError as error:
+        _fail(parsed, str(error))
+        return MISUSED
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -69,6 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.name not in _EXTRAS:
             raise
         return _fail(parsed, f"needs {error.name}: pip install 'kpegasos[{_EXTRAS[error.name]}]'")
+    except ImportError as error:
+        if error.name is not None:  # of a module that is broken, and not of one that is not there
+            raise
+        return _fail(parsed, _sentence(error))
     except (OSError, ValueError, TypeError, MemoryError) as error:
         return _fail(parsed, _sentence(error))
 

@@ -16,8 +16,9 @@ import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -64,23 +65,24 @@ def _given(folder: str) -> list[Path]:
     return [Path(root) / folder] if root else []
 
 
-def _cached(folder: str) -> Path:
+def cached(folder: str) -> Path:
     """Return the folder of a set in the user's cache."""
     import pooch  # type: ignore[import-untyped]  # only where the cache is looked at
 
     return Path(pooch.os_cache("kpegasos")) / folder
 
 
-def _find(folder: str, name: str) -> Path | None:
+def find(folder: str, name: str) -> Path | None:
+    """Return the path of a file of a set, None if it is nowhere."""
     for place in _given(folder):
         if (place / name).is_file():
             return place / name
-    path = _cached(folder) / name
+    path = cached(folder) / name
     return path if path.is_file() else None
 
 
 def _missing(folder: str, name: str, failures: Sequence[str] = ()) -> FileNotFoundError:
-    looked = " or ".join(map(str, [*_given(folder), _cached(folder)]))
+    looked = " or ".join(map(str, [*_given(folder), cached(folder)]))
     tried = f" and could not be downloaded ({'; '.join(failures)})" if failures else ""
     return FileNotFoundError(
         f"{name} is not in {looked}{tried}: put it into a folder {folder!r} and set the "
@@ -90,7 +92,7 @@ def _missing(folder: str, name: str, failures: Sequence[str] = ()) -> FileNotFou
 
 def require(folder: str, name: str) -> Path:
     """Return the path of a file of a set, or raise the error which says where to put it."""
-    path = _find(folder, name)
+    path = find(folder, name)
     if path is None:
         raise _missing(folder, name)
     return path
@@ -112,13 +114,6 @@ def number_of(text: bytes) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def checked_path(path: Any) -> Path:
-    """Return what names a file as a path."""
-    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
-        raise TypeError(f"path must be the path of a file, got {path!r} instead")
-    return Path(path)
 
 
 def is_compressed(path: Path) -> bool:
@@ -154,6 +149,23 @@ class _Unpacked(io.RawIOBase):
         return len(content)
 
 
+_PACKERS: dict[str, Callable[[], Any]] = {
+    ".gz": partial(zlib.compressobj, wbits=31),
+    ".bz2": bz2.BZ2Compressor,
+    ".xz": lzma.LZMACompressor,
+}
+
+
+def packed(path: Path, parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the parts of a file, compressed if its name says so."""
+    if not is_compressed(path):
+        yield from parts
+        return
+    packer = _PACKERS[path.suffix.lower()]()
+    yield from map(packer.compress, parts)
+    yield packer.flush()
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading; what it holds if it is compressed, without a mark of UTF-8.
@@ -182,39 +194,56 @@ def _without_mark(file: Any) -> Any:
     return file
 
 
-def _verified(path: Path, sha256: str) -> bytes:
+def _verified(path: Path, sha256: Collection[str]) -> bytes:
     with opened(path) as file:
         content = file.read()
     got = hashlib.sha256(content).hexdigest()
-    if got != sha256:
-        raise ValueError(f"content of {path}: expected SHA-256 {sha256}, got {got}")
+    if got not in sha256:
+        expected = " or ".join(sha256)
+        raise ValueError(f"content of {path}: expected SHA-256 {expected}, got {got}")
     return content
 
 
-def verified_content(folder: str, name: str, sha256: str, mirrors: Sequence[str]) -> bytes:
-    """Return the uncompressed bytes of a .gz file of a set, downloaded if it is nowhere.
+def fetched(folder: str, name: str, sha256: Collection[str], addresses: Sequence[str]) -> bytes:
+    """Return the uncompressed bytes of a file of a set, downloaded if it is nowhere.
 
     The checksum is of the content, because gzip headers differ from one archive to the next. A file
     takes its place in the cache when it has been verified, and not before.
+
+    Parameters
+    ----------
+    folder, name : str
+        Of the set, and of the file.
+    sha256 : collection of str
+        Any of them will do.
+    addresses : sequence of str
+        Tried one after the other.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is nowhere, and cannot be downloaded.
+    ValueError
+        If a file that is there holds something else.
     """
-    path = _find(folder, name)
+    path = find(folder, name)
     if path is not None:
         return _verified(path, sha256)
-    from kpegasos.datasets._download import download  # with pooch and rich, for this only
-
-    place = _cached(folder)
     failures = []
-    for mirror in mirrors:
+    for address in addresses:
+        from kpegasos.datasets._download import download  # with pooch and rich, for this only
+
+        place = cached(folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=place) as beside:
                 path = Path(beside) / name
-                download(mirror + name, path)
+                download(address, path)
                 content = _verified(path, sha256)
                 os.replace(path, place / name)
             return content
         except (OSError, ValueError) as error:
-            failures.append(f"{mirror}: {error}")
+            failures.append(f"{address}: {error}")
     raise _missing(folder, name, failures)
 
 
@@ -235,24 +264,48 @@ def parse_idx(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
 
 
-def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
-    """Read arrays of numbers from an .npz file.
+def read_arrays(
+    source: Path | BinaryIO, names: Sequence[str], place: str = ""
+) -> list[NDArray[Any]]:
+    """Read arrays of numbers or texts from an .npz file.
+
+    Parameters
+    ----------
+    source : Path or binary file
+    names : sequence of str
+    place : str, default=""
+        Name of a file without a path, for errors.
 
     Raises
     ------
     ValueError
         If it does not have them, or is damaged, or holds far more than its size.
     """
-    limit = max(_HARMLESS, _MOST_TIMES * path.stat().st_size)
-    with open(path, "rb") as file:
+    with open(source, "rb") if isinstance(source, Path) else nullcontext(source) as file:
+        limit = max(_HARMLESS, _MOST_TIMES * file.seek(0, os.SEEK_END))
         try:
             with zipfile.ZipFile(file) as members:
                 return [_read_array(members, f"{name}.npy", limit) for name in names]
         except Exception as error:  # damaged archives raise whatever comes of their nonsense
             raise ValueError(
-                f"{path} must be a whole .npz file of the numbers {', '.join(names)} and hold at "
-                f"most {limit} bytes of each, got another"
+                f"{place or source} must be a whole .npz file of the numbers {', '.join(names)} "
+                f"and hold at most {limit} bytes of each, got another"
             ) from error
+
+
+def array_names(place: str, source: Path | BinaryIO) -> list[str]:
+    """Names of the arrays of an .npz file.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, if it is none.
+    """
+    try:
+        with zipfile.ZipFile(source) as members:
+            return [name.removesuffix(".npy") for name in members.namelist()]
+    except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError):
+        raise ValueError(f"{place} must be a whole .npz file, got another") from None
 
 
 def _read_array(members: zipfile.ZipFile, name: str, limit: int) -> NDArray[Any]:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from kpegasos.datasets._files import (
     Dataset,
+    fetched,
     parse_idx,
     read_arrays,
     require,
-    verified_content,
 )
 
 
@@ -29,27 +29,38 @@ class ImageSet:
     test_labels: str
     target_names: tuple[str, ...]
 
+    @property
+    def files(self) -> dict[str, str]:
+        """SHA-256 of the content of each file by its name."""
+        return {
+            "train-images-idx3-ubyte.gz": self.train_images,
+            "train-labels-idx1-ubyte.gz": self.train_labels,
+            "t10k-images-idx3-ubyte.gz": self.test_images,
+            "t10k-labels-idx1-ubyte.gz": self.test_labels,
+        }
+
     def load(self, scale: bool) -> Dataset:
         """Read all four files, and divide the pixels by 255 if they are to be scaled."""
 
-        def read(name: str, sha256: str) -> NDArray[np.uint8]:
-            return parse_idx(verified_content(self.folder, name, sha256, self.mirrors))
+        def read(name: str) -> NDArray[np.uint8]:
+            addresses = [mirror + name for mirror in self.mirrors]
+            return parse_idx(fetched(self.folder, name, [self.files[name]], addresses))
 
-        def images(name: str, sha256: str) -> NDArray[np.float32]:
-            pixels = read(name, sha256)
+        def images(name: str) -> NDArray[np.float32]:
+            pixels = read(name)
             X = pixels.reshape(len(pixels), -1).astype(np.float32)
             return np.divide(X, 255, out=X) if scale else X
 
         return Dataset(
-            images("train-images-idx3-ubyte.gz", self.train_images),
-            read("train-labels-idx1-ubyte.gz", self.train_labels).astype(np.int64),
-            images("t10k-images-idx3-ubyte.gz", self.test_images),
-            read("t10k-labels-idx1-ubyte.gz", self.test_labels).astype(np.int64),
+            images("train-images-idx3-ubyte.gz"),
+            read("train-labels-idx1-ubyte.gz").astype(np.int64),
+            images("t10k-images-idx3-ubyte.gz"),
+            read("t10k-labels-idx1-ubyte.gz").astype(np.int64),
             self.target_names,
         )
 
 
-_FASHION_MNIST = ImageSet(
+FASHION_MNIST = ImageSet(
     folder="fashion-mnist",
     mirrors=(
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
@@ -73,7 +84,7 @@ _FASHION_MNIST = ImageSet(
     ),
 )
 
-_MNIST = ImageSet(
+MNIST = ImageSet(
     folder="mnist",
     mirrors=("https://ossci-datasets.s3.amazonaws.com/mnist/",),
     train_images="ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -104,7 +115,7 @@ def load_fashion_mnist(*, scale: bool = True) -> Dataset:
     ValueError
         If the content of a file is not that of the set.
     """
-    return _FASHION_MNIST.load(scale)
+    return FASHION_MNIST.load(scale)
 
 
 def load_mnist(*, scale: bool = True) -> Dataset:
@@ -127,7 +138,7 @@ def load_mnist(*, scale: bool = True) -> Dataset:
     ValueError
         If the content of a file is not that of the set.
     """
-    return _MNIST.load(scale)
+    return MNIST.load(scale)
 
 
 def load_usps() -> Dataset:

@@ -1,39 +1,26 @@
-"""Files in LIBSVM's format: the whole, chunks from the beginning on, or chunks in any order.
-
-The parser is scikit-learn's. What it refuses, and what it should, is looked at once more here, so
-that an error names the file, the line and what is wrong there.
-"""
+"""Files in LIBSVM's format: the whole, chunks from the beginning on, or chunks in any order."""
 
 from __future__ import annotations
 
 import copy
 import io
-import math
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
-from kpegasos.datasets._files import (
-    UTF_8_MARK,
-    checked_dtype,
-    checked_path,
-    is_compressed,
-    number_of,
-    opened,
-)
-from kpegasos.utils.validation import as_integer, as_number
+from kpegasos.datasets import _svmlight_reader
+from kpegasos.datasets._files import UTF_8_MARK, checked_dtype, is_compressed, opened
+from kpegasos.datasets._svmlight_loop import MOST_COLUMNS
+from kpegasos.datasets._svmlight_reader import Form, Rows, assembled, read_rows, too_long
+from kpegasos.utils.files import checked_path
+from kpegasos.utils.validation import as_integer, as_number, optional
 
-#: Bytes of a line, beyond which it is no row: two million entries have room.
-_LONGEST_LINE = 2**26
-#: Columns are C integers to the parser.
-_MOST_COLUMNS = 2**31 - 1
 #: MiB of a chunk at the most.
 _MOST_CHUNK_MB = 2.0**20
 
@@ -69,9 +56,9 @@ def load_svmlight(
         compressed and damaged, or holds more than 200 times its size (and 64 MiB).
     """
     place = checked_path(path)
-    n_features, dtype = _checked_shape(n_features, dtype)
+    form = checked_form(n_features, dtype)
     with opened(place) as file:
-        return parse_svmlight(Lines(place, file), n_features, dtype)
+        return whole_file(place, file, form)
 
 
 def iter_svmlight(
@@ -110,14 +97,28 @@ def iter_svmlight(
     """
     place = checked_path(path)
     n_features = as_integer("n_features", n_features, least=1)
-    _, dtype = _checked_shape(n_features, dtype)
+    form = checked_form(n_features, dtype)
     chunk_size = as_integer("chunk_size", chunk_size, least=1)
     with opened(place) as file:
-        lines = Lines(place, file, at_once=chunk_size)
-        while not lines.ended:
-            X, y = parse_svmlight(lines, n_features, dtype)
-            if y.size:
-                yield X, y
+        for rows in _regrouped(read_rows(place, file, form), chunk_size):
+            yield assembled(rows, form)
+
+
+def _regrouped(parts: Iterable[Rows], size: int) -> Iterator[list[Rows]]:
+    """Cut and put together rows, so that there are so many each time but for the last."""
+    waiting: list[Rows] = []
+    missing = size
+    for part in parts:
+        first, n_rows = 0, part.labels.size
+        while n_rows - first >= missing:
+            yield [*waiting, part.part(first, first + missing)]
+            first += missing
+            waiting, missing = [], size
+        if first < n_rows:
+            waiting.append(part.part(first, n_rows))
+            missing -= n_rows - first
+    if waiting:
+        yield waiting
 
 
 class SvmlightChunks(Sequence[Any]):
@@ -158,7 +159,7 @@ class SvmlightChunks(Sequence[Any]):
         chunk_mb = as_number("chunk_mb", chunk_mb, positive=True, most=_MOST_CHUNK_MB)
         self.path = Path(path)
         self.n_features = as_integer("n_features", n_features, least=1)
-        _, self.dtype = _checked_shape(self.n_features, dtype)
+        self.dtype = checked_form(self.n_features, dtype).dtype
         self._length = max(1, round(chunk_mb * 2**20))
         self._begins = range(0, self.path.stat().st_size, self._length)
 
@@ -181,8 +182,9 @@ class SvmlightChunks(Sequence[Any]):
             content = file.read(last - first)
         if first == 0:
             content = content.removeprefix(UTF_8_MARK)
-        lines = Lines(self.path, io.BytesIO(content), before=lambda: _count_lines(self.path, first))
-        return parse_svmlight(lines, self.n_features, self.dtype)
+        form = Form(self.n_features, self.dtype)
+        before = partial(_count_lines, self.path, first)
+        return assembled(read_rows(self.path, io.BytesIO(content), form, before), form)
 
 
 def _next_line(file: Any, position: int) -> int:
@@ -190,13 +192,9 @@ def _next_line(file: Any, position: int) -> int:
     if position == 0:
         return 0
     file.seek(position - 1)
-    if len(file.readline(_LONGEST_LINE)) == _LONGEST_LINE:
-        raise ValueError(f"{file.name}: {_too_long()}")
+    if len(file.readline(_svmlight_reader.LONGEST_LINE)) == _svmlight_reader.LONGEST_LINE:
+        raise ValueError(f"{file.name}: {too_long()}")
     return int(file.tell())
-
-
-def _too_long() -> str:
-    return f"a line must have less than {_LONGEST_LINE} bytes"
 
 
 def _count_lines(path: Path, position: int) -> int:
@@ -208,152 +206,14 @@ def _count_lines(path: Path, position: int) -> int:
     return ends
 
 
-class Lines:
-    """The rows of an open file, as the parser takes them: without comments, and counted.
-
-    Parameters
-    ----------
-    path : Path
-        Of the file, for errors.
-    file : binary file
-    at_once : int, default=None
-        Rows that one iteration gives; all if None.
-    before : callable, default=None
-        Gives the number of lines of the file before the first of ``file``.
-
-    Attributes
-    ----------
-    numbers : array of int
-        Of the line of each row of the last iteration, counted from 1.
-    row : bytes
-        The last row.
-    ended : bool
-        Whether the file has no more lines.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        file: Any,
-        *,
-        at_once: int | None = None,
-        before: Callable[[], int] | None = None,
-    ) -> None:
-        self.path = path
-        self.numbers = array("q")
-        self.row = b""
-        self.ended = False
-        self._file = file
-        self._most = math.inf if at_once is None else at_once
-        self._before = before
-        self._number = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.numbers = array("q")
-        while len(self.numbers) < self._most:
-            line = self._file.readline(_LONGEST_LINE)
-            if not line:
-                self.ended = True
-                return
-            self._number += 1
-            if len(line) == _LONGEST_LINE:
-                self.row = b""
-                raise ValueError(self.at(self._number, _too_long()))
-            self.row = line.partition(b"#")[0].strip()
-            if self.row:
-                self.numbers.append(self._number)
-                # The parser takes what Python takes for numbers: "nan", "inf" and "1_0" as well.
-                if b"n" in self.row or b"N" in self.row or b"_" in self.row:
-                    raise ValueError
-                yield self.row
-
-    def read(self) -> bytes:
-        """The parser takes for a file what has this method; it iterates."""
-        raise io.UnsupportedOperation
-
-    def at(self, number: int, what: str) -> str:
-        """What is wrong in a line, in a sentence."""
-        before = 0 if self._before is None else self._before()
-        return f"{self.path}, line {before + number}: {what}"
-
-
-def parse_svmlight(
-    lines: Lines, n_features: int | None, dtype: Any
+def whole_file(
+    path: Path | str, file: BinaryIO, form: Form
 ) -> tuple[sparse.csr_matrix, NDArray[Any]]:
-    """Read X and y of the rows of a file; labels are integers where all are whole.
-
-    Raises
-    ------
-    ValueError
-        Naming file and line.
-    """
-    try:
-        X, y = load_svmlight_file(lines, dtype=dtype, zero_based=False)
-    except (ValueError, OverflowError):
-        fault = _fault(lines.row)
-        if fault is None:  # the file is at fault, not the row
-            raise
-        raise ValueError(lines.at(lines.numbers[-1], fault)) from None
-    if n_features is not None and X.shape[1] > n_features:
-        row = _row_of(X, X.indices >= n_features)
-        what = f"columns must be at most n_features = {n_features}, got {X[row].indices[-1] + 1}"
-        raise ValueError(lines.at(lines.numbers[row], what))
-    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-        row = _row_of(X, ~np.isfinite(X.data)) if np.isfinite(y).all() else np.isfinite(y).argmin()
-        what = f"label and values must be finite in {X.dtype}, got larger ones"
-        raise ValueError(lines.at(lines.numbers[row], what))
-    if n_features is not None:
-        X.resize((X.shape[0], n_features))
-    whole = bool(np.all((np.trunc(y) == y) & (np.abs(y) < 2**53)))
-    return X, y.astype(np.int64) if whole else y
+    """Read X and y from an open file; its path is for errors."""
+    return assembled(read_rows(path, file, form), form)
 
 
-def _row_of(X: sparse.csr_matrix, wrong: NDArray[np.bool_]) -> int:
-    """Row of the first entry that is wrong."""
-    return int(np.searchsorted(X.indptr, np.argmax(wrong), "right")) - 1
-
-
-def _fault(row: bytes) -> str | None:
-    """What is wrong with a row, None if nothing is."""
-    if not row:
-        return None
-    label, *entries = row.split()
-    if not _is_number(label):
-        return f"the label must be a finite number, got {_shown(label)}"
-    query = b"0"
-    if entries and entries[0].startswith(b"qid:"):
-        query = entries.pop(0)[4:]
-    last = 0
-    for entry in entries:
-        column, colon, value = entry.partition(b":")
-        if not (colon and column.isdigit()) or not _is_number(value):
-            return f"entries must be column:value, two numbers, got {_shown(entry)}"
-        number = int(column[:20])  # whose digits Python limits
-        if not last < number <= _MOST_COLUMNS:
-            return (
-                f"columns must increase from 1 to {_MOST_COLUMNS} at most, "
-                f"got {_shown(column)} after {last}"
-            )
-        last = number
-    if not query.lstrip(b"-").isdigit():
-        return f"qid must be a whole number, got {_shown(query)}"
-    return None
-
-
-def _is_number(text: bytes) -> bool:
-    number = number_of(text)
-    return number is not None and math.isfinite(number) and b"_" not in text
-
-
-def _shown(text: bytes) -> str:
-    """Some bytes of a file, not too many."""
-    return repr(text[:32])[1:] + ("..." if len(text) > 32 else "")
-
-
-def _checked_shape(n_features: Any, dtype: Any) -> tuple[int | None, Any]:
+def checked_form(n_features: Any, dtype: Any) -> Form:
     """Number of columns and type of entries, or a ValueError."""
-    if n_features is not None:
-        n_features = as_integer("n_features", n_features, least=1)
-        if n_features > _MOST_COLUMNS:
-            raise ValueError(f"n_features must be at most {_MOST_COLUMNS}, got {n_features}")
-    return n_features, checked_dtype(dtype)
+    n_features = optional(as_integer, "n_features", n_features, least=1, most=MOST_COLUMNS)
+    return Form(n_features, checked_dtype(dtype))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kpegasos.datasets._files import Dataset, number_of, opened, require
+from kpegasos.datasets._files import Dataset, cached, number_of, opened, require
 from kpegasos.datasets.svmlight import load_svmlight
+from kpegasos.utils.files import opened_whole
 from kpegasos.utils.validation import as_flag, as_generator, as_integer
 
+#: Bytes of a file whose numbers are worth keeping.
+_KEPT_BYTES = 2**20
 _COVERS = (
     "spruce/fir",
     "lodgepole pine",
@@ -45,7 +50,8 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     -------
     Dataset
         Dense features, label +1 for the class ``positive``, else -1, from
-        ``covtype/covtype.csv.gz``, with or without a header, the class in the last column.
+        ``covtype/covtype.csv.gz``, with or without a header, the class in the last column. Its
+        numbers are kept in the user's cache (64 MB), so that they are read quickly another time.
 
     Raises
     ------
@@ -66,15 +72,47 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     positive = as_integer("positive", positive, least=1, most=len(_COVERS))
     scale = as_flag("scale", scale)
     rng = as_generator(random_state)
-    table = _read_table(require("covtype", "covtype.csv.gz"))
-    X, y = table[:, :-1], np.where(table[:, -1] == positive, 1, -1)
+    table = _kept_table(require("covtype", "covtype.csv.gz"))
+    y = np.where(table[:, -1] == positive, 1, -1)
+    X = table[:, :-1].astype(np.float32)
     if scale:
         low, high = X.min(axis=0), X.max(axis=0)
-        X = (X - low) / np.where(high > low, high - low, 1)
+        X -= low
+        X /= np.where(high > low, high - low, 1)
     order = rng.permutation(len(y))
     n_test = round(len(y) / 10)
     train, test = order[n_test:], order[:n_test]
     return Dataset(X[train], y[train], X[test], y[test], ("rest", _COVERS[positive - 1]))
+
+
+def _kept_table(path: Path) -> NDArray[Any]:
+    """Numbers of a file, as small integers if they are some, and kept in the user's cache.
+
+    What is kept has a name made of the file's path, size, time and beginning. A small file is read
+    in no time, and not kept.
+    """
+    state = path.stat()
+    if state.st_size < _KEPT_BYTES:
+        return _read_table(path)
+    with path.open("rb") as file:
+        identity = f"{path.resolve()} {state.st_size} {state.st_mtime_ns} ".encode()
+        digest = hashlib.sha256(identity + file.read(2**16)).hexdigest()
+    place = cached("covtype") / f"table-{digest[:16]}.npy"
+    with suppress(OSError, ValueError, EOFError):  # damaged, or not there
+        return np.load(place, mmap_mode="r", allow_pickle=False)
+    table: NDArray[Any] = _read_table(path)
+    with np.errstate(invalid="ignore"):
+        small = table.astype(np.int16)
+    if np.array_equal(small, table):
+        table = small
+    with suppress(OSError):  # a full disk, or a cache that cannot be written
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with opened_whole(place) as part:
+            np.save(part, table, allow_pickle=False)
+        for old in place.parent.glob("table-*.npy"):
+            if old != place:
+                old.unlink()
+    return table
 
 
 def _read_table(path: Path) -> NDArray[np.float32]:

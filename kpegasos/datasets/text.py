@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets._files import Dataset, checked_dtype, require
-from kpegasos.datasets.svmlight import Lines, parse_svmlight
+from kpegasos.datasets.svmlight import checked_form, whole_file
 from kpegasos.utils.validation import as_integer, as_number, draw_seed
 
 #: Rows drawn from one seed. A data set is the beginning of an endless sequence of such blocks.
@@ -196,6 +196,6 @@ def load_rcv1_sample() -> Dataset:
         # "label |namespace id:value ..." differs from LIBSVM's format by the namespace only.
         path = require("rcv1-sample", name)
         text = io.BytesIO(path.read_bytes().replace(b"|f ", b""))
-        return parse_svmlight(Lines(path, text), 47_236, np.float32)
+        return whole_file(path, text, checked_form(47_236, np.float32))
 
     return Dataset(*read("rcv1_small.dat"), *read("rcv1_small_test.data"), ("rest", "CCAT"))

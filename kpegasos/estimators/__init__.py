@@ -1,13 +1,21 @@
 """scikit-learn estimators: validation, fitted attributes, votes; no arithmetic.
 
 Lives here: `PegasosSVC`, `LinearPegasosSVC`, `PegasosSVR`, `LinearPegasosSVR`, one-vs-one, warm
-start, the progress bar.
+start, the progress bar, `forecast`.
 May import: `kpegasos.solvers` and the rooms below it.
 """
 
+from kpegasos.estimators.forecasts import Forecast, forecast
 from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.estimators.kernel_regression import PegasosSVR
 from kpegasos.estimators.linear import LinearPegasosSVC
 from kpegasos.estimators.linear_regression import LinearPegasosSVR
 
-__all__ = ["LinearPegasosSVC", "LinearPegasosSVR", "PegasosSVC", "PegasosSVR"]
+__all__ = [
+    "Forecast",
+    "LinearPegasosSVC",
+    "LinearPegasosSVR",
+    "PegasosSVC",
+    "PegasosSVR",
+    "forecast",
+]

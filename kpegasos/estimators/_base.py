@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_array, validate_data
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.state import State
 from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._plan_forecast import announce
 from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._sklearn_compat import (
     CallbackObserver,
@@ -126,7 +127,6 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
     _states_digest: str | None
 
     # --- what a kind of estimator says ---
-
     #: Whether targets are labels of classes, and not numbers.
     _has_labels: ClassVar[bool] = True
 
@@ -212,8 +212,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             plan = self._plan(X, targets, in_step=bool(observers))
             stopper.limit(plan.settings.max_time)
             results = self._train(plan, targets, observers, stopper)
-            # Nothing may come between the model and the end of the fit.
-            stopper.presses_kept = math.inf
+            stopper.presses_kept = math.inf  # nothing may come between model and end
         report_early_end(
             type(self).__name__, results, stopper, plan.settings.tol, stacklevel=3
         )  # the caller of fit, beyond its decorator
@@ -264,6 +263,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             return {**plan.known, **self._attributes(plan, targets, results)}
 
         stopper.presses_kept = 1
+        announce(self, plan, stopper)
         with progress_bar(self.verbose, type(self).__name__, len(plan.pairs)) as update:
             if observers:
                 results = train_in_step(plan, stopper, update, observers, attributes)

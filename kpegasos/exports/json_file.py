@@ -9,9 +9,9 @@ from typing import Any
 
 from scipy import sparse
 
-from kpegasos.exports.files import checked_path, write_whole
 from kpegasos.exports.model import Model
 from kpegasos.exports.terms import float64_rows, kernel_terms, plain_classes
+from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.version import VERSION
 
 #: Of the names and their meaning; a reader of one version reads no other.

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.exports.files import write_whole
 from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.kernels.functions import RBF, Kernel, Linear, Polynomial, Sigmoid
+from kpegasos.utils.files import write_whole
 from kpegasos.utils.validation import shown
 
 #: LIBSVM's names of the kernels that it has, and of their parameters there and here.

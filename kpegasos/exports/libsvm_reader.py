@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kpegasos.exports.files import checked_path
 from kpegasos.exports.libsvm import KERNELS, LARGEST_INT, NAMES, sorted_by_class
 from kpegasos.exports.model import Model, Sigmoids
+from kpegasos.utils.files import checked_path
 from kpegasos.utils.validation import as_integer, optional, shown
 
 CLASSIFIERS = ("c_svc", "nu_svc")

@@ -22,7 +22,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from kpegasos.exports.files import checked_path, write_whole
+from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import shown
 from kpegasos.utils.version import VERSION
 

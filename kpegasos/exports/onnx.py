@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.exports.files import checked_path, write_whole
 from kpegasos.exports.model import Model
 from kpegasos.exports.onnx_graph import Graph, import_onnx
 from kpegasos.exports.onnx_kernels import kernel_nodes
 from kpegasos.exports.onnx_votes import probability_nodes, values_of_classes, votes
 from kpegasos.exports.terms import dense, float64_rows
 from kpegasos.kernels.functions import Linear
+from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import shown
 
 

@@ -13,10 +13,10 @@ from textwrap import fill
 import numpy as np
 
 from kpegasos.exports import python_pieces as pieces
-from kpegasos.exports.files import checked_path, write_whole
 from kpegasos.exports.model import Model
 from kpegasos.exports.terms import dense, float64_rows, kernel_terms, plain_classes
 from kpegasos.kernels.functions import Linear
+from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.version import VERSION
 
 #: Of arrays, in bytes; a module is text, which is read as a whole.

@@ -49,6 +49,16 @@ _SHARED = (
 _OF_VALIDATION = {"n_features_in_", "feature_names_in_"}
 
 
+class OtherSearchError(ValueError):
+    """A warm start is given data, folds or parameters of another search."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "warm_start=True goes on with the earlier search and needs the same X, y, "
+            "sample_weight, folds and parameters, got others"
+        )
+
+
 class SearchPlan(NamedTuple):
     """What a fit searches, and where it stands.
 
@@ -173,10 +183,7 @@ def make_plan(
         digest = _digest(search, X, y, weight if weighted else None, grid, folds)
         earlier = getattr(search, "_states", None)
         if earlier is not None and digest != search._states_digest:
-            raise ValueError(
-                "warm_start=True goes on with the earlier search and needs the same X, y, "
-                "sample_weight, folds and parameters, got others"
-            )
+            raise OtherSearchError
         record = earlier or record
     return SearchPlan(grid, folds, targets, score, record, digest)
 

@@ -205,7 +205,7 @@ def choose_source(
     if grant.mb < wanted_mb:
         share_mb = grant.mb
     if cache == "auto":
-        cache = _suitable(values, share_mb)
+        cache = suitable_cache(values, share_mb)
     check_budget(cache, least_mb[cache], cache_mb, values, shares)
     if share_mb < least_mb[cache]:
         raise ValueError(
@@ -226,8 +226,19 @@ def choose_source(
     return source
 
 
-def _suitable(values: KernelValues, cache_mb: float) -> str:
-    """Name of the source that suits the size of the data and of the budget."""
+def suitable_cache(values: KernelValues, cache_mb: float) -> str:
+    """Name of the source that suits the size of the data and of the budget.
+
+    Parameters
+    ----------
+    values : KernelValues
+        Of which only shape and type are asked.
+    cache_mb : float
+
+    Returns
+    -------
+    {"precomputed", "cached", "streamed"}
+    """
     n_samples = values.n_samples
     if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
         return "precomputed"

@@ -241,8 +241,8 @@ class Certifier:
         return gap <= tol
 
     def out_of_reach(self, tol: float) -> bool:
-        """Whether rounding has been found to keep the gap above this."""
-        return self._checks == 0 or self._excess >= tol
+        """Whether rounding has been found to keep the gap above this; 0 asks for all epochs."""
+        return tol > 0.0 and (self._checks == 0 or self._excess >= tol)
 
     def final(self, evaluation: Evaluation, is_over: bool) -> Evaluation:
         """The evaluation of an iterate that is told of it; settled at the end, if need be."""

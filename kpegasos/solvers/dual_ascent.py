@@ -78,7 +78,7 @@ def sdca(
     rows : RowSource
         From `make_rows` (kernel) or `linear_rows` (primal vector).
     tol : float, default=1e-3
-        Stop when ``(P − D) / P`` is at most this.
+        Stop when ``(P − D) / P`` is at most this; with 0 only when it is exact.
     max_epochs : int, default=1000
         Passes over the data at the most.
     max_time : float, default=None

@@ -3,8 +3,8 @@
 Numba stamps a cached function with the time and size of its own file. It does not see an edit in
 another file: an overload, a function that it calls, a constant. So the stamp is replaced by a
 digest of all sources that compiled code may be made of: the rooms `kpegasos.core`,
-`kpegasos.kernels`, `kpegasos.losses` and `kpegasos.utils`. A function may then live where it
-belongs.
+`kpegasos.datasets`, `kpegasos.kernels`, `kpegasos.losses` and `kpegasos.utils`. A function may then
+live where it belongs.
 
 Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
 `_Files` takes the place of index and files.
@@ -35,7 +35,7 @@ from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 from numba.core.types import BaseTuple
 
-_ROOMS = ("core", "kernels", "losses", "utils")
+_ROOMS = ("core", "datasets", "kernels", "losses", "utils")
 
 #: Sums may be reordered and fused; nothing may assume that values are finite.
 FAST: Any = {"reassoc", "contract"}

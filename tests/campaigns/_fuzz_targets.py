@@ -24,7 +24,9 @@ from tests.campaigns._fuzz_good import GOOD, GOOD_OF
 
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
+    "CatalogueEntry": "a record",
     "Dataset": "a record of what a loader returns",
+    "Forecast": "a record",
     "History": "a record",
     "Iterates": "a record",
     "Kernel": "a protocol",
@@ -32,6 +34,9 @@ NOT_CALLED = {
     "Record": "a record",
     "RegularizationPath": "a record",
     "Result": "a record; tests/solvers/test_result.py calls its methods",
+    "Table": "a record of what read_table returns",
+    "catalogue": "has no parameters",
+    "fetch": "downloads",
     "load_adult": "has no parameters, and needs its data",
     "load_covtype": "reads 600,000 rows",
     "load_fashion_mnist": "reads 70,000 images",
@@ -140,7 +145,15 @@ _CHECKS_OF_METHODS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "to_sklearn": checks.returned,
 }
 #: What writes a file.
-_WRITERS = ("save", "to_json", "to_libsvm", "to_onnx", "to_python")
+_WRITERS = (
+    "save",
+    "to_json",
+    "to_libsvm",
+    "to_onnx",
+    "to_python",
+    "write_svmlight",
+    "write_table",
+)
 #: Packages without which a method says how to install them.
 _NEEDS = {"to_onnx": "onnx"}
 

@@ -8,16 +8,14 @@ anything else must be one sentence that names the file, and nothing may be left 
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -35,7 +33,10 @@ from kpegasos.datasets import (
     load_rcv1_sample,
     load_svmlight,
     load_usps,
+    read_table,
+    write_table,
 )
+from tests.campaigns._broken_files import BOUND, COMPRESS, broken, compressed
 
 CI_TRIALS = 100
 
@@ -50,20 +51,6 @@ _LEFTOVERS = (
     ),
     *("buffer is", "broadcast", "ufunc", "argument", "Invalid index", "OverflowError", "usecols"),
 )
-_COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": lambda content: gzip.compress(content, 1, mtime=0),
-    ".bz2": bz2.compress,
-    ".xz": lambda content: lzma.compress(content, preset=0),
-}
-_TOKENS = (
-    *("nan", "-inf", "1e39", "1e400", "-1e-400", "1_0", "0x10", "1,2", "+1", "--1", "", ".", "é"),
-    *("0:1", "-1:1", "3", "3:", ":3", "3:4:5", "2147483648:1", f"{2**63}:1", f"{10**40}:1", "7:1"),
-    *("qid:1", "qid", "qid:x 1:1", "1:nan", "1:1e39", "# n", "#", "\0", "\t", "\r", "\v", "1 1:1"),
-    "qid:nan 1:1",
-    *("|f", "1:1 1:1", "2:1 1:1", "infinity", "9" * 5000, "1.5:1", "1:0x1p3", "٣:1"),
-)
-_ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "utf-7", "cp037")
 
 
 # --- what is written ---
@@ -118,72 +105,6 @@ def _model(rng: np.random.Generator) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-# --- what becomes of it ---
-
-
-def _mutated(rng: np.random.Generator, content: bytes) -> bytes:
-    """A few bytes wrong."""
-    data = bytearray(content)
-    for _ in range(rng.integers(1, 4)):
-        begin, end = sorted(rng.integers(0, len(data) + 1, 2))
-        kind = rng.integers(6)
-        if kind == 0 and data:
-            data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
-        elif kind == 1:
-            del data[begin:]
-        elif kind == 2:
-            del data[begin : min(end, begin + 9)]
-        elif kind == 3:
-            data[begin:begin] = rng.bytes(int(rng.integers(1, 9)))
-        elif kind == 4:
-            data[begin:begin] = data[begin:end]
-        else:
-            data[begin:begin] = bytes([rng.choice(list(b"\n\r\0 ,:#-.e9\xff"))])
-    return bytes(data)
-
-
-def _near_miss(rng: np.random.Generator, content: bytes) -> bytes:
-    """A word replaced, put in or left out, as a careless program would."""
-    separator = b"," if content.count(b",") > 5 else b" "
-    lines = content.split(b"\n")
-    for _ in range(rng.integers(1, 3)):
-        line = rng.integers(len(lines))
-        words = lines[line].split(separator)
-        at = rng.integers(len(words) + 1)
-        words[at : at + rng.integers(2)] = [str(rng.choice(_TOKENS)).encode()]
-        lines[line] = separator.join(words)
-    return b"\n".join(lines)
-
-
-def _encoded(rng: np.random.Generator, content: bytes) -> bytes:
-    return content.decode("latin-1").encode(str(rng.choice(_ENCODINGS)), "replace")
-
-
-def _attacked(rng: np.random.Generator, content: bytes, text: bool) -> bytes:
-    kind = rng.integers(8)
-    if kind == 0:
-        return content
-    if kind == 1 and text:
-        return _encoded(rng, content)
-    if kind <= 4 and text:
-        return _near_miss(rng, content)
-    if kind == 5:
-        special = (b"", b"\n", b"# nothing\n", b"\0" * 40, rng.bytes(60), b"1", b"PK\x03\x04" * 9)
-        return special[rng.integers(len(special))]
-    return _mutated(rng, content)
-
-
-def _packed(rng: np.random.Generator, content: bytes, suffix: str) -> bytes:
-    """The file of a suffix: now and then of another compression, damaged, or a bomb."""
-    kind = rng.integers(12)
-    if kind == 0:
-        suffix = str(rng.choice(list(_COMPRESS)))
-    if kind == 1 and suffix:
-        return _COMPRESS[suffix](rng.choice([b"\n", b"1", b"\0"]) * (_BOUND + 1))
-    packed = _COMPRESS[suffix](content)
-    return _mutated(rng, packed) if kind == 2 and suffix else packed
-
-
 # --- what must come of it ---
 
 
@@ -232,8 +153,8 @@ def _check_set(data: Any, n_features: int | None) -> int:
 
 
 def _svmlight_file(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
-    suffix = str(rng.choice(list(_COMPRESS)))
-    content = _packed(rng, _attacked(rng, _svmlight(rng), text=True), suffix)
+    suffix = str(rng.choice(list(COMPRESS)))
+    content = compressed(rng, broken(rng, _svmlight(rng), text=True), suffix)
     path = folder / f"file{suffix.upper() if rng.random() < 0.3 else suffix}"
     path.write_bytes(content)
     return partial(_read_svmlight, path, rng)
@@ -255,17 +176,17 @@ def _set_of_files(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
         files, load, n_features = ["covtype/covtype.csv.gz"], load_covtype, None
         contents = [_table(rng)]
     attacked = rng.integers(len(files))
-    contents[attacked] = _attacked(rng, contents[attacked], text=kind != 2)
+    contents[attacked] = broken(rng, contents[attacked], text=kind != 2)
     for file, content in zip(files, contents, strict=True):
         path = folder / file
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(_packed(rng, content, ".gz") if kind == 3 else content)
+        path.write_bytes(compressed(rng, content, ".gz") if kind == 3 else content)
     return lambda: _check_set(load(), n_features)
 
 
 def _model_file(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
     path = folder / "file.model"
-    path.write_bytes(_attacked(rng, _model(rng), text=True))
+    path.write_bytes(broken(rng, _model(rng), text=True))
 
     def read() -> int:
         model = PegasosSVC.from_libsvm(path, n_features=[None, 9][rng.integers(2)])
@@ -299,14 +220,14 @@ def _own_file(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
     """A model of the package's own: bytes of the archive, or words of its schema, are wrong."""
     path, content = folder / "file.skops", _stored()
     if rng.random() < 0.5:
-        path.write_bytes(_attacked(rng, content, text=False))
+        path.write_bytes(broken(rng, content, text=False))
     else:
         with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
             attacked = rng.choice(old.namelist())
             for name in old.namelist():
                 part = old.read(name)
                 text = name.endswith(".json")
-                new.writestr(name, _attacked(rng, part, text) if name == attacked else part)
+                new.writestr(name, broken(rng, part, text) if name == attacked else part)
 
     def read() -> int:
         model = load(path)
@@ -317,7 +238,7 @@ def _own_file(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
 
 
 def _idx_content(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
-    content = _attacked(rng, _idx(rng), text=False)
+    content = broken(rng, _idx(rng), text=False)
 
     def read() -> int:
         array = _files.parse_idx(content)
@@ -328,20 +249,80 @@ def _idx_content(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
     return read
 
 
+_FORMATS = ("csv", "tsv", "npz", "npy", *(("parquet", "arrow") if find_spec("pyarrow") else ()))
+
+
+def _table_file(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
+    """A table, with or without names, labels and missing values, told by its name or content."""
+    format = str(rng.choice(_FORMATS))
+    is_text = format in ("csv", "tsv")
+    X = rng.normal(size=(rng.integers(1, 9), rng.integers(1, 5))).astype(
+        rng.choice([np.float32, np.float64])
+    )
+    X[rng.random(X.shape) < 0.1] = np.nan
+    kinds = [None, rng.integers(0, 3, len(X)), X[:, 0] * 0 + 0.5, np.full(len(X), "a b")]
+    y: Any = kinds[rng.integers(3 if format == "npy" else 4)]
+    y = None if y is None or (y.dtype.kind == "f" and np.isnan(y).any()) else y
+    path = folder / f"table{rng.choice(['', f'.{format}'])}"
+    write_table(path, X, y, format=format)
+    content = path.read_bytes()
+    if is_text and rng.random() < 0.3:
+        content = content.partition(b"\n")[2]
+    content = broken(rng, content, is_text)
+    suffix = str(rng.choice(list(COMPRESS))) if is_text else ""
+    path.unlink()
+    path = path.with_name(path.name + suffix)
+    path.write_bytes(compressed(rng, content, suffix))
+    labels: list[Any] = ["auto", None, "last", "first", 1, -1, "label", "x0"]
+    options: dict[str, Any] = {
+        "format": format if rng.random() < 0.3 else None,
+        "label": labels[rng.choice(8, p=[0.6, *[0.4 / 7] * 7])],
+        "header": [None, True, False][rng.choice(3, p=[0.8, 0.1, 0.1])],
+        "dtype": [None, np.float32, np.float64][rng.integers(3)],
+    }
+
+    def read() -> int:
+        table = read_table(path, **options)
+        _check_table(table, options["dtype"])
+        return int(table.X.shape[0])
+
+    return read
+
+
+def _check_table(table: Any, dtype: Any) -> None:
+    X, y, names = table.X, table.y, table.feature_names
+    assert X.ndim == 2
+    assert X.shape[0] > 0
+    assert X.shape[1] > 0
+    assert X.dtype in ([np.float32, np.float64] if dtype is None else [dtype])
+    assert y is None or (y.shape == X.shape[:1] and y.dtype.kind in "ifU")
+    assert names is None or (len(names) == X.shape[1] and len(set(names)) == len(names))
+    if table.format in ("csv", "tsv", "svmlight"):
+        assert not np.isinf(X.data if sparse.issparse(X) else X).any()
+    if table.format == "csv" and y is not None and y.dtype.kind == "f":
+        assert np.isfinite(y).all()
+
+
 #: Where types come from that a model may be of; others are refused.
 _TRUSTED_PACKAGES = ("kpegasos", "sklearn", "numpy", "scipy", "builtins")
-#: Bytes that a compressed file may hold here.
-_BOUND = 2**17
-_ATTACKS = (_svmlight_file, _set_of_files, _model_file, _own_file, _idx_content)
+#: Attacks, and how often each comes.
+_ATTACKS = {
+    _svmlight_file: 0.25,
+    _set_of_files: 0.15,
+    _model_file: 0.15,
+    _own_file: 0.15,
+    _table_file: 0.25,
+    _idx_content: 0.05,
+}
 
 
 def trial(rng: np.random.Generator) -> str:
     """Write a file, and read it."""
-    attack = _ATTACKS[rng.choice(5, p=[0.4, 0.25, 0.2, 0.1, 0.05])]
+    attack = rng.choice(np.array(list(_ATTACKS)), p=list(_ATTACKS.values()))
     with (
         tempfile.TemporaryDirectory() as place,
         mock.patch.dict(os.environ, {"KPEGASOS_DATA": place}),
-        mock.patch.object(_files, "_HARMLESS", _BOUND),
+        mock.patch.object(_files, "_HARMLESS", BOUND),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("error")

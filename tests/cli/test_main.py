@@ -31,9 +31,9 @@ def test_program_is_a_module_and_a_script():
 
 def test_unknown_subcommand_is_a_usage_error(capsys):
     with pytest.raises(SystemExit) as end:
-        main(["trian"])
+        main(["fit"])
     assert end.value.code == 2
-    assert "invalid choice: 'trian'" in capsys.readouterr().err
+    assert "invalid choice: 'fit'" in capsys.readouterr().err
 
 
 def test_missing_file_is_one_sentence(capsys, tmp_path):

@@ -16,11 +16,11 @@ from sklearn.datasets import dump_svmlight_file
 from kpegasos.datasets import (
     SvmlightChunks,
     _files,
+    _svmlight_reader,
     iter_svmlight,
     load_svmlight,
     make_text_like,
 )
-from kpegasos.datasets import svmlight as svmlight_module
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -263,7 +263,7 @@ def test_svmlight_file_that_expands_too_far_is_refused(tmp_path, monkeypatch, su
 
 
 def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(svmlight_module, "_LONGEST_LINE", 2**16)
+    monkeypatch.setattr(_svmlight_reader, "LONGEST_LINE", 2**16)
     path = tmp_path / "file"
     with open(path, "wb") as file:
         file.write(b"1 1:2\n1 ")

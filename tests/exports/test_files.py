@@ -1,6 +1,5 @@
 """Files that are broken, paths that are none, and files that are written whole or not at all."""
 
-import os
 import re
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from export_cases import classifier, data
 
 from kpegasos import PegasosSVC, PegasosSVR, save
-from kpegasos.exports.files import write_whole
 
 GOOD = """svm_type c_svc
 kernel_type rbf
@@ -175,33 +173,3 @@ def test_bad_path_to_read_is_told_of(path):
 def test_folder_is_no_model(tmp_path):
     with pytest.raises(ValueError, match="path must be the path of a file, got"):
         PegasosSVC.from_libsvm(tmp_path)
-
-
-def test_file_stays_as_it_was_if_writing_fails(tmp_path):
-    path = tmp_path / "model"
-    path.write_text("earlier")
-
-    def parts():
-        yield b"beginning"
-        raise RuntimeError("no more")
-
-    with pytest.raises(RuntimeError, match="no more"):
-        write_whole(path, parts())
-    assert path.read_text() == "earlier"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_file_is_replaced_where_a_link_points_to(tmp_path):
-    path, link = tmp_path / "model", tmp_path / "link"
-    path.write_text("earlier")
-    link.symlink_to(path)
-    write_whole(link, [b"later"])
-    assert link.is_symlink()
-    assert path.read_text() == "later"
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
-def test_file_has_the_mode_that_the_process_gives(tmp_path):
-    write_whole(tmp_path / "ours", [b""])
-    (tmp_path / "plain").write_bytes(b"")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -117,6 +117,15 @@ def test_sdca_history_and_limits():
         sdca(task, make_rows(X, Sigmoid()))
 
 
+@pytest.mark.parametrize("kernel", [False, True])
+def test_sdca_of_tolerance_zero_makes_all_its_epochs(kernel):
+    X, y = noisy()
+    rows = make_rows(X, "rbf") if kernel else linear_rows(X)
+    result = sdca(make_problem(y, 1e-3), rows, tol=0.0, max_epochs=7, random_state=0)
+    assert result.status == "completed"
+    assert result.n_steps == 7 * y.size
+
+
 @pytest.mark.pure_python
 @every_rows
 @each_average

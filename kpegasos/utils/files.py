@@ -1,19 +1,20 @@
-"""Files that are written whole or not at all."""
+"""What names a file, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 from kpegasos.utils.validation import shown
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
-    """Return what names a file as a path, links resolved.
+    """Return what names a file as a path.
 
     Raises
     ------
@@ -31,7 +32,7 @@ def checked_path(path: str | PathLike[str]) -> Path:
         possible = False
     if not possible:
         raise ValueError(f"path must be the path of a file, got {shown(path)} instead")
-    return Path(os.path.realpath(name))
+    return Path(name)
 
 
 def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
@@ -50,7 +51,20 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     ValueError
         If the path is that of a folder, or of a device.
     """
-    place = checked_path(path)
+    with opened_whole(path) as file:
+        file.writelines(parts)
+
+
+@contextmanager
+def opened_whole(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file that takes its place when the block ends, and leaves nothing if it fails.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `write_whole`.
+    """
+    place = Path(os.path.realpath(checked_path(path)))  # a link stays one
     if place.exists() and not place.is_file():
         raise ValueError(f"path must be the path of a plain file, got {shown(str(path))} instead")
     if not place.parent.is_dir():
@@ -61,7 +75,7 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as file:
-            file.writelines(parts)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, place)

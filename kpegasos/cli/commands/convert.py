@@ -1,0 +1,102 @@
+"""``kpegasos convert``: examples in another format."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from scipy import sparse
+
+from kpegasos.cli.data_files import label_of
+from kpegasos.cli.options.arguments import UsageError
+from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by
+from kpegasos.datasets import Table, read_table, write_table
+from kpegasos.datasets.table_files import FORMATS, format_by_name
+from kpegasos.utils.memory import free_memory
+from kpegasos.utils.tuning import MEBIBYTE
+
+#: Formats that write no zeros of sparse data.
+_SPARSE_FORMATS = ("svmlight", "npz")
+_COMPRESSIONS = (".gz", ".bz2", ".xz")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, write, and say how much; returns the exit status."""
+    to = _format_to_write(options)
+    refuse_inputs("OUT", options.out, options.data)
+    check_writable(options.out)
+    table = _read(options)
+    if table.y is None and to == "svmlight":
+        raise ValueError(
+            f"{options.data}: the examples must have labels for svmlight; --label names their "
+            f"column"
+        )
+    if to not in _SPARSE_FORMATS:
+        _check_memory(table.X, options.data, to)
+
+    def write(name: str) -> None:
+        # Names of columns that a format has no place for are left out by it.
+        write_table(name, table.X, table.y, format=to, feature_names=table.feature_names)
+
+    write_by(options.out, write, _compression(options.out))
+    if not options.quiet:
+        out = sys.stderr if options.out == STANDARD else sys.stdout
+        n_samples, n_features = table.X.shape
+        labels = "no labels" if table.y is None else "labels"
+        print(f"{options.out}: {n_samples} rows, {n_features} features, {labels}, {to}", file=out)
+    return 0
+
+
+def _format_to_write(options: argparse.Namespace) -> str:
+    """The format that is asked for, or that of the name.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    if options.to is not None:
+        return str(options.to)
+    if (named := format_by_name(Path(options.out))) is not None:
+        return named
+    known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    raise UsageError(f"--to must be given unless OUT ends in {known}, got {options.out!r}")
+
+
+def _compression(name: str) -> str:
+    ending = os.path.splitext(name)[1].lower()
+    return ending if ending in _COMPRESSIONS else ""
+
+
+def _read(options: argparse.Namespace) -> Table:
+    """The examples, with entries of the type that the file has."""
+    standard = options.data == STANDARD
+    return read_table(
+        io.BytesIO(sys.stdin.buffer.read()) if standard else options.data,
+        format=options.data_format or ("svmlight" if standard else None),
+        label=label_of(options.label),
+        n_features=options.n_features,
+    )
+
+
+def _check_memory(X: Any, path: str, to: str) -> None:
+    """Check that sparse data would fit into memory in a format that writes zeros.
+
+    Raises
+    ------
+    ValueError
+    """
+    free = free_memory()
+    if not sparse.issparse(X) or free is None:
+        return
+    dense = X.shape[0] * X.shape[1] * X.dtype.itemsize
+    if dense > free:
+        raise ValueError(
+            f"{path}: {X.shape[0]} x {X.shape[1]} entries take {dense / MEBIBYTE:,.0f} MiB as "
+            f"{to}, which writes zeros, and {free / MEBIBYTE:,.0f} MiB of memory are free; npz and "
+            f"svmlight keep sparse data"
+        )

@@ -1,0 +1,203 @@
+"""The program beside LIBSVM's: the same options, numbers, models and predictions."""
+
+import re
+
+import numpy as np
+import pytest
+from cli_cases import (
+    accuracy,
+    examples,
+    libsvm,
+    needs_libsvm,
+    write_examples,
+    write_kernel_values,
+    write_rows,
+)
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kpegasos import PegasosSVC
+from kpegasos.datasets import load_svmlight
+
+pytestmark = needs_libsvm
+
+OPTIONS = {
+    "defaults": (),
+    "rbf": ("-t", "2", "-c", "10", "-g", "0.2"),
+    "poly": ("-t", "1", "-d", "2", "-r", "1", "-g", "0.5"),
+    "linear": ("-t", "0", "-c", "0.5"),
+    "weights": ("-w1", "3", "-w-1", "0.5", "-h", "0", "-m", "50"),
+}
+
+
+def closing_numbers(text):
+    """The numbers of svm-train's closing lines: a list for each name."""
+    names = ("nu", "obj", "rho", "nSV", "nBSV")
+    return {
+        name: [float(found) for found in re.findall(rf"\b{name} = (\S+?)(?:,|\s|$)", text)]
+        for name in names
+    }
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_train_and_predict_agree_with_svm_train_and_svm_predict(
+    kpegasos, tmp_path, name, n_classes
+):
+    train = write_examples(tmp_path / "train", n_classes=n_classes)
+    test = write_examples(tmp_path / "test", n_samples=4000, n_classes=n_classes, seed=1)
+    assert kpegasos("train", *OPTIONS[name], "-e", "1e-4", train, "our.model").status == 0
+    libsvm("svm-train", "-e", "1e-4", *OPTIONS[name], train, "its.model")
+    ours = kpegasos("predict", test, "our.model", "ours")
+    its = libsvm("svm-predict", test, "its.model", "its")
+    assert abs(accuracy(ours.out) - accuracy(its)) <= 0.3
+    # Each reads the other's model, to the same labels and the same line.
+    crossed = libsvm("svm-predict", test, "our.model", "crossed")
+    assert crossed == ours.out
+    assert (tmp_path / "crossed").read_text() == (tmp_path / "ours").read_text()
+    assert kpegasos("predict", test, "its.model", "back").out == its
+    assert (tmp_path / "back").read_text() == (tmp_path / "its").read_text()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_closing_lines_have_the_numbers_of_svm_train(kpegasos, tmp_path, n_classes):
+    X, y = examples(n_classes=n_classes)
+    order = np.argsort(-y if n_classes == 2 else y, kind="stable")  # of its model's labels
+    data = write_rows(tmp_path / "data", X[order], y[order])
+    options = ("-e", "1e-7", "-c", "2", data)
+    its = closing_numbers(libsvm("svm-train", *options, "its.model"))
+    ours = closing_numbers(kpegasos("train", "--intercept-scaling", 10, *options).out)
+    pairs = n_classes * (n_classes - 1) // 2
+    assert {name: len(found) for name, found in ours.items()} == {
+        "nu": pairs, "obj": pairs, "rho": pairs, "nSV": pairs + 1, "nBSV": pairs
+    }  # fmt: skip
+    # Our intercept is regularised: the optimum is larger, by half its square over 10² at most.
+    for our_obj, its_obj, rho in zip(ours["obj"], its["obj"], its["rho"], strict=True):
+        assert -1e-5 * abs(its_obj) <= its_obj - our_obj <= 0.005 * rho**2 + 1e-5 * abs(its_obj)
+    np.testing.assert_allclose(ours["nu"], its["nu"], rtol=1e-3)
+    np.testing.assert_allclose(ours["rho"], its["rho"], atol=0.02)
+    np.testing.assert_allclose(ours["nSV"], its["nSV"], atol=2)
+    np.testing.assert_allclose(ours["nBSV"], its["nBSV"], atol=2)
+    model = (tmp_path / "data.model").read_text()
+    in_file = re.search(r"^rho (.*)$", model, re.MULTILINE)[1].split()
+    np.testing.assert_allclose(ours["rho"], [float(each) for each in in_file], atol=1e-6)
+
+
+def test_decisions_agree_with_libsvm_to_rounding(kpegasos, tmp_path):
+    train, test = write_examples(tmp_path / "train"), write_examples(tmp_path / "test", seed=1)
+    kpegasos("train", train, "our.model")
+    assert kpegasos("predict", "--decisions", test, "our.model", "ours").status == 0
+    # svm-predict writes the decisions of a regression: the model of the classifier is made one.
+    model = (tmp_path / "our.model").read_text()
+    model = re.sub(r"^(label|nr_sv).*\n", "", model, flags=re.MULTILINE)
+    (tmp_path / "as_regression").write_text(model.replace("c_svc", "epsilon_svr"))
+    libsvm("svm-predict", test, "as_regression", "its")
+    ours, its = np.loadtxt("ours"), np.loadtxt("its")
+    np.testing.assert_allclose(ours, its, atol=1e-5)
+
+
+def test_regression_agrees_with_svm_train(kpegasos, tmp_path):
+    X, _ = examples()
+    data = write_rows(tmp_path / "data", X, 100.0 + X[:, 0] + X[:, 1] * X[:, 2])
+    options = ("-s", "3", "-p", "0.05", "-c", "5")
+    kpegasos("train", *options, "-e", "1e-4", data, "our.model")
+    libsvm("svm-train", *options, "-e", "1e-4", data, "its.model")
+    ours = kpegasos("predict", data, "our.model", "ours")
+    assert ours.out == libsvm("svm-predict", data, "our.model", "crossed")
+    its = libsvm("svm-predict", data, "its.model", "its")
+    assert kpegasos("predict", data, "its.model").out == its
+    np.testing.assert_allclose(np.loadtxt("ours"), np.loadtxt("its"), atol=5e-3)
+    np.testing.assert_allclose(np.loadtxt("ours"), np.loadtxt("crossed"), atol=1e-5 * 100)
+
+
+def test_precomputed_kernels_go_both_ways(kpegasos, tmp_path):
+    X, y = examples()
+    K = rbf_kernel(X, gamma=0.1)
+    train = write_kernel_values(tmp_path / "train", K, y, range(1, y.size + 1))
+    few = [5, 3, 200, 7]
+    test = write_kernel_values(tmp_path / "test", K[few], y[few], np.add(few, 1))
+    assert kpegasos("train", "-t", "4", train, "our.model").status == 0
+    libsvm("svm-train", "-t", "4", train, "its.model")
+    for model in ("our.model", "its.model"):
+        for data in (train, test):
+            its = libsvm("svm-predict", data, model, "its")
+            assert kpegasos("predict", data, model, "ours").out == its
+            assert (tmp_path / "ours").read_text() == (tmp_path / "its").read_text()
+
+
+def test_probabilities_agree_with_svm_predict(kpegasos, tmp_path):
+    data = write_examples(tmp_path / "data")
+    assert kpegasos("train", "-b", "1", "-q", data, "our.model").status == 0
+    libsvm("svm-train", "-b", "1", data, "its.model")
+    for model in ("our.model", "its.model"):
+        kpegasos("predict", "-b", "1", data, model, "ours")
+        libsvm("svm-predict", "-b", "1", data, model, "its")
+        first, *ours = (tmp_path / "ours").read_text().splitlines()
+        its_first, *its = (tmp_path / "its").read_text().splitlines()
+        assert first == its_first
+        ours, its = (np.array([row.split() for row in rows], float) for rows in (ours, its))
+        np.testing.assert_array_equal(ours[:, 0], its[:, 0])
+        np.testing.assert_allclose(ours, its, atol=1e-5)
+
+
+def test_rows_with_features_that_a_model_does_not_know_are_as_far_as_for_svm_predict(
+    kpegasos, tmp_path
+):
+    X, y = examples()
+    train = write_rows(tmp_path / "train", X[:, :9], y)
+    wide, narrow = write_rows(tmp_path / "wide", X, y), write_rows(tmp_path / "narrow", X[:, :4], y)
+    kpegasos("train", "-c", "10", train, "our.model")
+    for data in (wide, narrow):
+        its = libsvm("svm-predict", data, "our.model", "its")
+        assert kpegasos("predict", data, "our.model", "ours").out == its
+        assert (tmp_path / "ours").read_text() == (tmp_path / "its").read_text()
+
+
+SCALES = {
+    "defaults": (),
+    "to zero and one": ("-l", "0", "-u", "1"),
+    "limits": ("-l", "-2.5", "-u", "1e3"),
+    "targets": ("-y", "0", "1"),
+}
+TABLES = {
+    "dense": "1 1:3 2:0.125 3:1e-7\n-1 1:1 2:7 3:2.5\n1e7 1:2 2:4 3:5\n",
+    "sparse": "1 1:3 6:5\n-1 1:1\n1 2:4 5:-7\n2 4:1.5\n0.5 1:9\n",
+    "constant": "1 1:3 2:5 3:1\n2 1:3 2:4\n",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", SCALES)
+def test_scale_prints_what_svm_scale_prints(kpegasos, tmp_path, table, name):
+    (tmp_path / "data").write_text(TABLES[table])
+    its = libsvm("svm-scale", *SCALES[name], "-s", "its.ranges", "data")
+    ran = kpegasos("scale", *SCALES[name], "-s", "our.ranges", "data")
+    assert ran.out == its
+    assert (tmp_path / "our.ranges").read_text() == (tmp_path / "its.ranges").read_text()
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", SCALES)
+def test_ranges_are_restored_as_by_svm_scale(kpegasos, tmp_path, table, name):
+    (tmp_path / "first").write_text(TABLES["dense"])
+    (tmp_path / "data").write_text(TABLES[table])
+    kpegasos("scale", *SCALES[name], "-s", "ranges", "first", "scaled")
+    assert kpegasos("scale", "-r", "ranges", "data").out == libsvm(
+        "svm-scale", "-r", "ranges", "data"
+    )
+
+
+def test_cross_validation_is_near_that_of_svm_train(kpegasos, tmp_path):
+    data = write_examples(tmp_path / "data", n_samples=900)
+    ours, its = kpegasos("train", "-v", "5", data).out, libsvm("svm-train", "-v", "5", data)
+    assert re.fullmatch(r"Cross Validation Accuracy = [\d.]+%\n", ours)
+    assert abs(accuracy(ours) - accuracy(its)) <= 2.5  # the folds are others
+    assert not (tmp_path / "data.model").exists()
+
+
+def test_model_of_the_program_is_what_the_estimator_writes(kpegasos, tmp_path):
+    data = write_examples(tmp_path / "data")
+    kpegasos("train", data)
+    X, y = load_svmlight(data, dtype=np.float64)
+    model = PegasosSVC(gamma="auto", polish=True, random_state=0).fit(X.toarray(), y)
+    model.to_libsvm(tmp_path / "estimator")
+    assert (tmp_path / "data.model").read_text() == (tmp_path / "estimator").read_text()

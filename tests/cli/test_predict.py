@@ -1,0 +1,178 @@
+"""``kpegasos predict``: labels, decisions, probabilities, reports."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_cases import accuracy, examples, write_examples, write_rows
+from sklearn.metrics import confusion_matrix, f1_score
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kpegasos import load
+from kpegasos.datasets import write_table
+
+MODELS = {"rbf": (), "scaled": ("--scale", "standard"), "linear": ("-t", "0")}
+
+
+@pytest.fixture(params=[2, 3])
+def trained(request, kpegasos, tmp_path):
+    """Examples, labels and the name of a native model for them."""
+    X, y = examples(n_classes=request.param)
+    write_rows(tmp_path / "data", X, y)
+    kpegasos("train", "-q", "data", "m.skops")
+    return X, y, "m.skops"
+
+
+def test_predictions_are_those_of_the_estimator(kpegasos, trained):
+    X, y, model = trained
+    estimator = load(model)
+    ran = kpegasos("predict", "data", model, "labels")
+    labels = np.loadtxt("labels", dtype=int)
+    np.testing.assert_array_equal(labels, estimator.predict(X))
+    correct = int((labels == y).sum())
+    assert ran.out == f"Accuracy = {100 * correct / 270:g}% ({correct}/270) (classification)\n"
+    kpegasos("predict", "--decisions", "data", model, "decisions")
+    np.testing.assert_array_equal(np.loadtxt("decisions"), estimator.decision_function(X))
+
+
+def test_report_has_each_class_and_the_confusion(kpegasos, trained):
+    X, y, model = trained
+    predicted = load(model).predict(X)
+    facts = json.loads(kpegasos("predict", "data", model, "--report", "--json").out)
+    assert facts["confusion"] == confusion_matrix(y, predicted).tolist()
+    for label, score in zip(np.unique(y), f1_score(y, predicted, average=None), strict=True):
+        assert facts["report"][str(label)]["f1-score"] == pytest.approx(score, abs=1e-12)
+    text = kpegasos("predict", "data", model, "--report").out
+    assert "precision    recall  f1-score   support" in text
+    rows = [line.split() for line in text.splitlines()[-len(np.unique(y)) :]]
+    assert [[int(n) for n in row[1:]] for row in rows] == facts["confusion"]
+
+
+def test_streams_are_data_and_predictions(kpegasos, tmp_path, trained):
+    _, _, model = trained
+    kpegasos("predict", "data", model, "out")
+    content = (tmp_path / "data").read_bytes()
+    ran = kpegasos("predict", "-", model, "-", stdin=content)
+    assert ran.out == (tmp_path / "out").read_text()
+    assert ran.err.startswith("Accuracy = ")
+    assert kpegasos("predict", "-", model, "-q", stdin=content).out == ""
+
+
+def test_predictions_go_to_a_device(kpegasos, trained):
+    ran = kpegasos("predict", "data", trained[2], "/dev/null")
+    assert (ran.status, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "npz", "npy"])
+def test_tables_are_data_too(kpegasos, tmp_path, format):
+    X, y = examples()
+    write_table(tmp_path / f"data.{format}", X, y)
+    write_rows(tmp_path / "data", X, y)
+    label = ["--label", "last"] if format == "npy" else []
+    assert kpegasos("train", f"data.{format}", "t.model", *label).status == 0
+    kpegasos("train", "data", "s.model")
+    assert (tmp_path / "t.model").read_text() == (tmp_path / "s.model").read_text()
+    ran = kpegasos("predict", f"data.{format}", "s.model", *label)
+    assert ran.out == kpegasos("predict", "data", "s.model").out
+
+
+def test_data_without_labels_have_predictions_and_no_report(kpegasos, tmp_path):
+    X, y = examples()
+    write_table(tmp_path / "all.csv", X, y)
+    write_table(tmp_path / "features.csv", X)
+    kpegasos("train", "all.csv", "m.model")
+    with_labels = kpegasos("predict", "all.csv", "m.model", "-").out
+    ran = kpegasos("predict", "features.csv", "m.model", "-")
+    assert (ran.out, ran.err) == (with_labels, "")
+    ran = kpegasos("predict", "features.csv", "m.model")
+    assert ran.status == 1
+    assert "has no labels to compare with" in ran.err
+    assert kpegasos("train", "features.csv").err.endswith("--label names their column\n")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_narrower_sparse_data_have_zeros_behind_them(kpegasos, tmp_path, name):
+    X, y = examples()
+    write_rows(tmp_path / "data", X, y)
+    kpegasos("train", "data", "m.skops", *MODELS[name])
+    narrow = X.copy()
+    narrow[:, 9:] = 0.0
+    write_rows(tmp_path / "narrow", narrow, y)
+    kpegasos("predict", "--decisions", "narrow", "m.skops", "out")
+    np.testing.assert_allclose(np.loadtxt("out"), load("m.skops").decision_function(narrow))
+
+
+def test_wider_data_are_cut_for_linear_models_and_refused_by_others(kpegasos, tmp_path):
+    X, y = examples()
+    write_rows(tmp_path / "data", X[:, :9], y)
+    write_rows(tmp_path / "wide", X, y)
+    kpegasos("train", "data", "linear.skops", "-t", "0")
+    kpegasos("train", "data", "rbf.skops")
+    ran = kpegasos("predict", "--decisions", "wide", "linear.skops", "out")
+    assert ran.status == 0
+    assert "beyond 9 are left out" in ran.err
+    np.testing.assert_allclose(np.loadtxt("out"), load("linear.skops").decision_function(X[:, :9]))
+    ran = kpegasos("predict", "wide", "rbf.skops")
+    assert (ran.status, ran.err) == (1, "kpegasos predict: wide: must have 9 columns, got 13\n")
+
+
+def test_native_models_of_precomputed_kernels_predict(kpegasos, tmp_path):
+    X, y = examples()
+    K = rbf_kernel(X, gamma=0.1)
+    write_table(tmp_path / "train.npz", K, y)
+    write_table(tmp_path / "test.npz", K[:50], y[:50])
+    assert kpegasos("train", "-t", "4", "train.npz", "m.skops").status == 0
+    kpegasos("predict", "test.npz", "m.skops", "out")
+    np.testing.assert_array_equal(np.loadtxt("out", dtype=int), load("m.skops").predict(K[:50]))
+
+
+def test_probabilities_are_those_of_the_model(kpegasos, tmp_path):
+    X, y = examples(n_classes=3)
+    write_rows(tmp_path / "data", X, y)
+    kpegasos("train", "--loss", "log_loss", "data", "m.skops")
+    kpegasos("predict", "--probabilities", "data", "m.skops", "out")
+    rows = np.array([line.split() for line in (tmp_path / "out").read_text().splitlines()[1:]])
+    np.testing.assert_array_equal(rows[:, 1:].astype(float), load("m.skops").predict_proba(X))
+
+
+def test_regressions_are_scored_by_squares(kpegasos, tmp_path):
+    X, _ = examples()
+    y = X[:, 0] + X[:, 1]
+    write_rows(tmp_path / "data", X, y)
+    kpegasos("train", "-s", "3", "data", "m.skops")
+    facts = json.loads(kpegasos("predict", "data", "m.skops", "out", "--json").out)
+    predicted = np.loadtxt("out")
+    np.testing.assert_array_equal(predicted, load("m.skops").predict(X))
+    assert facts["mean_squared_error"] == pytest.approx(np.mean((predicted - y) ** 2))
+    correlation = np.corrcoef(predicted, y)[0, 1] ** 2
+    assert facts["squared_correlation"] == pytest.approx(correlation)
+    ran = kpegasos("predict", "data", "m.skops", "--report")
+    assert (ran.status, ran.err.count("\n")) == (1, 1)
+    assert "--report must be of a classifier" in ran.err
+
+
+def test_what_a_model_does_not_have_is_a_sentence(kpegasos, tmp_path):
+    write_examples(tmp_path / "data")
+    kpegasos("train", "data", "m.skops")
+    ran = kpegasos("predict", "-b", "1", "data", "m.skops", "out")
+    assert (ran.status, ran.err) == (
+        1,
+        "kpegasos predict: m.skops has no probabilities: train it with --probability\n",
+    )
+    assert kpegasos("predict", "--decisions", "data", "m.skops").status == 2
+    assert kpegasos("predict", "data").status == 2
+    assert kpegasos("predict", "data", "m.skops", "m.skops").status == 2
+    write_table(tmp_path / "texts.csv", examples()[0], np.full(270, "well"))
+    ran = kpegasos("predict", "texts.csv", "m.skops")
+    assert (ran.status, ran.err.count("\n")) == (1, 1)
+    assert "labels must be of the model's kind, such as [-1, 1], got 'well'" in ran.err
+
+
+def test_options_stand_anywhere(kpegasos, tmp_path):
+    write_examples(tmp_path / "data")
+    kpegasos("train", "data", "-c", "2", "m.skops")
+    first = kpegasos("predict", "data", "m.skops", "--decisions", "out")
+    second = kpegasos("predict", "--decisions", "data", "m.skops", "again")
+    assert first.status == second.status == 0
+    assert accuracy(first.out) == accuracy(second.out) > 80
+    assert (tmp_path / "out").read_text() == (tmp_path / "again").read_text()

@@ -1,0 +1,44 @@
+"""The program as others call it: processes, pipes, and what they leave."""
+
+import subprocess
+import sys
+
+from cli_cases import accuracy, write_examples
+
+PROGRAM = [sys.executable, "-m", "kpegasos"]
+
+
+def test_subcommands_are_connected_by_pipes(tmp_path):
+    data = write_examples(tmp_path / "data")
+    command = (
+        '"$@" scale -l 0 data | "$@" train -c 10 - - > m.model && '
+        '"$@" scale -l 0 data | "$@" predict --json - m.model out'
+    )
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command, "bash", *PROGRAM],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith('{"accuracy": 0.')
+    assert "(certified)" in done.stderr.splitlines()[-1]
+    assert len((tmp_path / "out").read_text().split()) == len(data.read_text().splitlines())
+
+
+def test_reader_that_has_enough_is_no_traceback(tmp_path):
+    write_examples(tmp_path / "data", n_samples=3000)
+    done = subprocess.run(
+        ["bash", "-c", '"$@" scale data | head -n 1; echo ${PIPESTATUS[0]}', "bash", *PROGRAM],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, status = done.stdout.splitlines()
+    assert first.split()[0] in ("1", "-1")
+    assert (status, done.stderr) == ("1", "")
+
+
+def test_status_of_the_process_is_that_of_the_program(tmp_path):
+    data = write_examples(tmp_path / "data")
+    arguments = ["train", "--strict", "--no-polish", "--steps", "3", "--tol", "0.01", data, "m"]
+    done = subprocess.run([*PROGRAM, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert accuracy(subprocess.run(
+        [*PROGRAM, "predict", "data", "m"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout) > 40  # fmt: skip

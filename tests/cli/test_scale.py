@@ -1,0 +1,141 @@
+"""``kpegasos scale``: limits, standard scores, files of ranges, tables."""
+
+import numpy as np
+import pytest
+from cli_cases import examples, write_rows
+from scipy.sparse import issparse
+from sklearn.preprocessing import StandardScaler
+
+from kpegasos.datasets import load_svmlight, read_table, write_table
+
+
+def matrix_of(path):
+    X, y = load_svmlight(path, dtype=np.float64)
+    return X.toarray(), y
+
+
+def test_exact_output_has_all_digits(kpegasos, tmp_path):
+    X, y = examples()
+    write_rows(tmp_path / "data", X, y)
+    kpegasos("scale", "--exact", "data", "exact")
+    kpegasos("scale", "data", "short")
+    low, high = X.min(axis=0), X.max(axis=0)
+    wanted = -1.0 + 2.0 * (X - low) / (high - low)
+    np.testing.assert_allclose(matrix_of("exact")[0], wanted, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(matrix_of("short")[0], wanted, rtol=0, atol=1e-6)
+    assert np.abs(matrix_of("exact")[0]).max() == 1.0
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_standard_scores_are_those_of_scikit_learn(kpegasos, tmp_path, full):
+    X, y = examples()
+    X = 3.0 * X + 5.0 * (X != 0)
+    X[:, 4] = 0.0
+    if not full:
+        X[np.abs(X) > 4.0] = 0.0
+    write_rows(tmp_path / "data", X, y)
+    ran = kpegasos("scale", "--method", "standard", "--exact", "-s", "ranges", "data", "out")
+    assert (ran.status, ran.err) == (0, "")
+    wanted = StandardScaler(with_mean=full).fit_transform(X)
+    np.testing.assert_allclose(matrix_of("out")[0], wanted, rtol=0, atol=1e-12)
+    write_rows(tmp_path / "few", X[:7], y[:7])
+    kpegasos("scale", "-r", "ranges", "--exact", "few", "out")
+    np.testing.assert_allclose(matrix_of("out")[0], wanted[:7], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("format", ["csv", "npz"])
+def test_tables_stay_tables(kpegasos, tmp_path, format):
+    X, y = examples()
+    names = tuple(f"f{j}" for j in range(13))
+    write_table(tmp_path / f"data.{format}", X, y, feature_names=names)
+    kpegasos("scale", "-l", "0", f"data.{format}", f"out.{format}")
+    table = read_table(tmp_path / f"out.{format}")
+    assert table.feature_names == names
+    np.testing.assert_array_equal(table.y, y)
+    assert (table.X.min(axis=0) == 0.0).all()
+    assert (table.X.max(axis=0) == 1.0).all()
+    printed = kpegasos("scale", "-l", "0", "data.csv", stdin=b"") if format == "csv" else None
+    assert printed is None or printed.out.encode() == (tmp_path / "out.csv").read_bytes()
+
+
+@pytest.mark.parametrize("out", ["out.svm", "out.csv", "out.svm.gz", "out.csv.xz", "out.npz"])
+@pytest.mark.parametrize("data", ["data.svm", "data.csv"])
+def test_output_has_the_format_of_its_name(kpegasos, tmp_path, data, out):
+    X, y = examples()
+    write_table(tmp_path / data, X, y)
+    ran = kpegasos("scale", "--exact", data, out)
+    assert (ran.status, ran.err) == (0, "")
+    table = read_table(tmp_path / out, dtype=np.float64)
+    assert table.format == {"svm": "svmlight"}.get(out.split(".")[1], out.split(".")[1])
+    kpegasos("scale", "--exact", data, "wanted.npz")
+    wanted = read_table(tmp_path / "wanted.npz")
+    X, wanted = (each.X.toarray() if issparse(each.X) else each.X for each in (table, wanted))
+    np.testing.assert_array_equal(X, wanted)
+    np.testing.assert_array_equal(table.y, y)
+
+
+def test_zeros_that_are_lost_are_told(kpegasos, tmp_path):
+    X, y = examples()
+    write_rows(tmp_path / "data", np.where(np.abs(X) > 0.7, X, 0.0), y)
+    assert "zeros become other numbers" in kpegasos("scale", "data", "out").err
+    assert kpegasos("scale", "-q", "data", "out").err == ""
+    write_rows(tmp_path / "positive", np.where(X > 0.7, X, 0.0), y)
+    assert kpegasos("scale", "-l", "0", "positive", "out").err == ""
+    before, after = (load_svmlight(tmp_path / name)[0].nnz for name in ("positive", "out"))
+    assert before == after
+
+
+def test_blocks_of_rows_are_scaled_as_all_are(kpegasos, tmp_path, monkeypatch):
+    from kpegasos.cli.commands import scale
+
+    X, y = examples()
+    write_rows(tmp_path / "data", np.where(np.abs(X) > 0.7, X, 0.0), y)
+    kpegasos("scale", "data", "out")
+    monkeypatch.setattr(scale, "_BLOCK", 8 * 13 * 7)
+    kpegasos("scale", "data", "again")
+    assert (tmp_path / "again").read_text() == (tmp_path / "out").read_text()
+
+
+def test_streams_are_data_and_ranges(kpegasos, tmp_path):
+    X, y = examples()
+    write_rows(tmp_path / "data", X, y)
+    kpegasos("scale", "-s", "ranges", "data", "out")
+    ran = kpegasos("scale", "-", "-s", "-", "again", stdin=(tmp_path / "data").read_bytes())
+    assert ran.out == (tmp_path / "ranges").read_text()
+    assert (tmp_path / "again").read_text() == (tmp_path / "out").read_text()
+    assert kpegasos("scale", "data", "-s", "-").status == 2
+
+
+BROKEN = {
+    "": "line 1: must be there, but the file ends",
+    "z\n": "line 1: must be 'x' or 'standard', got 'z'",
+    "x\n-1\n": "line 2: must hold 2 finite numbers, got '-1'",
+    "x\n-1 1\n1 0\n": "line 3: must hold 3 finite numbers, got '1 0'",
+    "x\n-1 1\n\n1 0 nan\n": "line 4: must hold 3 finite numbers, got '1 0 nan'",
+    "x\n-1 1\n0 0 1\n": "line 3: must begin with the number of a feature, from 1 on, got '0 0 1'",
+    "x\n-1 1\n99999999999 0 1\n": "line 3: must begin with the number of a feature",
+    "y\n0 1\n0 one\nx\n": "line 3: must hold 2 finite numbers, got '0 one'",
+    "standard\n1.5 0 1\n": "line 2: must begin with the number of a feature",
+}
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_broken_ranges_are_named_with_their_line(kpegasos, tmp_path, content):
+    X, y = examples()
+    write_rows(tmp_path / "data", X, y)
+    (tmp_path / "ranges").write_text(content)
+    ran = kpegasos("scale", "-r", "ranges", "data", "out")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert ran.err.startswith(f"kpegasos scale: ranges, {BROKEN[content]}")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("-l", "1", "-u", "0"), ("-s", "a", "-r", "b"), ("-y", "0"), ("-l", "inf")]
+)
+def test_misuse_is_a_sentence_and_status_2(kpegasos, tmp_path, arguments):
+    X, y = examples()
+    write_rows(tmp_path / "data", X, y)
+    ran = kpegasos("scale", "data", *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.splitlines()[-1].startswith("kpegasos scale: ")

@@ -1,0 +1,115 @@
+"""The session on the page "From the shell": what it shows is what comes out."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kpegasos.cli.main import main
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "shell.md"
+#: What depends on the machine or on the versions: seconds, memory, gaps below the tolerance.
+MASKS = [
+    (r"[\d.e+-]+ (?:to [\d.e+-]+ )?(s|MiB)\b", r"# \1"),
+    (r"within [\d.]+%", "within #%"),
+    (r"(?m)^(  written by  ).*", r"\1#"),
+    (r"(?m)#iter = \d+", "#iter = #"),
+]
+#: Other numbers may differ a little, and counts by an example or two.
+TOLERANCE, EXAMPLES = 0.05, 2
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def session():
+    """Commands of the page with what they print, in order."""
+    text = PAGE.read_text(encoding="utf-8")
+    for block in re.findall(r"```console\n(.*?)```", text, re.S):
+        for part in re.split(r"(?m)^\$ ", block)[1:]:
+            lines = part.splitlines()
+            n_more = 0
+            while lines[1 + n_more : 2 + n_more] and lines[1 + n_more].startswith("> "):
+                n_more += 1
+            command = "\n".join([lines[0], *(line[2:] for line in lines[1 : 1 + n_more])])
+            yield command, "\n".join(lines[1 + n_more :]).rstrip()
+
+
+class Shell:
+    """Runs the commands of a session, those of the program in this process."""
+
+    def __init__(self, capsys):
+        self._capsys, self._status = capsys, 0
+
+    def run(self, command):
+        """What a command prints; None if its program is not installed."""
+        program, *arguments = shlex.split(command)
+        if program == "echo":
+            return str(self._status)
+        if program == "python":
+            done = subprocess.run(
+                [sys.executable, *arguments],
+                capture_output=True,
+                text=True,
+                check=True,
+                env={**os.environ, "PYTHONPATH": "."},
+            )
+            return done.stdout
+        if program == "printf":
+            text, _, name = arguments
+            Path(name).write_text(text.replace("\\n", "\n"))
+            return ""
+        if program != "kpegasos":
+            if shutil.which(program) is None:
+                return None
+            return subprocess.run(
+                [program, *arguments], capture_output=True, text=True, check=True
+            ).stdout
+        self._status = main(arguments)
+        out, err = self._capsys.readouterr()
+        return out + err
+
+
+def masked(text):
+    for pattern, mask in MASKS:
+        text = re.sub(pattern, mask, text)
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+def assert_same(shown, printed):
+    """Words are the same, numbers nearly."""
+    for ours, page in zip(masked(printed), masked(shown), strict=True):
+        assert NUMBER.sub("0", ours).split() == NUMBER.sub("0", page).split()
+        for found, expected in zip(NUMBER.findall(ours), NUMBER.findall(page), strict=True):
+            few = EXAMPLES if expected.lstrip("-").isdigit() else 0.01
+            assert float(found) == pytest.approx(float(expected), rel=TOLERANCE, abs=few)
+
+
+def test_session_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shell, n_commands = Shell(capsys), 0
+    for command, shown in session():
+        printed = shell.run(command)
+        if printed is not None:
+            assert_same(shown, printed)
+        n_commands += 1
+    assert n_commands >= 10
+
+
+def test_comparison_tells_other_words_and_numbers_apart():
+    assert_same("5 vectors, 1.5 s", "5 vectors, 2.5 s")
+    for shown, printed in [
+        ("a b", "a c"),
+        ("100 of 300", "110 of 300"),
+        ("3 vectors", "6 vectors"),
+        ("0.5 of them", "0.6 of them"),
+        ("one\ntwo", "one"),
+        ("within 1% of it", "within 1% of them"),
+    ]:
+        with pytest.raises((AssertionError, ValueError)):
+            assert_same(shown, printed)

@@ -1,0 +1,368 @@
+"""``kpegasos train``: models, formats, reports, exit statuses."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+from cli_cases import examples, write_examples, write_rows
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load
+from kpegasos.datasets import load_svmlight, write_table
+from kpegasos.solvers.history import Record
+
+CLOSING = (
+    r"objective 0\.\d+, within [\d.]+% of the optimum \(certified\), \d+ support vectors, [\d.]+ s"
+)
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_examples(tmp_path / "data")
+
+
+def test_model_lies_in_the_current_folder_under_the_name_of_the_data(kpegasos, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    data = write_examples(tmp_path / "elsewhere" / "heart.svm")
+    ran = kpegasos("train", data)
+    assert (ran.status, ran.err) == (0, "")
+    assert (tmp_path / "heart.svm.model").read_text().startswith("svm_type c_svc\n")
+    *lines, last = ran.out.splitlines()
+    assert lines[0] == "*"
+    assert lines[1].startswith("optimization finished, #iter = ")
+    assert re.fullmatch(r"Total nSV = \d+", lines[-1])
+    assert re.fullmatch(CLOSING, last)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "kind"),
+    [
+        (["m.model"], "m.model", "libsvm"),
+        (["m.skops"], "m.skops", "native"),
+        (["m"], "m", "native"),
+        (["m", "--format", "libsvm"], "m", "libsvm"),
+        (["m.model", "--format", "native"], "m.model", "native"),
+        (["--scale", "standard"], "data.skops", "native"),
+        (["--kernel", "laplacian"], "data.skops", "native"),
+    ],
+)
+def test_format_is_that_of_the_name_unless_it_is_given(
+    kpegasos, tmp_path, data, arguments, name, kind
+):
+    assert kpegasos("train", data, *arguments).status == 0
+    is_zip = (tmp_path / name).read_bytes().startswith(b"PK")
+    assert is_zip == (kind == "native")
+    assert kpegasos("predict", data, name).out.startswith("Accuracy = ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lacking"),
+    [
+        (["--scale", "minmax"], "scaling"),
+        (["--kernel", "chi2"], "kernel chi2"),
+    ],
+)
+def test_what_libsvm_cannot_say_is_refused_before_the_data_are_read(kpegasos, arguments, lacking):
+    ran = kpegasos("train", "missing", "m.model", *arguments)
+    assert ran.status == 2
+    assert ran.err == f"kpegasos train: LIBSVM's format has no {lacking}: choose --format native\n"
+
+
+def test_classes_that_libsvm_cannot_say_are_refused_before_training(kpegasos, tmp_path):
+    X, y = examples()
+    write_table("data.csv", X, np.where(y > 0, "ill", "well"))
+    ran = kpegasos("train", "data.csv", "m.model")
+    assert (ran.status, ran.out) == (2, "")
+    assert "classes but integers" in ran.err
+    assert kpegasos("train", "data.csv").status == 0
+    assert kpegasos("predict", "data.csv", "data.csv.skops", "out").status == 0
+    assert set((tmp_path / "out").read_text().split()) == {"ill", "well"}
+
+
+def test_labels_between_whole_numbers_are_of_a_regression(kpegasos, tmp_path):
+    X, y = examples()
+    data = write_rows(tmp_path / "data", X, y + 0.5)
+    ran = kpegasos("train", data)
+    assert (ran.status, ran.out) == (1, "")
+    assert "whole numbers or texts, got -0.5; --regression is for other numbers" in ran.err
+    assert kpegasos("train", "--regression", data).status == 0
+
+
+LONG = ["--C", "3", "--gamma", "0.2", "--tol", "0.001", "--memory", "20", "--coef0", "-0.5"]
+SHORT = ["-c", "3", "-g", "0.2", "-e", "0.001", "-m", "20", "-r", "-0.5"]
+
+
+def test_short_options_are_the_long_ones(kpegasos, tmp_path, data):
+    kpegasos("train", *SHORT, data, "short.model")
+    kpegasos("train", data, *LONG, "long.model")
+    assert (tmp_path / "short.model").read_text() == (tmp_path / "long.model").read_text()
+
+
+OPTIONS = {
+    "lam": (["--lam", "0.01"], {"lam": 0.01}),
+    "loss": (["--loss", "squared_hinge"], {"loss": "squared_hinge"}),
+    "pegasos": (
+        ["--no-polish", "--epochs", "3", "--batch-size", "2", "--average", "none", "--sampling",
+         "uniform"],
+        {"polish": False, "epochs": 3.0, "batch_size": 2, "average": None, "sampling": "uniform"},
+    ),
+    "steps": (["--no-polish", "--steps", "77"], {"polish": False, "n_steps": 77}),
+    "balanced": (["--balanced"], {"class_weight": "balanced"}),
+    "weights": (["-w-1", "2", "--weight", "1=0.5"], {"class_weight": {-1: 2.0, 1: 0.5}}),
+    "kernel": (["--kernel", "cosine", "--seed", "7"], {"kernel": "cosine", "random_state": 7}),
+    "papers": (["--no-intercept", "--gamma", "scale"], {"fit_intercept": False, "gamma": "scale"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_are_the_parameters_of_the_estimator(kpegasos, data, name):
+    arguments, parameters = OPTIONS[name]
+    assert kpegasos("train", data, "m.skops", *arguments).status == 0
+    X, y = load_svmlight(data, dtype=np.float64)
+    wanted = PegasosSVC(**{"gamma": "auto", "polish": True, "random_state": 0, **parameters})
+    wanted.fit(X.toarray(), y)
+    found = load("m.skops")
+    assert found.get_params() == wanted.get_params()
+    np.testing.assert_array_equal(found.dual_coef_, wanted.dual_coef_)
+
+
+def test_regression_and_linear_kernels_are_estimators_of_their_own(kpegasos, data):
+    for arguments, kind in (
+        (["-s", "3", "-p", "0.2"], PegasosSVR),
+        (["-t", "0"], LinearPegasosSVC),
+    ):
+        assert kpegasos("train", data, "m", *arguments).status == 0
+        assert type(load("m")) is kind
+    assert load("m").relative_gap_ <= 0.01
+
+
+def test_gap_is_that_of_tol(kpegasos, data):
+    for tol in (0.1, 1e-3, 1e-6):
+        kpegasos("train", data, "m", "-e", tol)
+        assert load("m").relative_gap_ <= tol
+
+
+def test_scaling_is_part_of_the_model(kpegasos, tmp_path):
+    X, y = examples()
+    plain = write_rows(tmp_path / "plain", X, y)
+    large = write_rows(tmp_path / "large", 1000.0 * X + 500.0 * (X != 0.0), y)
+    score = {}
+    for scale in ([], ["--scale", "standard"], ["--scale", "minmax"], ["--scale", "maxabs"]):
+        kpegasos("train", large, "m", *scale)
+        ran = kpegasos("predict", large, "m", "--json")
+        score[" ".join(scale)] = json.loads(ran.out)["accuracy"]
+    assert min(list(score.values())[1:]) > 0.8
+    assert kpegasos("train", plain, "m", "--scale", "standard").status == 0
+
+
+def test_minmax_of_sparse_data_is_refused(kpegasos, tmp_path):
+    X, y = examples()
+    data = write_rows(tmp_path / "data", np.where(np.abs(X) > 0.6, X, 0.0), y)
+    ran = kpegasos("train", data, "--scale", "minmax")
+    assert (ran.status, ran.err.count("\n")) == (1, 1)
+    assert "maxabs or standard" in ran.err
+    assert kpegasos("train", data, "--scale", "standard").status == 0
+
+
+def test_json_is_one_object_with_the_certificate(kpegasos, tmp_path):
+    data = write_examples(tmp_path / "data", n_classes=3)
+    ran = kpegasos("train", data, "m.skops", "--json")
+    facts = json.loads(ran.out)
+    model = load("m.skops")
+    np.testing.assert_array_equal(facts["objective"], model.objective_)
+    np.testing.assert_array_equal(facts["relative_gap"], model.relative_gap_)
+    assert (facts["model"], facts["format"]) == ("m.skops", "native")
+    assert facts["classes"] == [1, 2, 3]
+    assert facts["n_support"] == model.support_.size
+    assert (facts["reached"], facts["interrupted"]) == (True, False)
+    kpegasos("train", data, "m.skops")
+    assert "each within" in kpegasos("train", data, "m.skops").out
+
+
+def test_quiet_prints_nothing(kpegasos, tmp_path, data):
+    ran = kpegasos("train", "-q", data, "--no-polish", "--steps", "5", "-e", "1e-9")
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    assert (tmp_path / "data.model").exists()
+
+
+def test_tolerance_that_is_not_reached_is_status_3_with_strict(kpegasos, tmp_path, data):
+    arguments = ("train", data, "--no-polish", "--steps", "5", "-e", "1e-3")
+    ran = kpegasos(*arguments)
+    assert ran.status == 0
+    assert ran.err.startswith("kpegasos train: PegasosSVC did not reach tol after 5 steps")
+    assert ran.err.count("\n") == 1
+    assert "with a certified relative gap of" in ran.out
+    (tmp_path / "data.model").unlink()
+    assert kpegasos(*arguments, "--strict").status == 3
+    assert kpegasos("predict", data, "data.model").status == 0
+    assert kpegasos("train", data, "--strict").status == 0
+
+
+def test_time_that_is_up_leaves_the_model_reached_so_far(kpegasos, tmp_path):
+    data = write_examples(tmp_path / "data", n_samples=2000)
+    arguments = ("train", data, "-c", "1e4", "-e", "1e-9", "--max-time", "0.01")
+    ran = kpegasos(*arguments)
+    assert ran.status == 0
+    assert "stopped by max_time" in ran.err
+    assert kpegasos("predict", data, "data.model").status == 0
+    assert kpegasos(*arguments, "--strict").status == 3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_trace_is_the_history_of_each_pair(kpegasos, tmp_path, n_classes):
+    data = write_examples(tmp_path / "data", n_classes=n_classes)
+    assert kpegasos("train", data, "m", "--trace", "trace.csv").status == 0
+    with open("trace.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    model = load("m")
+    histories = model.history_ if n_classes > 2 else [model.history_]
+    records = [record for history in histories for record in history]
+    assert [name for name in rows[0] if "class" not in name] == list(Record._fields)
+    for row, record in zip(rows, records, strict=True):
+        assert all(float(row[name]) == getattr(record, name) for name in Record._fields)
+    pairs = {(row["class"], row["other_class"]) for row in rows}
+    assert pairs == ({("-1", "1")} if n_classes == 2 else {("1", "2"), ("1", "3"), ("2", "3")})
+
+
+def test_dashes_are_the_standard_streams(kpegasos, data):
+    ran = kpegasos("train", "-", "-", stdin=data.read_bytes())
+    assert ran.status == 0
+    assert ran.out.startswith("svm_type c_svc\n")
+    assert re.fullmatch(CLOSING, ran.err.splitlines()[-1])
+    kpegasos("train", data)
+    with open("data.model") as file:
+        assert ran.out == file.read()
+
+
+def test_weight_of_a_label_that_is_not_there_is_told(kpegasos, data):
+    ran = kpegasos("train", "-w5", "2", data)
+    assert (ran.status, ran.err) == (0, "kpegasos train: no example has the label 5 of a weight\n")
+
+
+def test_cross_validation_is_that_of_shuffled_folds(kpegasos, tmp_path, data):
+    X, y = load_svmlight(data, dtype=np.float64)
+    model = PegasosSVC(gamma="auto", polish=True, random_state=3)
+    folds = StratifiedKFold(4, shuffle=True, random_state=3)
+    predicted = cross_val_predict(model, X.toarray(), y, cv=folds)
+    ran = kpegasos("train", "-v", "4", "--seed", "3", data)
+    assert ran.out == f"Cross Validation Accuracy = {100 * (predicted == y).mean():g}%\n"
+    assert json.loads(kpegasos("train", "-v", "4", "--seed", "3", data, "--json").out)[
+        "correct"
+    ] == int((predicted == y).sum())
+    ran = kpegasos("train", "-v", "4", "-s", "3", data)
+    assert re.fullmatch(
+        r"Cross Validation Mean squared error = [\d.]+\n"
+        r"Cross Validation Squared correlation coefficient = [\d.]+\n",
+        ran.out,
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_probabilities_of_several_classes_are_native(kpegasos, tmp_path):
+    data = write_examples(tmp_path / "data", n_classes=3)
+    assert kpegasos("train", "-b", "1", data, "m.model").status == 2
+    assert kpegasos("train", "--probability", data).status == 0
+    assert kpegasos("predict", "-b", "1", data, "data.skops", "out").status == 0
+    first, *rows = (tmp_path / "out").read_text().splitlines()
+    assert first == "labels 1 2 3"
+    values = np.array([row.split() for row in rows], float)
+    np.testing.assert_allclose(values[:, 1:].sum(axis=1), 1.0)
+    np.testing.assert_array_equal(values[:, 0], values[:, 1:].argmax(axis=1) + 1)
+
+
+def test_probabilities_of_few_examples_have_as_many_folds(kpegasos, tmp_path):
+    X, y = examples()
+    few = np.concatenate((np.flatnonzero(y == 1)[:3], np.flatnonzero(y == -1)[:40]))
+    write_rows(tmp_path / "three", X[few], y[few])
+    write_rows(tmp_path / "one", X[few[2:]], y[few[2:]])
+    assert kpegasos("train", "-b", "1", "three").status == 0
+    assert kpegasos("predict", "-b", "1", "three", "three.model", "out").status == 0
+    ran = kpegasos("train", "-b", "1", "one")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert "--probability needs at least two examples of each class, got one of 1" in ran.err
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_chunks_are_read_part_by_part(kpegasos, data, regression):
+    kind = ["-s", "3"] if regression else []
+    ran = kpegasos("train", "--chunks", "-t", "0", "--epochs", "10", data, *kind)
+    assert ran.status == 0
+    assert re.fullmatch(r"no certificate, [\d.]+ s\n", ran.out)
+    ran = kpegasos("predict", data, "data.model", "--json")
+    scores = json.loads(ran.out)
+    assert scores["squared_correlation"] > 0.4 if regression else scores["accuracy"] > 0.8
+
+
+def test_large_files_are_read_part_by_part(kpegasos, data, monkeypatch):
+    from kpegasos.cli import chunked_files
+
+    monkeypatch.setattr(chunked_files, "free_memory", lambda: 1.9 * data.stat().st_size)
+    assert kpegasos("train", "-t", "0", data).out.startswith("no certificate")
+    ran = kpegasos("train", "-t", "0", "-e", "0.1", data)
+    assert ran.status == 2
+    assert "needs all examples at once" in ran.err
+    assert "(certified)" in kpegasos("train", data).out  # another kernel
+    monkeypatch.setattr(chunked_files, "free_memory", lambda: 2.1 * data.stat().st_size)
+    assert "(certified)" in kpegasos("train", "-t", "0", data).out
+
+
+MISUSE = {
+    ("-s", "1"): "must be 0 (C-SVC) or 3 (epsilon-SVR), as there is nothing else; got nu-SVC",
+    ("-s", "2"): "got the one-class SVM",
+    ("-s", "4"): "got nu-SVR",
+    ("-n", "0.5"): "there is no nu",
+    ("-t", "5"): "must be an integer from 0 to 4, got '5'",
+    ("-c", "-1"): "must be a positive number, got '-1'",
+    ("-c", "1_0x"): "must be a positive number, got '1_0x'",
+    ("-g", "nan"): "must be a positive number, got 'nan'",
+    ("-v", "1"): "must be an integer from 2 on, got '1'",
+    ("-b", "2"): "must be 0 or 1, got '2'",
+    ("-w1", "zero"): "must be a positive number, got 'zero'",
+    ("-c", "1", "--lam", "1"): "not allowed with argument",
+    ("--ker", "rbf"): "unrecognized arguments",
+    ("--balanced", "-w1", "2"): "--balanced and --weight must not be given both",
+    ("-s", "3", "-w1", "2"): "must be of a classifier",
+    ("-s", "3", "-b", "1"): "must be of a classifier",
+    ("--loss", "huber"): "--loss must be one of hinge",
+    ("--no-polish", "--strict"): "--strict must come with --tol",
+    ("-t", "3", "-e", "0.1"): "positive semi-definite",
+    ("-t", "4", "--scale", "maxabs"): "precomputed kernel has none",
+    ("--chunks",): "must be for --kernel linear, got rbf",
+    ("--chunks", "-t", "0", "--trace", "t"): "without --trace",
+    ("--trace", "-", "-"): "only one of MODEL and --trace",
+    ("./data",): "MODEL must be another file than",
+    ("--trace", "data"): "--trace must be another file than",
+}
+
+
+@pytest.mark.parametrize("arguments", MISUSE, ids=" ".join)
+def test_misuse_is_a_sentence_and_status_2(kpegasos, tmp_path, data, arguments):
+    ran = kpegasos("train", data, *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert MISUSE[arguments] in ran.err
+    assert "kpegasos train: " in ran.err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize("model", ["no/folder/m.model", ".", "data/m"])
+def test_model_that_cannot_be_written_is_found_before_training(kpegasos, data, monkeypatch, model):
+    monkeypatch.setattr(PegasosSVC, "fit", lambda *_: pytest.fail("it was trained"))
+    ran = kpegasos("train", data, model)
+    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert ran.err.startswith(f"kpegasos train: {model}: ")
+
+
+def test_earlier_model_stays_if_another_cannot_be_written(kpegasos, tmp_path, data, monkeypatch):
+    kpegasos("train", data, "m.model")
+    before = (tmp_path / "m.model").read_text()
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "m.model")
+
+    monkeypatch.setattr("os.fsync", full)
+    ran = kpegasos("train", "-c", "50", data, "m.model")
+    assert (ran.status, ran.err) == (1, "kpegasos train: m.model: no space left on device\n")
+    assert (tmp_path / "m.model").read_text() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "m.model"}

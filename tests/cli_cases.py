@@ -1,0 +1,58 @@
+"""Small data files for the tests of the program, and LIBSVM's own programs."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+needs_libsvm = pytest.mark.skipif(
+    not all(map(shutil.which, ("svm-train", "svm-predict", "svm-scale"))),
+    reason="needs libsvm-tools",
+)
+
+
+def examples(n_samples=270, n_classes=2, seed=0):
+    """Like heart_scale: 13 features in [-1, 1], a tenth of them zero, classes that overlap."""
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1.0, 1.0, (n_samples, 13))
+    X[random.random(X.shape) < 0.1] = 0.0
+    score = X[:, :5].sum(axis=1) + X[:, 5] * X[:, 6] + 0.5 * random.normal(size=n_samples)
+    cuts = np.quantile(score, np.linspace(0.0, 1.0, n_classes + 1)[1:-1])
+    y = np.searchsorted(cuts, score)
+    return X, (np.where(y == 1, 1, -1) if n_classes == 2 else y + 1)
+
+
+def write_rows(path, X, y):
+    """A file in LIBSVM's format, without the zeros."""
+    lines = []
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        entries = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row) if value)
+        lines.append(f"{label} {entries}\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def write_examples(path, **options):
+    return write_rows(path, *examples(**options))
+
+
+def write_kernel_values(path, K, y, numbers):
+    """A file of a precomputed kernel: "label 0:number 1:value ..."."""
+    lines = [
+        f"{label} 0:{number} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row)) + "\n"
+        for row, label, number in zip(K.tolist(), y.tolist(), numbers, strict=True)
+    ]
+    path.write_text("".join(lines))
+    return path
+
+
+def libsvm(*arguments):
+    """What one of LIBSVM's programs prints."""
+    command = [str(each) for each in arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def accuracy(text):
+    """The percentage in "Accuracy = 94.8% (566/597) (classification)"."""
+    return float(text.partition("Accuracy = ")[2].partition("%")[0])

@@ -1,0 +1,37 @@
+"""Files are written whole or not at all."""
+
+import os
+
+import pytest
+
+from kpegasos.utils.files import write_whole
+
+
+def test_file_stays_as_it_was_if_writing_fails(tmp_path):
+    path = tmp_path / "model"
+    path.write_text("earlier")
+
+    def parts():
+        yield b"beginning"
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_whole(path, parts())
+    assert path.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_file_is_replaced_where_a_link_points_to(tmp_path):
+    path, link = tmp_path / "model", tmp_path / "link"
+    path.write_text("earlier")
+    link.symlink_to(path)
+    write_whole(link, [b"later"])
+    assert link.is_symlink()
+    assert path.read_text() == "later"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_file_has_the_mode_that_the_process_gives(tmp_path):
+    write_whole(tmp_path / "ours", [b""])
+    (tmp_path / "plain").write_bytes(b"")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
