@@ -19,21 +19,40 @@ from kpegasos.utils.files import checked_path, write_whole
 STANDARD = "-"
 
 
-def check_writable(path: str) -> None:
-    """Find out before long work whether a file can be written.
+def check_outputs(outputs: dict[str, str | None], *inputs: str) -> None:
+    """Find out before long work whether files can be written, each to a place of its own.
 
     Parameters
     ----------
-    path : str
-        ``-`` is the standard output.
+    outputs : dict of str to (str or None)
+        Paths by their names in the help; ``-`` is the standard output, None is not asked for.
+    *inputs : str
+        What is read, and would be replaced.
 
     Raises
     ------
+    UsageError
+        If two outputs, or an output and an input, are the same file.
     OSError
-        If its folder is not there or cannot be written to.
+        If a folder is not there or cannot be written to.
     ValueError
-        If it is a folder itself.
+        If an output is a folder.
     """
+    taken = {os.path.realpath(each): f"{each}, which is read" for each in inputs}
+    taken.pop(os.path.realpath(STANDARD), None)
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        place = STANDARD if path == STANDARD else os.path.realpath(path)
+        if place in taken:
+            raise UsageError(f"{name} must be another file than {taken[place]}")
+        _check_writable(path)
+        if not _is_stream(Path(place)):  # /dev/null takes everything
+            taken[place] = f"{name}, {path}"
+
+
+def _check_writable(path: str) -> None:
+    """Check that a file can be written, as far as that can be known."""
     if path == STANDARD:
         return
     place = checked_path(path)
@@ -47,25 +66,6 @@ def check_writable(path: str) -> None:
         raise FileNotFoundError(f"{path}: its folder does not exist")
     if not writable:
         raise PermissionError(f"{path}: cannot be written")
-
-
-def refuse_inputs(name: str, path: str | None, *inputs: str) -> None:
-    """Check that an output is none of the inputs, which it would replace.
-
-    Parameters
-    ----------
-    name : str
-        Of the output, in the help.
-    path : str or None
-    *inputs : str
-
-    Raises
-    ------
-    UsageError
-    """
-    for each in inputs:
-        if path not in (None, STANDARD) and os.path.realpath(path) == os.path.realpath(each):
-            raise UsageError(f"{name} must be another file than {each}, which is read")
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:

@@ -131,11 +131,24 @@ def test_broken_ranges_are_named_with_their_line(kpegasos, tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("-l", "1", "-u", "0"), ("-s", "a", "-r", "b"), ("-y", "0"), ("-l", "inf")]
+    "arguments",
+    [
+        ("-l", "1", "-u", "0"),
+        ("-s", "a", "-r", "b"),
+        ("-y", "0"),
+        ("-l", "inf"),
+        ("-s", "data"),
+        ("data",),
+        ("-s", "a", "a"),
+        ("-s", "-", "-"),
+        ("-r", "ranges", "./ranges"),
+    ],
 )
 def test_misuse_is_a_sentence_and_status_2(kpegasos, tmp_path, arguments):
     X, y = examples()
     write_rows(tmp_path / "data", X, y)
+    kpegasos("scale", "-s", "ranges", "data", "/dev/null")
     ran = kpegasos("scale", "data", *arguments)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.splitlines()[-1].startswith("kpegasos scale: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "ranges"}

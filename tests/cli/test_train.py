@@ -331,7 +331,8 @@ MISUSE = {
     ("-t", "4", "--scale", "maxabs"): "precomputed kernel has none",
     ("--chunks",): "must be for --kernel linear, got rbf",
     ("--chunks", "-t", "0", "--trace", "t"): "without --trace",
-    ("--trace", "-", "-"): "only one of MODEL and --trace",
+    ("--trace", "-", "-"): "--trace must be another file than MODEL, -",
+    ("--trace", "data.model"): "--trace must be another file than MODEL, data.model",
     ("./data",): "MODEL must be another file than",
     ("--trace", "data"): "--trace must be another file than",
 }

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from kpegasos.cli.data_files import label_of
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by
+from kpegasos.cli.output_files import STANDARD, check_outputs, write_by
 from kpegasos.datasets import Table, read_table, write_table
 from kpegasos.datasets.table_files import FORMATS, format_by_name
 from kpegasos.utils.memory import free_memory
@@ -27,8 +27,7 @@ _COMPRESSIONS = (".gz", ".bz2", ".xz")
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say how much; returns the exit status."""
     to = _format_to_write(options)
-    refuse_inputs("OUT", options.out, options.data)
-    check_writable(options.out)
+    check_outputs({"OUT": options.out}, options.data)
     table = _read(options)
     if table.y is None and to == "svmlight":
         raise ValueError(

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from kpegasos.cli.data_files import labels_of, read_data, refuse_missing, with_zeros
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
+from kpegasos.cli.output_files import check_outputs, write_by, write_lines
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
 from kpegasos.datasets import write_table
 from kpegasos.datasets.table_files import format_by_name
@@ -31,10 +31,8 @@ def run(options: argparse.Namespace) -> int:
     """Scale as the options say; returns the exit status."""
     if options.upper <= options.lower:
         raise UsageError(f"--upper must be above --lower, got {options.upper} and {options.lower}")
-    if options.out == options.save == STANDARD:
-        raise UsageError("only one of OUT and --save must be -, the standard output")
-    for path in filter(None, (options.out, options.save)):
-        check_writable(path)
+    inputs = filter(None, (options.data, options.restore))
+    check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
     table = read_data(options.data, format=options.data_format, label=options.label)
     refuse_missing(table, options.data)
     ranges = _ranges(table, options)

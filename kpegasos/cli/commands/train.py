@@ -17,8 +17,7 @@ from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.libsvm_lines import closing_lines
 from kpegasos.cli.main import INTERRUPTED, UNREACHED
 from kpegasos.cli.model_files import Place, core_of, place_of, write_model
-from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_lines
+from kpegasos.cli.output_files import STANDARD, check_outputs, write_lines
 from kpegasos.cli.probabilities import calibrated, calibration_folds
 from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
@@ -35,10 +34,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     check_options(options)
-    if options.model == options.trace == STANDARD:
-        raise UsageError("only one of MODEL and --trace must be -, the standard output")
-    refuse_inputs("MODEL", options.model, options.data)
-    refuse_inputs("--trace", options.trace, options.data)
     in_chunks = is_read_in_chunks(options)
     _place(options, None)  # what the options alone rule out, before the data are read
     if in_chunks:
@@ -91,8 +86,7 @@ def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place:
     """Where the model goes; checked as far as it can be before training."""
     place = place_of(options, y)
     if options.folds is None:
-        for path in filter(None, (place.path, options.trace)):
-            check_writable(path)
+        check_outputs({"MODEL": place.path, "--trace": options.trace}, options.data)
     return place
 
 
