@@ -11,10 +11,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.utils.files import checked_path, write_whole
+from kpegasos.utils.files import checked_path, is_stream, write_whole
 
 STANDARD = "-"
 
@@ -47,7 +46,7 @@ def check_outputs(outputs: dict[str, str | None], *inputs: str) -> None:
         if place in taken:
             raise UsageError(f"{name} must be another file than {taken[place]}")
         _check_writable(path)
-        if not _is_stream(Path(place)):  # /dev/null takes everything
+        if not is_stream(place):  # /dev/null takes everything
             taken[place] = f"{name}, {path}"
 
 
@@ -58,7 +57,7 @@ def _check_writable(path: str) -> None:
     place = checked_path(path)
     if place.is_dir():
         raise ValueError(f"{path}: is a folder, expected the name of a file")
-    if _is_stream(place):
+    if is_stream(place):
         writable = os.access(place, os.W_OK)
     elif place.parent.is_dir():
         writable = os.access(place.parent, os.W_OK)
@@ -82,7 +81,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
         sys.stdout.flush()
         return
     parts = (line.encode("utf-8") for line in lines)
-    if _is_stream(Path(path)):
+    if is_stream(path):
         with open(path, "wb") as file:
             file.writelines(parts)
     else:
@@ -101,7 +100,7 @@ def write_by(path: str, write: Callable[[str], None], suffix: str = "") -> None:
     suffix : str, default=""
         How the name of a file ends that is copied to a device.
     """
-    if path != STANDARD and not _is_stream(Path(path)):
+    if path != STANDARD and not is_stream(path):
         write(path)
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -114,8 +113,3 @@ def write_by(path: str, write: Callable[[str], None], suffix: str = "") -> None:
             else:
                 with open(path, "wb") as device:
                     shutil.copyfileobj(file, device)
-
-
-def _is_stream(place: Path) -> bool:
-    """Whether a path is that of a device or a pipe."""
-    return place.exists() and not place.is_file() and not place.is_dir()

@@ -28,7 +28,7 @@ from kpegasos.datasets._table_columns import (
     is_label_name,
 )
 from kpegasos.datasets._table_text import read_text, text_parts
-from kpegasos.utils.files import checked_path, opened_whole, write_whole
+from kpegasos.utils.files import checked_path, is_stream, opened_whole, write_whole
 from kpegasos.utils.validation import (
     as_choice,
     as_flag,
@@ -87,6 +87,20 @@ class Table(NamedTuple):
     format: str
 
 
+class _Pipe(io.BytesIO):
+    """What a pipe has held, which can be read once only.
+
+    Parameters
+    ----------
+    place : Path
+    """
+
+    def __init__(self, place: Path) -> None:
+        with opened(place) as file:
+            super().__init__(file.read())
+        self.name = str(place)
+
+
 def read_table(
     path: str | PathLike[str] | BinaryIO,
     *,
@@ -102,7 +116,8 @@ def read_table(
     ----------
     path : path-like or binary file
         Text (SVMLight, CSV, TSV) may be compressed, if the name ends in ``.gz``, ``.bz2`` or
-        ``.xz``. NPY files are mapped into memory, not read.
+        ``.xz``. NPY files are mapped into memory, not read. A pipe, such as ``/dev/stdin``, is read
+        to its end.
     format : {"svmlight", "csv", "tsv", "npz", "npy", "parquet", "arrow"}, default=None
         If None, by the ending of the name (``.svm``, ``.svmlight``, ``.libsvm``, ``.csv``,
         ``.tsv``, ``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``); for any other by the
@@ -162,9 +177,10 @@ def read_table(
 
 
 def _checked_source(path: Any) -> Any:
-    """Return a path, or an open binary file."""
+    """Return the path of a plain file, or an open binary file."""
     if not callable(getattr(path, "read", None)):
-        return checked_path(path)
+        place = checked_path(path)
+        return _Pipe(place) if is_stream(place) else place
     if path.read(0) != b"":
         raise TypeError(f"path must be the path of a file, or a binary file, got {shown(path)}")
     return path
@@ -178,14 +194,18 @@ def format_by_name(path: Path) -> str | None:
 
 def _format_of(source: Any) -> str:
     """Format of a file by its name, or by how it begins."""
-    if not isinstance(source, Path):
+    if not isinstance(source, Path | _Pipe):
         raise ValueError(
             f"format must be given for an open file, one of {tuple(FORMATS)}, got None"
         )
-    if (named := format_by_name(source)) is not None:
+    place = source if isinstance(source, Path) else Path(source.name)
+    if (named := format_by_name(place)) is not None:
         return named
-    with opened(source) as file:
-        head = file.read(_HEAD)
+    if isinstance(source, _Pipe):
+        head = bytes(source.getbuffer()[:_HEAD])
+    else:
+        with opened(source) as file:
+            head = file.read(_HEAD)
     for beginning, format in _BEGINNINGS.items():
         if head.startswith(beginning):
             return format
