@@ -84,9 +84,11 @@ def test_classes_that_libsvm_cannot_say_are_refused_before_training(kpegasos, tm
 def test_labels_between_whole_numbers_are_of_a_regression(kpegasos, tmp_path):
     X, y = examples()
     data = write_rows(tmp_path / "data", X, y + 0.5)
-    ran = kpegasos("train", data)
-    assert (ran.status, ran.out) == (1, "")
-    assert "whole numbers or texts, got -0.5; --regression is for other numbers" in ran.err
+    for arguments in ((), ("--chunks", "-t", "0")):
+        ran = kpegasos("train", *arguments, data)
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err.startswith(f"kpegasos train: {data}: labels of classes must be whole")
+        assert "or texts, got -0.5; --regression is for other numbers" in ran.err
     assert kpegasos("train", "--regression", data).status == 0
 
 

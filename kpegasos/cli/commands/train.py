@@ -38,6 +38,7 @@ def _run(options: argparse.Namespace) -> int:
     _place(options, None)  # what the options alone rule out, before the data are read
     if in_chunks:
         found = survey(options)
+        _check_classes(found.labels, options)
         place = _place(options, found.labels)
         fit, y = train_in_chunks(make_estimator(options, found.labels), found, options), None
     else:
@@ -64,6 +65,7 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
             raise ValueError(
                 f"{options.data}: examples to train on must be numbered from 1 on, in order"
             )
+        _check_classes(y, options)
         return K, y
     table = read_data(
         options.data,
@@ -73,13 +75,18 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
     )
     refuse_missing(table, options.data)
     y = labels_of(table, options.data)
-    if y.dtype.kind == "f" and not options.regression:
+    _check_classes(y, options)
+    return table.X, y
+
+
+def _check_classes(y: np.ndarray | None, options: argparse.Namespace) -> None:
+    """Check that labels of a classifier are whole numbers or texts."""
+    if y is not None and y.dtype.kind == "f" and not options.regression:
         broken = y[np.trunc(y) != y][:1]
         raise ValueError(
             f"{options.data}: labels of classes must be whole numbers or texts, got "
             f"{float(broken[0] if broken.size else y[0])!r}; --regression is for other numbers"
         )
-    return table.X, y
 
 
 def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place:
