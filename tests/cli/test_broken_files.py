@@ -135,3 +135,18 @@ def test_pipes_hold_data_and_no_models(kpegasos, tmp_path):
     assert ran.err == (
         "kpegasos predict: pipe: a model must be in a plain file, got a pipe or a device\n"
     )
+
+
+@pytest.mark.parametrize("arguments", [("info", "-"), ("convert", "-", "out.csv")])
+def test_errors_of_the_standard_input_name_it(kpegasos, arguments):
+    ran = kpegasos(*arguments, stdin=b"1 1:2\n1 2:1 1:2\n")
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith(f"kpegasos {arguments[0]}: standard input, line 2: columns must")
+
+
+@pytest.mark.parametrize("label", ["²", "two"])
+def test_label_that_is_no_column_is_named(kpegasos, tmp_path, label):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    ran = kpegasos("train", "--label", label, "data.csv")
+    assert ran.status == 1
+    assert ran.err.endswith(f"one of the 2 columns of data.csv, got '{label}' instead\n")
