@@ -320,6 +320,8 @@ MISUSE = {
     ("-c", "1_0x"): "must be a positive number, got '1_0x'",
     ("-g", "nan"): "must be a positive number, got 'nan'",
     ("-v", "1"): "must be an integer from 2 on, got '1'",
+    ("--jobs", "0"): "must be a number of threads, or -1 for all, got '0'",
+    ("--seed", "4294967296"): "must be an integer from 0 to 4294967295",
     ("-b", "2"): "must be 0 or 1, got '2'",
     ("-w1", "zero"): "must be a positive number, got 'zero'",
     ("-c", "1", "--lam", "1"): "not allowed with argument",
