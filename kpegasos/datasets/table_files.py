@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets import svmlight
-from kpegasos.datasets._files import UTF_8_MARK, is_compressed, opened, packed
+from kpegasos.datasets._files import UTF_8_MARK, Pipe, is_compressed, opened, packed
 from kpegasos.datasets._svmlight_reader import as_labels
 from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets._table_arrays import read_npy, read_npz, write_npy, write_npz
@@ -85,20 +85,6 @@ class Table(NamedTuple):
     feature_names: tuple[str, ...] | None
     label_name: str | None
     format: str
-
-
-class _Pipe(io.BytesIO):
-    """What a pipe has held, which can be read once only.
-
-    Parameters
-    ----------
-    place : Path
-    """
-
-    def __init__(self, place: Path) -> None:
-        with opened(place) as file:
-            super().__init__(file.read())
-        self.name = str(place)
 
 
 def read_table(
@@ -180,7 +166,7 @@ def _checked_source(path: Any) -> Any:
     """Return the path of a plain file, or an open binary file."""
     if not callable(getattr(path, "read", None)):
         place = checked_path(path)
-        return _Pipe(place) if is_stream(place) else place
+        return Pipe(place) if is_stream(place) else place
     if path.read(0) != b"":
         raise TypeError(f"path must be the path of a file, or a binary file, got {shown(path)}")
     return path
@@ -194,14 +180,14 @@ def format_by_name(path: Path) -> str | None:
 
 def _format_of(source: Any) -> str:
     """Format of a file by its name, or by how it begins."""
-    if not isinstance(source, Path | _Pipe):
+    if not isinstance(source, Path | Pipe):
         raise ValueError(
             f"format must be given for an open file, one of {tuple(FORMATS)}, got None"
         )
     place = source if isinstance(source, Path) else Path(source.name)
     if (named := format_by_name(place)) is not None:
         return named
-    if isinstance(source, _Pipe):
+    if isinstance(source, Pipe):
         head = bytes(source.getbuffer()[:_HEAD])
     else:
         with opened(source) as file:
@@ -287,12 +273,15 @@ def write_table(
         values are in NPZ, NPY, Parquet and Arrow files alone. SVMLight and NPZ files keep sparse
         rows.
     y : array-like of shape (n_samples,), default=None
-        Labels: finite numbers, or texts in all formats but SVMLight and NPY. SVMLight files need
-        them. They are called ``label``; in an NPY file they are the last column.
+        Labels: finite numbers, or texts in all formats but SVMLight and NPY. Integers are below
+        2**63 in NPZ, Parquet and Arrow files, else below 2**53. SVMLight files need labels. They
+        are called ``label``; in an NPY file they are the last column.
     format : {"svmlight", "csv", "tsv", "npz", "npy", "parquet", "arrow"}, default=None
         By the ending of the name if None, as for `read_table`.
     feature_names : sequence of str, default=None
         Names of the columns; x0, x1 and so on if None. SVMLight and NPY files have none.
+        Text with a name that is a number, or stands for a missing value, is to be read with
+        ``header=True``.
 
     Raises
     ------
@@ -360,6 +349,11 @@ def _checked_labels(y: Any, format: str) -> NDArray[Any] | None:
     if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
         texts = "" if format in ("svmlight", "npy") else " or texts"
         raise ValueError(f"y must hold finite numbers{texts} for {format}, got {shown(y)} instead")
+    if labels.dtype.kind in "iu" and labels.size:
+        most = 2**63 if format in ("npz", "parquet", "arrow") else 2**53
+        largest = max(-int(labels.min()), int(labels.max()))
+        if largest >= most:
+            raise ValueError(f"y must hold integers below {most} for {format}, got {largest}")
     return _as_given(labels)
 
 
