@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +15,13 @@ import numpy as np
 from kpegasos.cli.fitting import Fit, run_fit
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.datasets import SvmlightChunks
+from kpegasos.datasets._files import is_compressed
+from kpegasos.datasets.table_files import format_by_name
 from kpegasos.large.chunks import fit_chunks
 from kpegasos.utils.memory import free_memory
 
 #: Passes over the file, unless others are asked for.
 _EPOCHS = 5
-_SUFFIXES_OF_OTHERS = (
-    ".csv", ".tsv", ".npz", ".npy", ".parquet", ".feather", ".arrow", ".gz", ".bz2", ".xz",
-)  # fmt: skip
 #: As many columns as a file can have.
 _MOST_COLUMNS = 2**31 - 1
 #: What needs all examples at once.
@@ -81,8 +81,9 @@ def is_read_in_chunks(options: argparse.Namespace) -> bool:
 
 def _is_plain(options: argparse.Namespace) -> bool:
     """Whether the data are a file of LIBSVM's format, not compressed."""
-    named = options.data.lower().endswith(_SUFFIXES_OF_OTHERS)
-    return os.path.isfile(options.data) and options.data_format in (None, "svmlight") and not named
+    place = Path(options.data)
+    format = options.data_format or format_by_name(place)
+    return place.is_file() and format in (None, "svmlight") and not is_compressed(place)
 
 
 def _is_large(options: argparse.Namespace) -> bool:

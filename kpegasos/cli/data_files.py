@@ -7,7 +7,9 @@ what the estimators are fast on.
 from __future__ import annotations
 
 import io
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,11 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from kpegasos.datasets import Table, read_table
+from kpegasos.datasets.table_files import format_by_name
 
 STANDARD = "-"
 #: Share of the entries from which on a dense matrix takes no more memory than a sparse one.
 _FULL = 0.5
-#: Suffixes of tables, which have no place for the numbers of examples.
-_TABLES = (".csv", ".tsv", ".npz", ".npy", ".parquet", ".feather", ".arrow")
 
 
 def read_data(
@@ -50,10 +51,7 @@ def read_data(
         Naming file, line and what is wrong there.
     """
     options = {"label": label_of(label), "n_features": n_features, "dtype": np.float64}
-    if path == STANDARD:
-        table = read_table(_standard_input(), format=format or "svmlight", **options)
-    else:
-        table = read_table(path, format=format, **options)
+    table = read_table(source_of(path), format=format_of(path, format), **options)
     return table._replace(X=dense_if_full(table.X))
 
 
@@ -77,15 +75,13 @@ def read_kernel_values(
     numbers : ndarray of shape (n_samples,)
         Of the examples, from 1 on.
     """
-    if path != STANDARD and format is None and path.endswith(_TABLES):
-        format = "table"
-    if format not in (None, "svmlight"):
-        table = read_data(path, format=None if format == "table" else format, label=label)
+    format = format_of(path, format) or format_by_name(Path(path)) or "svmlight"
+    if format != "svmlight":
+        table = read_data(path, format=format, label=label)
         y = labels_of(table, path)
         return np.asarray(table.X), y, np.arange(1, y.size + 1)
-    source = _standard_input() if path == STANDARD else path
     try:
-        X, y = load_svmlight_file(source, zero_based=True)
+        X, y = load_svmlight_file(source_of(path), zero_based=True)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{path}: {error}") from None
     if X.shape[1] < 2:
@@ -159,11 +155,30 @@ def with_zeros(X: Any, n_features: int) -> Any:
     return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
 
 
-def _standard_input() -> io.BytesIO:
-    """All that comes in, as a file with a name for errors."""
+def source_of(path: str) -> str | io.BytesIO:
+    """What `read_table` reads: a path, or all of the standard input, with a name for errors.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard input.
+    """
+    if path != STANDARD:
+        return path
     content = io.BytesIO(sys.stdin.buffer.read())
     content.name = "standard input"
     return content
+
+
+def format_of(path: str, format: str | None) -> str | None:
+    """The format that is asked for; LIBSVM's of the standard input unless another is.
+
+    Parameters
+    ----------
+    path : str
+    format : str or None
+    """
+    return "svmlight" if format is None and path == STANDARD else format
 
 
 def label_of(text: str) -> Any:
@@ -176,4 +191,4 @@ def label_of(text: str) -> Any:
     """
     if text == "none":
         return None
-    return int(text) if text.lstrip("-").isdigit() else text
+    return int(text) if re.fullmatch("-?[0-9]+", text) else text

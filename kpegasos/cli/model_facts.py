@@ -153,10 +153,11 @@ def _search_text(search: dict[str, Any]) -> str:
 def _support_text(facts: dict[str, Any]) -> str:
     if facts["n_support"] is None:
         return ""
+    vectors = f"{facts['n_support']} vector{'s' if facts['n_support'] != 1 else ''}"
     if not facts["support_per_class"]:
-        return f"{facts['n_support']} vectors"
+        return vectors
     each = ", ".join(f"{size} of class {name}" for name, size in facts["support_per_class"].items())
-    return f"{facts['n_support']} vectors: {each}"
+    return f"{vectors}: {each}"
 
 
 def _objective_text(facts: dict[str, Any]) -> str:

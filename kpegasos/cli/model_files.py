@@ -18,6 +18,7 @@ from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.options.train import LIBSVM_KERNELS
 from kpegasos.cli.output_files import STANDARD, write_by
 from kpegasos.exports.libsvm_reader import CLASSIFIERS, REGRESSORS
+from kpegasos.utils.files import is_stream
 
 LIBSVM, NATIVE = "libsvm", "native"
 #: With which a zip archive begins, as a native file is one.
@@ -134,7 +135,10 @@ def is_model(path: str) -> bool:
     Parameters
     ----------
     path : str
+        A pipe, which would be empty after a look, is none.
     """
+    if is_stream(path):
+        return False
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     return _is_native(path, head) or _kind(head) is not None
@@ -165,6 +169,8 @@ def read_model(path: str) -> ModelFile:
     OSError, ValueError
         Naming file, line and what is wrong there.
     """
+    if is_stream(path):
+        raise ValueError(f"{path}: a model must be in a plain file, got a pipe or a device")
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     if head.startswith(_ZIP):

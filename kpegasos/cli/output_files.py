@@ -11,35 +11,53 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.utils.files import checked_path, write_whole
+from kpegasos.utils.files import checked_path, is_stream, write_whole
 
 STANDARD = "-"
 
 
-def check_writable(path: str) -> None:
-    """Find out before long work whether a file can be written.
+def check_outputs(outputs: dict[str, str | None], *inputs: str) -> None:
+    """Find out before long work whether files can be written, each to a place of its own.
 
     Parameters
     ----------
-    path : str
-        ``-`` is the standard output.
+    outputs : dict of str to (str or None)
+        Paths by their names in the help; ``-`` is the standard output, None is not asked for.
+    *inputs : str
+        What is read, and would be replaced.
 
     Raises
     ------
+    UsageError
+        If two outputs, or an output and an input, are the same file.
     OSError
-        If its folder is not there or cannot be written to.
+        If a folder is not there or cannot be written to.
     ValueError
-        If it is a folder itself.
+        If an output is a folder.
     """
+    taken = {os.path.realpath(each): f"{each}, which is read" for each in inputs}
+    taken.pop(os.path.realpath(STANDARD), None)
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        place = STANDARD if path == STANDARD else os.path.realpath(path)
+        if place in taken:
+            raise UsageError(f"{name} must be another file than {taken[place]}")
+        _check_writable(path)
+        if not is_stream(place):  # /dev/null takes everything
+            taken[place] = f"{name}, {path}"
+
+
+def _check_writable(path: str) -> None:
+    """Check that a file can be written, as far as that can be known."""
     if path == STANDARD:
         return
     place = checked_path(path)
     if place.is_dir():
         raise ValueError(f"{path}: is a folder, expected the name of a file")
-    if _is_stream(place):
+    if is_stream(place):
         writable = os.access(place, os.W_OK)
     elif place.parent.is_dir():
         writable = os.access(place.parent, os.W_OK)
@@ -47,25 +65,6 @@ def check_writable(path: str) -> None:
         raise FileNotFoundError(f"{path}: its folder does not exist")
     if not writable:
         raise PermissionError(f"{path}: cannot be written")
-
-
-def refuse_inputs(name: str, path: str | None, *inputs: str) -> None:
-    """Check that an output is none of the inputs, which it would replace.
-
-    Parameters
-    ----------
-    name : str
-        Of the output, in the help.
-    path : str or None
-    *inputs : str
-
-    Raises
-    ------
-    UsageError
-    """
-    for each in inputs:
-        if path not in (None, STANDARD) and os.path.realpath(path) == os.path.realpath(each):
-            raise UsageError(f"{name} must be another file than {each}, which is read")
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
@@ -82,7 +81,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
         sys.stdout.flush()
         return
     parts = (line.encode("utf-8") for line in lines)
-    if _is_stream(Path(path)):
+    if is_stream(path):
         with open(path, "wb") as file:
             file.writelines(parts)
     else:
@@ -101,7 +100,7 @@ def write_by(path: str, write: Callable[[str], None], suffix: str = "") -> None:
     suffix : str, default=""
         How the name of a file ends that is copied to a device.
     """
-    if path != STANDARD and not _is_stream(Path(path)):
+    if path != STANDARD and not is_stream(path):
         write(path)
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -114,8 +113,3 @@ def write_by(path: str, write: Callable[[str], None], suffix: str = "") -> None:
             else:
                 with open(path, "wb") as device:
                     shutil.copyfileobj(file, device)
-
-
-def _is_stream(place: Path) -> bool:
-    """Whether a path is that of a device or a pipe."""
-    return place.exists() and not place.is_file() and not place.is_dir()

@@ -188,6 +188,20 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             yield _without_mark(file)
 
 
+class Pipe(io.BytesIO):
+    """What a pipe has held, which can be read once only.
+
+    Parameters
+    ----------
+    place : Path
+    """
+
+    def __init__(self, place: Path) -> None:
+        with opened(place) as file:
+            super().__init__(file.read())
+        self.name = str(place)
+
+
 def _without_mark(file: Any) -> Any:
     if file.peek(len(UTF_8_MARK)).startswith(UTF_8_MARK):
         file.read(len(UTF_8_MARK))

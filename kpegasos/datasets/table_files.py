@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets import svmlight
-from kpegasos.datasets._files import UTF_8_MARK, is_compressed, opened, packed
+from kpegasos.datasets._files import UTF_8_MARK, Pipe, is_compressed, opened, packed
 from kpegasos.datasets._svmlight_reader import as_labels
 from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets._table_arrays import read_npy, read_npz, write_npy, write_npz
@@ -28,7 +28,7 @@ from kpegasos.datasets._table_columns import (
     is_label_name,
 )
 from kpegasos.datasets._table_text import read_text, text_parts
-from kpegasos.utils.files import checked_path, opened_whole, write_whole
+from kpegasos.utils.files import checked_path, is_stream, opened_whole, write_whole
 from kpegasos.utils.validation import (
     as_choice,
     as_flag,
@@ -102,7 +102,8 @@ def read_table(
     ----------
     path : path-like or binary file
         Text (SVMLight, CSV, TSV) may be compressed, if the name ends in ``.gz``, ``.bz2`` or
-        ``.xz``. NPY files are mapped into memory, not read.
+        ``.xz``. NPY files are mapped into memory, not read. A pipe, such as ``/dev/stdin``, is read
+        to its end.
     format : {"svmlight", "csv", "tsv", "npz", "npy", "parquet", "arrow"}, default=None
         If None, by the ending of the name (``.svm``, ``.svmlight``, ``.libsvm``, ``.csv``,
         ``.tsv``, ``.npz``, ``.npy``, ``.parquet``, ``.arrow``, ``.feather``); for any other by the
@@ -162,9 +163,10 @@ def read_table(
 
 
 def _checked_source(path: Any) -> Any:
-    """Return a path, or an open binary file."""
+    """Return the path of a plain file, or an open binary file."""
     if not callable(getattr(path, "read", None)):
-        return checked_path(path)
+        place = checked_path(path)
+        return Pipe(place) if is_stream(place) else place
     if path.read(0) != b"":
         raise TypeError(f"path must be the path of a file, or a binary file, got {shown(path)}")
     return path
@@ -178,14 +180,18 @@ def format_by_name(path: Path) -> str | None:
 
 def _format_of(source: Any) -> str:
     """Format of a file by its name, or by how it begins."""
-    if not isinstance(source, Path):
+    if not isinstance(source, Path | Pipe):
         raise ValueError(
             f"format must be given for an open file, one of {tuple(FORMATS)}, got None"
         )
-    if (named := format_by_name(source)) is not None:
+    place = source if isinstance(source, Path) else Path(source.name)
+    if (named := format_by_name(place)) is not None:
         return named
-    with opened(source) as file:
-        head = file.read(_HEAD)
+    if isinstance(source, Pipe):
+        head = bytes(source.getbuffer()[:_HEAD])
+    else:
+        with opened(source) as file:
+            head = file.read(_HEAD)
     for beginning, format in _BEGINNINGS.items():
         if head.startswith(beginning):
             return format
@@ -267,12 +273,15 @@ def write_table(
         values are in NPZ, NPY, Parquet and Arrow files alone. SVMLight and NPZ files keep sparse
         rows.
     y : array-like of shape (n_samples,), default=None
-        Labels: finite numbers, or texts in all formats but SVMLight and NPY. SVMLight files need
-        them. They are called ``label``; in an NPY file they are the last column.
+        Labels: finite numbers, or texts in all formats but SVMLight and NPY. Integers are below
+        2**63 in NPZ, Parquet and Arrow files, else below 2**53. SVMLight files need labels. They
+        are called ``label``; in an NPY file they are the last column.
     format : {"svmlight", "csv", "tsv", "npz", "npy", "parquet", "arrow"}, default=None
         By the ending of the name if None, as for `read_table`.
     feature_names : sequence of str, default=None
         Names of the columns; x0, x1 and so on if None. SVMLight and NPY files have none.
+        Text with a name that is a number, or stands for a missing value, is to be read with
+        ``header=True``.
 
     Raises
     ------
@@ -340,6 +349,11 @@ def _checked_labels(y: Any, format: str) -> NDArray[Any] | None:
     if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
         texts = "" if format in ("svmlight", "npy") else " or texts"
         raise ValueError(f"y must hold finite numbers{texts} for {format}, got {shown(y)} instead")
+    if labels.dtype.kind in "iu" and labels.size:
+        most = 2**63 if format in ("npz", "parquet", "arrow") else 2**53
+        largest = max(-int(labels.min()), int(labels.max()))
+        if largest >= most:
+            raise ValueError(f"y must hold integers below {most} for {format}, got {largest}")
     return _as_given(labels)
 
 

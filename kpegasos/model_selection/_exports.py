@@ -10,6 +10,11 @@ from kpegasos.estimators._exports import ExportMixin
 from kpegasos.estimators._probabilities import sigmoids_of
 from kpegasos.exports.model import Model, Sigmoids
 
+_WITHOUT_MODEL = (
+    "%(name)s has no model of all examples to write, since refit was False or the search was "
+    "stopped before it"
+)
+
 
 class SearchExportMixin(ExportMixin):
     """Models for other programs, of a search that has been fitted to all examples."""
@@ -20,7 +25,7 @@ class SearchExportMixin(ExportMixin):
         calibrator_: Any
 
     def _exported(self) -> Model:
-        check_is_fitted(self, "best_estimator_")
+        check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
         model: Model = self.best_estimator_._exported()
         return model
 
@@ -41,5 +46,6 @@ class SearchExportMixin(ExportMixin):
         sklearn.exceptions.NotFittedError
             Before ``fit``, and without a model of all examples.
         """
-        check_is_fitted(self, "best_estimator_")
+        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
         return self.best_estimator_.to_sklearn()

@@ -35,6 +35,17 @@ def checked_path(path: str | PathLike[str]) -> Path:
     return Path(name)
 
 
+def is_stream(path: str | PathLike[str]) -> bool:
+    """Whether a path is that of a pipe or a device, whose content is given once and never whole.
+
+    Parameters
+    ----------
+    path : path-like
+    """
+    place = Path(path)
+    return place.exists() and not place.is_file() and not place.is_dir()
+
+
 def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     """Write a file next to its place and move it there when it is complete.
 

@@ -1,6 +1,8 @@
 """Broken data and models: one line with file, line and reason, status 1, nothing written."""
 
 import gzip
+import os
+import threading
 
 import numpy as np
 import pytest
@@ -117,3 +119,34 @@ def test_folders_and_missing_files_are_named(kpegasos, tmp_path):
         ran = kpegasos(*arguments)
         assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
         assert arguments[-1] in ran.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_hold_data_and_no_models(kpegasos, tmp_path):
+    write_examples(tmp_path / "data", n_samples=500)
+    os.mkfifo(tmp_path / "pipe")
+    content = (tmp_path / "data").read_bytes()
+    threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content], daemon=True).start()
+    ran = kpegasos("info", "--no-forecast", "pipe")
+    assert (ran.status, ran.err) == (0, "")
+    assert "500 rows" in ran.out
+    ran = kpegasos("predict", "data", "pipe")
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err == (
+        "kpegasos predict: pipe: a model must be in a plain file, got a pipe or a device\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [("info", "-"), ("convert", "-", "out.csv")])
+def test_errors_of_the_standard_input_name_it(kpegasos, arguments):
+    ran = kpegasos(*arguments, stdin=b"1 1:2\n1 2:1 1:2\n")
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith(f"kpegasos {arguments[0]}: standard input, line 2: columns must")
+
+
+@pytest.mark.parametrize("label", ["²", "two"])
+def test_label_that_is_no_column_is_named(kpegasos, tmp_path, label):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    ran = kpegasos("train", "--label", label, "data.csv")
+    assert ran.status == 1
+    assert ran.err.endswith(f"one of the 2 columns of data.csv, got '{label}' instead\n")

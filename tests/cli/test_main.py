@@ -36,6 +36,13 @@ def test_unknown_subcommand_is_a_usage_error(capsys):
     assert "invalid choice: 'fit'" in capsys.readouterr().err
 
 
+def test_port_that_no_machine_has_is_a_usage_error(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["playground", "--no-browser", "--port", "70000"])
+    assert end.value.code == 2
+    assert "must be an integer from 0 to 65535, got '70000'" in capsys.readouterr().err
+
+
 def test_missing_file_is_one_sentence(capsys, tmp_path):
     assert main(["playground", str(tmp_path / "no.csv")]) == 1
     out, err = capsys.readouterr()

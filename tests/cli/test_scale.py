@@ -85,6 +85,21 @@ def test_zeros_that_are_lost_are_told(kpegasos, tmp_path):
     assert before == after
 
 
+@pytest.mark.parametrize("out", ["out.npz", "out.svm.gz", "out.csv"])
+def test_sparse_rows_whose_zeros_stay_are_never_dense(kpegasos, tmp_path, monkeypatch, out):
+    X, y = examples()
+    write_rows(tmp_path / "data", np.where(X > 0.7, X, 0.0), y)
+    kpegasos("scale", "--exact", "-l", "0", "data", "wanted.svm")
+    wanted, _ = load_svmlight(tmp_path / "wanted.svm", dtype=np.float64)
+    with monkeypatch.context() as patched:
+        if out != "out.csv":
+            patched.setattr("scipy.sparse.csr_matrix.toarray", lambda *_: pytest.fail("all zeros"))
+        assert kpegasos("scale", "-l", "0", "data", out).status == 0
+    found = read_table(tmp_path / out, dtype=np.float64).X
+    found = found.toarray() if issparse(found) else found
+    np.testing.assert_array_equal(found, wanted.toarray())
+
+
 def test_blocks_of_rows_are_scaled_as_all_are(kpegasos, tmp_path, monkeypatch):
     from kpegasos.cli.commands import scale
 
@@ -131,11 +146,24 @@ def test_broken_ranges_are_named_with_their_line(kpegasos, tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("-l", "1", "-u", "0"), ("-s", "a", "-r", "b"), ("-y", "0"), ("-l", "inf")]
+    "arguments",
+    [
+        ("-l", "1", "-u", "0"),
+        ("-s", "a", "-r", "b"),
+        ("-y", "0"),
+        ("-l", "inf"),
+        ("-s", "data"),
+        ("data",),
+        ("-s", "a", "a"),
+        ("-s", "-", "-"),
+        ("-r", "ranges", "./ranges"),
+    ],
 )
 def test_misuse_is_a_sentence_and_status_2(kpegasos, tmp_path, arguments):
     X, y = examples()
     write_rows(tmp_path / "data", X, y)
+    kpegasos("scale", "-s", "ranges", "data", "/dev/null")
     ran = kpegasos("scale", "data", *arguments)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.splitlines()[-1].startswith("kpegasos scale: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "ranges"}

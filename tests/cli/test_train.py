@@ -84,9 +84,11 @@ def test_classes_that_libsvm_cannot_say_are_refused_before_training(kpegasos, tm
 def test_labels_between_whole_numbers_are_of_a_regression(kpegasos, tmp_path):
     X, y = examples()
     data = write_rows(tmp_path / "data", X, y + 0.5)
-    ran = kpegasos("train", data)
-    assert (ran.status, ran.out) == (1, "")
-    assert "whole numbers or texts, got -0.5; --regression is for other numbers" in ran.err
+    for arguments in ((), ("--chunks", "-t", "0")):
+        ran = kpegasos("train", *arguments, data)
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err.startswith(f"kpegasos train: {data}: labels of classes must be whole")
+        assert "or texts, got -0.5; --regression is for other numbers" in ran.err
     assert kpegasos("train", "--regression", data).status == 0
 
 
@@ -318,6 +320,8 @@ MISUSE = {
     ("-c", "1_0x"): "must be a positive number, got '1_0x'",
     ("-g", "nan"): "must be a positive number, got 'nan'",
     ("-v", "1"): "must be an integer from 2 on, got '1'",
+    ("--jobs", "0"): "must be a number of threads, or -1 for all, got '0'",
+    ("--seed", "4294967296"): "must be an integer from 0 to 4294967295",
     ("-b", "2"): "must be 0 or 1, got '2'",
     ("-w1", "zero"): "must be a positive number, got 'zero'",
     ("-c", "1", "--lam", "1"): "not allowed with argument",
@@ -331,7 +335,8 @@ MISUSE = {
     ("-t", "4", "--scale", "maxabs"): "precomputed kernel has none",
     ("--chunks",): "must be for --kernel linear, got rbf",
     ("--chunks", "-t", "0", "--trace", "t"): "without --trace",
-    ("--trace", "-", "-"): "only one of MODEL and --trace",
+    ("--trace", "-", "-"): "--trace must be another file than MODEL, -",
+    ("--trace", "data.model"): "--trace must be another file than MODEL, data.model",
     ("./data",): "MODEL must be another file than",
     ("--trace", "data"): "--trace must be another file than",
 }

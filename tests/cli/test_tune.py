@@ -344,8 +344,14 @@ def test_arguments_at_fault_are_usage_errors(data, capsys, arguments, expected):
     assert expected in capsys.readouterr().err
 
 
-def test_output_is_not_the_data(data, capsys):
-    for arguments in ([data], ["--resume", data], ["--results", data]):
+def test_outputs_are_files_of_their_own(data, tmp_path, capsys):
+    same = str(tmp_path / "same.svg")
+    doubled = [
+        [same, "--resume", same],
+        ["--results", same, "--plot", same],
+        ["-", "--results", "-"],
+    ]
+    for arguments in ([data], ["--resume", data], ["--results", data], *doubled):
         assert main(["tune", data, *arguments, *VALUES]) == 2
         assert capsys.readouterr().err.count("\n") == 1
 

@@ -280,6 +280,8 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch, format):
         ({"y": [1, 2]}, "y must have shape (1,), as X has rows, got (2,) instead"),
         ({"y": [np.nan]}, "y must hold finite numbers or texts for csv, got [nan] instead"),
         ({"y": [None]}, "y must hold finite numbers or texts for csv, got [None] instead"),
+        ({"y": [-(2**53)]}, "y must hold integers below 9007199254740992 for csv, got"),
+        ({"y": [2**63], "path": "t.npz"}, "y must hold integers below 9223372036854775808 for npz"),
         ({"y": [""]}, "y must hold texts that are not empty, got ''"),
         ({"y": ["\ud800"]}, "y must hold texts of Unicode, got '\\ud800'"),
         ({"feature_names": ["a", "b"]}, "feature_names must be 1 different texts, one for each"),

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -277,6 +279,23 @@ def test_open_file_is_read_with_its_format(tmp_path, format):
 def test_mark_of_utf_8_is_passed_over_in_an_open_file(format, text):
     table = read_table(io.BytesIO(text.encode("utf-8-sig")), format=format)
     assert table.X[0, 0] == (1 if format == "csv" else 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize(
+    ("format", "name"),
+    [("svmlight", "pipe"), ("csv", "pipe"), ("csv", "pipe.csv"), ("npz", "pipe")],
+)
+def test_pipe_is_read_to_its_end(tmp_path, format, name):
+    X, y = np.random.default_rng(0).normal(size=(5000, 4)), np.arange(5000) % 2
+    write_table(tmp_path / "file", X, y, format=format)
+    os.mkfifo(tmp_path / name)
+    content = (tmp_path / "file").read_bytes()
+    threading.Thread(target=(tmp_path / name).write_bytes, args=[content], daemon=True).start()
+    table = read_table(tmp_path / name)
+    assert table.format == format
+    assert_array_equal(table.X.toarray() if format == "svmlight" else table.X, X)
+    assert_array_equal(table.y, y)
 
 
 def test_npy_is_mapped_into_memory(tmp_path):

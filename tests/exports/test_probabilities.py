@@ -334,6 +334,7 @@ def test_search_without_a_model_becomes_nothing(fitted, tmp_path):
     model = search(refit=False).set_params(calibration=None)
     if fitted:
         model.fit(*data(2)[:2])
+    reason = "has no model of all examples to write" if fitted else "not fitted yet"
     for write in (model.to_sklearn, lambda: model.to_libsvm(tmp_path / "model")):
-        with pytest.raises(NotFittedError):
+        with pytest.raises(NotFittedError, match=reason):
             write()

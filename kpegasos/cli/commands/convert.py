@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import io
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from scipy import sparse
 
-from kpegasos.cli.data_files import label_of
+from kpegasos.cli.data_files import format_of, label_of, source_of
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by
+from kpegasos.cli.output_files import STANDARD, check_outputs, write_by
 from kpegasos.datasets import Table, read_table, write_table
+from kpegasos.datasets._files import is_compressed
 from kpegasos.datasets.table_files import FORMATS, format_by_name
 from kpegasos.utils.memory import free_memory
 from kpegasos.utils.tuning import MEBIBYTE
 
 #: Formats that write no zeros of sparse data.
 _SPARSE_FORMATS = ("svmlight", "npz")
-_COMPRESSIONS = (".gz", ".bz2", ".xz")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say how much; returns the exit status."""
     to = _format_to_write(options)
-    refuse_inputs("OUT", options.out, options.data)
-    check_writable(options.out)
+    check_outputs({"OUT": options.out}, options.data)
     table = _read(options)
     if table.y is None and to == "svmlight":
         raise ValueError(
@@ -42,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
         # Names of columns that a format has no place for are left out by it.
         write_table(name, table.X, table.y, format=to, feature_names=table.feature_names)
 
-    write_by(options.out, write, _compression(options.out))
+    place = Path(options.out)
+    write_by(options.out, write, place.suffix if is_compressed(place) else "")
     if not options.quiet:
         out = sys.stderr if options.out == STANDARD else sys.stdout
         n_samples, n_features = table.X.shape
@@ -67,17 +65,11 @@ def _format_to_write(options: argparse.Namespace) -> str:
     raise UsageError(f"--to must be given unless OUT ends in {known}, got {options.out!r}")
 
 
-def _compression(name: str) -> str:
-    ending = os.path.splitext(name)[1].lower()
-    return ending if ending in _COMPRESSIONS else ""
-
-
 def _read(options: argparse.Namespace) -> Table:
     """The examples, with entries of the type that the file has."""
-    standard = options.data == STANDARD
     return read_table(
-        io.BytesIO(sys.stdin.buffer.read()) if standard else options.data,
-        format=options.data_format or ("svmlight" if standard else None),
+        source_of(options.data),
+        format=format_of(options.data, options.data_format),
         label=label_of(options.label),
         n_features=options.n_features,
     )

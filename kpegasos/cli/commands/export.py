@@ -10,7 +10,7 @@ from typing import Any
 from kpegasos.cli.model_files import NATIVE, core_of, read_model, steps_before
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.options.export import MODEL_FORMATS
-from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by
+from kpegasos.cli.output_files import STANDARD, check_outputs, write_by
 from kpegasos.exports.native import save
 
 #: Names of formats in sentences.
@@ -20,8 +20,7 @@ _TITLES = {"libsvm": "LIBSVM's format", "onnx": "ONNX", "json": "JSON", "python"
 def run(options: argparse.Namespace) -> int:
     """Read a model and write it; returns the exit status."""
     format = _format_of(options)
-    refuse_inputs("OUT", options.out, options.model)
-    check_writable(options.out)
+    check_outputs({"OUT": options.out}, options.model)
     model = read_model(options.model).estimator
     write_by(options.out, _writer(model, format, options.model), MODEL_FORMATS[format])
     if not options.quiet and options.out != STANDARD:

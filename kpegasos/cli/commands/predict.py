@@ -20,7 +20,7 @@ from kpegasos.cli.data_files import (
 )
 from kpegasos.cli.model_files import LIBSVM, ModelFile, core_of, read_model, widened
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_lines
+from kpegasos.cli.output_files import STANDARD, check_outputs, write_lines
 from kpegasos.cli.reports import print_json, warnings_as_lines
 from kpegasos.cli.scores import score_lines, scores_of
 from kpegasos.utils.validation import shown
@@ -43,10 +43,8 @@ class Predictions(NamedTuple):
 
 def run(options: argparse.Namespace) -> int:
     """Predict as the options say; returns the exit status."""
-    if options.out is not None:
-        refuse_inputs("OUT", options.out, options.data, options.model)
-        check_writable(options.out)
-    elif options.decisions or options.probabilities:
+    check_outputs({"OUT": options.out}, options.data, options.model)
+    if options.out is None and (options.decisions or options.probabilities):
         raise UsageError("OUT must be given for decisions and probabilities; - is the output here")
     with warnings_as_lines("predict", quiet=options.quiet):
         model = read_model(options.model)

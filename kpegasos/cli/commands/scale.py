@@ -14,27 +14,24 @@ from scipy import sparse
 
 from kpegasos.cli.data_files import labels_of, read_data, refuse_missing, with_zeros
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, write_by, write_lines
+from kpegasos.cli.output_files import check_outputs, write_by, write_lines
 from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges, varying
 from kpegasos.datasets import write_table
+from kpegasos.datasets._files import is_compressed
 from kpegasos.datasets.table_files import format_by_name
 from kpegasos.utils.tuning import MEBIBYTE
 from kpegasos.utils.validation import shown
 
 #: Bytes of the rows that are scaled together.
 _BLOCK = 16 * MEBIBYTE
-#: Endings of files that are compressed, with all digits.
-_COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 def run(options: argparse.Namespace) -> int:
     """Scale as the options say; returns the exit status."""
     if options.upper <= options.lower:
         raise UsageError(f"--upper must be above --lower, got {options.upper} and {options.lower}")
-    if options.out == options.save == STANDARD:
-        raise UsageError("only one of OUT and --save must be -, the standard output")
-    for path in filter(None, (options.out, options.save)):
-        check_writable(path)
+    inputs = filter(None, (options.data, options.restore))
+    check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
     table = read_data(options.data, format=options.data_format, label=options.label)
     refuse_missing(table, options.data)
     ranges = _ranges(table, options)
@@ -43,12 +40,12 @@ def run(options: argparse.Namespace) -> int:
     y = _targets(table.y, ranges)
     X = with_zeros(table.X, ranges.first.size)
     format = format_by_name(Path(options.out)) or table.format
-    if format == "svmlight" and not options.out.lower().endswith(_COMPRESSED):
+    if format == "svmlight" and not is_compressed(Path(options.out)):  # which has all digits
         y = labels_of(table._replace(y=y), options.data)
         _warn_of_zeros(X, ranges, options)
         write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
     else:
-        scaled = _dense_rows(X, ranges)
+        scaled = _scaled(X, ranges)
         write_by(
             options.out,
             lambda name: write_table(
@@ -112,8 +109,13 @@ def _say(options: argparse.Namespace, sentence: str) -> None:
         print(f"kpegasos scale: {sentence}", file=sys.stderr)
 
 
-def _dense_rows(X: Any, ranges: Ranges) -> np.ndarray:
-    """All rows, scaled."""
+def _scaled(X: Any, ranges: Ranges) -> Any:
+    """All rows, scaled; sparse ones stay so if their zeros are zeros."""
+    if sparse.issparse(X) and _zeros_stay(ranges):
+        values = ranges.apply(X.data, X.indices)
+        rows = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
+        rows.eliminate_zeros()
+        return rows
     return ranges.apply(X.toarray() if sparse.issparse(X) else X, slice(None))
 
 
@@ -131,14 +133,11 @@ def _svmlight_lines(X: Any, y: np.ndarray, ranges: Ranges, *, exact: bool) -> It
 def _scaled_blocks(X: Any, ranges: Ranges) -> Iterator[tuple[int, Any]]:
     """Numbers of first rows, and scaled rows without zeros."""
     if sparse.issparse(X) and _zeros_stay(ranges):
-        scaled = ranges.apply(X.data, X.indices)
-        rows = sparse.csr_matrix((scaled, X.indices, X.indptr), shape=X.shape)
-        rows.eliminate_zeros()
-        yield 0, rows
+        yield 0, _scaled(X, ranges)
         return
     height = max(1, _BLOCK // (8 * max(1, X.shape[1])))
     for begin in range(0, X.shape[0], height):
-        yield begin, sparse.csr_matrix(_dense_rows(X[begin : begin + height], ranges))
+        yield begin, sparse.csr_matrix(_scaled(X[begin : begin + height], ranges))
 
 
 def _target(value: Any) -> str:

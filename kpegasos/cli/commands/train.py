@@ -17,8 +17,7 @@ from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.libsvm_lines import closing_lines
 from kpegasos.cli.main import INTERRUPTED, UNREACHED
 from kpegasos.cli.model_files import Place, core_of, place_of, write_model
-from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_lines
+from kpegasos.cli.output_files import STANDARD, check_outputs, write_lines
 from kpegasos.cli.probabilities import calibrated, calibration_folds
 from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
@@ -35,14 +34,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     check_options(options)
-    if options.model == options.trace == STANDARD:
-        raise UsageError("only one of MODEL and --trace must be -, the standard output")
-    refuse_inputs("MODEL", options.model, options.data)
-    refuse_inputs("--trace", options.trace, options.data)
     in_chunks = is_read_in_chunks(options)
     _place(options, None)  # what the options alone rule out, before the data are read
     if in_chunks:
         found = survey(options)
+        _check_classes(found.labels, options)
         place = _place(options, found.labels)
         fit, y = train_in_chunks(make_estimator(options, found.labels), found, options), None
     else:
@@ -69,6 +65,7 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
             raise ValueError(
                 f"{options.data}: examples to train on must be numbered from 1 on, in order"
             )
+        _check_classes(y, options)
         return K, y
     table = read_data(
         options.data,
@@ -78,21 +75,25 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
     )
     refuse_missing(table, options.data)
     y = labels_of(table, options.data)
-    if y.dtype.kind == "f" and not options.regression:
+    _check_classes(y, options)
+    return table.X, y
+
+
+def _check_classes(y: np.ndarray | None, options: argparse.Namespace) -> None:
+    """Check that labels of a classifier are whole numbers or texts."""
+    if y is not None and y.dtype.kind == "f" and not options.regression:
         broken = y[np.trunc(y) != y][:1]
         raise ValueError(
             f"{options.data}: labels of classes must be whole numbers or texts, got "
             f"{float(broken[0] if broken.size else y[0])!r}; --regression is for other numbers"
         )
-    return table.X, y
 
 
 def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place:
     """Where the model goes; checked as far as it can be before training."""
     place = place_of(options, y)
     if options.folds is None:
-        for path in filter(None, (place.path, options.trace)):
-            check_writable(path)
+        check_outputs({"MODEL": place.path, "--trace": options.trace}, options.data)
     return place
 
 

@@ -18,7 +18,7 @@ from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.main import INTERRUPTED, UNREACHED
 from kpegasos.cli.model_files import Place, place_of, write_model
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by, write_lines
+from kpegasos.cli.output_files import STANDARD, check_outputs, write_by, write_lines
 from kpegasos.cli.reports import closing_line, facts_of, print_json, worst_gap
 from kpegasos.cli.search_reports import (
     best_line,
@@ -73,13 +73,9 @@ def _check(options: argparse.Namespace) -> None:
     _check_plot(options)
     if options.resume == STANDARD:
         raise UsageError("--resume must be the name of a file, got '-'")
-    refuse_inputs("MODEL", options.model, options.data)
-    _place(options, None)
-    for name in ("resume", "results", "plot"):
-        path = getattr(options, name)
-        refuse_inputs(f"--{name}", path, options.data)
-        if path is not None:
-            check_writable(path)
+    place = _place(options, None)
+    others = {f"--{name}": getattr(options, name) for name in ("resume", "results", "plot")}
+    check_outputs({"MODEL": place and place.path, **others}, options.data)
 
 
 def _check_plot(options: argparse.Namespace) -> None:
@@ -97,17 +93,14 @@ def _suffix(path: str) -> str:
 
 
 def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place | None:
-    """Where the model goes, if it goes anywhere; it is known to be possible, as far as it can be.
+    """Where the model goes, if it goes anywhere.
 
     Raises
     ------
-    UsageError, OSError, ValueError
+    UsageError
+        If LIBSVM's format is asked for and cannot say the model.
     """
-    if options.model is None:
-        return None
-    place = place_of(options, y)
-    check_writable(place.path)
-    return place
+    return None if options.model is None else place_of(options, y)
 
 
 # --- the search ---

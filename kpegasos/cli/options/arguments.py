@@ -13,6 +13,10 @@ from collections.abc import Callable, Collection, Sequence
 DATA_FORMATS = ("svmlight", "csv", "tsv", "npz", "npy", "parquet", "arrow")
 
 
+#: Seeds of NumPy's generators.
+MOST_SEED = 2**32 - 1
+
+
 class UsageError(Exception):
     """Arguments do not go together; the message says which, in one sentence."""
 
@@ -40,19 +44,33 @@ def not_negative(text: str) -> float:
     return number(text, least=0.0, what="a number that is not negative")
 
 
-def integer_from(least: int) -> Callable[[str], int]:
-    """Make a reader of integers from ``least`` on."""
+def integer_from(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """Make a reader of integers from ``least`` to ``most``."""
 
     def read(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be an integer from {least} on, got {text!r}")
+        if not least <= value <= most:
+            end = "on" if most == math.inf else f"to {most}"
+            raise argparse.ArgumentTypeError(f"must be an integer from {least} {end}, got {text!r}")
         return value
 
     return read
+
+
+def threads(text: str) -> int:
+    """Read a number of threads as joblib counts them: -1 is all of them, and 0 is none."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value == 0:
+        raise argparse.ArgumentTypeError(
+            f"must be a number of threads, or -1 for all, got {text!r}"
+        )
+    return value
 
 
 def flag(text: str) -> bool:

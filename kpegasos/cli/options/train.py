@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from kpegasos.cli.options.arguments import (
+    MOST_SEED,
     add_data_options,
     add_json_option,
     attached,
@@ -14,6 +15,7 @@ from kpegasos.cli.options.arguments import (
     not_negative,
     number,
     positive,
+    threads,
 )
 
 SUMMARY = "train a support vector machine to a certified duality gap"
@@ -172,9 +174,12 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "-m", "--memory", type=positive, metavar="MIB", help="MiB that kernel values may take"
     )
-    group.add_argument("--jobs", type=int, help="threads for the pairs of classes; -1 for all")
+    group.add_argument("--jobs", type=threads, help="threads for the pairs of classes; -1 for all")
     group.add_argument(
-        "--seed", type=integer_from(0), default=0, help="of the draws and folds; 0 unless given"
+        "--seed",
+        type=integer_from(0, MOST_SEED),
+        default=0,
+        help="of the draws and folds; 0 unless given",
     )
     group.add_argument(
         "--chunks",

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from kpegasos.cli.options import search_values
 from kpegasos.cli.options.arguments import (
+    MOST_SEED,
     add_data_options,
     add_json_option,
     attached,
     integer_from,
     positive,
+    threads,
 )
 from kpegasos.cli.options.train import SCALES
 
@@ -136,9 +138,13 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "-m", "--memory", type=positive, metavar="MIB", help="MiB that kernel values may take"
     )
-    group.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all cores")
+    group.add_argument("--jobs", type=threads, metavar="N", help="threads; -1 for all cores")
     group.add_argument(
-        "--seed", type=integer_from(0), default=0, metavar="N", help="of the folds; 0 unless given"
+        "--seed",
+        type=integer_from(0, MOST_SEED),
+        default=0,
+        metavar="N",
+        help="of the folds; 0 unless given",
     )
     group.add_argument(
         "--max-time", type=positive, metavar="SECONDS", help="then the best so far is chosen"
