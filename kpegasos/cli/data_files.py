@@ -7,14 +7,16 @@ what the estimators are fast on.
 from __future__ import annotations
 
 import io
+import os
 import sys
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from kpegasos.datasets import Table, read_table
+from kpegasos.utils.validation import shown
 
 STANDARD = "-"
 #: Share of the entries from which on a dense matrix takes no more memory than a sparse one.
@@ -49,12 +51,44 @@ def read_data(
     OSError, ValueError
         Naming file, line and what is wrong there.
     """
-    options = {"label": label_of(label), "n_features": n_features, "dtype": np.float64}
-    if path == STANDARD:
-        table = read_table(_standard_input(), format=format or "svmlight", **options)
-    else:
-        table = read_table(path, format=format, **options)
+    source, format = source_of(path, format)
+    table = read_table(
+        source, format=format, label=label_of(label), n_features=n_features, dtype=np.float64
+    )
     return table._replace(X=dense_if_full(table.X))
+
+
+def source_of(path: str, format: str | None) -> tuple[str | BinaryIO, str | None]:
+    """What `read_table` is to read, and the format to tell it.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard input. It and pipes, which can be read only once, are read here.
+    format : str or None
+        Unless given, that of what is read here is LIBSVM's.
+    """
+    if not is_pipe(path):
+        return path, format
+    if path == STANDARD:
+        content, name = io.BytesIO(sys.stdin.buffer.read()), "standard input"
+    else:
+        with open(path, "rb") as file:
+            content, name = io.BytesIO(file.read()), path
+    content.name = name  # for errors
+    return content, format or "svmlight"
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a name is that of the standard input, a pipe or a device.
+
+    Parameters
+    ----------
+    path : str
+    """
+    if path == STANDARD:
+        return True
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def read_kernel_values(
@@ -83,7 +117,7 @@ def read_kernel_values(
         table = read_data(path, format=None if format == "table" else format, label=label)
         y = labels_of(table, path)
         return np.asarray(table.X), y, np.arange(1, y.size + 1)
-    source = _standard_input() if path == STANDARD else path
+    source, _ = source_of(path, format)
     try:
         X, y = load_svmlight_file(source, zero_based=True)
     except (ValueError, OverflowError) as error:
@@ -106,6 +140,19 @@ def labels_of(table: Table, path: str) -> Any:
     if table.y is None:
         raise ValueError(f"{path}: the examples must have labels; --label names their column")
     return table.y
+
+
+def refuse_one_class(y: np.ndarray, path: str) -> None:
+    """Check that there are labels of two classes.
+
+    Raises
+    ------
+    ValueError
+        Naming the class that there is.
+    """
+    if (y == y[0]).all():
+        got = shown(y[:1].tolist()[0])
+        raise ValueError(f"{path}: labels must be of at least two classes, got {got} alone")
 
 
 def refuse_missing(table: Table, path: str) -> None:
@@ -157,13 +204,6 @@ def with_zeros(X: Any, n_features: int) -> Any:
     if sparse.issparse(X):
         return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
     return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
-
-
-def _standard_input() -> io.BytesIO:
-    """All that comes in, as a file with a name for errors."""
-    content = io.BytesIO(sys.stdin.buffer.read())
-    content.name = "standard input"
-    return content
 
 
 def label_of(text: str) -> Any:

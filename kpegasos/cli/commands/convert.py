@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 
 from scipy import sparse
 
-from kpegasos.cli.data_files import label_of
+from kpegasos.cli.data_files import label_of, source_of
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, write_by
+from kpegasos.cli.reports import counted
 from kpegasos.datasets import Table, read_table, write_table
 from kpegasos.datasets.table_files import FORMATS, format_by_name
 from kpegasos.utils.memory import free_memory
@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
         out = sys.stderr if options.out == STANDARD else sys.stdout
         n_samples, n_features = table.X.shape
         labels = "no labels" if table.y is None else "labels"
-        print(f"{options.out}: {n_samples} rows, {n_features} features, {labels}, {to}", file=out)
+        size = f"{counted(n_samples, 'row')}, {counted(n_features, 'feature')}"
+        print(f"{options.out}: {size}, {labels}, {to}", file=out)
     return 0
 
 
@@ -74,10 +75,10 @@ def _compression(name: str) -> str:
 
 def _read(options: argparse.Namespace) -> Table:
     """The examples, with entries of the type that the file has."""
-    standard = options.data == STANDARD
+    source, format = source_of(options.data, options.data_format)
     return read_table(
-        io.BytesIO(sys.stdin.buffer.read()) if standard else options.data,
-        format=options.data_format or ("svmlight" if standard else None),
+        source,
+        format=format,
         label=label_of(options.label),
         n_features=options.n_features,
     )

@@ -11,7 +11,13 @@ import numpy as np
 
 from kpegasos.cli.chunked_files import is_read_in_chunks, survey, train_in_chunks
 from kpegasos.cli.cross_validation import cross_validate
-from kpegasos.cli.data_files import labels_of, read_data, read_kernel_values, refuse_missing
+from kpegasos.cli.data_files import (
+    labels_of,
+    read_data,
+    read_kernel_values,
+    refuse_missing,
+    refuse_one_class,
+)
 from kpegasos.cli.estimators import check_options, make_estimator, with_scaling
 from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.libsvm_lines import closing_lines
@@ -22,6 +28,7 @@ from kpegasos.cli.output_files import STANDARD, check_writable, refuse_inputs, w
 from kpegasos.cli.probabilities import calibrated, calibration_folds
 from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
+from kpegasos.utils.validation import shown
 
 #: Certified relative gap unless another is asked for.
 _TOL = 1e-2
@@ -84,6 +91,11 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
             f"{options.data}: labels of classes must be whole numbers or texts, got "
             f"{float(broken[0] if broken.size else y[0])!r}; --regression is for other numbers"
         )
+    if not options.regression:
+        refuse_one_class(y, options.data)
+    elif y.dtype.kind in "OU":
+        got = shown(y[:1].tolist()[0])
+        raise ValueError(f"{options.data}: labels must be numbers for --regression, got {got}")
     return table.X, y
 
 

@@ -40,16 +40,17 @@ def not_negative(text: str) -> float:
     return number(text, least=0.0, what="a number that is not negative")
 
 
-def integer_from(least: int) -> Callable[[str], int]:
-    """Make a reader of integers from ``least`` on."""
+def integer_from(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """Make a reader of integers from ``least`` on, up to ``most``."""
+    limits = f"from {least} on" if most == math.inf else f"from {least} to {most}"
 
     def read(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be an integer from {least} on, got {text!r}")
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"must be an integer {limits}, got {text!r}")
         return value
 
     return read
