@@ -18,6 +18,7 @@ from sklearn.datasets import load_svmlight_file
 
 from kpegasos.datasets import Table, read_table
 from kpegasos.datasets.table_files import format_by_name
+from kpegasos.utils.validation import shown
 
 STANDARD = "-"
 #: Share of the entries from which on a dense matrix takes no more memory than a sparse one.
@@ -102,6 +103,19 @@ def labels_of(table: Table, path: str) -> Any:
     if table.y is None:
         raise ValueError(f"{path}: the examples must have labels; --label names their column")
     return table.y
+
+
+def refuse_one_class(y: np.ndarray, path: str) -> None:
+    """Check that there are labels of two classes.
+
+    Raises
+    ------
+    ValueError
+        Naming the class that there is.
+    """
+    if (y == y[0]).all():
+        got = shown(y[:1].tolist()[0])
+        raise ValueError(f"{path}: labels must be of at least two classes, got {got} alone")
 
 
 def refuse_missing(table: Table, path: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -65,7 +66,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         With status 2, after a sentence on the standard error, or after ``--help``.
     """
     parser, of_subcommands = make_parsers()
-    name, *rest = arguments or [""]
+    name, *rest = _without_dashes(arguments) or [""]
     if name not in of_subcommands:
         return parser.parse_args(arguments)
     # Options of LIBSVM's that argparse does not know are brought into a form that it does.
@@ -76,6 +77,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return of_subcommands[name].parse_intermixed_args(rest, namespace)
 
 
+def _without_dashes(arguments: Sequence[str]) -> list[str]:
+    """Files behind ``--`` by names that are no options; argparse intermixes nothing with it."""
+    words = list(arguments)
+    if "--" not in words:
+        return words
+    at = words.index("--")
+    hidden = (f"./{word}" if word[:1] == "-" and word != "-" else word for word in words[at + 1 :])
+    return [*words[:at], *hidden]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit status.
 
@@ -84,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, default=None
         Those of the command line if None.
     """
+    _ready_streams()
     parsed = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         command = importlib.import_module(f"kpegasos.cli.commands.{parsed.subcommand}")
@@ -109,10 +121,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(parsed, _sentence(error))
 
 
+def _ready_streams() -> None:
+    """Let a closed stream (``>&-``) be empty or lead nowhere, and print names in any encoding."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, to the end
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def _sentence(error: Exception) -> str:
     """What is wrong, in one line."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror.lower()}"
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return f"{place}{error.strerror.lower()}"
     return " ".join(str(error).split()) or type(error).__name__
 
 

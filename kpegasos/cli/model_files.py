@@ -21,6 +21,8 @@ from kpegasos.exports.libsvm_reader import CLASSIFIERS, REGRESSORS
 from kpegasos.utils.files import is_stream
 
 LIBSVM, NATIVE = "libsvm", "native"
+#: Endings of what only other programs read.
+_EXPORTED = (".onnx", ".json", ".py")
 #: With which a zip archive begins, as a native file is one.
 _ZIP = b"PK"
 #: Bytes in which LIBSVM's header has said what kind of model it is.
@@ -69,7 +71,13 @@ def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
     lacking = _lacking(options, labels)
     format = options.format
     if format is None and options.model not in (None, STANDARD):
-        format = LIBSVM if options.model.endswith(".model") else NATIVE
+        ending = os.path.splitext(options.model)[1]
+        if ending in _EXPORTED:
+            raise UsageError(
+                f"MODEL must be a native file or LIBSVM's, got {options.model!r}; 'kpegasos "
+                f"export' writes {ending[1:]} files"
+            )
+        format = LIBSVM if ending == ".model" else NATIVE
     format = format or (NATIVE if lacking else LIBSVM)
     if format == LIBSVM and lacking:
         raise UsageError(f"LIBSVM's format has no {lacking}: choose --format native")

@@ -10,7 +10,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.utils.files import checked_path, is_stream, write_whole
@@ -76,13 +77,15 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
         ``-`` is the standard output.
     lines : iterable of str
     """
-    if path == STANDARD:
-        sys.stdout.writelines(lines)
-        sys.stdout.flush()
-        return
     parts = (line.encode("utf-8") for line in lines)
+    if path == STANDARD:
+        with _named("standard output"):
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(parts)
+            sys.stdout.buffer.flush()
+        return
     if is_stream(path):
-        with open(path, "wb") as file:
+        with _named(path), open(path, "wb") as file:
             file.writelines(parts)
     else:
         write_whole(path, parts)
@@ -108,8 +111,19 @@ def write_by(path: str, write: Callable[[str], None], suffix: str = "") -> None:
         write(copy)
         with open(copy, "rb") as file:
             if path == STANDARD:
-                shutil.copyfileobj(file, sys.stdout.buffer)
-                sys.stdout.buffer.flush()
+                with _named("standard output"):
+                    shutil.copyfileobj(file, sys.stdout.buffer)
+                    sys.stdout.buffer.flush()
             else:
-                with open(path, "wb") as device:
+                with _named(path), open(path, "wb") as device:
                     shutil.copyfileobj(file, device)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Let an error of writing, such as that of a full disk, name what was written to."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = name if error.filename is None else error.filename
+        raise

@@ -51,8 +51,20 @@ def closing_line(model: Any, seconds: float) -> str:
     else:
         parts.append("no certificate")
     if (size := support_size(fitted)) is not None:
-        parts.append(f"{size} support vector{'s' if size != 1 else ''}")
+        parts.append(counted(size, "support vector"))
     return ", ".join([*parts, shown_seconds(seconds)])
+
+
+def counted(number: int, name: str) -> str:
+    """So many of something, such as "1 row" and "3,000 rows".
+
+    Parameters
+    ----------
+    number : int
+    name : str
+        Of one of them.
+    """
+    return f"{number:,} {name}{'s' if number != 1 else ''}"
 
 
 def shown_seconds(seconds: float) -> str:

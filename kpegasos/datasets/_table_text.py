@@ -175,11 +175,17 @@ def _read_slowly(
                 called = shown((without(names, label) or ())[column])
             raise ValueError(
                 f"{text.place}, line {line}, column {called}: values must be finite numbers, or "
-                f"missing, got {shown(fields[column])}"
+                f"missing, got {shown(fields[column])}{_hint(text, label)}"
             )
         numbers.append(row)  # type: ignore[arg-type]  # None is not in it
     X = np.array(numbers, np.float64).reshape(len(numbers), n_columns - (label is not None))
     return X, None if label is None else labels_of(words)
+
+
+def _hint(text: _Text, label: int | None) -> str:
+    """How a column is told to hold labels, if none was found."""
+    unnamed = label is None and text.layout.label == "auto"
+    return "; a column of labels must be named by label" if unnamed else ""
 
 
 def _number(field: str) -> float | None:

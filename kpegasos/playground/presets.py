@@ -107,7 +107,10 @@ def state_of_table(path: Path) -> dict[str, Any]:
         raise MessageError(
             "text", f"{path.name} must have at most {MOST_TEXT} characters, got more"
         )
-    points = table_points(None, text)
+    try:
+        points = table_points(None, text)
+    except MessageError as error:
+        raise MessageError(error.parameter, f"{path.name}: {error}") from None
     return state_of_points(points["points"], points["labels"], points["test"])
 
 

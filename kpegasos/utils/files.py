@@ -90,7 +90,10 @@ def opened_whole(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, place)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             part.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(part), part):
+            error.filename = str(path)  # nobody knows the part
+            error.filename2 = None
         raise

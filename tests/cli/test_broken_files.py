@@ -30,7 +30,8 @@ DATA = {
     "text.csv": (b"a,b,label\n1,2,1\n1,x,-1\n", "line 3"),
     "missing.csv": (b"a,b,label\n1,2,1\n1,,-1\n", "example 2, column b: a finite number must be"),
     "cut.npz": (b"PK\x03\x04cut", "cut.npz"),
-    "one class": (b"1 1:2\n1 1:3\n", "at least two classes"),
+    "text.tsv": (b"a\tkind\n1\tgood\n", "'good'; a column of labels must be named by label"),
+    "one class": (b"1 1:2\n1 1:3\n", "labels must be of at least two classes, got 1 alone"),
 }
 
 
@@ -42,8 +43,15 @@ def test_broken_data_are_one_sentence(kpegasos, tmp_path, name):
     assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
     assert ran.err.startswith("kpegasos train: ")
     assert reason in ran.err
-    assert name in ran.err or name == "one class"
+    assert name in ran.err
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_texts_are_no_targets_of_a_regression(kpegasos, tmp_path):
+    (tmp_path / "text.csv").write_text("a,label\n1,yes\n2,no\n")
+    ran = kpegasos("train", "--regression", "text.csv")
+    sentence = "text.csv: labels must be numbers for --regression, got 'yes'"
+    assert (ran.status, ran.err) == (1, f"kpegasos train: {sentence}\n")
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 
 import pytest
+from cli_cases import write_examples
 
 from kpegasos.cli.main import main
 from kpegasos.cli.options import SUBCOMMANDS
+
+ERROR = "kpegasos predict:"
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in SUBCOMMANDS)])
@@ -50,3 +55,48 @@ def test_missing_file_is_one_sentence(capsys, tmp_path):
     assert err.startswith("kpegasos playground: ")
     assert "no.csv" in err
     assert err.count("\n") == 1
+
+
+def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, tmp_path, monkeypatch):
+    data = write_examples(tmp_path / "data")
+    kpegasos("train", "-q", data, "m.model")
+    if os.path.exists("/dev/full"):
+        ran = kpegasos("predict", data, "m.model", "/dev/full")
+        assert (ran.status, ran.err) == (1, f"{ERROR} /dev/full: no space left on device\n")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    ran = kpegasos("predict", data, "m.model", "out")
+    assert (ran.status, ran.err) == (1, f"{ERROR} out: no space left on device\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_behind_two_dashes_may_begin_with_one(kpegasos, tmp_path):
+    write_examples(tmp_path / "-x")
+    assert kpegasos("train", "-q", "--", "-x", "-y.model").status == 0
+    assert (tmp_path / "-y.model").exists()
+    assert kpegasos("predict", "-q", "--", "-x", "-y.model").status == 0
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "m.json", "m.py"])
+def test_a_name_of_another_format_is_refused_before_training(kpegasos, tmp_path, name):
+    data = write_examples(tmp_path / "data")
+    ran = kpegasos("train", data, name)
+    assert ran.status == 2
+    assert "'kpegasos export' writes" in ran.err
+    assert not (tmp_path / name).exists()
+
+
+def test_a_port_that_is_none_is_a_usage_error(kpegasos):
+    ran = kpegasos("playground", "--port", "99999")
+    assert ran.status == 2
+    assert "must be an integer from 0 to 65535, got '99999'" in ran.err
+
+
+def test_table_that_the_playground_refuses_is_named(kpegasos, tmp_path):
+    (tmp_path / "wide.csv").write_text("1,2,3,4,5,0\n")
+    ran = kpegasos("playground", "wide.csv")
+    assert ran.status == 1
+    assert ran.err.startswith("kpegasos playground: wide.csv: text must have two columns")

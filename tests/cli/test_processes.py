@@ -1,5 +1,6 @@
 """The program as others call it: processes, pipes, and what they leave."""
 
+import os
 import subprocess
 import sys
 
@@ -42,3 +43,42 @@ def test_status_of_the_process_is_that_of_the_program(tmp_path):
     assert accuracy(subprocess.run(
         [*PROGRAM, "predict", "data", "m"], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout) > 40  # fmt: skip
+
+
+def test_data_come_through_pipes_and_models_do_not(tmp_path):
+    write_examples(tmp_path / "data")
+    command = (
+        '"$@" train -q data && "$@" train -q <(cat data) piped.model && cmp data.model piped.model '
+        '&& "$@" info --no-forecast <(cat data) && "$@" predict data <(cat data.model)'
+    )
+    done = subprocess.run(
+        ["bash", "-c", command, "bash", *PROGRAM], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "270 rows, 13 features, svmlight" in done.stdout
+    assert done.stderr.endswith(": a model must be in a plain file, got a pipe or a device\n")
+
+
+def test_streams_that_are_closed_are_no_traceback(tmp_path):
+    write_examples(tmp_path / "data")
+    command = (
+        '"$@" scale data >&-; echo $?; "$@" scale - <&-; echo $?; "$@" train data m.model 2>&-'
+    )
+    done = subprocess.run(
+        ["bash", "-c", command, "bash", *PROGRAM], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("0\n1\n*\n")
+    assert done.stderr == "kpegasos scale: standard input: a table must have rows, got none\n"
+    assert (tmp_path / "m.model").exists()
+
+
+def test_labels_and_names_are_printed_in_any_encoding(tmp_path):
+    (tmp_path / "grün.csv").write_text("a,label\n1,grün\n2,blau\n", encoding="utf-8")
+    command = '"$@" train -q grün.csv m && "$@" predict grün.csv m - && "$@" info grün.csv'
+    done = subprocess.run(
+        ["bash", "-c", command, "bash", *PROGRAM], cwd=tmp_path, capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii:strict"},
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout.startswith("grün\nblau\ngr\\xfcn.csv\n".encode())

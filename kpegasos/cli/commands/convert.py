@@ -12,6 +12,7 @@ from scipy import sparse
 from kpegasos.cli.data_files import format_of, label_of, source_of
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.output_files import STANDARD, check_outputs, write_by
+from kpegasos.cli.reports import counted
 from kpegasos.datasets import Table, read_table, write_table
 from kpegasos.datasets._files import is_compressed
 from kpegasos.datasets.table_files import FORMATS, format_by_name
@@ -45,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
         out = sys.stderr if options.out == STANDARD else sys.stdout
         n_samples, n_features = table.X.shape
         labels = "no labels" if table.y is None else "labels"
-        print(f"{options.out}: {n_samples} rows, {n_features} features, {labels}, {to}", file=out)
+        size = f"{counted(n_samples, 'row')}, {counted(n_features, 'feature')}"
+        print(f"{options.out}: {size}, {labels}, {to}", file=out)
     return 0
 
 

@@ -10,13 +10,12 @@ import numpy as np
 
 from kpegasos import forecast
 from kpegasos.cli.data_facts import UNEVEN, DataFacts, facts_of
-from kpegasos.cli.data_files import read_data
+from kpegasos.cli.data_files import STANDARD, read_data
 from kpegasos.cli.estimators import make_estimator
 from kpegasos.cli.main import parse
 from kpegasos.cli.model_facts import model_facts, model_lines
 from kpegasos.cli.model_files import is_model, read_model
-from kpegasos.cli.output_files import STANDARD
-from kpegasos.cli.reports import print_json, warnings_as_lines
+from kpegasos.cli.reports import counted, print_json, warnings_as_lines
 from kpegasos.datasets import Table
 
 #: Classes that are named; of more only their number is told.
@@ -77,7 +76,7 @@ def _lacking(facts: DataFacts) -> str | None:
 
 
 def _data_lines(table: Table, facts: DataFacts) -> list[tuple[str, str]]:
-    size = f"{facts.n_samples:,} rows, {facts.n_features:,} features"
+    size = f"{counted(facts.n_samples, 'row')}, {counted(facts.n_features, 'feature')}"
     density = f"{100.0 * facts.density:.3g}% of the entries are not zero"
     lines = [
         ("examples", f"{size}, {table.format}"),

@@ -11,7 +11,13 @@ import numpy as np
 
 from kpegasos.cli.chunked_files import is_read_in_chunks, survey, train_in_chunks
 from kpegasos.cli.cross_validation import cross_validate
-from kpegasos.cli.data_files import labels_of, read_data, read_kernel_values, refuse_missing
+from kpegasos.cli.data_files import (
+    labels_of,
+    read_data,
+    read_kernel_values,
+    refuse_missing,
+    refuse_one_class,
+)
 from kpegasos.cli.estimators import check_options, make_estimator, with_scaling
 from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.libsvm_lines import closing_lines
@@ -21,6 +27,7 @@ from kpegasos.cli.output_files import STANDARD, check_outputs, write_lines
 from kpegasos.cli.probabilities import calibrated, calibration_folds
 from kpegasos.cli.reports import closing_line, facts_of, print_json, warnings_as_lines
 from kpegasos.cli.trace_files import trace_lines
+from kpegasos.utils.validation import shown
 
 #: Certified relative gap unless another is asked for.
 _TOL = 1e-2
@@ -38,7 +45,8 @@ def _run(options: argparse.Namespace) -> int:
     _place(options, None)  # what the options alone rule out, before the data are read
     if in_chunks:
         found = survey(options)
-        _check_classes(found.labels, options)
+        if found.labels is not None:
+            _check_classes(found.labels, options)
         place = _place(options, found.labels)
         fit, y = train_in_chunks(make_estimator(options, found.labels), found, options), None
     else:
@@ -79,14 +87,20 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
     return table.X, y
 
 
-def _check_classes(y: np.ndarray | None, options: argparse.Namespace) -> None:
-    """Check that labels of a classifier are whole numbers or texts."""
-    if y is not None and y.dtype.kind == "f" and not options.regression:
+def _check_classes(y: np.ndarray, options: argparse.Namespace) -> None:
+    """Check that labels are numbers for a regression, else classes, and more than one."""
+    if options.regression:
+        if y.dtype.kind in "OU":
+            got = shown(y[:1].tolist()[0])
+            raise ValueError(f"{options.data}: labels must be numbers for --regression, got {got}")
+        return
+    if y.dtype.kind == "f":
         broken = y[np.trunc(y) != y][:1]
         raise ValueError(
             f"{options.data}: labels of classes must be whole numbers or texts, got "
             f"{float(broken[0] if broken.size else y[0])!r}; --regression is for other numbers"
         )
+    refuse_one_class(y, options.data)
 
 
 def _place(options: argparse.Namespace, y: np.ndarray | None) -> Place:

@@ -12,7 +12,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 from sklearn.pipeline import make_pipeline
 
 from kpegasos.cli.cross_validation import folds_for
-from kpegasos.cli.data_files import labels_of, read_data, refuse_missing
+from kpegasos.cli.data_files import labels_of, read_data, refuse_missing, refuse_one_class
 from kpegasos.cli.estimators import with_scaling
 from kpegasos.cli.fitting import Fit, run_fit, shows_progress
 from kpegasos.cli.main import INTERRUPTED, UNREACHED
@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
     table = read_data(options.data, format=options.data_format, label=options.label)
     X, y = table.X, labels_of(table, options.data)
     refuse_missing(table, options.data)
+    refuse_one_class(y, options.data)
     place = _place(options, y)
     folds = list(folds_for(y, options.folds, options.seed).split(X, y))
     search = _search_of(folds, options)
