@@ -32,8 +32,10 @@ def __getattr__(name: str) -> Any:
         from kpegasos.playground import Playground
 
         return Playground
-    if name not in _RENAMED:
+    if name in _names:
         return _import_name(name)
+    if name not in _RENAMED:
+        raise AttributeError(f"module 'kpegasos' has no attribute {name!r}")
     warnings.warn(
         f"kpegasos.{name} is called kpegasos.{_RENAMED[name]} now, and will not exist in the next "
         f"version",
