@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments._catalog import ROOT
 from experiments._claims import duration, medians, percent, rounded, span
 from experiments._grid_markdown import tables
 from experiments._kernel_levels import PEERS, SERIES, curves, modern, representative
@@ -18,6 +19,7 @@ from experiments._kernel_markdown import (
     markdown,
     run_table,
 )
+from experiments._store import read
 from experiments._text import Block, Documents
 from experiments._text_claims import OLDER, claims_of, findings, machine_line, provenance, table
 from experiments._text_tables import (
@@ -213,7 +215,20 @@ def startup_words(documents: Documents) -> str:
     )
 
 
+def readers(_: Documents) -> str:
+    """Return how long a file in LIBSVM's format takes to read, and scikit-learn's loader."""
+    found = read(ROOT / "benchmarks" / "results" / "readers.json")
+    seconds = {name: duration(float(np.median(runs))) for name, runs in found["seconds"].items()}
+    return (
+        f"A synthetic file of {found['megabytes']:.0f} MB in LIBSVM's format is read in "
+        f"{seconds['load_svmlight, 2 threads']} on two threads and "
+        f"{seconds['load_svmlight, 1 thread']} on one, by scikit-learn's loader in "
+        f"{seconds['scikit-learn']} (`python -m benchmarks.readers`; medians; {found['machine']})."
+    )
+
+
 BLOCKS: dict[str, Block] = {
+    "readers": readers,
     "benchmark": kernel_readme,
     "findings": findings,
     "claims": table,
