@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from kpegasos.model_selection import _search_steps
+
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.5, 2.0]
 
 
@@ -36,3 +38,21 @@ def solutions(Cs=(0.1, 1.0, 10.0)):
         relative_gaps=np.full(Cs.size, 0.01),
         n_support=np.round(100 / Cs).astype(int),
     )
+
+
+def after_cells(monkeypatch, n_cells, happens):
+    """Have something happen to the stopper when so many cells of a search are done."""
+    search_surface = _search_steps.search_surface
+
+    def watched(*arguments, stopper, on_cells, **options):
+        done = []
+
+        def counted(n):
+            done.append(n)
+            on_cells(n)
+            if sum(done) >= n_cells > sum(done) - n:
+                happens(stopper)
+
+        search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
+
+    monkeypatch.setattr(_search_steps, "search_surface", watched)

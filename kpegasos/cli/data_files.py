@@ -16,11 +16,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from kpegasos.cli.output_files import STANDARD
 from kpegasos.datasets import Table, read_table
 from kpegasos.datasets.table_files import format_by_name
 from kpegasos.utils.validation import shown
 
-STANDARD = "-"
 #: Share of the entries from which on a dense matrix takes no more memory than a sparse one.
 _FULL = 0.5
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from kpegasos.cli.model_files import NATIVE, ModelFile, core_of, layers_of, steps_before
 from kpegasos.cli.reports import facts_of, percent, plain, shown_seconds
+from kpegasos.estimators._exports import seconds_of_training
 from kpegasos.exports.native import stored_versions
 from kpegasos.model_selection import PegasosSVCCV
 
@@ -45,7 +46,7 @@ def model_facts(path: str, model: ModelFile) -> dict[str, Any]:
         "kernel": _kernel_name(core) if kernel is None else repr(kernel),
         "parameters": _parameters_of(core),
         "support_per_class": _support_per_class(core),
-        "seconds": _seconds_of(core),
+        "seconds": seconds_of_training(core),
     }
     return {name: plain(value) for name, value in facts.items()}
 
@@ -101,15 +102,6 @@ def _support_per_class(core: Any) -> dict[str, int] | None:
     if sizes is None or not hasattr(core, "classes_"):
         return None
     return dict(zip(map(str, core.classes_.tolist()), sizes.tolist(), strict=True))
-
-
-def _seconds_of(core: Any) -> float | None:
-    """Seconds in the solver, of all pairs of classes together."""
-    history = getattr(core, "history_", None)
-    if history is None:
-        return None
-    histories = history if isinstance(history, list) else [history]
-    return float(sum(each[-1].seconds for each in histories if len(each)))
 
 
 def _facts_of_search(search: PegasosSVCCV) -> dict[str, Any]:

@@ -6,12 +6,15 @@ and so is the standard output, whose name is ``-``.
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.utils.files import checked_path, is_stream, write_whole
@@ -89,6 +92,22 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
             file.writelines(parts)
     else:
         write_whole(path, parts)
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """Lines of CSV, each with its end.
+
+    Parameters
+    ----------
+    rows : iterable of iterable
+    """
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for row in rows:
+        line.seek(0)
+        line.truncate()
+        writer.writerow(row)
+        yield line.getvalue()
 
 
 def write_by(path: str, write: Callable[[str], None], suffix: str = "") -> None:

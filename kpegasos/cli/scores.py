@@ -6,16 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-
-
-def mean_squared_error(y: np.ndarray, predicted: np.ndarray) -> float:
-    """Mean of the squared differences.
-
-    Parameters
-    ----------
-    y, predicted : ndarray of shape (n_samples,)
-    """
-    return float(np.mean((predicted - y) ** 2))
+from sklearn.metrics import mean_squared_error
 
 
 def squared_correlation(y: np.ndarray, predicted: np.ndarray) -> float:
@@ -46,7 +37,7 @@ def scores_of(y: np.ndarray, predicted: np.ndarray, *, regression: bool) -> dict
     """
     if regression:
         return {
-            "mean_squared_error": mean_squared_error(y, predicted),
+            "mean_squared_error": float(mean_squared_error(y, predicted)),
             "squared_correlation": squared_correlation(y, predicted),
             "n_samples": y.size,
         }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from kpegasos.cli.output_files import csv_lines
 from kpegasos.cli.reports import percent, shown_seconds, table_lines
 from kpegasos.plotting import RegularizationPathDisplay, ValidationSurfaceDisplay
 
@@ -125,7 +125,7 @@ def facts_of_search(search: Any) -> dict[str, Any]:
     }
 
 
-def results_lines(search: Any) -> Iterable[str]:
+def results_lines(search: Any) -> Iterator[str]:
     """``cv_results_`` as lines of CSV, a column for each but ``params``.
 
     Parameters
@@ -133,11 +133,8 @@ def results_lines(search: Any) -> Iterable[str]:
     search : PegasosSVCCV
     """
     columns = {name: values for name, values in search.cv_results_.items() if name != "params"}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(np.asarray(each).tolist() for each in columns.values()), strict=True))
-    return text.getvalue().splitlines(keepends=True)
+    rows = zip(*(np.asarray(each).tolist() for each in columns.values()), strict=True)
+    return csv_lines([columns, *rows])
 
 
 def picture_of(search: Any, suffix: str) -> bytes:

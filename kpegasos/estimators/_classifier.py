@@ -19,6 +19,7 @@ from kpegasos.estimators._probabilities import has_log_odds, own_sigmoids
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import Interval, StrOptions
 from kpegasos.estimators._training import FitPlan
+from kpegasos.exports.terms import check_ties
 from kpegasos.solvers.result import Result
 from kpegasos.utils import tuning
 from kpegasos.utils.labels import check_labels
@@ -197,8 +198,7 @@ class OneVsOneMixin(ClassifierMixin):
             With ``kernel="precomputed"``, kernel values against the training examples.
         """
         check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        check_ties(self.decision_function_shape, self.break_ties)
         return self._by_blocks(self._validate(X, reset=False), self._vote)
 
     @available_if(_gives_probabilities)

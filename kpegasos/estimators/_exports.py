@@ -221,7 +221,7 @@ class ExportMixin(HtmlNoteMixin):
             _gap_text(getattr(self, "relative_gap_", None)),
             _support_text(self),
             _steps_text(getattr(self, "n_steps_", None)),
-            _seconds_text(getattr(self, "history_", None)),
+            _seconds_text(seconds_of_training(self)),
         ]
         return html.escape(" · ".join(part for part in found if part))
 
@@ -307,8 +307,14 @@ def _steps_text(n_steps: Any) -> str:
     return "" if n_steps is None else f"{int(np.sum(n_steps)):,} steps"
 
 
-def _seconds_text(history: Any) -> str:
+def seconds_of_training(estimator: Any) -> float | None:
+    """Seconds in the solver, of all pairs of classes together; None without a history."""
+    history = getattr(estimator, "history_", None)
     if history is None:
-        return ""
+        return None
     histories = history if isinstance(history, list) else [history]
-    return f"{sum(each[-1].seconds for each in histories if len(each)):.3g} s of training"
+    return float(sum(each[-1].seconds for each in histories if len(each)))
+
+
+def _seconds_text(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.3g} s of training"

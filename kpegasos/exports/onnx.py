@@ -15,7 +15,7 @@ from kpegasos.exports.model import Model
 from kpegasos.exports.onnx_graph import Graph, import_onnx
 from kpegasos.exports.onnx_kernels import kernel_nodes
 from kpegasos.exports.onnx_votes import probability_nodes, values_of_classes, votes
-from kpegasos.exports.terms import dense, float64_rows
+from kpegasos.exports.terms import check_ties, dense, float64_rows
 from kpegasos.kernels.functions import Linear
 from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import shown
@@ -54,8 +54,7 @@ def write_onnx(
         If the kernel has no graph, or the classes are of a type that ONNX does not have.
     """
     checked_path(path)
-    if break_ties and shape == "ovo":
-        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+    check_ties(shape, break_ties)
     onnx = import_onnx()
     graph, types = Graph(), onnx.TensorProto
     decisions = _decisions(graph, model, coefs)

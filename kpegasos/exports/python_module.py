@@ -14,7 +14,7 @@ import numpy as np
 
 from kpegasos.exports import python_pieces as pieces
 from kpegasos.exports.model import Model
-from kpegasos.exports.terms import dense, float64_rows, kernel_terms, plain_classes
+from kpegasos.exports.terms import check_ties, dense, float64_rows, kernel_terms, plain_classes
 from kpegasos.kernels.functions import Linear
 from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.version import VERSION
@@ -50,8 +50,7 @@ def write_python(
         If the kernel or the classes cannot be written, or the model is too large.
     """
     checked_path(path)
-    if break_ties and shape == "ovo":
-        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+    check_ties(shape, break_ties)
     arrays, expression = _arrays(model, coefs)
     sums = (
         "X @ WEIGHTS.T" if "WEIGHTS" in arrays else "_kernel(X, SUPPORT_VECTORS) @ COEFFICIENTS.T"

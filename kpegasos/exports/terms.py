@@ -34,6 +34,23 @@ _NAMED: dict[type, tuple[str, tuple[str, ...]]] = {
 }
 
 
+def check_ties(shape: str, break_ties: bool) -> None:
+    """Check that ties are broken only where there are values of classes.
+
+    Parameters
+    ----------
+    shape : {"ovr", "ovo"}
+        Whether decisions have a column for each class, or for each pair.
+    break_ties : bool
+
+    Raises
+    ------
+    ValueError
+    """
+    if break_ties and shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+
+
 def kernel_terms(kernel: Kernel | None, program: str) -> dict[str, Any]:
     """A kernel as names and numbers.
 

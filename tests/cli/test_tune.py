@@ -13,13 +13,13 @@ import time
 
 import numpy as np
 import pytest
+from search_cases import after_cells
 from shell_cases import blobs, write_blobs
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from kpegasos import PegasosSVC, PegasosSVCCV, load, save
 from kpegasos.cli.main import main
-from kpegasos.model_selection import _search_steps
 
 VALUES = ["--C", "2^-1:3:2", "--gamma", "0.02,0.2", "-v", "3"]
 
@@ -33,24 +33,6 @@ def search_of(X, y, **changed):
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     settings = {"Cs": [0.5, 2.0, 8.0], "gammas": [0.02, 0.2], "cv": folds, "random_state": 0}
     return PegasosSVCCV(**{**settings, **changed}).fit(X, y)
-
-
-def after_cells(monkeypatch, n_cells, happens):
-    """Have something happen when so many cells are done."""
-    search_surface = _search_steps.search_surface
-
-    def watched(*arguments, stopper, on_cells, **options):
-        done = []
-
-        def counted(n):
-            done.append(n)
-            on_cells(n)
-            if sum(done) >= n_cells > sum(done) - n:
-                happens(stopper)
-
-        search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
-
-    monkeypatch.setattr(_search_steps, "search_surface", watched)
 
 
 def press(stopper):

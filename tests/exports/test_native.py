@@ -144,19 +144,6 @@ def models():
         return estimators()
 
 
-@pytest.fixture
-def model():
-    X, y, _ = data(2)
-    return classifier().fit(X, y)
-
-
-@pytest.fixture
-def stored(model, tmp_path):
-    path = tmp_path / "model.skops"
-    save(model, path)
-    return path
-
-
 def test_models_come_back_with_the_same_bits(models, tmp_path):
     for name, (model, new) in models.items():
         save(model, tmp_path / "model")

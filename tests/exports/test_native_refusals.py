@@ -14,19 +14,6 @@ from kpegasos import load, save
 from kpegasos.exports.native import stored_versions
 
 
-@pytest.fixture
-def model():
-    X, y, _ = data(2)
-    return classifier().fit(X, y)
-
-
-@pytest.fixture
-def stored(model, tmp_path):
-    path = tmp_path / "model.skops"
-    save(model, path)
-    return path
-
-
 def of_users(A, B):
     return A @ B.T
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from search_cases import after_cells
 from searches import blobs, small
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer
@@ -18,24 +19,6 @@ pytestmark = pytest.mark.usefixtures("default_handler")
 
 def press():
     os.kill(os.getpid(), signal.SIGINT)
-
-
-def after_cells(monkeypatch, n_cells, happens):
-    """Have something happen to the stopper when so many cells of a search are done."""
-    search_surface = _search_steps.search_surface
-
-    def watched(*arguments, stopper, on_cells, **options):
-        done = []
-
-        def counted(n):
-            done.append(n)
-            on_cells(n)
-            if sum(done) >= n_cells > sum(done) - n:
-                happens(stopper)
-
-        search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
-
-    monkeypatch.setattr(_search_steps, "search_surface", watched)
 
 
 #: Of the 40 that a fold is tested on.

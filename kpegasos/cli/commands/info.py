@@ -10,11 +10,12 @@ import numpy as np
 
 from kpegasos import forecast
 from kpegasos.cli.data_facts import UNEVEN, DataFacts, facts_of
-from kpegasos.cli.data_files import STANDARD, read_data
+from kpegasos.cli.data_files import read_data
 from kpegasos.cli.estimators import make_estimator
 from kpegasos.cli.main import parse
 from kpegasos.cli.model_facts import model_facts, model_lines
 from kpegasos.cli.model_files import is_model, read_model
+from kpegasos.cli.output_files import STANDARD
 from kpegasos.cli.reports import counted, print_json, warnings_as_lines
 from kpegasos.datasets import Table
 
