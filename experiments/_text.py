@@ -102,7 +102,8 @@ class Documents:
 
 def pages(root: Path) -> list[Path]:
     """Return the pages that may have blocks."""
-    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    docs = root / "docs"
+    return [root / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("findings/*.md"))]
 
 
 def render(page: str, blocks: dict[str, Block], documents: Documents) -> str:

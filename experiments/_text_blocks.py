@@ -21,7 +21,15 @@ from experiments._kernel_markdown import (
 )
 from experiments._store import read
 from experiments._text import Block, Documents
-from experiments._text_claims import OLDER, claims_of, findings, machine_line, provenance, table
+from experiments._text_claims import (
+    FINDINGS,
+    OLDER,
+    claims_of,
+    findings,
+    machine_line,
+    provenance,
+    table,
+)
 from experiments._text_tables import (
     lambda_rates,
     lambda_steps,
@@ -243,6 +251,7 @@ BLOCKS: dict[str, Block] = {
     "linear": claims_of("benchmark_linear", "text_classification", "sample_size"),
     "large": claims_of("out_of_core", "dask_workers"),
     "regression": claims_of("regression"),
+    **{f"finding-{name}": claims_of(name) for name in FINDINGS},
     "kernel-table": published_then,
     "slips": slips,
     "sampling-rates": sampling_rates,
