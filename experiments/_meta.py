@@ -20,6 +20,8 @@ from typing import Any
 import kpegasos
 from experiments._catalog import ROOT, TELLING, Experiment
 
+#: Rooms of the package that no result depends on: they show models, or bring them elsewhere.
+_SHOWING = ("cli", "exports", "playground", "plotting")
 #: Functions of an experiment that its results do not depend on, and how helpers of theirs begin.
 _TELLING = ("plot", "animate", "claims")
 #: Registers in a listing, the widest first, and the vectors that they stand for.
@@ -59,8 +61,10 @@ def _tells(node: ast.stmt) -> bool:
 
 @cache
 def package_fingerprint() -> str:
-    """Hash the code of the package."""
-    return fingerprint((ROOT / "kpegasos").rglob("*.py"))
+    """Hash the code of the package, but for rooms that no result depends on."""
+    package = ROOT / "kpegasos"
+    rooms = {path: path.relative_to(package).parts[0] for path in package.rglob("*.py")}
+    return fingerprint(path for path, room in rooms.items() if room not in _SHOWING)
 
 
 @cache

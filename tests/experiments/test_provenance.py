@@ -108,6 +108,17 @@ def test_stale_names_changes_of_the_package(bench, monkeypatch, capsys):
     assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
 
 
+@pytest.mark.parametrize(("room", "counts"), [("core", True), ("cli", False), ("plotting", False)])
+def test_package_is_what_results_depend_on(monkeypatch, tmp_path, room, counts):
+    file = tmp_path / "kpegasos" / room / "a.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("x = 1")
+    monkeypatch.setattr(_meta, "ROOT", tmp_path)
+    before = _meta.package_fingerprint.__wrapped__()
+    file.write_text("x = 2")
+    assert (_meta.package_fingerprint.__wrapped__() != before) is counts
+
+
 def test_results_of_resumed_parts_of_another_package_are_stale(bench, monkeypatch, capsys):
     monkeypatch.setenv("FAKE_TROUBLE", "error")
     with pytest.raises(RuntimeError):
