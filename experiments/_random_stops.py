@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments._plots import BLACK, BLUE, VERMILION, log_x, name_lines
 from experiments._population import Population
 from experiments._tables import select
 from kpegasos import linear_rows, make_problem, pegasos
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 DELTA = 0.05
 CLOSE = 0.005  # half a percentage point
+NEAREST = 1e-5  # what is nearer to the end, or better, is drawn there
 # Runs that stop at random, of the largest size: while T ≤ n every draw is a new example.
 STOPPED = ("plane", "high dimension")
 HORIZONS = (100, 1000, 10_000, 100_000)
@@ -91,36 +93,37 @@ def random_stops(
 
 
 def draw_stops(stops: Axes, shares: Axes, results: dict[str, Any]) -> None:
-    """Errors of runs that stop at random, and the share of them that is as good as the end."""
-    least, found = results["least_possible_error"], results["random_stops"]
-    good = []
-    bins = np.logspace(-3, np.log10(50), 40).tolist()
-    for (name, errors), color in zip(found["errors"].items(), ("C0", "C1"), strict=True):
+    """How far from the end runs stop at random, and which share is as good as the end."""
+    found, good = results["random_stops"], []
+    of_errors, of_shares = {}, {}
+    for (name, errors), color in zip(found["errors"].items(), (BLUE, VERMILION), strict=True):
         rows = select(found["table"], configuration=name)
         label = f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}"
-        above = np.maximum(100 * (np.array(errors) - least), bins[0])
-        weights = np.full(above.size, 100 / above.size)
-        stops.hist(above, bins=bins, weights=weights, color=color, alpha=0.6, label=label)
-        end = 100 * (rows[0]["error_at_end"] - least)
-        stops.axvline(end + 100 * CLOSE, color=color, linestyle="dashed", linewidth=1)
+        above = np.sort(100 * np.maximum(np.array(errors) - rows[0]["error_at_end"], NEAREST))
+        below = 100 * np.arange(1, above.size + 1) / above.size
+        stops.step(above, below, where="post", color=color)
+        of_errors[label] = (above, below, color)
+        reached = [row["T"] for row in rows]
         share = [100 * row["share_as_good_as_the_end"] for row in rows]
         good += [f"{v:.0f}%" for v, row in zip(share, rows, strict=True) if row["T"] == row["n"]]
-        shares.plot([row["T"] for row in rows], share, "o-", color=color, label=label)
+        shares.plot(reached, share, "o-", color=color)
+        of_shares[label] = (reached, share, color)
     n = rows[0]["n"]
-    stops.set(
-        xscale="log",
-        xlabel="test error above the least possible, points",
-        ylabel="random stops, %",
-        title=f"random stops up to T = n = {n:,}\ndashed: the end + {100 * CLOSE:g}",
+    stops.axvline(100 * CLOSE, color=BLACK, linestyle="dotted")
+    log_x(
+        stops,
+        ylim=(0, 102),
+        xlabel="test error above that at the end, points",
+        ylabel="runs that stop at random, %",
+        title=f"random stops up to T = n = {n:,}\ndotted: {100 * CLOSE:g} points",
     )
-    shares.axhline(50, color="black", linestyle="dotted", label="probability ½")
-    shares.set(
-        xscale="log",
+    shares.axhline(50, color=BLACK, linestyle="dotted")
+    log_x(
+        shares,
         ylim=(0, 102),
         xlabel="T, of which the stop is drawn",
         ylabel=f"stops within {100 * CLOSE:g} of the end, %",
-        title=f"{' and '.join(good)} are good at T = {n:,}",
+        title=f"{' and '.join(good)} are good at T = {n:,}\ndotted: probability ½",
     )
-    for ax in (stops, shares):
-        ax.title.set_fontsize(11)
-        ax.legend(frameon=False, fontsize=10)
+    name_lines(stops, of_errors)
+    name_lines(shares, of_shares)
