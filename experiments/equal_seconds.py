@@ -292,12 +292,25 @@ def _told_panel(ax: Axes, rows: list[dict[str, Any]], budgets: list[float], titl
         names[label] = ([last], [errors[-1]], line["color"])
     for budget in budgets:
         ax.axvline(budget, color=SILVER, linewidth=0.8, linestyle=":", zorder=0)
-    first = min(row["fit_seconds"] for front in fronts.values() for row in front)
-    ax.set(xlim=(max(first, min(budgets) / 20) / 1.3, last))
     log_log(ax)
-    ax.set_ylim(least / (high / least) ** 0.06, high)
+    ax.set(xlim=(min(budgets) / 30, last), ylim=(least / (high / least) ** 0.06, high))
+    _told_ticks(ax, budgets)
     ax.set_title(title)
     name_lines(ax, names)
+
+
+def _told_ticks(ax: Axes, budgets: list[float]) -> None:
+    """Put ticks at the budgets and their tenths, and at round errors if there are some in view."""
+    from kpegasos.plotting.ticks import ticks_at
+
+    low, high = ax.get_xlim()
+    seconds = {*budgets, *(budget / 10 for budget in budgets)}
+    ticks_at(ax.xaxis, np.array(sorted(tick for tick in seconds if low <= tick <= high)))
+    low, high = ax.get_ylim()
+    errors = np.outer(10.0 ** np.arange(-3, 3), (1, 1.5, 2, 3, 5, 7)).ravel()
+    shown = errors[(errors >= low) & (errors <= high)]
+    if shown.size > 2:
+        ticks_at(ax.yaxis, shown)
 
 
 def plot(results: dict[str, Any]) -> Figure:
@@ -310,6 +323,7 @@ def plot(results: dict[str, Any]) -> Figure:
     for ax, (name, problem) in zip(axes.flat, problems.items(), strict=False):
         title = f"{name}, m = {problem['examples']:,}"
         _told_panel(ax, select(results["table"], problem=name), results["budgets"], title)
+    for ax in axes[-1]:
         ax.set_xlabel(words("fit_seconds"))
     for row in axes:
         row[0].set_ylabel(words("test_error"))
