@@ -89,10 +89,14 @@ html_title = "kpegasos"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navbar_end": ["theme-switcher"],
     "show_toc_level": 2,
 }
+html_static_path = ["_css"]
+html_css_files = ["site.css"]
+# Only the API and the examples have pages below them, which a bar on the left can list.
 html_sidebars: dict[str, list[str]] = {
-    page: [] for page in ("theory", "experiments", "guarantees", "design")
+    page.relative_to(ROOT / "docs").with_suffix("").as_posix(): []
+    for page in (ROOT / "docs").glob("**/*.md")
 }
