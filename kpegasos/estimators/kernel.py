@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._classifier import OneVsOneMixin
+from kpegasos.estimators._counterparts import tells_counterparts
 from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.exports.libsvm_reader import CLASSIFIERS
@@ -182,6 +183,7 @@ class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
     }
 
     # long: each parameter takes two lines
+    @tells_counterparts
     def __init__(
         self,
         C: float = 1.0,

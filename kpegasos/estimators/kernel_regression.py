@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._counterparts import tells_counterparts
 from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._regressor import RegressionMixin
 from kpegasos.exports.libsvm_reader import REGRESSORS
@@ -161,6 +162,7 @@ default="epsilon_insensitive"
         **RegressionMixin._own_constraints,
     }
 
+    @tells_counterparts
     def __init__(
         self,
         C: float = 1.0,

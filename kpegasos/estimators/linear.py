@@ -9,6 +9,7 @@ import numpy as np
 
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._classifier import OneVsOneMixin
+from kpegasos.estimators._counterparts import tells_counterparts
 from kpegasos.estimators._early_stopping import EarlyStopping, draw_aside
 from kpegasos.estimators._linear_model import LinearMixin
 from kpegasos.estimators._online import OnlineClassifier
@@ -168,6 +169,7 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     coef_: np.ndarray
     intercept_: np.ndarray
 
+    @tells_counterparts
     def __init__(
         self,
         C: float = 1.0,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kpegasos.estimators._base import BasePegasos
+from kpegasos.estimators._counterparts import tells_counterparts
 from kpegasos.estimators._linear_model import LinearMixin
 from kpegasos.estimators._online import OnlineRegressor
 from kpegasos.estimators._regressor import RegressionMixin
@@ -131,6 +132,7 @@ default="epsilon_insensitive"
     coef_: np.ndarray
     intercept_: np.ndarray
 
+    @tells_counterparts
     def __init__(
         self,
         C: float = 1.0,
