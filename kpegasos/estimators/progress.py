@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import Any, cast
 
 from rich.console import Console
@@ -68,6 +69,7 @@ def progress_bar(
             progress.update(task, completed=sum(done), gap=gap)
 
         yield update
+        progress.refresh()
 
 
 @contextmanager
@@ -93,6 +95,7 @@ def cell_bar(
     with _progress(MofNCompleteColumn(), TextColumn("cells")) as progress:
         task = progress.add_task(name, total=cells, completed=done)
         yield lambda n_cells: progress.advance(task, n_cells)
+        progress.refresh()
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
@@ -104,5 +107,15 @@ def _progress(*columns: ProgressColumn) -> Progress:
         *columns,
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=Console(file=cast(Any, _Unfailing(sys.stdout))),  # a bar must not cost the model
+        console=_console(),
     )
+
+
+def _console() -> Console:
+    """Where the bar goes: a bar must not cost the model.
+
+    In a notebook rich moves it with ipywidgets, and does not draw it once more at its end; without
+    them it warns at each change. As text it is written once, when the fit is done.
+    """
+    as_text = find_spec("ipywidgets") is None
+    return Console(file=cast(Any, _Unfailing(sys.stdout)), force_jupyter=False if as_text else None)

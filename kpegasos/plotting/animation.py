@@ -6,20 +6,21 @@ import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from kpegasos.plotting import checks
 from kpegasos.plotting.columns import VALUES
 from kpegasos.plotting.convergence import ConvergenceDisplay
-from kpegasos.plotting.fitted import two_classes
 from kpegasos.plotting.player import WRITERS
+from kpegasos.plotting.recorder import FEATURES, recorded
 from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import panels_or_new
 from kpegasos.solvers.history import History
@@ -34,22 +35,26 @@ class TrainingAnimation:
     """A run on points in the plane: regions on the left, objective and dual bound on the right.
 
     Each checkpoint is a frame. The ring round a support vector grows with the number of times that
-    the example was drawn while violating the margin, on one scale for all frames.
+    the example was drawn while violating the margin, on one scale for all frames. As the last
+    expression of a cell in a notebook it shows a player.
 
     Parameters
     ----------
     xx, yy : array-like of shape (n_x,) and (n_y,)
         Coordinates of the grid.
     values : array-like of shape (n_frames, n_y, n_x)
-        Decision values at each checkpoint, positive for the second class.
+        Decision values at each checkpoint, positive for the second class; of more classes, the
+        number of the class.
     history : History or mapping of str to array-like of shape (n_frames,)
         The columns ``iteration``, ``objective_last``, ``objective_average`` and ``dual_bound``.
     X : array-like of shape (n_samples, 2)
         Training examples.
     y : array-like of shape (n_samples,)
-        Class of each example, one of two.
+        Class of each example.
     alpha : array-like of shape (n_frames, n_samples)
         Count of each example at each checkpoint.
+    feature_names : sequence of two str, default=("feature 1", "feature 2")
+        Names of the axes.
 
     Attributes
     ----------
@@ -65,7 +70,7 @@ class TrainingAnimation:
     Raises
     ------
     ValueError
-        If there are not two classes, or shapes do not fit together.
+        If there are no two classes, or shapes do not fit together.
 
     See Also
     --------
@@ -99,6 +104,7 @@ class TrainingAnimation:
         X: ArrayLike,
         y: ArrayLike,
         alpha: ArrayLike,
+        feature_names: Sequence[str] = FEATURES,
     ) -> None:
         self.xx = checks.finite("xx", xx, ndim=1)
         self.yy = checks.finite("yy", yy, ndim=1)
@@ -108,7 +114,7 @@ class TrainingAnimation:
         self.y = checks.labels("y", y)
         checks.numbers("alpha", alpha, ndim=2)
         self.alpha = np.asarray(alpha)
-        two_classes(self.y)
+        self.feature_names = tuple(map(str, feature_names))
         _check_shapes(self)
 
     @classmethod
@@ -119,7 +125,7 @@ class TrainingAnimation:
         y: ArrayLike,
         *,
         grid_resolution: int = 60,
-        eps: float = 0.2,
+        eps: float | None = None,
     ) -> TrainingAnimation:
         """Train a clone of an estimator and record its model at each checkpoint.
 
@@ -127,14 +133,15 @@ class TrainingAnimation:
         ----------
         estimator : PegasosSVC or LinearPegasosSVC
             Estimator whose ``checkpoints`` say which iterations become frames.
-        X : array-like of shape (n_samples, 2)
-            Training examples.
+        X : array-like or DataFrame of shape (n_samples, 2)
+            Training examples; the names of its features become those of the axes.
         y : array-like of shape (n_samples,)
-            Class of each example, one of two.
+            Class of each example. Of more than two classes the curves are sums over all pairs.
         grid_resolution : int, default=60
             Number of grid points along each axis.
-        eps : float, default=0.2
-            Distance by which the grid extends beyond the examples.
+        eps : float, default=None
+            Distance by which the grid extends beyond the examples; a fifteenth of the range of
+            each feature if None.
 
         Returns
         -------
@@ -144,9 +151,9 @@ class TrainingAnimation:
         Raises
         ------
         ValueError
-            If there are not two classes or two features.
+            If there are no two classes or not two features.
         """
-        return cls(**_recorded(estimator, X, y, grid_resolution, eps))
+        return cls(**recorded(estimator, X, y, grid_resolution, eps))
 
     def plot(
         self, ax: Sequence[Axes] | np.ndarray | None = None, *, frame: int = -1
@@ -176,6 +183,8 @@ class TrainingAnimation:
         self.figure_ = left.get_figure(root=True)
         self.convergence_ = ConvergenceDisplay.from_history(self.history, ax=right, legend=False)
         right.legend(loc="upper right", frameon=False)
+        if np.unique(self.y).size > 2:
+            right.set_ylabel("objective f(w), sum over pairs")
         # Limits of the whole run, whatever part of it is shown.
         right.autoscale(False)
         self._draw(frame)
@@ -208,9 +217,12 @@ class TrainingAnimation:
         hold = as_number("hold", hold, least=0.0, most=60.0)
         if not hasattr(self, "figure_"):
             self.plot()
-        # The first layout serves all frames: nothing jumps.
+            plt.close(self.figure_)  # or a notebook would show it once more
+        # The first layout serves all frames: nothing jumps, and without an engine, even one that
+        # does nothing, matplotlib draws a frame once and not twice.
         self.figure_.draw_without_rendering()
-        self.figure_.set_layout_engine("none")
+        with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+            self.figure_.set_layout_engine(None)
         frames = list(range(len(self.values)))
         frames += frames[-1:] * (round(hold * fps) if path.suffix == ".gif" else 0)
         writer = WRITERS[path.suffix](fps)
@@ -219,6 +231,13 @@ class TrainingAnimation:
             for frame in frames:
                 self._draw(frame)
                 writer.grab_frame()
+
+    def _repr_html_(self) -> str:
+        """Return a player of all frames, for notebooks."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "run.html"
+            self.save(path)
+            return path.read_text(encoding="utf-8")
 
     def _draw(self, frame: int) -> None:
         """Show a frame in place of the one before."""
@@ -295,11 +314,13 @@ def _draw_regions(run: TrainingAnimation, frame: int, ax: Axes) -> DecisionRegio
         y=run.y,
         support_vectors=run.X[support],
         counts=alpha[support],
-        xlabel="feature 1",
-        ylabel="feature 2",
+        xlabel=run.feature_names[0],
+        ylabel=run.feature_names[1],
     ).plot(ax, legend=False, max_count=float(run.alpha.max()))
-    if np.mean(np.abs(run.values[frame]) < 1) < _THIN and regions.lines_ is not None:
+    if regions.lines_ is not None and np.mean(np.abs(run.values[frame]) < 1) < _THIN:
         regions.lines_.set_linewidth(_THIN_LINES)
+    if run.y.dtype.kind in "UO":
+        ax.legend(handles=regions.points_, loc="best", fontsize="small", framealpha=0.7)
     plural = "" if support.size == 1 else "s"
     steps = int(run.history["iteration"][frame])
     title = f"T = {steps:,}: {support.size} support vector{plural}"
@@ -309,6 +330,10 @@ def _draw_regions(run: TrainingAnimation, frame: int, ax: Axes) -> DecisionRegio
 
 def _check_shapes(run: TrainingAnimation) -> None:
     """Refuse a run whose arrays do not have as many frames, grid points or examples."""
+    if len(np.unique(run.y)) < 2:
+        raise ValueError(f"y must hold labels of two classes at least, got {shown(run.y)}")
+    if len(run.feature_names) != 2:
+        raise ValueError(f"feature_names must be two names, got {shown(run.feature_names)}")
     n_frames = len(run.values)
     expected = (n_frames, run.yy.size, run.xx.size)
     if run.values.shape != expected or not n_frames:
@@ -327,61 +352,3 @@ def _check_shapes(run: TrainingAnimation) -> None:
                 f"history[{name!r}] must have an entry for each of the {n_frames} frames, "
                 f"got shape {column.shape}"
             )
-
-
-def _recorded(
-    estimator: Any, X: ArrayLike, y: ArrayLike, grid_resolution: int, eps: float
-) -> dict[str, Any]:
-    """Train a clone and return the arguments of a `TrainingAnimation`."""
-    points = checks.points("X", X)
-    if not points.size:
-        raise ValueError(f"X must have examples, got {shown(X)} instead")
-    two_classes(y)
-    if isinstance(estimator, type) or not hasattr(estimator, "set_callbacks"):
-        raise ValueError(
-            f"estimator must be a PegasosSVC or LinearPegasosSVC, got {shown(estimator)} instead"
-        )
-    grid_resolution = checks.resolution(grid_resolution)
-    eps = as_number("eps", eps, least=0.0)
-    low, high = points.min(axis=0) - eps, points.max(axis=0) + eps
-    xx, yy = np.linspace(low, high, grid_resolution).T
-    recorder = _Recorder(np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)]))
-    clone(estimator).set_callbacks(recorder).fit(points, y)
-    return {
-        "xx": xx,
-        "yy": yy,
-        "values": np.reshape(recorder.values, (-1, yy.size, xx.size)),
-        "history": recorder.history,
-        "X": points,
-        "y": y,
-        "alpha": recorder.alpha,
-    }
-
-
-class _Recorder:
-    """scikit-learn callback that keeps decision values, counts and record of each checkpoint."""
-
-    def __init__(self, grid: np.ndarray) -> None:
-        self.grid = grid
-        self.values: list[np.ndarray] = []
-        self.alpha: list[np.ndarray] = []
-        self.history = History()
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Nothing to prepare."""
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to put away."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Nothing to see yet."""
-
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
-    ) -> None:
-        """Keep what a frame shows, if a checkpoint ends."""
-        if context.task_name != "checkpoint":
-            return
-        self.values.append(fitted_estimator.decision_function(self.grid))
-        self.alpha.append(fitted_estimator.alpha_)
-        self.history.append(fitted_estimator.history_.records[-1])

@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from pictures import difference, says
@@ -84,8 +85,52 @@ def test_animation_the_estimator_itself_is_left_alone(moons):
 def test_animation_grid_reaches_beyond_the_examples(moons, animation):
     X, _ = moons
     assert animation.values.shape == (4, 30, 30)
-    assert animation.xx[0] == pytest.approx(X[:, 0].min() - 0.2)
-    assert animation.yy[-1] == pytest.approx(X[:, 1].max() + 0.2)
+    width, height = np.ptp(X, axis=0)
+    assert animation.xx[0] == pytest.approx(X[:, 0].min() - width / 15)
+    assert animation.yy[-1] == pytest.approx(X[:, 1].max() + height / 15)
+    far = TrainingAnimation.from_estimator(MODEL, *moons, grid_resolution=5, eps=0.5)
+    assert far.xx[0] == pytest.approx(X[:, 0].min() - 0.5)
+
+
+def test_animation_grid_follows_the_scale_of_the_features(moons, animation):
+    X, y = moons
+    large = TrainingAnimation.from_estimator(
+        clone(MODEL).set_params(gamma=2e-6), 1000 * X, y, grid_resolution=30
+    )
+    np.testing.assert_allclose(large.xx, 1000 * animation.xx)
+    np.testing.assert_allclose(large.values, animation.values, rtol=1e-6, atol=1e-6)
+
+
+def test_animation_has_the_names_of_features_and_classes(moons):
+    X, y = moons
+    frame = pd.DataFrame(X, columns=["length", "width"])
+    named = TrainingAnimation.from_estimator(MODEL, frame, np.where(y, "setosa", "other"))
+    left, _ = named.plot().axes_
+    assert (left.get_xlabel(), left.get_ylabel()) == ("length", "width")
+    assert [text.get_text() for text in left.get_legend().get_texts()] == ["other", "setosa"]
+
+
+def test_animation_of_several_classes_adds_up_the_pairs():
+    X, y = make_blobs(60, centers=3, random_state=0)
+    model = PegasosSVC(n_steps=50, checkpoints=[5, 50], random_state=0)
+    animation = TrainingAnimation.from_estimator(model, X, y, grid_resolution=10)
+    alone = clone(model).fit(X, y)
+    assert animation.history["iteration"].tolist() == [15, 150]
+    assert animation.history["objective_average"][-1] == pytest.approx(alone.objective_.sum())
+    assert animation.alpha[-1].tolist() == alone.alpha_.sum(axis=0).tolist()
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(animation.xx, animation.yy)])
+    assert animation.values[-1].ravel().tolist() == alone.predict(grid).tolist()
+    _, right = animation.plot().axes_
+    assert right.get_ylabel() == "objective f(w), sum over pairs"
+
+
+def test_animation_in_a_notebook_is_a_player_and_no_second_picture(moons):
+    animation = TrainingAnimation.from_estimator(MODEL, *moons, grid_resolution=10)
+    before = plt.get_fignums()
+    page = animation._repr_html_()
+    assert page.count("data:image/png;base64,") == 4
+    assert "<button" in page
+    assert plt.get_fignums() == before
 
 
 def test_animation_curves_grow_within_the_limits_of_the_whole_run(animation):
@@ -230,7 +275,8 @@ def test_animation_published_animation_is_small():
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        ({"y": [0, 1, 2, 2]}, ("y must hold labels of two classes", r"got \[0, 1, 2\]")),
+        ({"y": [1, 1, 1, 1]}, ("y must hold labels of two classes at least", r"got")),
+        ({"feature_names": ["one"]}, ("feature_names must be two names", "one")),
         ({"values": np.zeros((3, 5, 5))}, ("values must have shape", r"got \(3, 5, 5\)")),
         ({"alpha": np.zeros((2, 4))}, (r"alpha must have shape .*\(3, 4\)", r"got \(2, 4\)")),
     ],
@@ -248,9 +294,8 @@ def test_animation_history_must_have_an_entry_for_each_frame():
 
 
 def test_animation_two_classes_in_the_plane(moons):
-    X, y = make_blobs(30, centers=3, random_state=0)
-    with pytest.raises(ValueError, match=says("y must hold labels of two classes")):
-        TrainingAnimation.from_estimator(MODEL, X, y)
+    with pytest.raises(ValueError, match="y must have at least two classes"):
+        TrainingAnimation.from_estimator(MODEL, moons[0], np.zeros(80))
     with pytest.raises(ValueError, match=says(r"X must have shape .*, got \(80, 1\)")):
         TrainingAnimation.from_estimator(MODEL, moons[0][:, :1], moons[1])
 
