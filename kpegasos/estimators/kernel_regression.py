@@ -50,7 +50,7 @@ default="epsilon_insensitive"
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     epochs : "auto" or float, default="auto"
-        Draws per example; with ``warm_start`` each fit adds as many. "auto" is 20 without
+        Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
         or 512 draws, whichever is less.
     n_steps : int, default=None

@@ -39,7 +39,7 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     epochs : "auto" or float, default="auto"
-        Draws per example; with ``warm_start`` each fit adds as many. "auto" is 20 without
+        Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, and with it half an epoch or 512 draws, whichever is less.
     n_steps : int, default=None
         Steps T of each pair; used in place of ``epochs`` if given. May be less than one epoch.
@@ -103,7 +103,9 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     coef_ : ndarray of shape (n_pairs, n_features)
-        Weights of the features, for each pair.
+        Weights of the features, for each pair of classes in the order (0, 1), (0, 2), ..., (1, 2).
+        Beyond two classes these are not the rows of LinearSVC, which has one for each class;
+        `sklearn.multiclass.OneVsRestClassifier` around this estimator makes such a model.
     intercept_ : ndarray of shape (n_pairs,)
         Constant term of each pair's decision.
     alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)

@@ -19,7 +19,7 @@ class Record(NamedTuple):
     iteration : int
         Steps done.
     epoch : float
-        Draws per example so far.
+        Passes over the data so far: draws divided by examples.
     seconds : float
         Time in the solver, without evaluations.
     objective_last, objective_average : float
