@@ -71,7 +71,7 @@ def test_site_builds_without_warnings(tmp_path):
     # checkout.
     ignored = shutil.ignore_patterns("auto_examples", "generated", "__pycache__")
     shutil.copytree(DOCS, tmp_path / "docs", ignore=ignored)
-    for name in ("experiments", "figures", "kpegasos", "pyproject.toml", "tests"):
+    for name in ("CHANGELOG.md", "experiments", "figures", "kpegasos", "pyproject.toml", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     result = subprocess.run(

@@ -63,7 +63,7 @@ def linear_iterates(
     projection: bool = False,
     start: ArrayLike | None = None,
 ) -> Iterator[Iterates]:
-    """Go through the steps of linear Pegasos (ICML 2007, Fig. 1; MPB 2011, Figs. 1 and 2).
+    """Go through the steps of linear Pegasos (ICML 2007, figure 1; MPB 2011, Figs. 1 and 2).
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def kernel_iterates(
     batch_size: int = 1,
     projection: bool = False,
 ) -> Iterator[Iterates]:
-    """Go through the steps of kernel Pegasos (MPB 2011, Fig. 3).
+    """Go through the steps of kernel Pegasos (MPB 2011, figure 3).
 
     Instead of ``w`` there are its coefficients ``c`` in ``w = Σ c_j y_j φ(x_j)``, otherwise the
     lines are those of `linear_iterates`. Without the projection ``c = alpha / (lam k t)``, which

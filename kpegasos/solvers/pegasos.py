@@ -300,7 +300,7 @@ def pegasos(
     state: State | None = None,
     monitor: Callable[[PegasosRun], bool | None] | None = None,
 ) -> Result:
-    """Train a binary model with Pegasos (ICML 2007, Fig. 1; MPB 2011, Figs. 1-3).
+    """Train a binary model with Pegasos (ICML 2007, figure 1; MPB 2011, Figs. 1-3).
 
     Parameters
     ----------
