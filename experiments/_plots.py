@@ -7,7 +7,7 @@ import this module before they know whether they are to compute or to draw.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -161,7 +161,7 @@ def legend_above(
     legend.set_in_layout(not over_title)
 
 
-def name_lines(ax: Axes, names: dict[str, tuple[ArrayLike, ArrayLike, str]]) -> None:
+def name_lines(ax: Axes, names: Mapping[str, tuple[ArrayLike, ArrayLike, str]]) -> None:
     """Write the names of lines at their ends.
 
     Parameters
