@@ -8,8 +8,9 @@ of them tuned here, and climbs a ladder of runs until the next one would take lo
 - `PegasosSVC` with ``polish=True``, scikit-learn-intelex's `SVC` and LIBSVM's (scikit-learn's
   `SVC`), each at two tolerances, on random samples of 1,000 examples, 2,000, 4,000 and so on, up
   to the whole set;
-- `LinearPegasosSVC` on 64, 128, ... 4,096 features that stand for the kernel, by Nyström's method
-  (scikit-learn's `Nystroem`) or from random frequencies (`RBFSampler`), on the whole set;
+- `LinearPegasosSVC`, 10 epochs, on 64, 128, ... 4,096 features that stand for the kernel, by
+  Nyström's method (scikit-learn's `Nystroem`) or from random frequencies (`RBFSampler`), on the
+  whole set;
 - LASVM, an online solver, of Vowpal Wabbit, on as many examples as it gets through; it knows two
   classes only.
 

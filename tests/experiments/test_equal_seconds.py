@@ -74,6 +74,40 @@ def test_solver_that_ended_by_itself_is_not_given_more_time(monkeypatch):
     assert len(climbed(monkeypatch, ladder, [0.9, 1.5, 9])) == 2
 
 
+class Context:
+    """Runs parts at once, without a file."""
+
+    quick = False
+
+    def __init__(self, only, previous):
+        self.only, self.previous = only, previous
+
+    def wants(self, group):
+        return not self.only or group in self.only
+
+    def progress(self, work, _):
+        return work
+
+    def part(self, _, fn):
+        return fn()
+
+
+def test_problems_that_do_not_run_keep_their_rows(monkeypatch):
+    def fake(job):
+        found = {"ladder": job["ladder"], "method": LADDERS[job["ladder"]], "setting": "new"}
+        return [{**found, "fit_seconds": 1.0, "error": 0.1}, {**found, "left_out": "too long"}]
+
+    monkeypatch.setattr(equal_seconds, "in_a_process", fake)
+    monkeypatch.setattr(equal_seconds, "make_task", lambda *_: make_task())
+    first = equal_seconds.compute(Context(("MNIST 8",), {}))
+    assert list(first["problems"]) == ["MNIST 8"]
+    both = equal_seconds.compute(Context(("Adult",), first))
+    assert list(both["problems"]) == list(both["groups"]) == ["MNIST 8", "Adult"]
+    expected = ["MNIST 8"] * len(LADDERS) + ["Adult"] * len(LADDERS)
+    assert [row["problem"] for row in both["table"]] == expected
+    assert len(both["left_out"]) == 2 * len(LADDERS)
+
+
 # What is told
 
 
