@@ -168,8 +168,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Pegasos benefits from the fact that a large number of iterations can be run.",
             KARTHIK,
-            f"From {steps[early]:,} to {steps[-1]:,} steps a pair the median accuracy rises by "
-            f"{span(gains, '{:.1f}'.format)} points, by the λ, of which the last tenfold brings "
+            f"From {steps[early]:,} to {steps[-1]:,} steps a pair the median accuracy changes by "
+            f"{span(gains, _told_gain)} points, by the λ, of which the last tenfold brings "
             f"{span(last, _told_gain)}; there the λ are {apart:.1f} points apart.",
             mark(gains.min() >= 1 and last.min() > 0, gains.min() >= 1),
             f"✓ if {steps[-1]:,} steps have at least a point more than {steps[early]:,} for every "
