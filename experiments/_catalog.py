@@ -37,15 +37,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-#: Helpers that take part in no result.
-TELLING = (
-    "_claims",
-    "_plots",
-    "_kernel_figure",
-    "_kernel_markdown",
-    "_grid_figure",
-    "_grid_markdown",
-)
+#: How the names of helpers end that take part in no result.
+_TELLING = ("_claims", "_plots", "_figure", "_markdown")
 
 
 @dataclass(frozen=True)
@@ -103,12 +96,17 @@ class Experiment:
         return module
 
 
+def tells(module: str) -> bool:
+    """Say whether a helper only draws and tells what came out."""
+    return module.removeprefix("experiments.").endswith(_TELLING)
+
+
 def _helpers(path: Path) -> list[Path]:
     """Return the helpers that a module imports, without those that only draw."""
     tree = ast.parse(path.read_bytes(), filename=str(path))
     modules = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
     names = [module.removeprefix("experiments.") for module in modules]
-    names = [name for name in names if name.startswith("_") and name not in TELLING]
+    names = [name for name in names if name.startswith("_") and not tells(name)]
     return [helper for name in names if (helper := path.with_name(f"{name}.py")).exists()]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import kpegasos
-from experiments._catalog import ROOT, TELLING, Experiment
+from experiments._catalog import ROOT, Experiment, tells
 
 #: Rooms of the package that no result depends on: they show models, or bring them elsewhere.
 _SHOWING = ("cli", "exports", "playground", "plotting")
@@ -54,7 +54,9 @@ def _code_of(source: bytes) -> str:
 def _tells(node: ast.stmt) -> bool:
     """Say whether a definition, or what an import brings, takes part in no result."""
     if isinstance(node, ast.ImportFrom):
-        return (node.module or "").removeprefix("experiments.") in TELLING
+        return tells(node.module or "")
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) == "TYPE_CHECKING"
     name = getattr(node, "name", "")
     return name in _TELLING or name.startswith("_told")
 

@@ -92,6 +92,9 @@ def test_stale_does_not_know_the_code_of_old_results(bench, capsys):
         pytest.param("Not the first line.", "The verdict.", [], id="docstring"),
         pytest.param("def compute", "# A comment.\ndef compute", [], id="comment"),
         pytest.param("Ünïcode", "Unicode", [], id="plot"),
+        pytest.param(
+            "import os\n", "import os\nif TYPE_CHECKING:\n    import re\n", [], id="types"
+        ),
     ],
 )
 def test_stale_names_changes_of_the_experiment_that_matter(bench, capsys, old, new, reasons):
@@ -131,11 +134,12 @@ def test_results_of_resumed_parts_of_another_package_are_stale(bench, monkeypatc
 
 
 def test_sources_are_the_module_and_the_helpers_that_it_imports(tmp_path):
-    for name in ("_used", "_unused", "_plots"):
+    for name in ("_used", "_unused", "_plots", "_line_figure"):
         (tmp_path / f"{name}.py").write_text("")
     module = tmp_path / "line.py"
     module.write_text(
         "from experiments._used import x\nfrom experiments._plots import y\n"
+        "from experiments._line_figure import draw\n"
         "if TYPE_CHECKING:\n    from experiments._unused import z\n"
     )
     assert Experiment.read(module).sources() == [module, tmp_path / "_used.py"]
