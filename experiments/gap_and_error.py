@@ -177,6 +177,15 @@ def _told_rules(runs: list[dict[str, Any]]) -> Claim:
     )
 
 
+def _told_absent(runs: list[dict[str, Any]], gap: float) -> str:
+    """Say at which C no run comes to a gap."""
+    least: dict[float, float] = {}
+    for run in runs:
+        least[run["C"]] = min(least.get(run["C"], 1.0), *run["gap"])
+    absent = [f"{C:g}" for C, smallest in least.items() if smallest > gap]
+    return f"no run came to it at C = {listed(absent)}" if absent else "some runs did for every C"
+
+
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Whether the gap knows the error, and what a rule by it is worth beside one by epochs."""
     from experiments._gap_rules import SMALL_GAP, enough, finding, verdicts
@@ -192,7 +201,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{limit}, {percent(float(shares.mean()), 0)} have a final test error there "
             f"({percent(float(shares.min()), 0)} on the worst of {len(shares)} sets). In the "
             f"median an error is final at a gap of {_told_limits(results)}, by the set: to wait "
-            f"for {limit} takes {rounded(wait)} times the epochs needed, or more (geometric mean).",
+            f"for {limit} ({_told_absent(runs, SMALL_GAP)}) takes {rounded(wait)} times the epochs needed, or more (geometric mean).",
         ),
         _told_rules(runs),
         _told_tightness(results),
