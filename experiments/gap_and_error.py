@@ -201,7 +201,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{limit}, {percent(float(shares.mean()), 0)} have a final test error there "
             f"({percent(float(shares.min()), 0)} on the worst of {len(shares)} sets). In the "
             f"median an error is final at a gap of {_told_limits(results)}, by the set: to wait "
-            f"for {limit} ({_told_absent(runs, SMALL_GAP)}) takes {rounded(wait)} times the epochs needed, or more (geometric mean).",
+            f"for {limit} ({_told_absent(runs, SMALL_GAP)}) takes {rounded(wait)} times "
+            "the epochs needed, or more (geometric mean).",
         ),
         _told_rules(runs),
         _told_tightness(results),
