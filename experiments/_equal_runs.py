@@ -34,6 +34,8 @@ SEEDS, _LEAST, _REPEAT_SECONDS = 10, 3, 1.0
 _WARM_UPS, _TOUCHED_MB = (500, 3000), 2048
 #: Powers of the size that the seconds of the next run are expected to grow by.
 _POWERS = (1.0, 2.5)
+#: Runs are left out if they would take so many times the largest budget, as nobody knows exactly.
+_MARGIN = 1.15
 #: A solver that ends so early was not stopped by its limit.
 _STOPPED = 0.8
 Row = dict[str, Any]
@@ -107,7 +109,7 @@ def _climb(ladder: list[Rung], task: Task, most: float, patience: float) -> Iter
     for rung in ladder:
         if rung.limit is None:
             likely = expected(sizes, seconds, rung.size)
-            if likely > most:
+            if likely > _MARGIN * most:
                 yield {"setting": rung.setting, "left_out": f"about {likely:.0f} s expected"}
                 return
         row = measure(rung, task, patience)
