@@ -22,8 +22,9 @@ from experiments._catalog import ROOT, Experiment, tells
 
 #: Rooms of the package that no result depends on: they show models, or bring them elsewhere.
 _SHOWING = ("cli", "exports", "playground", "plotting")
-#: Functions of an experiment that its results do not depend on, and how helpers of theirs begin.
+#: What is in an experiment that its results do not depend on.
 _TELLING = ("plot", "animate", "claims")
+_TIMES = ("FULL_TIME", "QUICK_TIME")
 #: Registers in a listing, the widest first, and the vectors that they stand for.
 _VECTORS = {"zmm": ["AVX2", "AVX-512"], "ymm": ["AVX2"], ".4s": ["NEON"]}
 _ADDITION = """define <16 x i32> @add(<16 x i32> %a, <16 x i32> %b) {
@@ -57,6 +58,8 @@ def _tells(node: ast.stmt) -> bool:
         return tells(node.module or "")
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0]) in _TIMES
     name = getattr(node, "name", "")
     return name in _TELLING or name.startswith("_told")
 

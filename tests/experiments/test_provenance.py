@@ -92,6 +92,7 @@ def test_stale_does_not_know_the_code_of_old_results(bench, capsys):
         pytest.param("Not the first line.", "The verdict.", [], id="docstring"),
         pytest.param("def compute", "# A comment.\ndef compute", [], id="comment"),
         pytest.param("Ünïcode", "Unicode", [], id="plot"),
+        pytest.param('FULL_TIME = "2 s"', 'FULL_TIME = "3 s"', [], id="time"),
         pytest.param(
             "import os\n", "import os\nif TYPE_CHECKING:\n    import re\n", [], id="types"
         ),
