@@ -70,16 +70,11 @@ WORTH = 0.1
 LOOKS = ((GREEN, "^"), (VERMILION, "s"), (BLUE, "o"), (SKY, "D"), (DARK_GREY, "v"))
 
 
-def _spread(values: Any) -> dict[str, float]:
-    """Median, and 20 and 80% of many seeds or the range of few."""
-    known = np.asarray(values, dtype=float)
-    ends = (20, 80) if known.size >= SEEDS else (0, 100)
-    low, middle, high = np.percentile(known, [ends[0], 50, ends[1]]).tolist()
-    return {"": middle, "_low": low, "_high": high}
-
-
 def _columns(key: str, values: Any) -> dict[str, float]:
-    return {key + end: value for end, value in _spread(values).items()}
+    """Median, and 20 and 80% of many seeds or the range of few."""
+    low, high = (20, 80) if len(values) >= SEEDS else (0, 100)
+    found = np.percentile(np.asarray(values, dtype=float), [low, 50, high]).tolist()
+    return dict(zip((f"{key}_low", key, f"{key}_high"), found, strict=True))
 
 
 def _middle(parts: list[dict[str, Any]], key: str) -> float:
@@ -89,10 +84,10 @@ def _middle(parts: list[dict[str, Any]], key: str) -> float:
 def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) -> list[Any]:
     """Rows of the table: for each way and tolerance what the seeds say."""
     ascents = [way for way in runs if way not in (SDCA, LIBSVM)]
+    ends = [[run["levels"][-1] for run in runs[way]] for way in ascents]
     needed = [
-        size
-        * min(level["support"] for way in ascents if (level := runs[way][number]["levels"][-1]))
-        for number in range(len(runs["0"]))
+        size * min(end["support"] for end in of_a_seed if end)
+        for of_a_seed in zip(*ends, strict=True)
     ]
     table = []
     for way, found in runs.items():
