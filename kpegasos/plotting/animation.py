@@ -114,7 +114,7 @@ class TrainingAnimation:
         self.y = checks.labels("y", y)
         checks.numbers("alpha", alpha, ndim=2)
         self.alpha = np.asarray(alpha)
-        self.feature_names = tuple(map(str, feature_names))
+        self.feature_names = tuple(checks.names("feature_names", feature_names))
         _check_shapes(self)
 
     @classmethod
