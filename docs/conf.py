@@ -58,6 +58,8 @@ autosummary_context = {
     ],
 }
 autodoc_typehints = "none"
+# The bar on the right has no room for the name of the class before each method.
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 # --- pages ---

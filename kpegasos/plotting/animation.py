@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from kpegasos.plotting import checks
 from kpegasos.plotting.columns import VALUES
 from kpegasos.plotting.convergence import ConvergenceDisplay
-from kpegasos.plotting.player import WRITERS
+from kpegasos.plotting.player import WRITERS, GifWriter
 from kpegasos.plotting.recorder import FEATURES, recorded
 from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import panels_or_new
@@ -114,7 +114,7 @@ class TrainingAnimation:
         self.y = checks.labels("y", y)
         checks.numbers("alpha", alpha, ndim=2)
         self.alpha = np.asarray(alpha)
-        self.feature_names = tuple(map(str, feature_names))
+        self.feature_names = tuple(checks.names("feature_names", feature_names))
         _check_shapes(self)
 
     @classmethod
@@ -223,14 +223,14 @@ class TrainingAnimation:
         self.figure_.draw_without_rendering()
         with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
             self.figure_.set_layout_engine(None)
-        frames = list(range(len(self.values)))
-        frames += frames[-1:] * (round(hold * fps) if path.suffix == ".gif" else 0)
         writer = WRITERS[path.suffix](fps)
         # What FuncAnimation.save does, which draws each frame three times.
         with writer.saving(self.figure_, str(path), dpi), rc_context({"savefig.bbox": None}):
-            for frame in frames:
+            for frame in range(len(self.values)):
                 self._draw(frame)
                 writer.grab_frame()
+            if isinstance(writer, GifWriter):
+                writer.hold(round(hold * fps))
 
     def _repr_html_(self) -> str:
         """Return a player of all frames, for notebooks."""

@@ -45,6 +45,16 @@ class PageWriter(HTMLWriter):
         page.write_text(self_contained(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
+class GifWriter(PillowWriter):
+    """Writer of a GIF whose last frame may stay for longer."""
+
+    _frames: list[Image.Image]
+
+    def hold(self, n_frames: int) -> None:
+        """Show the frame that was grabbed last for so many frames more, without drawing it."""
+        self._frames += self._frames[-1:] * n_frames
+
+
 def self_contained(page: str) -> str:
     """Return matplotlib's page of an animation without what it loads, its names made of itself.
 
@@ -76,7 +86,7 @@ def _smaller(frame: str) -> str:
 
 
 #: Makers of a writer by the end of the file's name, from frames per second.
-WRITERS: dict[str, Callable[[int], PillowWriter | PageWriter]] = {
-    ".gif": lambda fps: PillowWriter(fps=fps),
+WRITERS: dict[str, Callable[[int], GifWriter | PageWriter]] = {
+    ".gif": lambda fps: GifWriter(fps=fps),
     ".html": lambda fps: PageWriter(fps=fps, embed_frames=True),
 }

@@ -53,7 +53,7 @@ def recorded(
         "X": points,
         "y": y,
         "alpha": recorder.alpha,
-        "feature_names": getattr(X, "columns", FEATURES),
+        "feature_names": [str(name) for name in getattr(X, "columns", FEATURES)],
     }
 
 

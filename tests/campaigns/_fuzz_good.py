@@ -164,6 +164,7 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     "PegasosSVCCV.fit.scoring": ("None", "'f1_macro'", "'roc_auc'", "lambda model, X, y: 0.5"),
     "TrainingAnimation.X": ("animation().X",),
     "TrainingAnimation.alpha": ("animation().alpha",),
+    "TrainingAnimation.feature_names": ("('length', 'width')",),
     "TrainingAnimation.from_estimator.estimator": ("PegasosSVC(epochs=2)",),
     "TrainingAnimation.plot.ax": ("Figure().subplots(1, 2)", "None"),
     "TrainingAnimation.save.path": ("folder() / 'a.gif'", "str(folder() / 'a.html')"),
