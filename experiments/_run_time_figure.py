@@ -138,11 +138,11 @@ def _of_accuracy(ax: Axes, results: dict[str, Any]) -> None:
             names[name] = (x, values[1], color)
         else:
             at = (x[-1], values[1][-1])
-            place: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
-            ax.annotate(name, at, (6, 0), color=text_color(color), **place)
+            place: dict[str, Any] = {"textcoords": "offset points", "ha": "right"}
+            ax.annotate(name, at, (4, 7), color=text_color(color), **place)
     log_log(ax, xlabel="1/ε", ylabel=words("steps"))
     low, high = ax.get_ylim()
-    ax.set_ylim(low, 1.5 * high)
+    ax.set_ylim(low, 2.5 * high)
     told = _told_accuracy(results)
     rates = told["in_lam"]["moons"]
     ax.set_title(
@@ -178,7 +178,8 @@ def draw(results: dict[str, Any]) -> Figure:
         "costs grows with its features, and with a kernel with the number of examples",
         f"Kernel: Adult, RBF, λ = {LAM:g}. Linear: MNIST, even against odd, "
         f"λ = {' or '.join(lambdas)}, chosen on other images. Step: seconds depend on "
-        f"the machine. Last: {NAMES['moons']}, RBF. Dotted: in proportion, fitted for the step. "
+        f"the machine. Last: {NAMES['moons']}, RBF. Dotted: in proportion; for the "
+        "step, lines that were fitted. "
         f"t-weighted average; median and 20–80% of {len(results['seeds'])} runs.",
     )
     return figure
