@@ -260,14 +260,14 @@ def _told_of_d(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "The run time is Õ(d/(λε)), where d bounds the non-zero features of an example.",
             ICML,
-            f"{_told_lines(clock)} Each median is within {percent(worst, 0)} of its line. Steps "
-            f"have exponents of 1/ε of up to {exponent(max(accuracy['in_epsilon']))} and of 1/λ of up to "
-            f"{exponent(max(by_lam))}.",
+            f"{_told_lines(clock)} Each median is within {percent(worst, 0)} of its line. "
+            f"Exponents of 1/ε are {exponent(max(accuracy['in_epsilon']))} at the most, those of "
+            f"1/λ {exponent(max(by_lam))}.",
             mark(worst <= CLOSE and bound, worst <= 2 * CLOSE and bound),
             f"✓ if the time of a step is within {percent(CLOSE, 0)} of a line in d for dense rows, "
             "with the projection too, and for sparse rows, and no exponent is above "
-            f"{1 + LINEAR:g}; ~ if the time is within {percent(2 * CLOSE, 0)}. Seconds depend on the "
-            "machine.",
+            f"{1 + LINEAR:g}; ~ if the time is within {percent(2 * CLOSE, 0)}. "
+            "Seconds depend on the machine.",
         ),
         Claim(
             "The run time depends only on the batch size k and the number of steps.",
