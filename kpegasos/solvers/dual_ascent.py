@@ -230,6 +230,12 @@ class DualAscent(SolverRun):
             self._best = last
         return last, self._best
 
+    def consider(self, evaluation: Evaluation) -> None:
+        """Return this iterate, on the same rows, if it is better than the best one so far."""
+        _, best = self.evaluate()
+        if evaluation.objective < best.objective:
+            self._best = evaluation
+
     def refuse_indefinite(self) -> None:
         """Raise a ValueError: without a certificate there is no end to an ascent."""
         raise ValueError(INDEFINITE)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.problem import dual_value
+from kpegasos.core.problem import Problem, dual_value, primal
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
@@ -27,6 +27,7 @@ from kpegasos.core.working_sets import (
 )
 from kpegasos.losses import Hinge
 from kpegasos.rows.base import RowSource
+from kpegasos.solvers.certificate import Evaluation
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.interior_point import InteriorPointAscent
 from kpegasos.solvers.pegasos import PegasosRun
@@ -40,6 +41,8 @@ from kpegasos.utils.threads import threads_for
 _IDLE_ROUNDS, _LEAST_GAIN = 20, 1e-9
 #: Share of ``tol`` at which a round ends early: rounding takes a part of it.
 SAFE = 0.9
+#: To what share of the largest multiple of a model the best one is sought.
+_SHARE_OF_A_MULTIPLE = 1e-4
 #: Working sets of a round that hold all examples: one that is warm, and one more.
 _WHOLE_SETS = 2
 
@@ -52,7 +55,8 @@ def polish(
     The ascent begins at the returned iterate of the run, scaled to the best feasible dual point,
     and uses the same rows; no kernel value is computed twice while they are kept. The model is no
     longer an average of Pegasos iterates. It is never worse than the run's own: of all iterates
-    that were evaluated the best is returned.
+    that were evaluated the best is returned. An ascent that is cut short has moved a part of the
+    examples only; then the best multiples of the run's model and of the ascent's count too.
 
     Parameters
     ----------
@@ -89,7 +93,29 @@ def polish(
     ascent = kind.after(run, max_epochs=max_epochs)
     while not ascent.finished:
         ascent.advance(stopper, tol)
+    if ascent.status in ("interrupted", "max_time"):
+        for each, own in ((run, run.evaluate()[1]), (ascent, ascent.evaluate()[0])):
+            ascent.consider(each.evaluate_multiple(_best_multiple(own, run.problem)))
     return ascent.result(of=run)
+
+
+def _best_multiple(evaluation: Evaluation, problem: Problem) -> float:
+    """The factor by which an iterate has the least objective."""
+    from scipy.optimize import minimize_scalar
+
+    margins, squared_norm = evaluation.margins, evaluation.squared_norm
+    nothing = primal(0.0 * margins, 0.0, problem)
+    if not (squared_norm > 0.0 and nothing > 0.0):
+        return 1.0
+    # Beyond this the norm alone costs more than the model of no examples.
+    largest = math.sqrt(2.0 * nothing / (problem.lam * squared_norm))
+    found = minimize_scalar(
+        lambda factor: primal(factor * margins, factor**2 * squared_norm, problem),
+        bounds=(0.0, largest),
+        method="bounded",
+        options={"xatol": _SHARE_OF_A_MULTIPLE * largest},
+    )
+    return float(found.x)
 
 
 def _size_of_sets(n_samples: int) -> int:
