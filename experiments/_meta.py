@@ -162,6 +162,8 @@ def vectors() -> list[str]:
     from llvmlite import binding
 
     with suppress(RuntimeError):  # LLVM does not know the features of every processor
+        binding.initialize_native_target()  # done by numba once something is compiled
+        binding.initialize_native_asmprinter()
         config: Any = numba.config
         name, features = config.CPU_NAME, config.CPU_FEATURES
         machine = binding.Target.from_default_triple().create_target_machine(

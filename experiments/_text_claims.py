@@ -12,7 +12,7 @@ OLDER = "†"
 #: Experiments in the order of their claims, and how many of each the README has: what the algorithm
 #: does, its bounds, its parts, then the applications.
 _ORDER = {
-    **{"convergence": 1, "step_rules": 1, "run_time": 1, "sample_size": 2, "lambda_dependence": 1},
+    **{"convergence": 1, "step_rules": 1, "run_time": 3, "sample_size": 2, "lambda_dependence": 1},
     **{"bounds": 1, "generalization": 2, "losses": 1, "projection": 2, "averaging": 1},
     **{"sampling": 1, "minibatch": 1, "bias": 1, "margin": 1, "linear_vs_rbf": 1, "digits": 1},
     **{"fashion_mnist": 3, "kernel_table": 2, "text_classification": 1, "benchmark_linear": 1},

@@ -1,11 +1,14 @@
 """Where results come from, and which of them other code has measured."""
 
 import json
+import platform
 import subprocess
+import sys
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from llvmlite import binding
 
 from experiments import _meta
 from experiments._catalog import Experiment
@@ -35,6 +38,16 @@ def test_results_note_code_commit_machine_and_date(bench):
     assert meta["machine"]["processor"]
     assert set(meta["machine"]["vectors"]) <= {"AVX2", "AVX-512", "NEON"}
     assert meta["machine"]["cores"] >= 1
+
+
+def test_vectors_are_known_before_anything_is_compiled():
+    code = "from experiments._meta import vectors; print(*vectors())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=_meta.ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == _meta.vectors()
+    if platform.machine() in ("x86_64", "AMD64"):
+        assert "AVX2" in _meta.vectors() or not binding.get_host_cpu_features().get("avx2")
 
 
 def test_commit_is_that_of_the_checkout(monkeypatch, tmp_path):
