@@ -90,7 +90,8 @@ def commit() -> str | None:
 
 def provenance(experiment: Experiment) -> dict[str, Any]:
     """Say what code computes the results of an experiment, when and where."""
-    origin: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat()}
+    now = datetime.now(UTC)
+    origin: dict[str, Any] = {"date": now.date().isoformat(), "time": f"{now:%H:%M}"}
     if commit() is not None:
         origin["commit"] = commit()
     if hasattr(os, "getloadavg"):  # of other processes, as ours has hardly begun

@@ -75,11 +75,11 @@ class Documents:
     def _newest_package(self) -> str:
         """The package that measured last."""
         codes = [
-            (meta.get("date", ""), meta["code"]["package"])
+            (meta.get("date", ""), meta.get("time", ""), meta["code"]["package"])
             for meta in map(self.meta, self.experiments)
             if "code" in meta and meta["code"]["package"] != "mixed"
         ]
-        return max(codes, default=("", ""))[1]
+        return max(codes, default=("", "", ""))[-1]
 
     def older(self, name: str) -> bool:
         """Say whether results were measured by other code than the present or the newest one.

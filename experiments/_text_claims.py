@@ -78,7 +78,7 @@ def findings(documents: Documents) -> str:
         if own:
             older = f" {OLDER}" if documents.older(name) else ""
             sections.append(
-                f"**{own[0].claim}** {own[0].found}{older} (`{name}`) "
+                f"**{own[0].claim}** {own[0].found}{older} [More](docs/findings/{name}.md). "
                 f"![{own[0].claim}](figures/{name}.png)"
             )
     if not sections:

@@ -251,6 +251,20 @@ def test_results_are_older_when_others_were_measured_by_a_newer_package(claiming
     assert not documents.older("other")
 
 
+def test_newest_of_a_day_is_the_latest(claiming):
+    other = claiming.folder / "other.py"
+    other.write_text(claiming.source)
+    claiming("other")
+    for time, package in (("00:01", "z"), ("00:02", "a")):
+        rewrite(claiming, lambda d, time=time: d["meta"].update(date="2999-01-01", time=time))
+        rewrite(claiming, lambda d, package=package: d["meta"]["code"].update(package=package))
+        documents = Documents(claiming.folder)
+        assert documents.older("other")
+        assert not documents.older("line")
+        path = claiming.folder / "results" / "line.json"
+        path.with_name("other.json").write_bytes(path.read_bytes())
+
+
 def test_results_without_a_note_of_their_code_are_older(claiming):
     rewrite(claiming, lambda document: document["meta"].pop("code"))
     assert Documents(claiming.folder).older("line")
