@@ -54,7 +54,8 @@ def table(documents: Documents) -> str:
         figure, claims = f"[`{name}`](figures/{name}.png)", documents.claims(name)
         older = OLDER if documents.older(name) else ""
         if claims is None:
-            rows.append(f"| | | results of an older form, not read | {older} | {figure} |")
+            told = "results of an older form, to be measured again"
+            rows.append(f"| | | {told} | {older} | {figure} |")
         tested = [claim for claim in claims or [] if claim.source != OURS]
         for claim in tested[: _ORDER.get(name, 1)]:
             cells = (claim.claim, linked(claim.source), claim.found, f"{claim.mark}{older}", figure)

@@ -111,20 +111,20 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         for row, gain in zip(rows, good, strict=True)
         if gain < 1
     ]
-    behind = f"; behind on {'; '.join(names)}" if names else ""
+    behind = f" One of them is behind on {'; '.join(names)}." if names else ""
     crossings = []
     for curve in results["curves"].values():
         ahead = np.flatnonzero(np.array(curve["weighted"][1], dtype=float) < 1)
         crossings += [curve["lam_T"][first] for first in ahead[:1]]
-    turn = f" The t-weighted one is first ahead at λT = {span(crossings)}." if crossings else ""
+    turn = f" The t-weighted one first gets ahead at λT = {span(crossings)}." if crossings else ""
     uniform = [1 / gain for gain in gains["uniform"]]
     return [
         Claim(
             "Suffix and t-weighted averages beat the last iterate.",
             f"{RAKHLIN}; Lacoste-Julien et al. 2012",
-            f"After {last_moment:g} epochs the last iterate is {span(gains['weighted'])} "
-            f"(t-weighted) and {span(gains['suffix'])} (suffix) times as far from the "
-            f"optimum{behind}.{turn}",
+            f"After {last_moment:g} epochs the last iterate is {span(gains['weighted'])} times as "
+            f"far from the optimum as the t-weighted average, and {span(gains['suffix'])} times as "
+            f"far as the suffix average.{behind}{turn}",
             mark(min(good) > 1, np.median(good) > 1),
             "✓ if both are ahead at the end on every set with both samplings, ~ if on most.",
         ),

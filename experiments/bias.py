@@ -238,7 +238,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         for n in early
     ]
     ends = {k: [at(n, k, most)["suboptimality"] for n in names] for k in ("batch", "small batch")}
-    off = ", ".join(f"{rounded(row['b_off'])} ({TITLES[n]})" for n, row in loose.items())
+    off = " and ".join(f"{rounded(row['b_off'])} ({TITLES[n]})" for n, row in loose.items())
     return [
         Claim(
             "A bias that is not regularised loses the rate.",
@@ -253,9 +253,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Minimised inside each batch, the bias costs no rate, but batches limit it.",
             JOURNAL,
-            f"Up to T = {max(early)} it is {span(gains)} times nearer to the optimum than the best "
-            f"other treatment; after {most:,} steps {span(ends['batch'])} above it for k = {BATCH} "
-            f"and {span(ends['small batch'])} for k = {SMALL_BATCH}.",
+            f"Up to T = {max(early)} the best other treatment is {span(gains)} times as far from "
+            f"the optimum. After {most:,} steps the suboptimality is {span(ends['batch'])} for "
+            f"k = {BATCH} and {span(ends['small batch'])} for k = {SMALL_BATCH}.",
             mark(min(gains) > 1 and max(ends["batch"]) < min(ends["small batch"]), min(gains) > 1),
             "✓ if it is ahead of every other treatment up to 300 steps and larger batches end "
             "nearer to the optimum, ~ if the first holds alone.",

@@ -196,16 +196,16 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             continue
         broken = sum(row["verdict"] != "holds" for row in own)
         lines = [
-            f"{row['statement']} "
-            + span((row["least_bound_over_measured"], row["largest_bound_over_measured"]))
+            span((row["least_bound_over_measured"], row["largest_bound_over_measured"]))
+            + f" ({row['statement']})"
             for row in own
         ]
         found.append(
             Claim(
                 claim,
                 source,
-                f"Bounds violated: {broken} of {len(own)}, in {len(results['seeds'])} runs. "
-                f"Bound over measured excess from T = 100 on: {'; '.join(lines)}.",
+                f"{broken} of {len(own)} bounds are violated, in {len(results['seeds'])} runs. How "
+                f"many times the measured excess a bound is, from T = 100 on: {'; '.join(lines)}.",
                 mark(broken == 0, broken < len(own)),
                 "✓ if none is violated: by the mean where it is one on a mean, by more than δ of "
                 "the runs where it holds with probability 1 − δ.",

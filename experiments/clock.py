@@ -163,7 +163,7 @@ def _told_kinds() -> dict[str, tuple[str, str, str, str]]:
     """What crosses: in the figure, in a sentence, its colour and its line."""
     return {
         "close": ("near the optimum", "the average is within 10% of the optimum", BLACK, "-"),
-        "gap": ("gap twice the truth", "its certified gap is twice the truth", GREEN, "-."),
+        "gap": ("gap twice the truth", "its certified gap is over twice its f − f*", GREEN, "-."),
         "batches": ("batches are cheap", "batches cost less than twice as much", PURPLE, ":"),
         "average": ("average beats last", "the average beats the last iterate", BLUE, "-"),
         "projection": ("projection is over", "the projection is over", VERMILION, "--"),
@@ -287,7 +287,25 @@ def _told_map(ax: Any, results: dict[str, Any]) -> None:
 
 
 def _told_clock(results: dict[str, Any]) -> Claim:
-    """The finding: what keeps the time of λT, and what does not."""
+    """The finding: how many changes keep the time of λT."""
+    spreads, timed, lams = results["spreads"], _told_timed(results), results["lams"]
+    if not timed:
+        return Claim(f"{_told_title(results)}.", OURS, f"λ goes from {span(lams)}.")
+    widest = rounded(max(spreads[kind]["decades_lam_T"] for kind in timed))
+    found = (
+        f"These ({', '.join(_told_kinds()[k][0] for k in timed)}) span at most {widest} decades of "
+        f"λT over {len(results['titles'])} problems and λ from {span(lams)}, and "
+        f"{span(spreads[k]['decades_T'] for k in timed)} decades of T."
+    )
+    if "close" in timed:
+        at = _told_span(spreads["close"], "lam_T")
+        found += f" The average comes within 10% of the optimum at λT = {at}."
+    claim = f"{_told_number(len(timed)).capitalize()} of {_told_number(len(spreads))} changes"
+    return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
+
+
+def _told_changes(results: dict[str, Any]) -> Claim:
+    """At which λT each change comes."""
     spreads, kinds, timed = results["spreads"], _told_kinds(), _told_timed(results)
     told = [
         f"{kinds[kind][1]} from λT = {_told_span(spreads[kind], 'lam_T')} on "
@@ -300,11 +318,10 @@ def _told_clock(results: dict[str, Any]) -> Claim:
         for kind in kinds
         if kind not in timed and spreads[kind].get("exponent") is not None
     ]
-    lams = results["lams"]
-    found = f"For λ from {rounded(min(lams))} to {rounded(max(lams))}: {'; '.join(told)}."
+    found = f"These keep the time of λT: {'; '.join(told)}." if told else ""
     if other:
-        found += f" Looser, and not as 1/λ: {'; '.join(other)}."
-    return Claim(f"{_told_title(results)}.", OURS, found)
+        found += f" These do not: {'; '.join(other)}."
+    return Claim("The λT at which each change comes.", OURS, found.strip())
 
 
 def _told_span(spread: dict[str, Any], key: str) -> str:
@@ -324,11 +341,11 @@ def _told_best(results: dict[str, Any]) -> Claim:
     return Claim(
         f"After the same number of steps, Pegasos is ahead of dual ascent {where}.",
         OURS,
-        f"Where λT ≥ 1 and T ≤ m, which needs λm ≥ 1, one of its four iterates is the best in "
+        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best in "
         f"{percent(shares[0], 0)} of the moments, and elsewhere in {percent(shares[1], 0)}. SDCA "
         f"is {rounded(float(np.median(factor[inside])))} times as far from the optimum as the best "
-        f"of them in the first region, and {rounded(float(np.median(factor[~inside])))} times in "
-        "the other (medians).",
+        f"of these four there, and {rounded(float(np.median(factor[~inside])))} times elsewhere "
+        "(medians).",
     )
 
 
@@ -346,14 +363,14 @@ def _told_averages(results: dict[str, Any]) -> Claim:
         "Whether the t-weighted average overtakes the last iterate at all depends on the "
         f"{'problem, and not on λT alone' if apart else 'λ, and hardly on the problem'}.",
         OURS,
-        f"With independent draws it does so for {listed(told)}; elsewhere the last iterate is as "
+        f"With independent draws it does so for {listed(told)}. Elsewhere the last iterate is as "
         "good or better to the end of the run, or the two are too close to tell.",
     )
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The clock, the map, and where averaging pays."""
-    return [_told_clock(results), _told_best(results), _told_averages(results)]
+    return [tell(results) for tell in (_told_clock, _told_changes, _told_best, _told_averages)]
 
 
 def plot(results: dict[str, Any]) -> Any:

@@ -133,9 +133,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Training on several workers.",
             OURS,
-            f"Synthetic documents: test errors within {rounded(100 * max(off))} points of one "
-            f"process, which has {percent(error, 2)}; {span(times)} times its seconds, reading the "
-            "partitions included.",
+            f"On synthetic documents the test errors are within {rounded(100 * max(off))} points "
+            f"of that of one process, {percent(error, 2)}. Several workers take {span(times)} "
+            "times its seconds, reading the partitions included.",
         )
     ]
 

@@ -214,7 +214,7 @@ def _told_title(cases: dict[tuple[str, float], list[str]]) -> str:
             "At equal seconds, solving as many examples as fit in the time is best most often: "
             f"{names}."
         )
-    return f"At equal seconds, the front belongs most often to {names}."
+    return f"At equal seconds, the least error belongs most often to {names}."
 
 
 def _told_tally(cases: dict[tuple[str, float], list[str]]) -> str:
@@ -222,8 +222,11 @@ def _told_tally(cases: dict[tuple[str, float], list[str]]) -> str:
     counts = _told_counts(cases)
     told = [f"{_METHODS[name][1]} in {count}" for name, count in counts.items() if count]
     never = [_METHODS[name][1] for name, count in counts.items() if not count]
-    rest = f", never {listed(never).replace(' and ', ' or ')}" if never else ""
-    return f"Of {len(cases)} pairs of a data set and a time, {listed(told)} are at the front{rest}"
+    rest = f"; {listed(never)} never" if never else ""
+    return (
+        "A case is a data set and a number of seconds; methods within one standard error of the "
+        f"least error share it. Of {len(cases)} cases, it belongs to {listed(told)}{rest}."
+    )
 
 
 def _told_cut(results: dict[str, Any]) -> str:
@@ -241,9 +244,8 @@ def _told_cut(results: dict[str, Any]) -> str:
     worse = sum(cut > sample for cut, sample in pairs)
     ratios = [cut / max(sample, 1e-9) for cut, sample in pairs]
     return (
-        f" Polishing the whole set and stopping it when the time is over is worse than a sample "
-        f"that is polished to the end in {worse} of {len(pairs)} runs: {span(ratios)} times its "
-        "error."
+        f" A polished fit of the whole set that is cut short is worse than a sample polished to "
+        f"the end in {worse} of {len(pairs)} runs: {span(ratios)} times its error."
     )
 
 
@@ -269,8 +271,7 @@ def _told_problem(results: dict[str, Any], name: str) -> Claim:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Who is at the front within how many seconds."""
     cases = _told_cases(results)
-    tally = f"{_told_tally(cases)}; within one standard error of the best counts as well."
-    first = Claim(_told_title(cases), OURS, tally + _told_cut(results))
+    first = Claim(_told_title(cases), OURS, _told_tally(cases) + _told_cut(results))
     return [first, *(_told_problem(results, name) for name in results["problems"])]
 
 

@@ -183,25 +183,25 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     )
     return [
         Claim(
-            f"Linear Pegasos, one against one, has {percent(reported, 2)} on Fashion-MNIST.",
+            f"Linear Pegasos, one-vs-one, has {percent(reported, 2)} on Fashion-MNIST.",
             KARTHIK,
             f"The plain algorithm on {nearest['train_images']:,} images has "
             f"{span([row['test_accuracy'] for row in plain], percent)} for λ from "
             f"{min(row['lam'] for row in plain):g} to {max(row['lam'] for row in plain):g} and "
             f"{min(row['steps'] for row in plain):,} to {max(row['steps'] for row in plain):,} "
-            f"steps a pair, {percent(nearest['test_accuracy'], 2)} at λ = {nearest['lam']:g} and "
-            f"{nearest['steps']:,}; permutations, average and intercept at C = 0.1 "
-            f"{percent(best['test_accuracy'], 2)}.",
+            f"steps a pair, the nearest {percent(nearest['test_accuracy'], 2)} at "
+            f"λ = {nearest['lam']:g} and {nearest['steps']:,}. With permutations, average and "
+            f"intercept it has {percent(best['test_accuracy'], 2)} at C = 0.1.",
             mark(off <= 0.005, off <= 0.02),
             "✓ if some λ and number of steps come within half a point, ~ if within two.",
         ),
         Claim(
             f"scikit-learn's linear SVM has {percent(peer)} there.",
             KARTHIK,
-            f"LinearSVC's dual solver stopped on raw pixels: {span(stopped, percent)} over "
-            f"{len(stopped)} seeds, each with a warning that it has not converged. Converged: "
+            f"LinearSVC's dual solver, stopped on raw pixels, has {span(stopped, percent)} over "
+            f"{len(stopped)} seeds and warns that it has not converged. Converged it has "
             f"{span(done, percent)}"
-            + (f"; {span(others, percent)} not converged on scaled ones." if others else "."),
+            + (f"; not converged on scaled ones {span(others, percent)}." if others else "."),
             mark(
                 min(stopped) - 0.005 <= peer <= max(stopped) + 0.005,
                 abs(min(stopped) - peer) < abs(min(done) - peer),

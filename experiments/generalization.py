@@ -187,7 +187,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 def _told_errors(rows: list[dict[str, Any]], column: str) -> str:
     sizes = listed(f"{row['n']:,}" for row in rows)
     errors = listed(percent(row[column]) for row in rows)
-    return f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}: {errors} for n = {sizes}"
+    return f"{errors} for n = {sizes} (d = {rows[0]['d']}, λ = {rows[0]['lam']:g})"
 
 
 def _told_rate(results: dict[str, Any]) -> Claim:
@@ -219,9 +219,9 @@ def _told_stops(results: dict[str, Any]) -> Claim:
     late = [row["share_as_good_as_the_end"] for row in rows if row["lam"] * row["T"] >= 10]
     every = [row["share_as_good_as_the_end"] for row in rows]
     return Claim(
-        "In practice, to stop at random almost ensures a low error.",
+        "In practice, stopping at a random step almost ensures a low error.",
         ZHOU,
-        f"Stops that err no more than half a point above the end: {told}.",
+        f"Share of stops whose error is at most half a point above that at the end: {told}.",
         mark(min(every) >= 0.9, bool(late) and min(late) >= 0.9),
         "✓ if nine stops in ten do for every T, ~ if for those with λT of 10 or more.",
     )
@@ -235,8 +235,8 @@ def _told_theorem(results: dict[str, Any]) -> Claim:
     return Claim(
         "The bound on the risk does not depend on the size of the training set.",
         ZHOU,
-        f"While draws are new examples the excess is at most {rounded(held)} of the bound. Read "
-        f"for a training set of n = {beyond['n']:,} that is drawn from again and again, it is "
+        f"While every draw is a new example the excess is at most {rounded(held)} times the bound. "
+        f"With repeated draws from a training set of n = {beyond['n']:,} it is "
         f"{rounded(beyond['excess_over_bound_at_end'])} times the bound.",
         mark(beyond["excess_over_bound_at_end"] <= 1, held <= 1),
         "✓ if the bound is never exceeded, ~ if not while every draw is a new example.",
@@ -256,12 +256,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             if v["claim"] == found
         }
         rows = [select(results["table"], configuration=name) for name in verdicts]
-        when = "At the end" if column == "error_at_end" else "After 100 steps"
+        when = "at the end" if column == "error_at_end" else "after 100 steps"
         told.append(
             Claim(
                 claim,
                 ZHOU,
-                f"{when}, {'; '.join(_told_errors(own, column) for own in rows)}.",
+                f"Test error {when}: {'; '.join(_told_errors(own, column) for own in rows)}.",
                 mark(all(verdicts.values()), any(verdicts.values())),
                 "✓ if errors differ by no more than half a point in every configuration, ~ if in "
                 "some.",

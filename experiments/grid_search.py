@@ -167,8 +167,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     if not ours:
         return []
     told = [
-        f"{name.removeprefix('TorchKM ')} {duration(row['seconds'])} "
-        f"(published {duration(published[name])})"
+        f"{duration(row['seconds'])} with {name.removeprefix('TorchKM ')} (GPU, published: "
+        f"{duration(published[name])})"
         for name, row in ours.items()
     ]
     faster = [row["seconds"] < published[name] for name, row in ours.items()]
@@ -176,11 +176,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Tuning an SVM by 500 fits takes a GPU seconds, and CPUs minutes to hours.",
             "TorchKM",
-            "On CPU cores, each fit to a certified 1%, on data drawn anew by the same recipe: "
-            f"{', '.join(told)}.",
+            "On CPU cores, with fits to a certified gap of 1% on data drawn anew by the same "
+            f"recipe: {'; '.join(told)}.",
             mark(not any(faster), not all(faster)),
             "✗ if CPU cores take less than the published seconds of the GPU for every problem, ~ "
-            "if for some. The machines are others.",
+            "if for some. The machines differ.",
         )
     ]
 

@@ -141,7 +141,7 @@ def _told_errors(results: dict[str, Any]) -> Claim:
             f"{percent(published, 2)}"
         )
     return Claim(
-        "The errors at the optimum of the Gaussian kernel's problems.",
+        "The optimum of the Gaussian kernel's problems has the published test errors.",
         JOURNAL,
         f"{'; '.join(told)}.",
         mark(all(close), any(close)),

@@ -203,14 +203,15 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     shares = [row["optimum_share"] for row in table]
     enough = next((i for i in range(len(shares)) if min(shares[i:]) >= 0.99), None)
     if enough is None:
-        found = f"At C = {table[-1]['C']:g} the optimum has {percent(shares[-1])} of it."
+        share = percent(shares[-1])
+        found = f"At C = {table[-1]['C']:g} the optimum has {share} of the largest margin."
     else:
         first, last = table[enough], table[-1]
         found = (
             f"From C = {first['C']:g} on the optimum has {percent(shares[enough])} of the "
-            f"largest margin, at C = {table[0]['C']:g} {percent(shares[0], 0)}; Pegasos at "
-            f"C = {last['C']:g} after {last['passes'] * results['n_samples']:,.0f} steps "
-            f"{percent(last['pegasos_share'])}."
+            f"largest margin; at C = {table[0]['C']:g} it has {percent(shares[0], 0)}. Pegasos has "
+            f"{percent(last['pegasos_share'])} at C = {last['C']:g} after "
+            f"{last['passes'] * results['n_samples']:,.0f} steps."
         )
     return [
         Claim(

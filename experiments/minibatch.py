@@ -123,8 +123,9 @@ def _told_knees(results: dict[str, Any], data: str, budget: float) -> str:
         knee = select(results["knees"], data=data, method=method, budget=budget)[0]
         own = select(results["table"], data=data, method=method, fixed="kT", budget=budget)
         cost = own[-1]["suboptimality"] / own[0]["suboptimality"]
-        told.append(f"{name} k = {knee['k']:,} (k = {own[-1]['k']:,} costs {rounded(cost)} times)")
-    return f"{results['titles'][data]}, m = {results['sizes'][data]:,}: {', '.join(told)}"
+        most = f"{rounded(cost)} times at k = {own[-1]['k']:,}"
+        told.append(f"k = {knee['k']:,} ({name}; {most})")
+    return f"{results['titles'][data]}, m = {results['sizes'][data]:,}: {' and '.join(told)}"
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
@@ -150,7 +151,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "With kT fixed, the suboptimality is flat in k up to a few hundred.",
             JOURNAL,
-            f"After {most} epochs the suboptimality at most doubles up to: "
+            f"After {most} epochs the suboptimality is at most twice that of k = 1 up to: "
             f"{'; '.join(_told_knees(results, name, most) for name in names)}.",
             mark(both >= 256, paper >= 256),
             "✓ if k = 256 at most doubles the suboptimality after the most epochs on both sets, "

@@ -167,9 +167,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Training on more data than memory holds.",
             OURS,
-            f"{rounded(large['factor'] / small['factor'])} times the synthetic texts take "
-            f"{results['peak_ratio']:.2f} times the memory: {large['data_mb']:,.0f} MiB of text at "
-            f"a peak of {large['peak_mb']:,.0f} MiB, {small['data_mb']:,.0f} at "
+            f"{rounded(large['factor'] / small['factor'])} times the synthetic documents take "
+            f"{results['peak_ratio']:.2f} times the memory: {large['data_mb']:,.0f} MiB of text "
+            f"have a peak of {large['peak_mb']:,.0f} MiB, {small['data_mb']:,.0f} MiB one of "
             f"{small['peak_mb']:,.0f}. Test errors are within {rounded(100 * max(off))} points of "
             "training in memory.",
         )

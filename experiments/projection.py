@@ -120,15 +120,15 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             "The projection is important, especially when T is small.",
             ICML,
             f"After one step the suboptimality without it is {span(first)} times that with it, "
-            f"where λT = 1 at most {rounded(max(turn))} times.",
+            f"at λT = 1 at most {rounded(max(turn))} times.",
             mark(min(first) >= 2),
             "✓ if it divides the suboptimality after one step by two or more everywhere.",
         ),
         Claim(
             "With and without the projection there are no major differences.",
             JOURNAL,
-            f"From λT = 10 on they are within {rounded(max(late))} times; after one step they are "
-            f"{span(first)} times apart.",
+            f"From λT = 10 on the suboptimality without it is at most {rounded(max(late))} times "
+            f"that with it; after one step it is {span(first)} times.",
             mark(max(first) <= 1.5, max(late) <= 1.5),
             "✓ if the ratio is at most 1.5 at every T, ~ if from λT = 10 on.",
         ),

@@ -183,7 +183,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         told.append(
             f"{data}: " + ", ".join(f"{r['solver']} {duration(r['seconds'])}" for r in rows)
         )
-    return [Claim("Seconds of a regression to a certified 1%.", OURS, "; ".join(told) + ".")]
+    return [Claim("Seconds of a regression to a certified gap of 1%.", OURS, "; ".join(told) + ".")]
 
 
 #: Colour and line of each loss; look and name of each solver.

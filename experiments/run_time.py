@@ -213,8 +213,7 @@ def _told_clock(results: dict[str, Any]) -> dict[str, tuple[float, float, float]
 
 def _told_found(results: dict[str, Any]) -> Claim:
     """The finding: which of m, d, λ and ε the run time depends on."""
-    kernel, error = _told_kernel(results), _told_error(results)
-    accuracy = _told_accuracy(results)
+    kernel, accuracy = _told_kernel(results), _told_accuracy(results)
     in_epsilon = accuracy["in_epsilon"]
     by_lam = [rate for rates in accuracy["in_lam"].values() for rate in rates]
     flat = abs(kernel["steps_exponent"]) <= FLAT
@@ -222,18 +221,16 @@ def _told_found(results: dict[str, Any]) -> Claim:
     like_epsilon = abs(np.median(in_epsilon) - 1) <= LINEAR
     weaker = np.median(by_lam) < 1 - LINEAR
     return Claim(
-        f"Steps to an accuracy {'do not depend' if flat else 'depend'} on the number of examples; "
-        f"a kernel's work {'grows in proportion to' if like_m else 'grows with'} it. In λ, steps "
+        f"Steps to an accuracy {'do not depend' if flat else 'depend'} on the number m of "
+        f"examples; kernel values {'grow in proportion to' if like_m else 'grow with'} m. Steps "
         f"grow {'more slowly than' if weaker else 'like'} 1/λ.",
         OURS,
-        f"With a kernel, from m = {kernel['m'][0]:,} to {kernel['m'][-1]:,}, steps go like m to "
-        f"the power of {exponent(kernel['steps_exponent'])}, and kernel values, once m exceeds "
-        f"the steps, to that of {exponent(kernel['values_exponent'])}. Without one, steps to a "
-        f"test error fall {rounded(error['fall'])} times as m grows, and no more from "
-        f"m = {error['flat_from']:,}. Steps grow {'like' if like_epsilon else 'otherwise than'} "
-        f"1/ε (exponents of {span(in_epsilon, exponent)}, median "
-        f"{exponent(float(np.median(in_epsilon)))}), and with exponents of 1/λ of "
-        f"{span(by_lam, exponent)}, by the decade of λ and the data.",
+        f"With a kernel and m from {kernel['m'][0]:,} to {kernel['m'][-1]:,}, steps have an "
+        f"exponent of m of {exponent(kernel['steps_exponent'])}; kernel values have one of "
+        f"{exponent(kernel['values_exponent'])} once m exceeds the steps. Exponents of 1/λ are "
+        f"{span(by_lam, exponent)}, by the decade of λ and the data. Steps grow "
+        f"{'like' if like_epsilon else 'otherwise than'} 1/ε, with a median exponent of "
+        f"{exponent(float(np.median(in_epsilon)))}.",
     )
 
 
@@ -261,8 +258,8 @@ def _told_of_d(results: dict[str, Any]) -> list[Claim]:
             "The run time is Õ(d/(λε)), where d bounds the non-zero features of an example.",
             ICML,
             f"{_told_lines(clock)} Each median is within {percent(worst, 0)} of its line. "
-            f"Exponents of 1/ε are {exponent(max(accuracy['in_epsilon']))} at the most, those of "
-            f"1/λ {exponent(max(by_lam))}.",
+            f"The steps needed have exponents of at most {exponent(max(accuracy['in_epsilon']))} "
+            f"in 1/ε and of at most {exponent(max(by_lam))} in 1/λ.",
             mark(worst <= CLOSE and bound, worst <= 2 * CLOSE and bound),
             f"✓ if the time of a step is within {percent(CLOSE, 0)} of a line in d for dense rows, "
             "with the projection too, and for sparse rows, and no exponent is above "
@@ -273,8 +270,8 @@ def _told_of_d(results: dict[str, Any]) -> list[Claim]:
             "The run time depends only on the batch size k and the number of steps.",
             BLOG,
             f"A step of k examples of 100 dense features takes {rounded(start, 3)} + "
-            f"{rounded(each, 3)} k ns, within {percent(off, 0)} of each median; it also depends on "
-            "d, and the steps to an accuracy on λ.",
+            f"{rounded(each, 3)} k ns, within {percent(off, 0)} of each median. It also depends on "
+            "d, and the number of steps to an accuracy depends on λ.",
             mark(False, off <= 2 * CLOSE),
             f"~ if the time is within {percent(2 * CLOSE, 0)} of a line in k: λ and d are left out "
             "of the statement.",
@@ -294,11 +291,11 @@ def _told_of_m(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "With a kernel the run time does depend linearly on the training set's size.",
             JOURNAL,
-            f"Adult, RBF kernel: steps to ε = {EPSILON:g} number {span(kernel['steps'])} (exponent "
-            f"of m {exponent(kernel['steps_exponent'])}); from m = {kernel['late'][0]:,} each "
-            f"example takes {span(kernel['each'])} kernel values (exponent "
-            f"{exponent(kernel['values_exponent'])}). Up to {rounded(kernel['ahead'])} times as "
-            "many are computed, ahead of need.",
+            f"Adult, RBF kernel: {span(kernel['steps'])} steps lead to ε = {EPSILON:g} (exponent "
+            f"of m {exponent(kernel['steps_exponent'])}). From m = {kernel['late'][0]:,} on they "
+            f"need {span(kernel['each'])} kernel values an example (exponent "
+            f"{exponent(kernel['values_exponent'])}). Rows are computed ahead, so that up to "
+            f"{rounded(kernel['ahead'])} times as many values are computed.",
             mark(abs(kernel["values_exponent"] - 1) <= LINEAR and flat, flat),
             f"✓ if the exponent of m is within ±{LINEAR:g} of 1 for kernel values where m exceeds "
             f"the steps and within ±{FLAT:g} of 0 for steps, ~ if the second holds alone.",
@@ -306,8 +303,9 @@ def _told_of_m(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "The number of steps does not depend on the size of the training set.",
             ICML,
-            f"The same runs: exponent of m {exponent(kernel['steps_exponent'])}; the steps are up "
-            f"to {rounded(kernel['most_seen'])} times m, so that examples are met again.",
+            f"In the same runs steps have an exponent of m of "
+            f"{exponent(kernel['steps_exponent'])}. They are up to "
+            f"{rounded(kernel['most_seen'])} times m, so that examples are met again.",
             mark(flat and kernel["most_seen"] > 1, flat),
             f"✓ if the exponent is within ±{FLAT:g} and steps exceed m somewhere, ~ if they never "
             "do.",
@@ -356,12 +354,12 @@ def _told_of_accuracy(results: dict[str, Any]) -> list[Claim]:
             "The number of steps scales linearly with 1/λ.",
             ICML,
             f"Exponents of 1/λ at ε = {AT:g}, by decade from λ = {max(LAMBDAS):g} down: "
-            f"{rates}. As the optimum's loss falls with λ, so does λTε: "
-            f"{constants}. What range of λ one looks at decides on the exponent.",
+            f"{rates}. λTε at the largest λ and at the smallest: "
+            f"{constants}. The exponent depends on the range of λ.",
             mark(
                 min(by_lam) >= 1 - LINEAR and max(by_lam) <= 1 + LINEAR, max(by_lam) <= 1 + LINEAR
             ),
-            f"✓ if every exponent is within ±{LINEAR:g} of 1, ~ if none is above, so that 1/λ is "
+            f"✓ if every exponent is within ±{LINEAR:g} of 1, ~ if none is larger, so that 1/λ is "
             "a bound.",
         ),
     ]

@@ -181,8 +181,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     growth = slope(sizes, steps)
     repeats = max(step / size for step, size in zip(steps, sizes, strict=True))
     seen = (
-        f"No run sees an example twice (T is at most {repeats:.2f} m), so that this could hardly "
-        "be otherwise."
+        f"T is at most {repeats:.2f} m: no run goes through the set even once, so that the result "
+        "could hardly be another."
         if repeats < 1
         else f"T is up to {repeats:.1f} times m."
     )
@@ -193,8 +193,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "The run time does not depend on the size of the training set.",
             ICML,
-            f"Synthetic documents: steps to 1.1 times the optimal test error go like a power of m "
-            f"with an exponent of {exponent(growth)} from {sizes[0]:,} to {sizes[-1]:,}. {seen}",
+            "Synthetic documents: steps to 1.1 times the optimal test error have an exponent of m "
+            f"of {exponent(growth)} for m from {sizes[0]:,} to {sizes[-1]:,}. {seen}",
             mark(abs(growth) <= 0.1 and repeats > 1, abs(growth) <= 0.1),
             "✓ if the exponent is within ±0.1 and T exceeds m somewhere, ~ if T never does.",
         ),
@@ -202,8 +202,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             "The run time scales linearly with 1/λ.",
             ICML,
             f"Synthetic documents: steps to f* + {EPSILON:g} have an exponent of λ of "
-            f"{exponent(large)} from {lams[0]:g} to {lams[half - 1]:g} and of {exponent(small)} "
-            f"from {lams[-half]:g} to {lams[-1]:g}.",
+            f"{exponent(large)} for λ from {lams[0]:g} to {lams[half - 1]:g}, and of "
+            f"{exponent(small)} from {lams[-half]:g} to {lams[-1]:g}.",
             mark(max(large, small) <= -0.85, small <= -0.7),
             "✓ if both exponents are at most −0.85, ~ if that of the smaller λ is at most −0.7.",
         ),

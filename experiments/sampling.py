@@ -150,7 +150,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             key = (row["data"], row["iterate"])
             ratios.setdefault(key, []).append(row["over_new_permutations"])
     told = [
-        f"{results['titles'][data]} {' : '.join(rounded(r) for r in ratio)}"
+        f"{' : '.join(rounded(r) for r in ratio)} ({results['titles'][data]})"
         for (data, iterate), ratio in ratios.items()
         if iterate == "average"
     ]
@@ -161,11 +161,13 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     rates = _told_exponents(results["curves"][first]["last, end"])
     return [
         Claim(
-            f"Independent draws, one permutation and new ones end as {published}.",
+            "Independent draws, one permutation and a new one each epoch end with suboptimalities "
+            f"of {published}.",
             JOURNAL,
-            f"t-weighted average after {at}: {'; '.join(told)}. The paper's set of 29,882 texts is "
-            f"not public; {results['titles'][first]} has {results['sizes'][first]:,}. Exponents of "
-            f"the epochs there, last iterate: {rates}.",
+            f"Those of the t-weighted average after {at}: {'; '.join(told)}. The paper's set of "
+            f"29,882 texts is not public; {results['titles'][first]} has "
+            f"{results['sizes'][first]:,}. There the last iterate's suboptimality has exponents of "
+            f"the number of epochs of {rates}.",
             mark(all(a > b > 1 for a, b, _ in average), all(min(a, b) > 1 for a, b, _ in average)),
             "✓ if the order is the paper's for the t-weighted average on every set, ~ if new "
             "permutations are best on every set.",

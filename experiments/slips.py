@@ -266,16 +266,16 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     harmless = [rule for rule in wrong if end(rule) < 2 * end(CORRECT)]
     steps = {int(m): [n for runs in own for n in runs if n] for m, own in runtimes["steps"].items()}
     rate = runtimes["slope"]
-    small = f"Steps to f* + {EPSILON:g} have an exponent of {exponent(rate)} of the smallest λ."
+    small = f"Steps to f* + {EPSILON:g} have an exponent of λ of {exponent(rate)} at small λ."
     return [
         Claim(
-            "The algorithm and its formulas are as printed.",
+            "The algorithm and its formulas are printed without mistakes.",
             f"{JOURNAL}; Karthik; {BLOG}",
-            f"{len(table)} slips, each run beside the correct rule: "
-            f"{len(harmless)} of {len(wrong)} in the kernel algorithm without effect, the others "
-            f"end {rounded(min(end(r) for r in wrong if r not in harmless) / end(CORRECT))} times "
-            "as far from the optimum or more; a loss in the place of its gradient diverges after "
-            f"{results['full_gradient']['diverged_at']} steps.",
+            f"Each of {len(table)} slips is run beside the correct rule. {len(wrong)} are in the "
+            f"kernel algorithm, {len(harmless)} of them without effect; the others end at least "
+            f"{rounded(min(end(r) for r in wrong if r not in harmless) / end(CORRECT))} times as "
+            "far from the optimum. With a loss in the place of its gradient the objective diverges "
+            f"after {results['full_gradient']['diverged_at']} steps.",
             mark(len(harmless) == len(wrong)),
             "✗ if a printed rule ends more than twice as far from the optimum as the correct one.",
         ),
@@ -294,10 +294,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             "✓ if the exponent is within 0.15 of −1, ~ if it is at most −0.5.",
         ),
         Claim(
-            "The run time does not depend on the size of the training set, passes or no passes.",
+            "The run time does not depend on the size of the training set, seen once or often.",
             ICML,
-            f"From m = {min(steps):,} to {max(steps):,} steps are within "
-            f"{rounded(runtimes['spread'])} times, where T is up to "
+            f"From m = {min(steps):,} to {max(steps):,} steps differ by at most "
+            f"{rounded(runtimes['spread'])} times. T is up to "
             f"{rounded(max(max(own) / m for m, own in steps.items()))} times m.",
             mark(runtimes["spread"] <= 1.5, runtimes["spread"] <= 2),
             "✓ if the steps are within 1.5 times for every λ, ~ if within 2.",

@@ -144,10 +144,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Steps of 1/(λt) need Õ(1/ε) iterations where earlier analyses need Ω(1/ε²).",
             ICML,
-            f"Exponent of T with 1/(λt): {span(rates, exponent)}, and λT times the suboptimality "
-            f"is {span([row['constant'] for row in own.values()])} for every λ. The best c/√t has "
-            f"exponents of {span(others, exponent)} and ends {span(ratios)} times as far from the "
-            f"optimum; with c wrong by ten, up to {rounded(max(wrong))} times.",
+            f"Exponent of T in the suboptimality with 1/(λt): {span(rates, exponent)}. λT times "
+            f"the suboptimality is {span([row['constant'] for row in own.values()])} for every λ. "
+            f"The best c/√t has exponents of {span(others, exponent)} and ends {span(ratios)} "
+            "times as far from the optimum. With c wrong by a factor of ten it ends up to "
+            f"{rounded(max(wrong))} times as far.",
             mark(max(rates) <= -0.9 and min(others) > -0.75, max(rates) <= -0.9),
             "✓ if 1/(λt) has an exponent of at most −0.9 for every λ and the best c/√t one above "
             "−0.75, as its analysis has −0.5; ~ if the first holds alone.",
