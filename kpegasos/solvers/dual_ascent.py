@@ -230,6 +230,10 @@ class DualAscent(SolverRun):
             self._best = last
         return last, self._best
 
+    def end_at_once(self, status: str) -> None:
+        """End without a step, for the reason that ended the run before; its last record is ours."""
+        self.status, self._own_record = status, len(self.history) - 1
+
     def consider(self, evaluation: Evaluation) -> None:
         """Return this iterate, on the same rows, if it is better than the best one so far."""
         _, best = self.evaluate()

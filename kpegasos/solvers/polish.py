@@ -41,8 +41,10 @@ from kpegasos.utils.threads import threads_for
 _IDLE_ROUNDS, _LEAST_GAIN = 20, 1e-9
 #: Share of ``tol`` at which a round ends early: rounding takes a part of it.
 SAFE = 0.9
-#: To what share of the largest multiple of a model the best one is sought.
-_SHARE_OF_A_MULTIPLE = 1e-4
+#: How a run has ended that had not come to its end.
+_CUT_SHORT = ("interrupted", "max_time")
+#: Logarithms: how far below its largest multiple the best one of a model is sought, how closely.
+_LOGARITHMS, _LOGARITHM = 40.0, 1e-4
 #: Working sets of a round that hold all examples: one that is warm, and one more.
 _WHOLE_SETS = 2
 
@@ -81,7 +83,7 @@ def polish(
         If the kernel is not positive semi-definite.
     """
     stopper = stopper or Stopper()
-    if run.status in ("interrupted", "max_time") or run.reaches(tol, stopper):
+    if (not run.state.certified and run.status in _CUT_SHORT) or run.reaches(tol, stopper):
         return run.result()
     if not run.state.certified:
         raise ValueError(INDEFINITE)
@@ -91,31 +93,44 @@ def polish(
         # Newton's steps are those of a quadratic dual in a box.
         kind = InteriorPointAscent if type(run.problem.loss) is Hinge else DualAscent
     ascent = kind.after(run, max_epochs=max_epochs)
+    if run.status in _CUT_SHORT:
+        ascent.end_at_once(run.status)
     while not ascent.finished:
         ascent.advance(stopper, tol)
-    if ascent.status in ("interrupted", "max_time"):
-        for each, own in ((run, run.evaluate()[1]), (ascent, ascent.evaluate()[0])):
-            ascent.consider(each.evaluate_multiple(_best_multiple(own, run.problem)))
+    if ascent.status in _CUT_SHORT:
+        _consider_multiples(ascent, run)
     return ascent.result(of=run)
 
 
-def _best_multiple(evaluation: Evaluation, problem: Problem) -> float:
-    """The factor by which an iterate has the least objective."""
+def _consider_multiples(ascent: DualAscent, run: PegasosRun) -> None:
+    """Let an ascent return the best multiple of its start or of itself, if that is better."""
+    for each, own in ((run, run.evaluate()[1]), (ascent, ascent.evaluate()[0])):
+        factor, objective = _best_multiple(own, run.problem)
+        if objective < ascent.evaluate()[1].objective:
+            ascent.consider(each.evaluate_multiple(factor))
+
+
+def _best_multiple(evaluation: Evaluation, problem: Problem) -> tuple[float, float]:
+    """The factor by which an iterate has the least objective, and that objective."""
     from scipy.optimize import minimize_scalar
 
     margins, squared_norm = evaluation.margins, evaluation.squared_norm
-    nothing = primal(0.0 * margins, 0.0, problem)
+
+    def objective(factor: float) -> float:
+        return primal(factor * margins, factor**2 * squared_norm, problem)
+
+    nothing = objective(0.0)
     if not (squared_norm > 0.0 and nothing > 0.0):
-        return 1.0
+        return 0.0, nothing
     # Beyond this the norm alone costs more than the model of no examples.
-    largest = math.sqrt(2.0 * nothing / (problem.lam * squared_norm))
+    largest = 0.5 * math.log(2.0 * nothing / (problem.lam * squared_norm))
     found = minimize_scalar(
-        lambda factor: primal(factor * margins, factor**2 * squared_norm, problem),
-        bounds=(0.0, largest),
+        lambda logarithm: objective(math.exp(logarithm)),
+        bounds=(largest - _LOGARITHMS, largest),
         method="bounded",
-        options={"xatol": _SHARE_OF_A_MULTIPLE * largest},
+        options={"xatol": _LOGARITHM},
     )
-    return float(found.x)
+    return math.exp(found.x), float(found.fun)
 
 
 def _size_of_sets(n_samples: int) -> int:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 from solver_cases import Countdown, finished_run
 
@@ -14,9 +14,12 @@ from kpegasos import (
     KernelMatrix,
     Polynomial,
     UncachedRows,
+    linear_rows,
     make_problem,
     sdca,
 )
+from kpegasos.core.state import PegasosOptions
+from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -83,8 +86,35 @@ def test_polish_cut_short_returns_no_worse_than_any_multiple_of_its_start(questi
     assert result.objective <= least * (1 + 1e-3)
     assert result.objective == pytest.approx(objective(result.coef))
     assert_allclose(result.margins, K @ result.coef, rtol=1e-9, atol=1e-9)
-    optimum = sdca(run.problem, run.rows, tol=1e-2).objective
-    assert result.dual_bound <= optimum
+    assert result.history["objective_average"][-1] == pytest.approx(result.objective)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e6, 1e8])
+@pytest.mark.parametrize("linear", [False, True])
+def test_polish_without_time_returns_the_best_multiple_of_its_start(C, linear):
+    """Where the time is over while Pegasos still runs; its first models are larger the larger C."""
+    X, classes = make_blobs(400, centers=2, cluster_std=0.5, random_state=0)
+    task = make_problem(np.where(classes > 0, 1, -1), 1 / (C * 400))
+    rows = linear_rows(X) if linear else CachedRows(KernelMatrix(RBF(0.5), X))
+    run = make_run(
+        task, rows, PegasosOptions(), n_steps=10**6, epochs=None, checkpoints=None, tol=None, seed=0
+    )
+    run.advance(Countdown(1))
+    assert run.status == "max_time"
+    start = run.result()
+    result = polish(run, tol=1e-9, stopper=Countdown(0))
+    assert result.status == "max_time"
+    assert result.n_steps == start.n_steps
+
+    def hinge(factor):
+        return np.maximum(0, 1 - task.y * factor * start.margins).mean()
+
+    penalty = start.objective - hinge(1.0)
+    least = min(factor**2 * penalty + hinge(factor) for factor in np.geomspace(1e-12, 2, 20_000))
+    assert result.objective <= least * (1 + 1e-3)
+    assert result.dual_bound <= sdca(task, rows, tol=1e-6, max_epochs=20_000).objective
+    assert len(result.history) == len(start.history)
+    assert result.history["objective_average"][-1] == pytest.approx(result.objective)
 
 
 @pytest.mark.parametrize("max_time", [1e-9, 0.05, 0.2])
