@@ -90,11 +90,11 @@ def _kernel_words(results: dict[str, Any]) -> str:
                 ahead = sum(ratio >= AHEAD for ratio in own)
                 behind = sum(ratio <= 1 / AHEAD for ratio in own)
                 told.append(
-                    f"ahead on {ahead} and behind on {behind} of {len(own)} {words} cases "
+                    f"ahead on {ahead} of {len(own)} {words} cases and behind on {behind} "
                     f"({span(own)} times as fast)"
                 )
         if told:
-            sentences.append(f"Beside {SERIES[peer]}, `polish=True` is {', '.join(told)}.")
+            sentences.append(f"Beside {SERIES[peer]}, `polish=True` is {'. It is '.join(told)}.")
     memory = []
     for all_series in curves(results["table"]).values():
         if "polished" in all_series and "intelex" in all_series:
@@ -187,12 +187,12 @@ def usual_gaps(documents: Documents) -> str:
         if row["median_relative_gap"] is not None
     ]
     told = [
-        f"{row['model']}: {percent(row['median_relative_gap'], 0)}, with a test accuracy of "
-        f"{percent(row['test_accuracy'])}"
+        f"{percent(row['median_relative_gap'], 0)} with a test accuracy of "
+        f"{percent(row['test_accuracy'])} ({row['model']})"
         for row in rows
     ]
     return (
-        f"Certified relative gaps on Fashion-MNIST, medians of the pairs: {'; '.join(told)}. "
+        f"Certified relative gaps on Fashion-MNIST, in the median over pairs: {'; '.join(told)}. "
         f"{_gap_over_suboptimality(documents)}"
     )
 
@@ -217,9 +217,9 @@ def startup_words(documents: Documents) -> str:
         next(row for job, row in rows.items() if job.endswith(end)) for end in ("warm", "cold")
     )
     return (
-        f"- Start-up: the first fit of a process takes {duration(warm['median_seconds'])}, after "
-        f"an installation {duration(cold['median_seconds'])} ({duration(cold['min_seconds'])} to "
-        f"{duration(cold['max_seconds'])}), imports included."
+        f"- The first fit of a process takes {duration(warm['median_seconds'])}, imports included. "
+        f"After an installation it takes {duration(cold['median_seconds'])} "
+        f"({duration(cold['min_seconds'])} to {duration(cold['max_seconds'])})."
     )
 
 
@@ -230,7 +230,7 @@ def readers(_: Documents) -> str:
     return (
         f"A synthetic file of {found['megabytes']:.0f} MB in LIBSVM's format is read in "
         f"{seconds['load_svmlight, 2 threads']} on two threads and "
-        f"{seconds['load_svmlight, 1 thread']} on one, by scikit-learn's loader in "
+        f"{seconds['load_svmlight, 1 thread']} on one; scikit-learn's loader takes "
         f"{seconds['scikit-learn']} (`python -m benchmarks.readers`; medians; {found['machine']})."
     )
 
