@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from kpegasos.core.averaging import LinearCombination, has_clock_over_t
+from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import ROW_HITS, Iterate, LoopParameters, State
@@ -206,14 +206,6 @@ class SolverRun(ABC):
             evaluations = [self._certifier.evaluate(evaluated) for evaluated in found]
             self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]
-
-    def evaluate_multiple(self, factor: float) -> Evaluation:
-        """Some multiple of the iterate that is returned."""
-        iterate = self.iterates()[-1]
-        plain, stamped = iterate.combination
-        scaled = iterate._replace(combination=LinearCombination(factor * plain, factor * stamped))
-        (evaluated,) = self.rows.evaluate([scaled], self.state.loop, self.examples)
-        return self._certifier.evaluate(evaluated)
 
     def reaches(self, tol: float, stopper: Stopper) -> bool:
         """Whether the relative gap of the returned iterate is at most this, with its rounding."""

@@ -234,10 +234,14 @@ class DualAscent(SolverRun):
         """End without a step, for the reason that ended the run before; its last record is ours."""
         self.status, self._own_record = status, len(self.history) - 1
 
-    def consider(self, evaluation: Evaluation) -> None:
-        """Return this iterate, on the same rows, if it is better than the best one so far."""
-        _, best = self.evaluate()
-        if evaluation.objective < best.objective:
+    def consider(self, run: SolverRun, factor: float) -> None:
+        """Return a multiple of the iterate of a run on the same rows, if it is the best so far."""
+        iterate = run.iterates()[-1]
+        combination = LinearCombination(*(factor * share for share in iterate.combination))
+        multiple = iterate._replace(combination=combination)
+        (evaluated,) = self.rows.evaluate([multiple], run.state.loop, self.examples)
+        evaluation = self._certifier.evaluate(evaluated)
+        if evaluation.objective < self.evaluate()[1].objective:
             self._best = evaluation
 
     def refuse_indefinite(self) -> None:

@@ -107,7 +107,7 @@ def _consider_multiples(ascent: DualAscent, run: PegasosRun) -> None:
     for each, own in ((run, run.evaluate()[1]), (ascent, ascent.evaluate()[0])):
         factor, objective = _best_multiple(own, run.problem)
         if objective < ascent.evaluate()[1].objective:
-            ascent.consider(each.evaluate_multiple(factor))
+            ascent.consider(each, factor)
 
 
 def _best_multiple(evaluation: Evaluation, problem: Problem) -> tuple[float, float]:
