@@ -79,3 +79,20 @@ def spread_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         row["lam_T_median"] = float(np.median([one["lam_T"] for one in known]))
         row["exponent"] = exponent_of(known)
     return row
+
+
+def _told_spreads(results: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """How far the crossings lie apart; one that did not come counts where its run ended."""
+    spreads = {}
+    for kind, spread in results["spreads"].items():
+        rows = [row for row in results["table"] if (row["kind"], row["state"]) == (kind, "never")]
+        spread = spread | {"beyond": 0}
+        if spread["crossings"]:
+            for key, scale in (("lam_T", lambda row: 1.0), ("T", lambda row: row["lam"])):
+                ends = [row["last_lam_T"] / scale(row) for row in rows]
+                far = max([spread[f"{key}_to"], *ends])
+                spread[f"decades_{key}"] = decades([spread[f"{key}_from"], far])
+                if key == "lam_T":
+                    spread["beyond"] = sum(end > spread["lam_T_to"] for end in ends)
+        spreads[kind] = spread
+    return spreads

@@ -168,6 +168,24 @@ def enough(runs: list[Run]) -> np.ndarray:
     return by_set(rows, lambda row: float(row["final"]))
 
 
+def as_late(runs: list[Run]) -> dict[float, float]:
+    """Return the control of `enough`: what as many epochs are worth while the gap is larger.
+
+    For each C at which runs come to the small gap: the share that has a final error among the other
+    runs of that C, after as many epochs, if their gap is still larger then.
+    """
+    found: dict[float, list[bool]] = {}
+    for run in runs:
+        if min(run["gap"]) <= SMALL_GAP:
+            at = stop(run, True, SMALL_GAP)
+            found.setdefault(run["C"], []).extend(
+                other["excess"][at] <= NEAR
+                for other in runs
+                if other["C"] == run["C"] and other["gap"][at] > SMALL_GAP
+            )
+    return {C: float(np.mean(final)) for C, final in sorted(found.items()) if final}
+
+
 def beats_epochs(found: dict[str, Verdict]) -> bool:
     """Say whether a gap for each C is shorter than both rules by epochs, by more than chance."""
     by_gap = found["gap of C"]
@@ -180,11 +198,11 @@ def beats_epochs(found: dict[str, Verdict]) -> bool:
 def finding(runs: list[Run]) -> str:
     """Return the finding in one sentence, as the numbers have it."""
     gap = f"certified gap of {SMALL_GAP:.0%}"
-    if enough(runs).min() < ENOUGH:
-        return f"Not even a {gap} means that the test error is final."
+    if not (shares := enough(runs)).size or shares.min() < ENOUGH:
+        return f"Not even at a {gap} the test error is final."
     if beats_epochs(verdicts(runs)):
-        return f"A {gap} means that the test error is final, and so does a larger one at a large C."
-    return f"A {gap} means that the test error is final; a larger one says little."
+        return f"At a {gap} the test error is final, and at a large C it is at a larger one."
+    return f"At a {gap} the test error is final, but mostly it was final long before."
 
 
 def written(gap: float) -> str:

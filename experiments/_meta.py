@@ -20,7 +20,7 @@ from typing import Any
 import kpegasos
 from experiments._catalog import ROOT, Experiment, tells
 
-#: Rooms of the package that no result depends on: they show models, or bring them elsewhere.
+#: Rooms of the package that show models, or bring them elsewhere: no number depends on them.
 _SHOWING = ("cli", "exports", "playground", "plotting")
 #: What is in an experiment that its results do not depend on.
 _TELLING = ("plot", "animate", "claims")

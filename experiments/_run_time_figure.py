@@ -95,7 +95,7 @@ def _of_error(ax: Axes, results: dict[str, Any]) -> None:
         }
         ax.text(middle, 0.5, "too few", rotation=90, fontsize=9.5, color=text_color(GREY), **place)
     ax.set_title(
-        f"Linear: steps fall {told['fall']:.1f} times with m,\nand no more from "
+        f"Linear: steps fall {told['fall']:.2f} times with m,\nand no more from "
         f"m = {told['flat_from']:,}"
     )
 

@@ -219,7 +219,8 @@ def startup_words(documents: Documents) -> str:
     return (
         f"- The first fit of a process takes {duration(warm['median_seconds'])}, imports included. "
         f"After an installation it takes {duration(cold['median_seconds'])} "
-        f"({duration(cold['min_seconds'])} to {duration(cold['max_seconds'])})."
+        f"({duration(cold['min_seconds'])} to {duration(cold['max_seconds'])}). The first "
+        "`polish=True`, other loss or search of an installation compiles more, for up to a minute."
     )
 
 

@@ -195,7 +195,7 @@ def in_random_order(task: Task, y: np.ndarray, seed: int) -> dict[str, Any]:
 
 
 def by_libsvm(task: Task) -> dict[str, Any]:
-    """Find the loosest tolerances at which the models of `SVC` have the gaps, and its iterations.
+    """Find tolerances at which the models of `SVC` have the gaps, and its iterations.
 
     The problem of `SVC` has an intercept that is free and ours one that is penalised. So its
     models are held to the same relative gap, that of its own problem and own dual. It is given the

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments._claims import OURS, Claim, exponent, listed, percent, rounded, span
-from experiments._clock_crossings import LEVELS, crossing_of, spread_of
+from experiments._clock_crossings import LEVELS, _told_spreads, crossing_of, spread_of
 from experiments._clock_runs import (
     DATA,
     ascents,
@@ -172,7 +172,7 @@ def _told_kinds() -> dict[str, tuple[str, str, str, str]]:
 
 def _told_timed(results: dict[str, Any]) -> list[str]:
     """The kinds whose λT spans at most a third of the decades that their T spans."""
-    spreads = {kind: results["spreads"][kind] for kind in _told_kinds()}
+    spreads = {kind: _told_spreads(results)[kind] for kind in _told_kinds()}
     several = {kind: spread for kind, spread in spreads.items() if spread["crossings"] > 1}
     return [kind for kind, s in several.items() if 3 * s["decades_lam_T"] <= s["decades_T"]]
 
@@ -183,7 +183,7 @@ def _told_number(number: int) -> str:
 
 def _told_title(results: dict[str, Any]) -> str:
     """The finding in one sentence."""
-    timed, spreads = _told_timed(results), results["spreads"]
+    timed, spreads = _told_timed(results), _told_spreads(results)
     number = f"{_told_number(len(timed))} of {_told_number(len(spreads))} changes along a run"
     if not timed:
         return f"λT is not the clock: {number} keep its time"
@@ -270,10 +270,9 @@ def _told_map(ax: Any, results: dict[str, Any]) -> None:
         size, alpha = (x * (step - 1), y * (step - 1)), 0.75 if ahead > 1.1 else 0.3
         ax.add_patch(Rectangle((x, y), *size, lw=0, color=look(best).color, alpha=alpha))
         ax.plot(x * step**0.5, y * step**0.5, look(best).marker, color="white", ms=4)
-    present = [kind for kind in METHODS if any(best == kind for _, _, best, _ in cells)]
     handles = [
         ax.plot([], [], look(kind).marker, color=look(kind).color, label=name)[0]
-        for kind in present
+        for kind in [kind for kind in METHODS if kind in {best for _, _, best, _ in cells}]
         for name in [look(kind).name.removesuffix(" iterate").removesuffix(" average")]
     ]
     log_log(ax, xlabel=words("lam_T"), ylabel="passes T/m")
@@ -288,7 +287,7 @@ def _told_map(ax: Any, results: dict[str, Any]) -> None:
 
 def _told_clock(results: dict[str, Any]) -> Claim:
     """The finding: how many changes keep the time of λT."""
-    spreads, timed, lams = results["spreads"], _told_timed(results), results["lams"]
+    spreads, timed, lams = _told_spreads(results), _told_timed(results), results["lams"]
     if not timed:
         return Claim(f"{_told_title(results)}.", OURS, f"λ goes from {span(lams)}.")
     widest = rounded(max(spreads[kind]["decades_lam_T"] for kind in timed))
@@ -306,7 +305,7 @@ def _told_clock(results: dict[str, Any]) -> Claim:
 
 def _told_changes(results: dict[str, Any]) -> Claim:
     """At which λT each change comes."""
-    spreads, kinds, timed = results["spreads"], _told_kinds(), _told_timed(results)
+    spreads, kinds, timed = _told_spreads(results), _told_kinds(), _told_timed(results)
     told = [
         f"{kinds[kind][1]} from λT = {_told_span(spreads[kind], 'lam_T')} on "
         f"({spreads[kind]['crossings']} of {spreads[kind]['of']} cases)"
@@ -314,7 +313,8 @@ def _told_changes(results: dict[str, Any]) -> Claim:
     ]
     other = [
         f"{kinds[kind][1]} from λT = {_told_span(spreads[kind], 'lam_T')} on, "
-        f"T ∝ λ^{exponent(-spreads[kind]['exponent'])} ({spreads[kind]['crossings']} cases)"
+        f"T ∝ λ^{exponent(-spreads[kind]['exponent'])} ({spreads[kind]['crossings']} cases, "
+        f"{spreads[kind]['beyond']} later)"
         for kind in kinds
         if kind not in timed and spreads[kind].get("exponent") is not None
     ]
@@ -345,7 +345,7 @@ def _told_best(results: dict[str, Any]) -> Claim:
         f"{percent(shares[0], 0)} of the moments, and elsewhere in {percent(shares[1], 0)}. SDCA "
         f"is {rounded(float(np.median(factor[inside])))} times as far from the optimum as the best "
         f"of these four there, and {rounded(float(np.median(factor[~inside])))} times elsewhere "
-        "(medians).",
+        "(medians; Pegasos draws independently, SDCA by permutations).",
     )
 
 

@@ -120,7 +120,11 @@ def _told_polish(results: dict[str, Any]) -> Claim:
     deviations = 100 * np.array([run["deviation"] for run in results["runs"]])
     saved = 1 - float(np.median(early["values"] / late["values"]))
     points = float(np.mean((early["excess"] - late["excess"]) * deviations))
-    well = float(np.mean(early["excess"] <= NEAR))
+    Cs = np.array([run["C"] for run in results["runs"]])
+    well = listed(
+        f"{percent(float(np.mean(early['excess'][Cs == C] <= NEAR)), 0)} at C = {C:g}"
+        for C in np.unique(Cs)
+    )
     by_then = [
         run["values"][at] / run["values"][-1]
         for run in results["runs"]
@@ -131,8 +135,8 @@ def _told_polish(results: dict[str, Any]) -> Claim:
         OURS,
         f"With `polish=True` a gap of {percent(TOLS[0], 0)} instead of {percent(TOLS[1], 0)} takes "
         f"{percent(saved, 0)} fewer kernel values (median). It changes the test error by "
-        f"{_told_signed(points)} points in the mean, and the error is final in {percent(well, 0)} "
-        f"of the runs. Pegasos by itself has computed {percent(float(np.median(by_then)), 0)} of "
+        f"{_told_signed(points)} points in the mean, and the error is final in this share of the "
+        f"runs: {well}. Pegasos by itself has computed {percent(float(np.median(by_then)), 0)} of "
         "the kernel values of its whole run when its error is final (median), as rows are kept.",
     )
 
@@ -188,10 +192,13 @@ def _told_absent(runs: list[dict[str, Any]], gap: float) -> str:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Whether the gap knows the error, and what a rule by it is worth beside one by epochs."""
-    from experiments._gap_rules import SMALL_GAP, enough, finding, verdicts
+    from experiments._gap_rules import SMALL_GAP, as_late, enough, finding, verdicts
 
     runs = _full(results["runs"])
     shares, wait = enough(runs), verdicts(runs)["small gap"].over_needed
+    if not shares.size:
+        return [Claim(finding(runs), OURS, f"None of {len(runs)} runs comes to it.")]
+    control = listed(f"{percent(share, 0)} at C = {C:g}" for C, share in as_late(runs).items())
     limit, n_small = percent(SMALL_GAP, 0), sum(min(run["gap"]) <= SMALL_GAP for run in runs)
     return [
         Claim(
@@ -208,7 +215,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"In the median it is {_told_limits(results)}, by the set. Of {len(runs)} runs "
             f"{n_small} come to a gap of {limit} ({_told_absent(runs, SMALL_GAP)}). On the worst "
             f"of {len(shares)} sets {percent(float(shares.min()), 0)} of these have a final error "
-            "by then.",
+            f"by then. After as many epochs it is also final in runs of the same C whose gap is "
+            f"still larger: in {control} of them.",
         ),
         _told_rules(runs),
         _told_tightness(results),
