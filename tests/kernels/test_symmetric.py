@@ -112,8 +112,9 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
 @pytest.mark.parametrize(("n_samples", "n_features"), [(20_000, 1), (400, 5000)])
 def test_symmetric_sums_take_little_memory(monkeypatch, n_samples, n_features):
     monkeypatch.setattr(SymmetricSums, "_add_strip", lambda *arguments: None)
-    _, _, first = _symmetric_sums(20, 20, n_features)
+    _, _, first = _symmetric_sums(n_samples, n_samples, n_features)
     assert first.add_all(lambda: True)  # compiles, or reads compiled code
+    del first
     _, _, sums = _symmetric_sums(n_samples, n_samples, n_features)
     tracemalloc.start()
     try:
