@@ -110,7 +110,6 @@ def facts_of(X: Any, y: np.ndarray | None) -> DataFacts:
         columns.add(block)
         rows.add(block, labels)
     widths = columns.widths()
-    wide = widths[widths > 0]
     held = [X.data, X.indices, X.indptr] if is_sparse else [X]
     return DataFacts(
         n_samples=n_samples,
@@ -126,9 +125,22 @@ def facts_of(X: Any, y: np.ndarray | None) -> DataFacts:
         n_constant=int((widths == 0).sum()),
         lowest=_extreme(columns.low, np.min),
         highest=_extreme(columns.high, np.max),
-        unevenness=float(wide.max() / wide.min()) if wide.size else 1.0,
+        unevenness=columns.unevenness(),
         targets=None if y is None else targets_of(y),
     )
+
+
+def unevenness_of(X: Any) -> float:
+    """How many times as wide as the narrowest column the widest is, in as many rows as are a block.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Constant columns do not count.
+    """
+    columns = _Columns(X.shape[1])
+    columns.add(X[: max(1, _ENTRIES // max(1, X.shape[1]))])
+    return columns.unevenness()
 
 
 def targets_of(y: np.ndarray) -> Targets:
@@ -186,6 +198,12 @@ class _Columns:
     def widths(self) -> np.ndarray:
         """High less low of each column; NaN of those without a finite entry."""
         return np.asarray(self.high - self.low)
+
+    def unevenness(self) -> float:
+        """Width of the widest column divided by that of the narrowest, constant ones left out."""
+        widths = self.widths()
+        wide = widths[widths > 0]
+        return float(wide.max() / wide.min()) if wide.size else 1.0
 
 
 @dataclass

@@ -159,6 +159,19 @@ def test_scaling_is_part_of_the_model(kpegasos, tmp_path):
     assert kpegasos("train", plain, "m", "--scale", "standard").status == 0
 
 
+def test_features_of_uneven_widths_are_told_unless_they_are_scaled(kpegasos, tmp_path):
+    X, y = examples()
+    wide = np.arange(X.shape[1]) == 0
+    data = write_rows(tmp_path / "data", np.where(wide, 1000.0 * X, X), y)
+    ran = kpegasos("train", data, "m")
+    assert (ran.status, ran.err.count("\n")) == (0, 1)
+    assert re.match(r"kpegasos train: the widest feature spans [\d,.e+]+ times", ran.err)
+    for arguments in (["--scale", "standard"], ["-q"], ["-t", "0"]):
+        assert "spans" not in kpegasos("train", data, "m", *arguments).err
+    even = write_rows(tmp_path / "even", 1000.0 * X, y)
+    assert kpegasos("train", even, "m").err == ""
+
+
 def test_minmax_of_sparse_data_is_refused(kpegasos, tmp_path):
     X, y = examples()
     data = write_rows(tmp_path / "data", np.where(np.abs(X) > 0.6, X, 0.0), y)

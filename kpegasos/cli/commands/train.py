@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from kpegasos.cli.chunked_files import is_read_in_chunks, survey, train_in_chunks
 from kpegasos.cli.cross_validation import cross_validate
+from kpegasos.cli.data_facts import UNEVEN, unevenness_of
 from kpegasos.cli.data_files import (
     labels_of,
     read_data,
@@ -51,6 +53,8 @@ def _run(options: argparse.Namespace) -> int:
         fit, y = train_in_chunks(make_estimator(options, found.labels), found, options), None
     else:
         X, y = _examples(options)
+        if options.scale is None and options.kernel not in ("linear", "precomputed"):
+            _tell_of_scales(X)
         estimator = with_scaling(make_estimator(options, y), options.scale, X)
         if options.folds is not None:
             return cross_validate(estimator, X, y, options)
@@ -85,6 +89,17 @@ def _examples(options: argparse.Namespace) -> tuple[Any, np.ndarray]:
     y = labels_of(table, options.data)
     _check_classes(y, options)
     return table.X, y
+
+
+def _tell_of_scales(X: Any) -> None:
+    """Warn of features that leave others without a say in the kernel."""
+    times = unevenness_of(X)
+    if times > UNEVEN:
+        warnings.warn(
+            f"the widest feature spans {times:,.3g} times the narrowest, which hardly counts in "
+            "the kernel; scale them, by --scale standard",
+            stacklevel=1,
+        )
 
 
 def _check_classes(y: np.ndarray, options: argparse.Namespace) -> None:
