@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from kpegasos.plotting import checks
 from kpegasos.plotting.columns import VALUES
@@ -33,7 +33,8 @@ def recorded(
     if not points.size:
         raise ValueError(f"X must have examples, got {shown(X)} instead")
     labels = checks.labels("y", y)
-    if isinstance(estimator, type) or not hasattr(estimator, "set_callbacks"):
+    is_instance = not isinstance(estimator, type) and hasattr(estimator, "set_callbacks")
+    if not (is_instance and is_classifier(estimator)):
         raise ValueError(
             f"estimator must be a PegasosSVC or LinearPegasosSVC, got {shown(estimator)} instead"
         )

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
 
 from experiments.__main__ import main
-from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR
 from kpegasos.plotting import TrainingAnimation
 
 ROOT = Path(__file__).parents[2]
@@ -324,3 +324,9 @@ class _Place:
 def test_animation_file_may_be_any_path(animation, tmp_path):
     animation.save(_Place(tmp_path / "run.gif"), hold=0)
     assert (tmp_path / "run.gif").read_bytes().startswith(b"GIF89a")
+
+
+def test_animation_refuses_a_regressor():
+    X, y = make_moons(20, random_state=0)
+    with pytest.raises(ValueError, match="estimator must be a PegasosSVC or LinearPegasosSVC"):
+        TrainingAnimation.from_estimator(PegasosSVR(), X, y)
