@@ -393,8 +393,8 @@ def plot(results: dict[str, Any]) -> Any:
     state(
         figure,
         _told_title(results),
-        "Left: markers are problems, the upper lines their medians. Right: the least f − f* in the "
-        "mean over problems and λ, pale if the next is within 10%. Dotted: λT = 1 and T = m. "
+        "Left: markers are problems, the upper lines medians; what never came counts and is not "
+        "drawn. Right: the least f − f* in the mean, pale if the next is within 10%. "
         f"{len(results['seeds'])} seeds.",
     )
     return figure
