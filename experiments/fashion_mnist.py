@@ -298,7 +298,10 @@ def plot(results: dict[str, Any]) -> Figure:
 
     from kpegasos.plotting.style import WIDTH
 
-    rows = _rows(results)
+    rows = [
+        (name.replace(" pixels, ", ", "), accuracies, note, side)
+        for name, accuracies, note, side in _rows(results)
+    ]
     figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 9.6), height_ratios=[4.4, 5])
     _accuracies(above, rows)
     counts = np.array(results["confusion"], dtype=float)
