@@ -304,6 +304,7 @@ def plot(results: dict[str, Any]) -> Figure:
     ]
     figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 9.6), height_ratios=[4.4, 5])
     _accuracies(above, rows)
+    above.set_ylabel(" ")  # room for the longest name
     counts = np.array(results["confusion"], dtype=float)
     _confusion(below, counts, results["labels"])
     shares = 100 * counts / counts.sum(axis=1, keepdims=True)
