@@ -176,12 +176,12 @@ def in_a_process(job: dict[str, Any]) -> list[Row]:
             process.kill()
             printed, _ = process.communicate()
             rest = {"setting": "the rest", "left_out": f"given up after {job['timeout']:g} s"}
-            printed += json.dumps({"method": LADDERS[job["ladder"]], **rest})
+            printed += "\n" + json.dumps({"method": LADDERS[job["ladder"]], **rest})
         else:
             if process.returncode:
                 raise subprocess.CalledProcessError(process.returncode, command)
-    # The line in which a process was ended is no JSON, unless it was over.
-    return [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+    # The line in which a process was ended is torn, unless it was over.
+    return [json.loads(line) for line in printed.splitlines() if line[:1] + line[-1:] == "{}"]
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ SMALL_ADULT = 4000
 SHARE = 0.1
 
 
-def spread(key: str, values: Any) -> dict[str, float]:
+def percentiles(key: str, values: Any) -> dict[str, float]:
     """Return columns for the 20%, 50% and 80% percentiles of runs, of which some may be infinite.
 
     Parameters
@@ -111,7 +111,7 @@ def by_size(m: int, seeds: int) -> dict[str, Any]:
     return {
         "m": m,
         **found,
-        **{k: v for key in counts for k, v in spread(key, counts[key]).items()},
+        **{k: v for key in counts for k, v in percentiles(key, counts[key]).items()},
     }
 
 
@@ -201,9 +201,11 @@ def tuned(m: int, lambdas: tuple[float, ...], runs: list[Any]) -> list[dict[str,
     table, order = [], []
     for number, lam in enumerate(lambdas):
         validation, test = (_known(run[number][part] for run in runs) for part in (0, 1))
-        found = spread("validation_steps", validation)
+        found = percentiles("validation_steps", validation)
         row = {"m": m, "lam": lam, "validation_steps": found["validation_steps"]}
-        table.append({**row, **spread("steps", test), "reached": float(np.isfinite(test).mean())})
+        table.append(
+            {**row, **percentiles("steps", test), "reached": float(np.isfinite(test).mean())}
+        )
         order.append((found["validation_steps"], found["validation_steps_80"], number))
     median, _, best = min(order)
     return [
@@ -274,7 +276,7 @@ def to_epsilon(
             "lam": lam,
             "epsilon": epsilon,
             "gap": optimum.gap,
-            **spread("steps", column),
+            **percentiles("steps", column),
             "reached": float(np.isfinite(column).mean()),
         }
         for epsilon, column in zip(known, np.array(reached).T, strict=True)

@@ -18,6 +18,7 @@ from experiments._kernel_judge import judge
 from experiments._kernel_problems import PROBLEMS, Task, load
 from kpegasos import RBF, Problem, make_problem, make_rows
 from kpegasos.core.state import PegasosOptions, new_state
+from kpegasos.estimators._settings import POLISH_DRAWS, POLISH_EPOCHS
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import WorkingSetAscent
@@ -25,8 +26,6 @@ from kpegasos.solvers.stopping import Stopper
 
 #: Certified relative gaps, the loosest first.
 TOLERANCES = (0.1, 0.01, 0.001)
-#: What ``polish=True`` does before the ascent: the fewer of these.
-_DEFAULT_EPOCHS, _DEFAULT_DRAWS = 0.5, 512
 _CACHE_MB = 3000
 #: Passes of an ascent at the most.
 _MOST_EPOCHS = 250
@@ -76,7 +75,7 @@ def draws_of(start: str, n_samples: int) -> int:
     if start == "1 step":
         return 1
     if start == "default":
-        return min(math.ceil(_DEFAULT_EPOCHS * n_samples), _DEFAULT_DRAWS)
+        return min(math.ceil(POLISH_EPOCHS * n_samples), POLISH_DRAWS)
     return math.ceil(float(start) * n_samples)
 
 

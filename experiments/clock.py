@@ -45,6 +45,8 @@ from experiments._plots import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from experiments._run import ExperimentContext
 
 FULL_TIME = "6 min"
@@ -373,7 +375,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return [tell(results) for tell in (_told_clock, _told_changes, _told_best, _told_averages)]
 
 
-def plot(results: dict[str, Any]) -> Any:
+def plot(results: dict[str, Any]) -> Figure:
     """Crossings in λT against λ, and a map of the best method."""
     figure, axes = panels(2, 2, 6.0, sharex="col", sharey="col")
     grid = axes[0, 0].get_gridspec()

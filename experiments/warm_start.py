@@ -10,6 +10,7 @@ are dual ascent in random order and LIBSVM's iterations.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) ->
     ascents = [way for way in runs if way not in (SDCA, LIBSVM)]
     ends = [[run["levels"][-1] for run in runs[way]] for way in ascents]
     needed = [
-        size * min(end["support"] for end in of_a_seed if end)
+        size * min((end["support"] for end in of_a_seed if end), default=math.nan)
         for of_a_seed in zip(*ends, strict=True)
     ]
     table = []
@@ -97,9 +98,10 @@ def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) ->
             row["seeds"], reached = len(levels), None not in levels
             if reached and way != LIBSVM:
                 values = np.array([level["evaluations"] for level in levels])
-                none = [run["levels"][at]["evaluations"] for run in runs["0"][: values.size]]
+                none = [run["levels"][at] for run in runs["0"][: values.size]]
                 row |= _columns("ratio", values / needed[: values.size])
-                row |= _columns("against_none", values / none)
+                if None not in none:
+                    row |= _columns("against_none", values / [e["evaluations"] for e in none])
                 row["kernel_rows"] = float(np.median(values)) / size
                 row["certificate_rows"] = _middle(levels, "of_certificates") / size
             for key in ("support", "gap", "moves", "iterations", "seconds", "tol_of_libsvm"):
