@@ -19,15 +19,7 @@ import numpy as np
 
 from experiments._claims import OURS, Claim, exponent, listed, percent, rounded, span
 from experiments._clock_crossings import LEVELS, _told_spreads, crossing_of, spread_of
-from experiments._clock_runs import (
-    DATA,
-    ascents,
-    batches,
-    optimum,
-    others,
-    problem_of,
-    weighted,
-)
+from experiments._clock_runs import DATA, ascents, batches, optimum, others, problem_of, weighted
 from experiments._plots import (
     BLACK,
     BLUE,
