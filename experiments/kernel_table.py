@@ -35,6 +35,7 @@ from experiments._table_solvers import (
     NORMALISATIONS,
     PUBLISHED,
     SOLVERS,
+    bound_with_intercept,
     certified_optimum,
     peer_run,
     pegasos_run,
@@ -98,8 +99,9 @@ def _row(context: ExperimentContext, name: str, optimum: dict[str, Any]) -> dict
     for solver, solve in (("sdca", sdca_run), ("polished", polished_run)):
         found = context.part(f"{name}, {solver}", partial(solve, name, f_star, quick))
         row |= {f"{solver}_{key}": found[key] for key in ("seconds", "test_error")}
+    bound = context.part(f"{name}, with intercept", partial(bound_with_intercept, name, quick))
     for solver in installed()[1:]:
-        peer = context.part(f"{name}, {solver}", partial(peer_run, name, solver, quick))
+        peer = context.part(f"{name}, {solver}", partial(peer_run, name, solver, bound, quick))
         row |= {f"{solver}_{key}": peer[key] for key in ("seconds", "test_error", "tol")}
     seconds = zip(SOLVERS, PUBLISHED[name]["seconds"], strict=True)
     return row | {f"published_{solver}_seconds": published for solver, published in seconds}

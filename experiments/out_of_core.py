@@ -121,7 +121,7 @@ def _in_a_process(**arguments: Any) -> dict[str, Any]:
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Train each way on each amount of data, every time in a process of its own."""
-    n_texts, n_test = (TEXTS // 20, 2000) if context.quick else (TEXTS, TEST_TEXTS)
+    n_texts, n_test = (TEXTS // 50, 2000) if context.quick else (TEXTS, TEST_TEXTS)
     factors = FACTORS[::2] if context.quick else FACTORS
     table = []
     with tempfile.TemporaryDirectory() as name:
