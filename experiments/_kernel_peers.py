@@ -128,8 +128,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     def fit() -> Any:
         return make_model(solver, task, parameters).fit(task.X, task.y)
 
-    # Watched in the first fit alone, as watching takes time.
-    touch = partial(touch_memory, _TOUCHED_MB)
+    # Watched in the first fit alone, as watching takes time. Few examples need no memory.
+    touch = partial(touch_memory, _TOUCHED_MB if len(task.y) > _WARM_UP else 0)
     touch()
     with Memory() as memory:
         first, model = _seconds(fit)

@@ -42,8 +42,8 @@ def _sizes(quick: bool) -> tuple[int, ...]:
 
 @cache
 def _data(quick: bool) -> tuple[Any, np.ndarray, Any, np.ndarray]:
-    n_samples = _sizes(quick)[-1]
-    X, y = make_text_like(n_samples + _TEST, random_state=1)
+    n_samples, n_test = _sizes(quick)[-1], 4_000 if quick else _TEST
+    X, y = make_text_like(n_samples + n_test, random_state=1)
     return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
 
 

@@ -87,7 +87,7 @@ def _row(
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run each sampling on each set with every seed."""
-    seeds, ends = (5, EPOCHS[:5]) if context.quick else (SEEDS, EPOCHS)
+    seeds, ends = (3, EPOCHS[:5]) if context.quick else (SEEDS, EPOCHS)
     names = DATA[:2] if context.quick else DATA
     middles = [end - 0.5 for end in ends]
     optima, curves, sizes = {}, {}, {}
