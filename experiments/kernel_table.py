@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "40 min"
+FULL_TIME = "12 min"
 QUICK_TIME = "25 s"
 
 #: Random splits of USPS, and how its digits and pixels are read in them.
