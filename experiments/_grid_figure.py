@@ -88,7 +88,8 @@ def _compared(results: Row, ax: Axes) -> None:
     table = [row for row in results["table"] if row["problem"] not in simulated]
     lines = _by_problem(table)
     labelled = {
-        "\n".join([problem, *_missing(results, problem)]): rows for problem, rows in lines.items()
+        "\n".join([problem.replace(" or", "\nor"), *_missing(results, problem)]): rows
+        for problem, rows in lines.items()
     }
     _seconds(ax, labelled)
     ax.set_title("search over γ and C")
@@ -126,7 +127,7 @@ def _finding(table: list[Row]) -> str:
     found = []
     if single := _ratios(table, ("single fits",)):
         costs = sorted(1 / ratio for ratio in single)
-        found.append(f"costs {times(costs[0])} to {times(costs[-1])} of its dearest fits")
+        found.append(f"costs {times(costs[0])} to {times(costs[-1])} times its dearest fit")
     if peers := _ratios(table, ("intelex", "SVC")):
         span = f"{times(min(peers))} to {times(max(peers))}"
         found.append(f"GridSearchCV with the faster peer takes {span} times as long")
