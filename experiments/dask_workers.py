@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "2 min"
+FULL_TIME = "4 min"
 QUICK_TIME = "1 min"
 
 N_TRAIN, N_TEST = 781_265, 23_149

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "40 min"
+FULL_TIME = "50 min"
 QUICK_TIME = "10 s"
 
 Job = dict[str, Any]

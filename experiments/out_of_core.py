@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-FULL_TIME = "50 s"
+FULL_TIME = "2 min"
 QUICK_TIME = "30 s"
 
 TEXTS = 100_000

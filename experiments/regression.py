@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "3 min"
+FULL_TIME = "5 min"
 QUICK_TIME = "15 s"
 
 LOSSES = ("epsilon_insensitive", "huber", "squared_epsilon_insensitive")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "4 min"
+FULL_TIME = "6 min"
 QUICK_TIME = "15 s"
 
 LAM = 1e-4

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "30 s"
+FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
 
 JOBS = {
