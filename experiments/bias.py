@@ -318,6 +318,6 @@ def plot(results: dict[str, Any]) -> Figure:
         _finding([_lead(table, name) for name in TITLES]),
         f"λ = {results['lam']:g}, k = {BATCH} but where it says otherwise; t-weighted averages; "
         f"median and 20–80% of {len(results['seeds'])} runs. The constant feature has an optimum "
-        "of its own.",
+        "of its own. Title: medians over T.",
     )
     return figure
