@@ -1,11 +1,20 @@
-"""Each campaign, small: the same trials in every test run."""
+"""Each campaign, small: the same trials each time."""
 
 import pytest
 
 from tests.campaigns import harness
 
+#: Campaigns that start processes or compile much.
+SLOW = {"environment", "losses", "memory"}
 
-@pytest.mark.parametrize("name", harness.names())
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name in harness.names()
+    ],
+)
 def test_campaign_finds_no_failure(name):
     report = harness.run(name, trials=harness.load(name).CI_TRIALS)
     assert not report.failures, str(report)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from cli_cases import accuracy, write_examples
 
 PROGRAM = [sys.executable, "-m", "kpegasos"]
@@ -35,6 +36,7 @@ def test_reader_that_has_enough_is_no_traceback(tmp_path):
     assert (status, done.stderr) == ("1", "")
 
 
+@pytest.mark.slow
 def test_status_of_the_process_is_that_of_the_program(tmp_path):
     data = write_examples(tmp_path / "data")
     arguments = ["train", "--strict", "--no-polish", "--steps", "3", "--tol", "0.01", data, "m"]
@@ -45,6 +47,7 @@ def test_status_of_the_process_is_that_of_the_program(tmp_path):
     ).stdout) > 40  # fmt: skip
 
 
+@pytest.mark.slow
 def test_data_come_through_pipes_and_models_do_not(tmp_path):
     write_examples(tmp_path / "data")
     command = (
@@ -59,6 +62,7 @@ def test_data_come_through_pipes_and_models_do_not(tmp_path):
     assert done.stderr.endswith(": a model must be in a plain file, got a pipe or a device\n")
 
 
+@pytest.mark.slow
 def test_streams_that_are_closed_are_no_traceback(tmp_path):
     write_examples(tmp_path / "data")
     command = (
@@ -73,6 +77,7 @@ def test_streams_that_are_closed_are_no_traceback(tmp_path):
     assert (tmp_path / "m.model").exists()
 
 
+@pytest.mark.slow
 def test_labels_and_names_are_printed_in_any_encoding(tmp_path):
     (tmp_path / "grün.csv").write_text("a,label\n1,grün\n2,blau\n", encoding="utf-8")
     command = '"$@" train -q grün.csv m && "$@" predict grün.csv m - && "$@" info grün.csv'

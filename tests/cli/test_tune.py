@@ -270,6 +270,7 @@ def test_other_files_are_not_overwritten(data, tmp_path, capsys, content):
     assert kept.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_press_on_the_keyboard_ends_the_program(tmp_path):
     data, kept = write_blobs(tmp_path / "data", 3, 600), tmp_path / "kept"
     command = [sys.executable, "-m", "kpegasos", "tune", data, "--jobs", "1"]

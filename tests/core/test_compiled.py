@@ -183,6 +183,7 @@ def package_copy(tmp_path, monkeypatch):
     return package
 
 
+@pytest.mark.slow
 def test_edited_overload_is_used_although_its_caller_was_cached(package_copy, tmp_path):
     before = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
     assert before["file"] == str(package_copy / "__init__.py")
@@ -198,6 +199,7 @@ def test_edited_overload_is_used_although_its_caller_was_cached(package_copy, tm
     assert after["alpha"] == in_fresh_process(SPARSE_FIT, tmp_path / "empty")["alpha"]
 
 
+@pytest.mark.slow
 def test_edit_that_no_compiled_code_is_made_of_compiles_nothing(package_copy, tmp_path):
     before = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
     assert before["file"] == str(package_copy / "__init__.py")
@@ -220,6 +222,7 @@ print(json.dumps({"signatures": len(primal_steps.signatures)}))
 """
 
 
+@pytest.mark.slow
 def test_code_for_a_foreign_view_is_not_kept_for_processes_that_do_not_know_it(
     cold_and_cache, tmp_path
 ):
@@ -234,6 +237,7 @@ def test_code_for_a_foreign_view_is_not_kept_for_processes_that_do_not_know_it(
     assert warm["alpha"] == cold["alpha"]
 
 
+@pytest.mark.slow
 def test_code_of_types_that_are_no_more_is_compiled_anew(cold_and_cache, tmp_path):
     """As an older version may leave it behind, which names classes that have moved since."""
     cold, cache = cold_and_cache

@@ -193,6 +193,7 @@ def test_real_rcv1_rows_have_length_one():
     assert_allclose(X.multiply(X).sum(axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real_data")
 def test_real_covtype_is_as_hard_as_in_the_papers():
     data = load_covtype(positive=1)

@@ -26,6 +26,7 @@ PROCESSORS = {
     16: ("nehalem", "sse4.2"),
 }
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not maps.COMPILED, reason="nothing is compiled"),
     pytest.mark.skipif(
         platform.machine().lower() not in ("x86_64", "amd64"), reason="vectors of one length"

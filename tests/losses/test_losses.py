@@ -184,6 +184,7 @@ print(repr(pegasos(problem, linear_rows(X), epochs=5, random_state=0).objective)
 """
 
 
+@pytest.mark.slow
 def test_an_edited_loss_never_meets_an_old_loop(tmp_path):
     """The same class name, edited between two processes that share a cache."""
     script = tmp_path / "own.py"

@@ -14,18 +14,28 @@ from playground_cases import refusal, session_of, shown, state_of
 from kpegasos.playground.presets import table_points
 
 CASES = [
-    {},
     {"held_out": 7, "batch_size": 2, "projection": True, "average": "suffix", "seed": 5},
-    {
-        "n_classes": 3,
-        "C": None,
-        "lam": 0.01,
-        "loss": "squared_hinge",
-        "fit_intercept": False,
-        "sampling": "uniform",
-        "panes": [{"kernel": "poly", "gamma": 0.3, "degree": 2, "coef0": 1.5}],
-    },
-    {"panes": [{"kernel": "sigmoid", "gamma": 0.1}, {"kernel": "laplacian", "gamma": "scale"}]},
+    *(
+        pytest.param(changes, marks=pytest.mark.slow)
+        for changes in (
+            {},
+            {
+                "n_classes": 3,
+                "C": None,
+                "lam": 0.01,
+                "loss": "squared_hinge",
+                "fit_intercept": False,
+                "sampling": "uniform",
+                "panes": [{"kernel": "poly", "gamma": 0.3, "degree": 2, "coef0": 1.5}],
+            },
+            {
+                "panes": [
+                    {"kernel": "sigmoid", "gamma": 0.1},
+                    {"kernel": "laplacian", "gamma": "scale"},
+                ]
+            },
+        )
+    ),
 ]
 
 

@@ -13,6 +13,9 @@ pytest.importorskip("websockets", reason="websockets is not installed")
 
 from tests.playground.pages import Playground, running_site
 
+# The copy of the page without a server, tested beside this one, is quicker to start.
+pytestmark = pytest.mark.slow
+
 #: Bytes of all that the page loads, as they cross the wire.
 MOST_BYTES = 150_000
 

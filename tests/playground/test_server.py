@@ -282,6 +282,7 @@ async def flood(page):
         await page.recv()
 
 
+@pytest.mark.slow
 def test_flood_is_hung_up_on():
     async def conversation(server):
         async with page_of(server) as page:
