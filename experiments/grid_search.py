@@ -25,7 +25,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from experiments._claims import Claim, duration, mark
+from experiments._claims import Claim, duration, listed, mark
 from experiments._grid_figure import draw
 from experiments._grid_judge import goals, judge
 from experiments._grid_peers import SINGLE, TOOLS, in_a_process, measure
@@ -166,11 +166,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ours = {name: row for name, row in ours.items() if "seconds" in row}
     if not ours:
         return []
-    told = [
-        f"{duration(row['seconds'])} with {name.removeprefix('TorchKM ')} (GPU, published: "
-        f"{duration(published[name])})"
-        for name, row in ours.items()
-    ]
+    grids: dict[str, list[str]] = {}
+    for name, row in ours.items():
+        features, grid = name.removeprefix("TorchKM ").split(", ", 1)
+        where = f"with {features} (GPU, published: {duration(published[name])})"
+        grids.setdefault(where, []).append(f"{duration(row['seconds'])} on the {grid}")
+    told = [f"{listed(seconds)} {where}" for where, seconds in grids.items()]
     faster = [row["seconds"] < published[name] for name, row in ours.items()]
     return [
         Claim(
