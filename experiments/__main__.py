@@ -6,10 +6,15 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from experiments._catalog import HERE, ROOT, Experiment, discover
+from experiments._side_by_side import each
 from experiments._store import Output, read
+
+#: Quick runs at a time, at most: each has the memory of a small fit.
+_MOST_JOBS = 4
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,6 +44,13 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="GROUP",
         help="run a group of an experiment that has groups, and keep its other results; repeatable",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="run N experiments at a time, whose seconds then mean little; default 1, and with "
+        f"--all --quick the number of cores, up to {_MOST_JOBS}",
     )
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="write to DIR/results and DIR/figures instead"
@@ -87,6 +99,7 @@ def _resume_command(args: argparse.Namespace, names: Sequence[str]) -> str:
     options = ["--quick"] if args.quick else []
     options += ["--figures-only"] if args.figures_only else []
     options += [word for group in args.only for word in ("--only", group)]
+    options += ["--jobs", str(args.jobs)] if args.jobs else []
     options += ["--output", str(args.output)] if args.output else []
     return shlex.join(["python", "-m", "experiments", *names, *options])
 
@@ -111,9 +124,20 @@ def _output(args: argparse.Namespace, folder: Path, root: Path) -> Output:
     return output
 
 
-def _work(experiment: Experiment, output: Output, args: argparse.Namespace) -> bool:
+def _jobs(args: argparse.Namespace) -> int:
+    """Return how many experiments to run at a time."""
+    if args.jobs is not None or not (args.all and args.quick):
+        return args.jobs or 1
+    from joblib import cpu_count
+
+    return min(cpu_count(), _MOST_JOBS)
+
+
+def _work(
+    name: str, experiments: dict[str, Experiment], output: Output, args: argparse.Namespace
+) -> bool:
     """Run and draw an experiment; return whether its figure was made."""
-    name = experiment.name
+    experiment = experiments[name]
     if not args.figures_only:
         from experiments._run import run
 
@@ -175,18 +199,18 @@ def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path =
     if not args.names and not args.all:
         _list(experiments.values())
         return 0
-    code = 0
-    for i, name in enumerate(names):
-        try:
-            if not _work(experiments[name], output, args):
-                code = 1
-        except KeyboardInterrupt:
-            command = _resume_command(args, names[i:])
-            print(
-                f"\nInterrupted; finished parts are kept: resume with `{command}`.", file=sys.stderr
-            )
-            return 130
-    return code
+    if args.jobs is not None and args.jobs < 1:
+        return _error(f"--jobs must be at least 1, got {args.jobs}.")
+    made: dict[str, bool] = {}
+    try:
+        work = partial(_work, experiments=experiments, output=output, args=args)
+        for name, drawn in each(work, names, _jobs(args)):
+            made[name] = drawn
+    except KeyboardInterrupt:
+        command = _resume_command(args, [name for name in names if name not in made])
+        print(f"\nInterrupted; finished parts are kept: resume with `{command}`.", file=sys.stderr)
+        return 130
+    return 0 if all(made.values()) else 1
 
 
 if __name__ == "__main__":

@@ -85,6 +85,31 @@ def test_all_runs_everything(bench):
     }
 
 
+@pytest.mark.parametrize("trouble", ["interrupt", "interrupted fit"])
+def test_interrupt_of_several_at_a_time_says_how_to_resume(bench, monkeypatch, capsys, trouble):
+    (bench.folder / "other.py").write_text(bench.source)
+    monkeypatch.setenv("FAKE_TROUBLE", trouble)
+    assert bench("line", "other", "--jobs", "2") == 130
+    message = "Interrupted; finished parts are kept: resume with "
+    assert f"{message}`python -m experiments line other --jobs 2`." in capsys.readouterr().err
+    monkeypatch.delenv("FAKE_TROUBLE")
+    bench.parts()
+    assert bench("line", "other", "--jobs", "2") == 0
+    assert bench.parts().count("part0") < 2, "finished parts are not run again"
+
+
+def test_error_of_several_at_a_time_is_raised(bench, monkeypatch):
+    (bench.folder / "other.py").write_text(bench.source)
+    monkeypatch.setenv("FAKE_TROUBLE", "error")
+    with pytest.raises(RuntimeError, match="trouble"):
+        bench("line", "other", "--jobs", "2")
+
+
+def test_jobs_below_one_are_refused(bench, capsys):
+    assert bench("line", "--jobs", "0") == 2
+    assert capsys.readouterr().err == "--jobs must be at least 1, got 0.\n"
+
+
 def test_output_is_where_it_is_told(bench):
     assert bench("line", "--output", bench.root / "elsewhere") == 0
     assert set(_contents(bench.root / "elsewhere" / "results")) == {"line.json", "line.csv"}
