@@ -6,12 +6,12 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 
 from experiments._catalog import HERE, ROOT, Experiment, discover
 from experiments._side_by_side import each
 from experiments._store import Output, read
+from experiments._work import Work
 
 #: Quick runs at a time, at most: each has the memory of a small fit.
 _MOST_JOBS = 4
@@ -95,11 +95,20 @@ def _error(sentence: str) -> int:
     return 2
 
 
+def _jobs(args: argparse.Namespace) -> int:
+    """Return how many experiments to run at a time."""
+    if args.jobs is not None or not (args.all and args.quick):
+        return args.jobs or 1
+    from joblib import cpu_count
+
+    return min(cpu_count(), _MOST_JOBS)
+
+
 def _resume_command(args: argparse.Namespace, names: Sequence[str]) -> str:
     options = ["--quick"] if args.quick else []
     options += ["--figures-only"] if args.figures_only else []
     options += [word for group in args.only for word in ("--only", group)]
-    options += ["--jobs", str(args.jobs)] if args.jobs else []
+    options += ["--jobs", str(n_jobs)] if (n_jobs := _jobs(args)) > 1 else []
     options += ["--output", str(args.output)] if args.output else []
     return shlex.join(["python", "-m", "experiments", *names, *options])
 
@@ -122,39 +131,6 @@ def _output(args: argparse.Namespace, folder: Path, root: Path) -> Output:
             f"--quick must not overwrite full results: choose another --output than {args.output}."
         )
     return output
-
-
-def _jobs(args: argparse.Namespace) -> int:
-    """Return how many experiments to run at a time."""
-    if args.jobs is not None or not (args.all and args.quick):
-        return args.jobs or 1
-    from joblib import cpu_count
-
-    return min(cpu_count(), _MOST_JOBS)
-
-
-def _work(
-    name: str, experiments: dict[str, Experiment], output: Output, args: argparse.Namespace
-) -> bool:
-    """Run and draw an experiment; return whether its figure was made."""
-    experiment = experiments[name]
-    if not args.figures_only:
-        from experiments._run import run
-
-        expected = experiment.quick_time if args.quick else experiment.full_time
-        print(f"{name}: {experiment.summary} ({expected})", flush=True)
-        run(experiment, output, quick=args.quick, fresh=args.fresh, only=tuple(args.only))
-    elif not output.document(name).exists():
-        print(f"{name}: no results in {output.results}, run it first", file=sys.stderr)
-        return False
-    from experiments._draw import draw
-
-    draw(experiment, output)
-    print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
-    if not args.figures_only:
-        for claim in experiment.claims(read(output.document(name))["results"]):
-            print(f"{claim.mark or '-'} {claim.claim} {claim.found}", flush=True)
-    return True
 
 
 def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path = ROOT) -> int:
@@ -203,7 +179,8 @@ def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path =
         return _error(f"--jobs must be at least 1, got {args.jobs}.")
     made: dict[str, bool] = {}
     try:
-        work = partial(_work, experiments=experiments, output=output, args=args)
+        options = (args.quick, args.fresh, tuple(args.only), args.figures_only)
+        work = Work(experiments, output, *options)
         for name, drawn in each(work, names, _jobs(args)):
             made[name] = drawn
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments._catalog import discover
+from experiments._catalog import HERE, ROOT, discover
 from experiments._run import ExperimentContext
 from experiments._store import Parts, plain, to_json
 
@@ -96,6 +97,15 @@ def test_interrupt_of_several_at_a_time_says_how_to_resume(bench, monkeypatch, c
     bench.parts()
     assert bench("line", "other", "--jobs", "2") == 0
     assert bench.parts().count("part0") < 2, "finished parts are not run again"
+
+
+def test_command_works_on_several_at_a_time(tmp_path):
+    (tmp_path / "results").mkdir()
+    for name in ("margin", "slips"):
+        shutil.copy(HERE / "results" / f"{name}.json", tmp_path / "results")
+    command = ["margin", "slips", "--figures-only", "--jobs", "2", "--output", tmp_path]
+    subprocess.run([sys.executable, "-m", "experiments", *command], cwd=ROOT, check=True)
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"margin", "slips"}
 
 
 def test_error_of_several_at_a_time_is_raised(bench, monkeypatch):
