@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "4 min"
+FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
 
 LAMS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "30 s"
+FULL_TIME = "10 s"
 QUICK_TIME = "10 s"
 
 N_SAMPLES, C, GAMMA = 200, 10.0, 2.0

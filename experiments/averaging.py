@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "100 s"
+FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
 
 #: λm of each set: little and much regularisation, where the answer differs.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "28 min"
+FULL_TIME = "50 min"
 QUICK_TIME = "30 s"
 
 

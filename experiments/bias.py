@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "3 min"
+FULL_TIME = "10 min"
 QUICK_TIME = "10 s"
 
 LAM, BATCH, SMALL_BATCH = 1e-3, 64, 8

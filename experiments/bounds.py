@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "3 min"
+FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
 
 #: A bound of each average in expectation, and its source.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "6 min"
+FULL_TIME = "7 min"
 QUICK_TIME = "10 s"
 
 LAMS = tuple(10.0 ** -np.arange(0.5, 6))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "30 s"
+FULL_TIME = "20 s"
 QUICK_TIME = "10 s"
 
 N_SAMPLES, NOISE, C, GAMMA = 1000, 0.2, 10.0, 2.0

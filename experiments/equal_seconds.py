@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "28 min"
+FULL_TIME = "32 min"
 QUICK_TIME = "12 s"
 
 BUDGETS = (1.0, 3.0, 10.0, 30.0)

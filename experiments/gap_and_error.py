@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "6 min"
+FULL_TIME = "3 min"
 QUICK_TIME = "10 s"
 
 CS = (1.0, 10.0, 100.0)

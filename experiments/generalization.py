@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "5 min"
+FULL_TIME = "8 min"
 QUICK_TIME = "10 s"
 
 SEEDS = 40

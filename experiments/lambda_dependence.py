@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "4 min"
+FULL_TIME = "12 min"
 QUICK_TIME = "5 s"
 
 DATA = ("rcv1", "adult", "usps")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "60 s"
+FULL_TIME = "15 s"
 QUICK_TIME = "10 s"
 
 #: Losses by the names that the estimators have for them.

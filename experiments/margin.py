@@ -297,8 +297,9 @@ def _finding(reached: list[dict[str, Any]]) -> str:
     """Say from which C on Pegasos finds the widest of the separating lines."""
     if not reached:
         return "No C finds the widest of the separating lines"
-    first = min(reached, key=lambda row: float(row["C"]))
+    first = min(row["C"] for row in reached)
+    least = min(row["pegasos_share"] for row in reached)
     return (
-        f"From C = {first['C']:g} on, Pegasos finds the widest of all separating lines: "
-        f"{first['pegasos_share']:.1%} of the largest margin"
+        f"From C = {first:g} on, Pegasos finds the widest of all separating lines: "
+        f"at least {least:.1%} of the largest margin"
     )

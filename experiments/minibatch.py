@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "4 min"
+FULL_TIME = "18 min"
 QUICK_TIME = "10 s"
 
 LAM_M = 1.5  # λm, as of astro-ph in the paper

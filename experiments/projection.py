@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "70 s"
+FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
 
 DATA = ("moons", "rcv1", "adult")

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "6 min"
+FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
 
 #: An odd number of seeds has a run in its middle.

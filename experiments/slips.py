@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "20 s"
+FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
 
 N_SAMPLES, N_TEST, GAMMA, LAM = 1000, 4000, 2.0, 1e-3

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "3 min"
+FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
 
 LAMBDAS = (1e-1, 1e-2, 1e-3, 1e-4)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from experiments._run import ExperimentContext
 
-FULL_TIME = "8 min"
+FULL_TIME = "4 min"
 QUICK_TIME = "10 s"
 
 KINDS = (
