@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -18,6 +19,13 @@ def _start() -> None:
     """Leave Ctrl-C to the work, and bars to processes that have a terminal of their own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["TERM"] = "dumb"
+
+
+def _end_pools() -> None:
+    """End the processes that joblib keeps for later, which this one would wait for at its end."""
+    loky = sys.modules.get("joblib.externals.loky")
+    if loky is not None:
+        loky.get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 def _interruptible(work: Callable[[str], bool], name: str) -> bool:
@@ -33,6 +41,7 @@ def _interruptible(work: Callable[[str], bool], name: str) -> bool:
         raise KeyboardInterrupt from None  # without the model of the fit, which stays here
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end_pools()
 
 
 def each(

@@ -69,6 +69,7 @@ def cold_and_cache(tmp_path_factory):
     return in_fresh_process(FIT, cache), cache
 
 
+@pytest.mark.slow
 def test_first_process_compiles_once_per_kind_of_rows(cold_and_cache):
     cold, cache = cold_and_cache
     assert cold["hits"] == 0
@@ -77,6 +78,7 @@ def test_first_process_compiles_once_per_kind_of_rows(cold_and_cache):
     assert list(cache.rglob("*.nbc"))
 
 
+@pytest.mark.slow
 def test_second_process_compiles_nothing(cold_and_cache):
     cold, cache = cold_and_cache
     warm = in_fresh_process(FIT, cache)
@@ -86,6 +88,7 @@ def test_second_process_compiles_nothing(cold_and_cache):
     assert warm["decisions"] == cold["decisions"]
 
 
+@pytest.mark.slow
 def test_options_share_the_compiled_loops(cold_and_cache):
     """Other settings, callbacks, streams and weights are no reason to compile again."""
     code = """
@@ -139,6 +142,7 @@ print(json.dumps(sorted({"matplotlib", "pooch", "skops"} & set(sys.modules))))
     assert in_fresh_process(code, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_without_compilation_the_model_is_the_same(cold_and_cache, tmp_path):
     """The same source runs as plain Python, which is how it is debugged."""
     cold, _ = cold_and_cache
@@ -366,6 +370,7 @@ def test_inner_functions_refuse_the_interpreter():
         box.best_in_box(0.5, 1.0, 1.0)
 
 
+@pytest.mark.slow
 def test_inner_functions_are_on_disk_as_parts_of_their_callers(cold_and_cache):
     _, cache = cold_and_cache
     assert not list(cache.rglob("loops._projected_scale*"))

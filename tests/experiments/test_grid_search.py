@@ -90,6 +90,7 @@ def test_unknown_tools_are_refused():
         peers.make_search("abacus", problems.load("moons 2,000", 20), {})
 
 
+@pytest.mark.slow
 def test_process_measures_a_peer():
     job = {
         "problem": "moons 2,000",
@@ -113,6 +114,7 @@ def test_process_is_given_up_after_its_timeout():
     assert time.perf_counter() - begin < 30
 
 
+@pytest.mark.slow
 def test_process_that_fails_is_an_error():
     with pytest.raises(peers.subprocess.CalledProcessError):
         peers.in_a_process({"problem": "no such problem", "tool": "SVC"})

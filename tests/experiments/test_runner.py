@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,7 @@ def test_all_runs_everything(bench):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["interrupt", "interrupted fit"])
 def test_interrupt_of_several_at_a_time_says_how_to_resume(bench, monkeypatch, capsys, trouble):
     (bench.folder / "other.py").write_text(bench.source)
@@ -108,6 +110,19 @@ def test_command_works_on_several_at_a_time(tmp_path):
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"margin", "slips"}
 
 
+@pytest.mark.slow
+def test_processes_of_joblib_keep_no_job_from_ending(bench):
+    pool = "    from joblib import Parallel, delayed\n"
+    pool += "    Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4))\n"
+    begun = bench.source.index("    n = 3 if")
+    source = bench.source[:begun] + pool + bench.source[begun:]
+    (bench.folder / "other.py").write_text(source)
+    start = time.monotonic()
+    assert bench("line", "other", "--jobs", "2") == 0
+    assert time.monotonic() - start < 200, "joblib ends idle processes after 300 s"
+
+
+@pytest.mark.slow
 def test_error_of_several_at_a_time_is_raised(bench, monkeypatch):
     (bench.folder / "other.py").write_text(bench.source)
     monkeypatch.setenv("FAKE_TROUBLE", "error")

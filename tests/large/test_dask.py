@@ -263,6 +263,7 @@ def kill_one_of_two(client, killed):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, client):
     X, y = make_text_like(4000, 200, 0.05, random_state=0)
     rows, labels = in_chunks(X.toarray(), [2000, 2000]), in_chunks(y, [2000, 2000])
@@ -287,6 +288,7 @@ def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, clie
     two_processes.wait_for_workers(2, timeout=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [LinearPegasosSVC, PegasosSVC])
 def test_joblib_spreads_folds_and_seeds_over_the_workers(two_processes, make):
     X, y = make_toy("moons", 200, random_state=0)

@@ -258,6 +258,7 @@ def test_animation_frames_do_not_jump(animation, tmp_path):
     assert np.abs(frames[0] - frames[1])[20:, :12].max() < 16
 
 
+@pytest.mark.slow
 def test_animation_experiment_writes_figure_and_both_animations(tmp_path):
     assert main(["animation", "--quick", "--output", str(tmp_path)]) == 0
     figures = {path.suffix: path for path in (tmp_path / "figures").glob("animation.*")}

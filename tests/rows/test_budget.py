@@ -95,6 +95,7 @@ def test_memory_stays_within_the_budget(cache, cache_mb, kernel, dtype):
     assert peak_mb(train) < cache_mb + BYTES_PER_EXAMPLE * y.size / tuning.MEBIBYTE + SLACK_MB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache_mb", [2, 8])
 def test_memory_of_sparse_rows(cache_mb):
     A, y = large_data()
@@ -123,6 +124,7 @@ def wide_rows(n_samples, per_row, n_features=1_000_000, dtype=np.float64):
     return X, rng.integers(2, size=n_samples)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["cached", "streamed", "precomputed"])
 def test_memory_of_sparse_rows_of_many_columns(cache):
     """No more than the budget, the support vectors and some features in work; they were copied."""

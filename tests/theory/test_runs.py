@@ -236,6 +236,7 @@ def test_mean_excess_obeys_the_bound_by_its_own_regret(excesses, n_steps):
         assert abs((mean - regrets).mean()) <= 4 * (mean - regrets).std() / np.sqrt(N_REGRETS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_steps", MOMENTS)
 @pytest.mark.parametrize("delta", [0.2, 0.05])
 def test_runs_obey_the_bounds_in_one_term(excesses, n_steps, delta):
