@@ -97,8 +97,10 @@ def _error(sentence: str) -> int:
 
 def _jobs(args: argparse.Namespace) -> int:
     """Return how many experiments to run at a time."""
-    if args.jobs is not None or not (args.all and args.quick):
-        return args.jobs or 1
+    if args.jobs is not None:
+        return int(args.jobs)
+    if not (args.all and args.quick):
+        return 1
     from joblib import cpu_count
 
     return min(cpu_count(), _MOST_JOBS)

@@ -144,8 +144,8 @@ def _regions(ax: Axes, row: dict[str, Any], panel: dict[str, Any]) -> Any:
     return display
 
 
-def _map(ax: Axes, results: dict[str, Any]) -> None:
-    """Test accuracy over γ and C, its best cell, and where the gap was not reached."""
+def _map(ax: Axes, results: dict[str, Any]) -> bool:
+    """Test accuracy over γ and C, its best cell, and where the gap was not reached, if anywhere."""
     from matplotlib.ticker import PercentFormatter
 
     from kpegasos.plotting.ticks import log_ticks
@@ -166,6 +166,7 @@ def _map(ax: Axes, results: dict[str, Any]) -> None:
     percents = PercentFormatter(1, decimals=0)
     bar = ax.figure.colorbar(image, ax=ax, format=percents, ticks=[0.5, 0.75, 1.0], aspect=12)
     bar.set_label("test accuracy")
+    return bool(short.any())
 
 
 def _edges(values: list[float]) -> np.ndarray:
@@ -195,9 +196,7 @@ def plot(results: dict[str, Any]) -> Figure:
     axes: Any = figure.subplot_mosaic(layout, height_ratios=[1.25, 1])
     for number, (row, panel) in enumerate(found):
         _regions(axes[f"{number}"], row, panel)
-    _map(axes["map"], results)
-    cells = select(results["table"][len(results["panels"]) :], problem=SHOWN)
-    crossed = any(row["relative_gap"] > results["tol"] for row in cells)
+    crossed = _map(axes["map"], results)
     rows = [row for row, _ in found]
     worst, best = (f(rows, key=lambda row: float(row["test_accuracy"])) for f in (min, max))
     few = min(rows, key=lambda row: int(row["support_vectors"]))

@@ -87,20 +87,6 @@ def test_all_runs_everything(bench):
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("trouble", ["interrupt", "interrupted fit"])
-def test_interrupt_of_several_at_a_time_says_how_to_resume(bench, monkeypatch, capsys, trouble):
-    (bench.folder / "other.py").write_text(bench.source)
-    monkeypatch.setenv("FAKE_TROUBLE", trouble)
-    assert bench("line", "other", "--jobs", "2") == 130
-    message = "Interrupted; finished parts are kept: resume with "
-    assert f"{message}`python -m experiments line other --jobs 2`." in capsys.readouterr().err
-    monkeypatch.delenv("FAKE_TROUBLE")
-    bench.parts()
-    assert bench("line", "other", "--jobs", "2") == 0
-    assert bench.parts().count("part0") < 2, "finished parts are not run again"
-
-
 def test_command_works_on_several_at_a_time(tmp_path):
     (tmp_path / "results").mkdir()
     for name in ("margin", "slips"):
@@ -231,18 +217,37 @@ def test_resume_after_an_error(bench, monkeypatch, capsys):
     assert bench.results()["results"] == resumed
 
 
-@pytest.mark.parametrize("trouble", ["interrupt", "interrupted fit"])
-def test_interrupt_says_how_to_resume(bench, monkeypatch, capsys, trouble):
+def _interrupted(bench, monkeypatch, trouble, *options):
+    """Run two experiments into trouble, which is over afterwards."""
     (bench.folder / "other.py").write_text(bench.source)
     monkeypatch.setenv("FAKE_TROUBLE", trouble)
-    assert bench("line", "other", "--quick", "--fresh") == 130
-    message = "Interrupted; finished parts are kept: resume with "
-    assert f"{message}`python -m experiments line other --quick`." in capsys.readouterr().err
-    assert bench.parts() == ["part0", "part1", "part2"]
+    code = bench("line", "other", *options)
     monkeypatch.delenv("FAKE_TROUBLE")
+    return code
+
+
+each_interrupt = pytest.mark.parametrize("trouble", ["interrupt", "interrupted fit"])
+MESSAGE = "Interrupted; finished parts are kept: resume with "
+
+
+@each_interrupt
+def test_interrupt_says_how_to_resume(bench, monkeypatch, capsys, trouble):
+    assert _interrupted(bench, monkeypatch, trouble, "--quick", "--fresh") == 130
+    assert f"{MESSAGE}`python -m experiments line other --quick`." in capsys.readouterr().err
+    assert bench.parts() == ["part0", "part1", "part2"]
     assert bench("line", "--quick") == 0
     assert bench.parts() == ["part2"], "the part that was cut short is no result"
     assert bench.results("build/quick/results")["results"]["table"][2]["x"] == 2
+
+
+@pytest.mark.slow
+@each_interrupt
+def test_interrupt_of_several_at_a_time_says_how_to_resume(bench, monkeypatch, capsys, trouble):
+    assert _interrupted(bench, monkeypatch, trouble, "--jobs", "2") == 130
+    assert f"{MESSAGE}`python -m experiments line other --jobs 2`." in capsys.readouterr().err
+    bench.parts()
+    assert bench("line", "other", "--jobs", "2") == 0
+    assert bench.parts().count("part0") < 2, "finished parts are not run again"
 
 
 @pytest.mark.parametrize("reason", ["fresh", "source", "mode"])
