@@ -6,21 +6,12 @@ a program that only reads its arguments need not wait for NumPy and numba.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import lazy_loader
 
 _import_name, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [name for name in _names if name != "losses"]  # a module
-
-#: Names until version 0.1, and what they are called now.
-_RENAMED = {
-    "KernelBlocks": "KernelMatrix",
-    "LinearRows": "FeatureRows",
-    "Precomputed": "GramRows",
-    "Streamed": "UncachedRows",
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -32,14 +23,4 @@ def __getattr__(name: str) -> Any:
         from kpegasos.playground import Playground
 
         return Playground
-    if name in _names:
-        return _import_name(name)
-    if name not in _RENAMED:
-        raise AttributeError(f"module 'kpegasos' has no attribute {name!r}")
-    warnings.warn(
-        f"kpegasos.{name} is called kpegasos.{_RENAMED[name]} now, and will not exist in the next "
-        f"version",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return _import_name(_RENAMED[name])
+    return _import_name(name)

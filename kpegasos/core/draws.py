@@ -8,7 +8,6 @@ costs as much as a thousand draws, so draws of short epochs come from SplitMix64
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -46,13 +45,6 @@ def check_sampling(sampling: Sampling) -> Sampling:
         If it is neither a name nor a function.
     """
     if isinstance(sampling, str):
-        if sampling == "block":
-            warnings.warn(
-                "sampling='block' is now called 'contiguous'; the old name goes next version",
-                FutureWarning,
-                stacklevel=3,
-            )
-            return "contiguous"
         if sampling in SAMPLINGS:
             return str(sampling)
     elif callable(sampling):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -199,7 +198,6 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             Whatever a callback or a kernel of yours raises. The model of before is left, if there
             was one; only a warning that is turned into an error comes when the new one is set.
         """
-        self._warn_of_deprecated_parameters()
         stopper = Stopper()
         with interruptible(stopper), unchanged_by_errors(self):
             stopper.presses_kept = 0  # there is no model to wait for yet
@@ -278,26 +276,6 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
 
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
-
-    def _warn_of_deprecated_parameters(self, stacklevel: int = 4) -> None:
-        if self.sampling == "block":
-            warnings.warn(
-                "sampling='block' is called sampling='contiguous' now, and will be an error in the "
-                "next version",
-                FutureWarning,
-                stacklevel=stacklevel,  # the caller of fit, beyond its decorator
-            )
-
-    @property
-    def n_iter_(self) -> Any:
-        """Steps done: the earlier name of ``n_steps_``, until the next version."""
-        steps = self.n_steps_
-        warnings.warn(
-            "n_iter_ is called n_steps_ now, and will not exist in the next version",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return steps
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

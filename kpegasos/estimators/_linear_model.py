@@ -33,9 +33,7 @@ class LinearMixin(ExportMixin, _Base):
 
     #: Those of its own parameters.
     _own_constraints: ClassVar[dict[str, list[Any]]] = {
-        "sampling": [
-            StrOptions({"permutation", "uniform", "contiguous", "block"}, deprecated={"block"})
-        ],
+        "sampling": [StrOptions({"permutation", "uniform", "contiguous"})],
     }
 
     coef_: np.ndarray

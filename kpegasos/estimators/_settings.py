@@ -96,10 +96,9 @@ def settings_of(estimator: Any) -> Settings:
     def of_optional(check: Any, name: str, **limits: Any) -> Any:
         return optional(check, name, getattr(estimator, name), **limits)
 
-    sampling = of(as_choice, "sampling", choices=(*SAMPLINGS, "block"))
     options = PegasosOptions(
         batch_size=of(as_integer, "batch_size", least=1),
-        sampling="contiguous" if sampling == "block" else sampling,  # its name before
+        sampling=of(as_choice, "sampling", choices=SAMPLINGS),
         projection=of(as_flag, "projection"),
         average=of_optional(as_choice, "average", choices=AVERAGES),
     )

@@ -48,8 +48,7 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     sampling : {"permutation", "uniform", "contiguous"}, default="permutation"
         A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
         random order: several times faster on data larger than the processor's caches, for rows
-        that come in no particular order (`sklearn.utils.shuffle` sees to that). "block" is the
-        deprecated name of "contiguous".
+        that come in no particular order (`sklearn.utils.shuffle` sees to that).
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
         the hinge. A loss without a largest slope, such as a square, is always projected. Of a
@@ -276,7 +275,6 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
         for the end of the chunk, then ``KeyboardInterrupt`` is raised; a second Ctrl-C does not
         wait. It leaves model and stream as they were before the chunk, and so does any error.
         """
-        self._warn_of_deprecated_parameters()
         online = getattr(self, "_online", None)
         if online is None:
             classes = getattr(self, "classes_", None) if classes is None else classes

@@ -51,8 +51,7 @@ default="epsilon_insensitive"
     sampling : {"permutation", "uniform", "contiguous"}, default="permutation"
         A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
         random order: several times faster on data larger than the processor's caches, for rows
-        that come in no particular order (`sklearn.utils.shuffle` sees to that). "block" is the
-        deprecated name of "contiguous".
+        that come in no particular order (`sklearn.utils.shuffle` sees to that).
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step. A loss without a largest slope,
         such as a square, is always projected. Of a stream, a ball that holds the optimum of the
@@ -219,7 +218,6 @@ default="epsilon_insensitive"
         does not wait. It leaves model and stream as they were before the chunk, and so does any
         error.
         """
-        self._warn_of_deprecated_parameters()
         online = getattr(self, "_online", None)
         if online is None:
             online = OnlineRegressor(self)

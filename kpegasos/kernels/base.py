@@ -8,7 +8,6 @@ are in `kpegasos.kernels.functions`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
@@ -83,13 +82,6 @@ class InnerProductKernel(Composable):
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        if "_map" in cls.__dict__ and "from_inner_products" not in cls.__dict__:
-            warnings.warn(
-                f"{cls.__name__}._map is deprecated, rename it to from_inner_products",
-                DeprecationWarning,
-                stacklevel=2,
-            )
-            cls.from_inner_products = cls.__dict__["_map"]  # type: ignore[method-assign]
         said_of = next(base for base in cls.__mro__ if "symmetric" in base.__dict__)
         for name in ("from_inner_products", "apply"):
             if getattr(cls, name) is not getattr(said_of, name):

@@ -248,7 +248,6 @@ def check_estimator(estimator: Any) -> None:
             f"got {type(estimator).__name__} instead"
         )
     validate_parameters(estimator)
-    estimator._warn_of_deprecated_parameters(stacklevel=4)  # the caller of fit_chunks
 
 
 def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:

@@ -1,10 +1,5 @@
 """What a fit leaves behind: its own attributes, all of them, and nothing of an earlier fit."""
 
-import os
-import pickle
-import signal
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -13,8 +8,7 @@ from models import BOTH, assert_same_model, integers, two_classes
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-import kpegasos
-from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC
+from kpegasos import LinearPegasosSVC, PegasosSVC
 
 
 def fitted_names(clf):
@@ -108,92 +102,3 @@ def test_numpy_scalars_are_plain_numbers(Estimator):
     assert_same_model(a, b, X)
     assert type(a.lam_) is float
     assert type(a.n_steps_) is int
-
-
-# --- earlier names --------------------------------------------------------------------------------
-
-
-@BOTH
-def test_n_iter_is_n_steps(Estimator):
-    clf = Estimator(n_steps=7)
-    assert not hasattr(clf, "n_iter_")
-    clf.fit(*two_classes())
-    with pytest.warns(FutureWarning, match="n_iter_ is called n_steps_"):
-        assert clf.n_iter_ == 7
-
-
-def test_sampling_block_is_contiguous():
-    X, y = integers(3)
-    new = LinearPegasosSVC(sampling="contiguous", random_state=0).fit(X, y)
-    old = LinearPegasosSVC(sampling="block", random_state=0)
-    with pytest.warns(FutureWarning, match="sampling='contiguous'") as caught:
-        old.fit(X, y)
-    assert caught[0].filename == __file__
-    assert_same_model(new, old, X)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("KernelBlocks", "KernelMatrix"),
-        ("Precomputed", "GramRows"),
-        ("Streamed", "UncachedRows"),
-        ("LinearRows", "FeatureRows"),
-    ],
-)
-def test_package_knows_earlier_names(old, new):
-    with pytest.warns(DeprecationWarning, match=f"kpegasos.{new}"):
-        assert getattr(kpegasos, old) is getattr(kpegasos, new)
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        kpegasos.Nothing  # noqa: B018
-
-
-@pytest.mark.parametrize(("module", "name"), [("distributed", "fit_dask"), ("animation", "Train")])
-def test_package_knows_earlier_modules(module, name):
-    program = f"import kpegasos.{module} as m; print([n for n in m.__all__ if '{name}' in n])"
-    done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=True
-    )
-    assert name in done.stdout
-    assert "DeprecationWarning" in done.stderr
-
-
-# --- streams --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"lam": 0.5}, {"C": 2.0}, {"class_weight": {1: 2.0}}, {"average": None}, {"batch_size": 2}],
-    ids=str,
-)
-def test_partial_fit_refuses_other_parameters(change):
-    X, y = integers(2)
-    clf = LinearPegasosSVC(random_state=0).partial_fit(X, y, classes=[0, 1])
-    coef = clf.coef_.copy()
-    with pytest.raises(ValueError, match="must be those of the first call to partial_fit"):
-        clf.set_params(**change).partial_fit(X, y)
-    np.testing.assert_array_equal(clf.coef_, coef)
-    clf.set_params(lam=None, C=1.0, class_weight=None, average="weighted", batch_size=1)
-    assert clf.partial_fit(X, y).n_steps_ == 2 * y.size
-
-
-@pytest.mark.parametrize("Estimator", [LinearPegasosSVC, LinearPegasosSVR])
-def test_partial_fit_is_interrupted_after_the_chunk(Estimator):
-    X, y = integers(2)
-    known = {"classes": [0, 1]} if Estimator is LinearPegasosSVC else {}
-    clf = Estimator(random_state=0).partial_fit(X, y, **known)
-    whole = pickle.loads(pickle.dumps(clf)).partial_fit(X, y)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    advance = clf._online.advance
-
-    def press_and_advance(chunk):
-        os.kill(os.getpid(), signal.SIGINT)
-        return advance(chunk)
-
-    clf._online.advance = press_and_advance
-    try:
-        with pytest.raises(KeyboardInterrupt, match=f"{Estimator.__name__} was stopped by Ctrl-C"):
-            clf.partial_fit(X, y)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    np.testing.assert_array_equal(clf.coef_, whole.coef_)

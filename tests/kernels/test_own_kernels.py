@@ -1,6 +1,5 @@
 """Kernels of a user's own: functions, objects and maps of inner products; what is checked."""
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,9 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kpegasos import RBF, KernelMatrix, PegasosSVC, make_problem, make_rows, pegasos
+from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos
 from kpegasos.kernels.base import check_finite
-from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import CallableKernel, InnerProductKernel
 
 RNG = np.random.default_rng(0)
@@ -253,28 +251,6 @@ def test_overflow_in_prediction_is_refused():
     model.fit(X, np.resize([0, 1], 23))
     with pytest.raises(ValueError, match="kernel must return finite values"):
         model.decision_function(1e8 * X)
-
-
-def test_map_of_the_old_name_is_deprecated_and_used():
-    with pytest.warns(DeprecationWarning, match=r"Old\._map .* rename it to from_inner_products"):
-
-        class Old(InnerProductKernel):
-            positive_definite = True
-
-            def _map(self, products, norms_a, norms_b):
-                products += 1
-
-            def diag(self, A):
-                return (A**2).sum(axis=1) + 1
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert_allclose(Old().block(A, B), A @ B.T + 1)
-        out = np.empty((23, 23))
-        KernelMatrix(Old(), A).write_rows(np.arange(23), out)
-        decision = kernel_decision(Old(), A, B, np.ones((1, 11)))
-    assert_allclose(out, A @ A.T + 1)
-    assert_allclose(decision[:, 0], (A @ B.T + 1).sum(axis=1))
 
 
 def test_map_is_to_be_written():

@@ -168,15 +168,6 @@ def test_weights_of_zero_mean_what_they_mean_to_fit(text):
     np.testing.assert_array_equal(model.coef_, coef)
 
 
-def test_deprecated_sampling_warns(text):
-    X, y = text
-    for fit in (lambda m: fit_chunks(m, [(X, y)]), lambda m: m.fit(X, y)):
-        model = LinearPegasosSVC(sampling="block", epochs=1, random_state=0)
-        with pytest.warns(FutureWarning, match="sampling='block'") as warned:
-            fit(model)
-        assert warned[0].filename == __file__
-
-
 def test_error_in_the_middle_leaves_the_model_of_the_chunks_seen(text):
     X, y = text
 

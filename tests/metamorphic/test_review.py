@@ -105,8 +105,6 @@ class Root(InnerProductKernel):
         with np.errstate(invalid="ignore"):
             np.sqrt(products, out=products)
 
-    _map = from_inner_products
-
     def diag(self, A):
         return np.sqrt((A.astype(np.float64) ** 2).sum(axis=1))
 

@@ -264,10 +264,3 @@ def test_sampling_by_a_function_of_any_integers(kind):
         run_pegasos(make_kernel_rows("cached"), sampling=as_kind),
         run_pegasos(make_kernel_rows("cached"), sampling=lambda rng, n: np.arange(n)),
     )
-
-
-def test_sampling_block_is_the_old_name_of_contiguous():
-    with pytest.warns(FutureWarning, match="'block' is now called 'contiguous'") as caught:
-        old = run_pegasos(make_kernel_rows("cached"), sampling="block")
-    assert len(caught) == 1
-    assert_same_result(old, run_pegasos(make_kernel_rows("cached"), sampling="contiguous"))
