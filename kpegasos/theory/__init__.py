@@ -27,7 +27,7 @@ random iterate              `random_iterate_bound` (projection),                
 best of several runs        `best_of_runs_bound` (projection)                    with probability
 ==========================  ===================================================  ================
 
-The functions that end in ``_steps`` turn the bounds round: the T that suffices for an accuracy.
+`least_steps` turns a bound round: the T that suffices for an accuracy.
 
 T steps make ``w_1, …, w_{T+1}``. The theorems speak of ``w_1, …, w_T``; the averages of
 `kpegasos.core.averaging` leave out ``w_1 = 0`` instead of ``w_{T+1}``, and obey the same bounds.
@@ -48,15 +48,7 @@ References
   Stochastic Optimization, ICML 2012, arXiv:1109.5647.
 """
 
-from kpegasos.theory.accuracy import (
-    average_iterate_steps,
-    best_of_runs_steps,
-    convergence_steps,
-    earlier_analysis_steps,
-    high_probability_steps,
-    random_iterate_steps,
-    weighted_average_steps,
-)
+from kpegasos.theory.accuracy import earlier_analysis_steps, least_steps
 from kpegasos.theory.averages import (
     alpha_suffix_bound,
     average_iterate_bound,
@@ -90,17 +82,14 @@ from kpegasos.theory.iterates import (
 __all__ = [
     "alpha_suffix_bound",
     "average_iterate_bound",
-    "average_iterate_steps",
     "best_of_runs_bound",
-    "best_of_runs_steps",
     "convergence_bound",
-    "convergence_steps",
     "data_radius",
     "earlier_analysis_steps",
     "freedman_bound",
     "generalization_bound",
     "high_probability_bound",
-    "high_probability_steps",
+    "least_steps",
     "mean_excess_bound",
     "measured_regret_bound",
     "median_excess_bound",
@@ -108,12 +97,10 @@ __all__ = [
     "objective_bound",
     "optimum_norm_bound",
     "random_iterate_bound",
-    "random_iterate_steps",
     "random_stop_bound",
     "regret_bound",
     "subgradient_norm_bound",
     "suffix_average_bound",
     "variance_bound",
     "weighted_average_bound",
-    "weighted_average_steps",
 ]

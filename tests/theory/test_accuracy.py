@@ -22,7 +22,17 @@ each_pair = pytest.mark.parametrize(("name", "first", "with_delta", "projects"),
 
 
 def functions(name):
-    return getattr(theory, f"{name}_bound"), getattr(theory, f"{name}_steps")
+    """A bound, and the least steps at which it has an accuracy."""
+    bound, first = (
+        getattr(theory, f"{name}_bound"),
+        next(pair[1] for pair in PAIRS if pair[0] == name),
+    )
+
+    def steps(accuracy, lam, radius, *delta, **options):
+        begin = first or 3 * theory.n_runs(*delta)
+        return theory.least_steps(bound, accuracy, lam, radius, *delta, first=begin, **options)
+
+    return bound, steps
 
 
 @each_pair
@@ -79,7 +89,7 @@ def test_accuracy_out_of_reach_takes_for_ever(name, first, with_delta, projects)
 @settings(max_examples=30, deadline=None)
 @given(st.floats(1e-6, 1e3), positive, positive)
 def test_weighted_average_needs_no_logarithm(accuracy, lam, radius):
-    found = theory.weighted_average_steps(accuracy, lam, radius)
+    found = functions("weighted_average")[1](accuracy, lam, radius)
     assert_allclose(found, max(1, np.ceil(8 * radius**2 / (lam * accuracy) - 1)), atol=1)
 
 
@@ -135,9 +145,9 @@ def test_best_of_runs_takes_the_steps_of_an_accuracy_e_s_times_finer(accuracy, l
     """So it pays ln(1/δ) for δ, not 1/δ."""
     radius = 1.0
     runs = theory.n_runs(delta)
-    found = theory.best_of_runs_steps(accuracy, lam, radius, delta)
+    found = functions("best_of_runs")[1](accuracy, lam, radius, delta)
     assert_allclose(
         found,
-        max(3 * runs, theory.convergence_steps(accuracy / (np.e * runs), lam, radius)),
+        max(3 * runs, functions("convergence")[1](accuracy / (np.e * runs), lam, radius)),
         atol=1,
     )
