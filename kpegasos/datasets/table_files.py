@@ -19,7 +19,6 @@ from kpegasos.datasets._files import UTF_8_MARK, Pipe, is_compressed, opened, pa
 from kpegasos.datasets._svmlight_reader import as_labels
 from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets._table_arrays import read_npy, read_npz, write_npy, write_npz
-from kpegasos.datasets._table_arrow import read_arrow, write_arrow
 from kpegasos.datasets._table_columns import (
     Columns,
     Layout,
@@ -27,7 +26,7 @@ from kpegasos.datasets._table_columns import (
     default_names,
     is_label_name,
 )
-from kpegasos.datasets._table_text import read_text, text_parts
+from kpegasos.datasets._table_frames import read_arrow, read_text, text_parts, write_arrow
 from kpegasos.utils.files import checked_path, is_stream, opened_whole, write_whole
 from kpegasos.utils.validation import (
     as_choice,
@@ -136,7 +135,7 @@ def read_table(
     OSError
         If the file cannot be opened.
     ImportError
-        If it is a Parquet or Arrow file, and pyarrow (extra ``tables``) is not there.
+        Of a CSV, TSV, Parquet or Arrow file, without pandas and pyarrow (extra ``tables``).
     ValueError
         Naming the file, and line and column where there is one: if it has another format, no
         rows, rows of several lengths, a name of columns twice, text that is not UTF-8, a feature
@@ -288,7 +287,7 @@ def write_table(
     OSError
         If the file cannot be written.
     ImportError
-        If it is a Parquet or Arrow file, and pyarrow (extra ``tables``) is not there.
+        Of a CSV, TSV, Parquet or Arrow file, without pandas and pyarrow (extra ``tables``).
     ValueError
         If the format is none or cannot hold the values, y does not have a label for each row,
         or names are not those of as many different columns.

@@ -3,7 +3,6 @@
 import gzip
 import io
 import os
-import sys
 import threading
 
 import numpy as np
@@ -21,15 +20,6 @@ X = np.array([[1.5, -2.0], [0.1, 3e-320], [np.float32(0.1), 0.0]])
 Y = {"whole": [3, -1, 2], "real": [0.5, 1e-9, 2.0], "text": ["a", "b c", 'd,"\n']}
 TEXT = ["csv", "tsv"]
 TABLES = [*TEXT, "parquet", "arrow"]
-
-
-@pytest.fixture(params=["with pyarrow", "without pyarrow"])
-def arrow(request, monkeypatch):
-    """With pyarrow, and as if it were not there."""
-    if request.param == "with pyarrow":
-        pytest.importorskip("pyarrow")
-    else:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
 
 
 def needs(format):
@@ -86,9 +76,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
     st.lists(NAMES, min_size=3, max_size=3, unique=True),
     st.lists(NAMES.filter(bool), min_size=4, max_size=4),
 )
-def test_any_table_is_read_back(tmp_path, arrow, format, X, names, y):
-    if format in ("parquet", "arrow"):
-        assume(sys.modules.get("pyarrow", "there") is not None)
+def test_any_table_is_read_back(tmp_path, format, X, names, y):
     assume(not any(name.strip().lower() in ("label", "target", "class", "y") for name in names))
     path = tmp_path / f"table.{format}"
     write_table(path, X, y, feature_names=names)
@@ -205,27 +193,23 @@ def read_text(folder, text, **options):
         ("?,1\n2,3\n", [[np.nan, 1], [2, 3]], None),
     ],
 )
-@pytest.mark.usefixtures("arrow")
 def test_text_is_read(tmp_path, text, rows, names):
     table = read_text(tmp_path, text)
     assert_array_equal(table.X, rows)
     assert table.feature_names == names
 
 
-@pytest.mark.usefixtures("arrow")
 def test_header_is_what_the_caller_says(tmp_path):
     assert read_text(tmp_path, "0,1\n2,3\n", header=True).feature_names == ("0", "1")
     assert_array_equal(read_text(tmp_path, "0,1\n2,3\n", header=False).X, [[0, 1], [2, 3]])
 
 
-@pytest.mark.usefixtures("arrow")
 def test_labels_may_be_texts_in_a_table_without_names(tmp_path):
     table = read_text(tmp_path, "5.1,3.5,Iris setosa\n4.9,3,other\n", label="last")
     assert_array_equal(table.X, [[5.1, 3.5], [4.9, 3]])
     assert_array_equal(table.y, ["Iris setosa", "other"])
 
 
-@pytest.mark.usefixtures("arrow")
 def test_numbers_are_those_of_python(tmp_path):
     rng = np.random.default_rng(0)
     numbers = rng.integers(0, 2**64, 3000, dtype=np.uint64).view(np.float64)
