@@ -132,7 +132,6 @@ def compare(name: str) -> list[dict[str, Any]]:
                 "values_ratio": (
                     round(expected.kernel_values / values, 2) if values and not is_cut else ""
                 ),
-                "forecast_mb": round(expected.mebibytes),
                 "cut": is_cut,
                 "load": round(os.getloadavg()[0], 1),
             }

@@ -5,14 +5,7 @@ import typing
 from . import losses as losses
 from .core.problem import Problem, make_problem
 from .core.steps import Constant, DelayedInverse, InverseSquareRoot
-from .estimators import (
-    Forecast,
-    LinearPegasosSVC,
-    LinearPegasosSVR,
-    PegasosSVC,
-    PegasosSVR,
-    forecast,
-)
+from .estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
 from .exports.native import load, save
 from .kernels.functions import (
     RBF,
@@ -28,7 +21,7 @@ from .kernels.functions import (
 )
 from .kernels.matrix import KernelMatrix
 from .large.chunks import ArrayChunks, fit_chunks
-from .model_selection import PegasosSVCCV
+from .model_selection import Forecast, PegasosSVCCV, forecast
 from .rows.cached import CachedRows
 from .rows.choose import make_rows
 from .rows.features import FeatureRows, linear_rows

@@ -28,7 +28,6 @@ from sklearn.utils.validation import check_array, validate_data
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.state import State
 from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.estimators._plan_forecast import announce
 from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._sklearn_compat import (
     CallbackObserver,
@@ -261,7 +260,6 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             return {**plan.known, **self._attributes(plan, targets, results)}
 
         stopper.presses_kept = 1
-        announce(self, plan, stopper)
         with progress_bar(self.verbose, type(self).__name__, len(plan.pairs)) as update:
             if observers:
                 results = train_in_step(plan, stopper, update, observers, attributes)

@@ -111,8 +111,7 @@ class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
-        Whether a progress bar with the certified gap is shown, and on stderr, before a fit of more
-        than some seconds without ``max_time``, its `forecast`.
+        Whether a progress bar with the certified gap is shown.
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are drawn.
 

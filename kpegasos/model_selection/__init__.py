@@ -1,9 +1,11 @@
 """The search over C and the kernel's parameters, on shared kernel values.
 
-Lives here: `PegasosSVCCV`, its grids, folds, scores, calibration and tables; the solver of cells.
+Lives here: `PegasosSVCCV`, its grids, folds, scores, calibration and tables; the solver of cells;
+`forecast`, what a fit will take.
 May import: `kpegasos.estimators` and the rooms below it.
 """
 
+from kpegasos.model_selection.forecasts import Forecast, forecast
 from kpegasos.model_selection.search import PegasosSVCCV
 
-__all__ = ["PegasosSVCCV"]
+__all__ = ["Forecast", "PegasosSVCCV", "forecast"]
