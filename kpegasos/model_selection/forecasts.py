@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.model_selection import train_test_split
 
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from kpegasos.estimators._base import some_weight
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import shown
 
@@ -170,10 +170,14 @@ class _Examples:
     """Examples of a fit, and fits on parts of them."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
-        own = clone(estimator).set_params(random_state=0)
-        self._estimator = own.set_params(verbose=False, warm_start=False, max_time=_PATIENCE)
-        self._X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
-        self._y, self._weight = np.asarray(y), sample_weight
+        own = clone(estimator)
+        own._validate_params()
+        self._X, self._y = own._validate(X, y, reset=True)
+        own._check_targets(self._y)
+        self._weight = some_weight(sample_weight, self._X)
+        self._estimator = clone(own).set_params(
+            random_state=0, verbose=False, warm_start=False, max_time=_PATIENCE
+        )
         self.n_samples = int(self._X.shape[0])
         self._classes = None if is_regressor(estimator) else np.unique(self._y, return_counts=True)
         n_classes = 2 if self._classes is None else self._classes[0].size
@@ -195,14 +199,13 @@ class _Examples:
         if not isinstance(estimator.checkpoints, str | None):
             steps = {max(1, round(share * step)) for step in estimator.checkpoints}
             estimator.set_params(checkpoints=sorted(steps))
-        X = self._X.iloc[members] if hasattr(self._X, "iloc") else self._X[members]
+        X = self._X[members]
         if getattr(estimator, "kernel", None) == "precomputed":
             X = X[:, members]
-        weight = None if self._weight is None else np.asarray(self._weight)[members]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             begin = time.perf_counter()
-            estimator.fit(X, self._y[members], sample_weight=weight)
+            estimator.fit(X, self._y[members], sample_weight=self._weight[members])
             seconds = time.perf_counter() - begin
         histories = estimator.history_
         histories = histories if isinstance(histories, list) else [histories]

@@ -13,15 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kpegasos.utils.arguments import Values, broadcasting, positive, probability
-from kpegasos.utils.validation import LARGEST
+from kpegasos.utils.validation import LARGEST, shown
 
 
 def least_steps(
-    bound: Callable[..., Values],
-    accuracy: ArrayLike,
-    *constants: ArrayLike,
-    first: ArrayLike = 3,
-    **options: Any,
+    bound: Callable[[Values], Any], accuracy: ArrayLike, *, first: ArrayLike = 3
 ) -> Values:
     """Return the least T from ``first`` on at which a bound is ε or less.
 
@@ -34,44 +30,41 @@ def least_steps(
     Parameters
     ----------
     bound : callable
-        ``bound(n_steps, *constants, **options)`` of `kpegasos.theory`, which falls with
-        ``n_steps`` from ``first`` on.
+        A bound of `kpegasos.theory` as a function of ``n_steps``, which falls from ``first`` on.
     accuracy : array-like
         ε > 0.
-    *constants : array-like
-        What the bound takes after ``n_steps``.
     first : array-like, default=3
         From 3 on ``ln T / T`` falls. `weighted_average_bound` falls from 1 on, `best_of_runs_bound`
         from ``3 * n_runs(delta)``.
-    **options
-        What else the bound takes, as ``projection=True``.
 
     Returns
     -------
-    float or ndarray of the shape to which the arguments are broadcast
+    float or ndarray of the shape to which accuracy and bound are broadcast
         Whole numbers; infinite where no T up to 1e100 suffices.
 
     Raises
     ------
+    TypeError
+        If the bound is no function.
     ValueError
         If an argument is out of range.
 
     Examples
     --------
-    >>> from kpegasos.theory import convergence_bound, weighted_average_bound
-    >>> least_steps(convergence_bound, [0.1, 0.01], 0.01, 1.0)
+    >>> from kpegasos.theory import convergence_bound
+    >>> least_steps(lambda T: convergence_bound(T, lam=0.01, radius=1.0), [0.1, 0.01])
     array([ 11292., 143693.])
-    >>> float(least_steps(weighted_average_bound, 0.5, 0.25, 1.0, first=1))
-    63.0
     """
-    accuracy = positive("accuracy", accuracy)
+    if not callable(bound):
+        raise TypeError(f"bound must be a function of n_steps, got {shown(bound)} instead")
+    accuracy, first = positive("accuracy", accuracy), positive("first", first)
 
     def holds(n_steps: Values) -> Any:
-        return bound(n_steps, *constants, **options) <= accuracy
+        return bound(n_steps) <= accuracy
 
     # Halves the ratio of two ends and then their difference: T may be anything up to 1e100.
-    enough = holds(np.asarray(first))
-    low = np.broadcast_to(np.asarray(first, dtype=np.float64), np.shape(enough))
+    enough = holds(first)
+    low = np.broadcast_to(first, np.shape(enough))
     high = np.where(enough, low, LARGEST)
     while True:
         between = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), low + (high - low) / 2)

@@ -182,6 +182,8 @@ GOOD_OF: dict[str, tuple[str, ...]] = {
     ),
     "forecast.estimator": ("PegasosSVC()", "LinearPegasosSVC(polish=True)", "fitted(PegasosSVC)"),
     "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
+    "least_steps.bound": ("lambda n_steps: 1 / n_steps",),
+    "least_steps.first": ("3", "np.int8(1)"),
     "load.path": ("stored()", "str(stored())"),
     "save.path": ("folder() / 'a.skops'", "'a.skops'"),
     "make_problem.y": ("2 * y - 1", "y.tolist()", "np.where(y, 'b', 'a')", "y == 1", "y"),

@@ -30,7 +30,9 @@ def functions(name):
 
     def steps(accuracy, lam, radius, *delta, **options):
         begin = first or 3 * theory.n_runs(*delta)
-        return theory.least_steps(bound, accuracy, lam, radius, *delta, first=begin, **options)
+        return theory.least_steps(
+            lambda n_steps: bound(n_steps, lam, radius, *delta, **options), accuracy, first=begin
+        )
 
     return bound, steps
 
