@@ -85,7 +85,8 @@ def support_of(
     if not len(vectors):
         return vectors, None
     if counts is not None:
-        return vectors, counts[estimator.support_]
+        own = counts[estimator.support_]
+        return vectors, own if own.all() else None  # a polished model is not one of counts
     if hasattr(estimator, "dual_coef_"):  # of another package
         return vectors, np.abs(_dense(estimator.dual_coef_)).sum(axis=0)
     return vectors, None

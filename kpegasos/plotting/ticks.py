@@ -122,7 +122,8 @@ def _within(values: np.ndarray, low: float, high: float) -> np.ndarray:
 
 def _inside_a_decade(low: float, high: float, most: int) -> np.ndarray:
     """Return round values where an axis is too short for 1, 2 and 5."""
-    for step in 10.0 ** np.arange(math.floor(math.log10(high - low)) - 1, 20.0):
+    first = math.floor(math.log10(high - low)) - 1
+    for step in 10.0 ** np.arange(first, first + 3.0):
         for factor in (1.0, 2.0, 5.0):
             width = factor * step
             ticks = np.arange(math.ceil(low / width - 1e-9), high / width + 1e-9) * width

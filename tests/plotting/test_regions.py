@@ -92,6 +92,13 @@ def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
     assert "support vector, α = 1" in texts(display.legend_)
 
 
+def test_regions_of_a_polished_model_have_no_counts(ax, moons):
+    X, y, _ = moons
+    model = PegasosSVC(C=10.0, polish=True, random_state=0).fit(X, y)
+    entries = texts(DecisionRegionDisplay.from_estimator(model, X, y, ax=ax).legend_)
+    assert "support vector" in entries
+
+
 def test_regions_linear_model_with_support(ax, moons):
     X, y, _ = moons
     model = LinearPegasosSVC(random_state=0).fit(X, y)
