@@ -43,10 +43,11 @@ MOST_PAGES = 8
 MOST_WAITING = 64
 #: Requests to show that may wait, as the page has agreed to. Of more, the newest is answered.
 CREDIT = 2
+LARGEST_PORT = 65_535
 _SOCKET = "socket"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self' ws://{host}; worker-src 'self'; base-uri 'none'; form-action 'none'; "
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
 _LOGGER = logging.getLogger("kpegasos.playground")
@@ -93,23 +94,29 @@ class PlaygroundServer:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/{self.token}/"
 
     async def start(self) -> None:
-        """Begin to listen.
+        """Begin to listen, at the next port that is free if this one is taken.
 
         Raises
         ------
         OSError
-            If the address is taken or is none of this machine's.
+            If the address is none of this machine's, or all these ports are taken.
         """
-        self._server = await serve_websockets(
-            self._talk,
-            self.host,
-            self.port,
-            process_request=self._respond,
-            max_size=MOST_TEXT,
-            compression=None,
-            server_header=None,
-            logger=_LOGGER,
-        )
+        while self._server is None:
+            try:
+                self._server = await serve_websockets(
+                    self._talk,
+                    self.host,
+                    self.port,
+                    process_request=self._respond,
+                    max_size=MOST_TEXT,
+                    compression=None,
+                    server_header=None,
+                    logger=_LOGGER,
+                )
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or self.port == LARGEST_PORT:
+                    raise
+                self.port += 1
         self.port = next(iter(self._server.sockets)).getsockname()[1]
 
     async def stop(self) -> None:
@@ -117,6 +124,7 @@ class PlaygroundServer:
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
+            self._server = None
 
     # --- HTTP ---
 
@@ -138,7 +146,7 @@ class PlaygroundServer:
             return _refusal(HTTPStatus.NOT_FOUND, "There is no such file")
         headers = {
             "Content-Type": MEDIA_TYPES[kind_of(file.name)],
-            "Content-Security-Policy": _POLICY.format(host=hosts[0]),
+            "Content-Security-Policy": _POLICY,
             "Vary": "Accept-Encoding",
         }
         if "gzip" not in ",".join(request.headers.get_all("Accept-Encoding")):
@@ -158,13 +166,10 @@ class PlaygroundServer:
 
     def _is_own(self, host: str) -> bool:
         """Whether a ``Host`` header names this server."""
-        try:
-            parts = urlsplit(f"//{host}")
-            name, port = parts.hostname or "", parts.port or 80
-        except ValueError:
+        name, colon, port = host.lower().rpartition(":")
+        if (colon and port != str(self.port)) or (not colon and self.port != 80):
             return False
-        if port != self.port:
-            return False
+        name = (name if colon else port).removeprefix("[").removesuffix("]")
         if name in ("127.0.0.1", "localhost", "::1", self.host.lower()):
             return True
         # Names may be made to point here by others; numbers cannot.
@@ -312,13 +317,13 @@ def serve(
         Address to listen at. With another than the default, everybody who reaches this machine and
         knows the token can compute on it.
     port : int, default=8765
-        0 for any that is free.
+        The next one that is free if it is taken; 0 for any.
     open_browser : bool, default=True
 
     Raises
     ------
     ValueError
-        If the address is taken or is none of this machine's.
+        If the address is none of this machine's.
     """
     server = PlaygroundServer(state, host=host, port=port)
     try:
@@ -326,10 +331,6 @@ def serve(
     except KeyboardInterrupt:
         print("\nPlayground ended.")
     except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise ValueError(
-                f"port must be free, got {port}, which another program uses; 0 is any that is free"
-            ) from None
         raise ValueError(
             f"host and port must be an address of this machine, got {host!r} and {port}: "
             f"{error.strerror or error}"

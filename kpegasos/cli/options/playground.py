@@ -13,7 +13,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell a parser what the playground takes."""
     parser.add_argument("data", nargs="?", help="CSV: two columns of features and one of labels")
     parser.add_argument(
-        "--port", type=integer_from(0, 65_535), default=8765, help="8765 unless given; 0 for any"
+        "--port",
+        type=integer_from(0, 65_535),
+        default=8765,
+        help="8765 unless given; the next if taken",
     )
     parser.add_argument("--host", default="127.0.0.1", help="127.0.0.1 unless given")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
