@@ -14,7 +14,6 @@ from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
-import traitlets
 
 from kpegasos.playground.assets import bundled, text_of
 from kpegasos.playground.checks import MOST_CLASSES, MOST_STEPS
@@ -25,6 +24,7 @@ from kpegasos.utils.validation import as_array, as_integer, shown
 
 try:
     import anywidget
+    import traitlets
 except ModuleNotFoundError as error:
     raise ImportError("Playground needs anywidget: pip install 'kpegasos[playground]'") from error
 
