@@ -18,6 +18,8 @@ KERNELS = ("linear", "rbf", "poly", "laplacian", "sigmoid")
 SAMPLINGS = ("permutation", "uniform")
 STEP_RULES = ("inverse_sqrt", "constant", "delayed")
 PRESETS = ("moons", "circles", "xor", "spirals", "blobs", "imbalanced", "label_noise")
+#: Others than Pegasos.
+ALGORITHMS = ("polish", "SVC")
 EXPORTS = ("code", "csv", "png", "svg", "gif")
 #: Of C, lam, gamma and step sizes.
 SMALLEST, LARGEST = 1e-9, 1e9

@@ -34,7 +34,7 @@ for model, ax in zip(models, np.atleast_1d(axes)):
 _TEST_ERROR = '    print(f"{model.kernel}: test error {1 - model.score(X_test, y_test):.3%}")\n'
 
 
-def script_of(scene: Scene, t: int) -> str:
+def script_of(scene: Scene, t: int, algorithm: str = "pegasos") -> str:
     """A script that trains the models of the panes, tells their objectives and draws them.
 
     Parameters
@@ -43,6 +43,8 @@ def script_of(scene: Scene, t: int) -> str:
         With two classes at least.
     t : int
         Steps, at least one.
+    algorithm : {"pegasos", "polish", "SVC"}, default="pegasos"
+        Beside SVC the script is that of Pegasos.
 
     Raises
     ------
@@ -50,13 +52,11 @@ def script_of(scene: Scene, t: int) -> str:
         If there is no estimator that does the same.
     """
     if scene.settings.step is not None:
-        raise MessageError(
-            "step",
-            "step must be null for code, as PegasosSVC has no other step than 1/(lam t), "
-            f"got {scene.settings.step.rule!r}",
-        )
+        raise own_step(scene, "code")
+    polished = algorithm == "polish"
+    when = "by dual ascent" if polished else f"after {t:,} steps"
     parts = [
-        f'"""The picture of the kpegasos playground after {t:,} steps."""\n\n',
+        f'"""The picture of the kpegasos playground {when}."""\n\n',
         _IMPORTS,
         "\n",
         _assigned("X", "np.array(", _points(scene.points), ")"),
@@ -66,10 +66,21 @@ def script_of(scene: Scene, t: int) -> str:
         parts.append(_HELD_OUT.format(places=_values(np.flatnonzero(scene.test))))
     parts.append("\nmodels = [\n")
     for pane in scene.panes:
-        parameters = {**parameters_of(pane, scene.settings), "n_steps": t, "checkpoints": "log"}
+        course = {"polish": True} if polished else {"n_steps": t, "checkpoints": "log"}
+        parameters = {**parameters_of(pane, scene.settings), **course}
         parts.append(f"    PegasosSVC({_arguments(parameters)}),\n")
     parts += ["]\n", _PICTURE, _TEST_ERROR if scene.test.any() else "", "plt.show()\n"]
     return "".join(parts)
+
+
+def own_step(scene: Scene, what: str) -> MessageError:
+    """What says that no estimator takes the steps of a scene."""
+    assert scene.settings.step is not None
+    return MessageError(
+        "step",
+        f"step must be Pegasos' own, 1/(λt), for {what}, as PegasosSVC has no other, "
+        f"got {scene.settings.step.rule!r}",
+    )
 
 
 def _arguments(parameters: dict[str, Any]) -> str:

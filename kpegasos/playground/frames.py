@@ -101,7 +101,7 @@ def pane_frame(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[
     return {
         **frame,
         "counts": _counts(run, data, moments),
-        "objective": number(sum(moment.records[-1].objective_last for moment in moments)),
+        "objective": number(sum(moment.result.history[-1].objective_last for moment in moments)),
         "averaged": number(objective) if averaged else None,
         "bound": number(sum(result.dual_bound for result in results)),
         "gap": relative_gap(sum(result.gap for result in results), objective),
@@ -186,7 +186,7 @@ def history_frame(
     history: dict[str, Any] = {name: [] for name in ("t", "objective", "averaged", "bound")}
     history["test_error"] = None
     if moments:
-        rows: list[list[Record]] = [moment.records for moment in moments]
+        rows = [moment.result.history.records for moment in moments]
         history["t"] = [record.iteration for record in rows[0]]
         history["objective"] = _sums(rows, "objective_last")
         history["bound"] = _sums(rows, "dual_bound")

@@ -12,8 +12,9 @@ To the engine::
     {"kind": "compare", "revision": r, "id": k}                         -> frame
     {"kind": "preset", "id": k, "name": "moons", "n": 200, "noise": 0.2, "test_share": 0.0,
      "classes": 2, "seed": 0}                                           -> points
-    {"kind": "table", "id": k, "text": "x,y,label and so on"}          -> points
-    {"kind": "export", "id": k, "revision": r, "t": t, "what": "code"}  -> file
+    {"kind": "table", "id": k, "table": "x,y,label and so on"}         -> points
+    {"kind": "export", "id": k, "revision": r, "t": t, "what": "code", "algorithm": "pegasos"}
+                                                                        -> file
 
 To the page: "hello" at first, then "frame", "points", "file", "error", as `kpegasos.playground`'s
 other modules make them, and "state" where Python replaces the whole state. Numbers that are not
@@ -30,6 +31,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from kpegasos.playground.checks import (
+    ALGORITHMS,
     EXPORTS,
     LARGEST_SEED,
     MOST_CLASSES,
@@ -73,10 +75,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _text(value: Any) -> str:
+def _table(value: Any) -> str:
     if not isinstance(value, str) or len(value) > MOST_TEXT:
         raise MessageError(
-            "text", f"text must have at most {MOST_TEXT} characters, got {shown(value)} instead"
+            "table", f"table must have at most {MOST_TEXT} characters, got {shown(value)} instead"
         )
     return value
 
@@ -105,8 +107,14 @@ REQUESTS: dict[str, dict[str, Check]] = {
         "classes": integer("classes", least=2, most=MOST_CLASSES),
         "seed": integer("seed", most=LARGEST_SEED),
     },
-    "table": {"id": _ID, "text": _text},
-    "export": {"id": _ID, "revision": _REVISION, "t": _T, "what": choice("what", EXPORTS)},
+    "table": {"id": _ID, "table": _table},
+    "export": {
+        "id": _ID,
+        "revision": _REVISION,
+        "t": _T,
+        "what": choice("what", EXPORTS),
+        "algorithm": choice("algorithm", ("pegasos", *ALGORITHMS)),
+    },
 }
 #: Keys that a request may leave out.
 _OPTIONAL: dict[str, Any] = {
@@ -115,6 +123,7 @@ _OPTIONAL: dict[str, Any] = {
     "test_share": 0.0,
     "classes": 2,
     "seed": 0,
+    "algorithm": "pegasos",
 }
 
 

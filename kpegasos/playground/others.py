@@ -54,6 +54,7 @@ def polished(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the gap is on the page
         model.fit(data.X, data.y)
+    run.others["polish"] = model
     return _polished_frame(run, data, model)
 
 
@@ -75,7 +76,7 @@ def compared(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
     if not settings.intercept_scaling:
         raise MessageError(
             "fit_intercept",
-            "fit_intercept must be True to compare with SVC, which always has one, got False",
+            "fit_intercept must be on to compare with SVC, which always has one, got off",
         )
     models, objective = [], 0.0
     for pair in run.plan.pairs:
@@ -93,6 +94,7 @@ def compared(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
         squared_norm = float(coef @ image) + intercept**2
         objective += primal(image + intercept, squared_norm, problem)
         models.append((coef, intercept))
+    run.others["SVC"] = run.with_coefficients(models)
     return {
         **_frame(run, data, models),
         "objective": number(objective),

@@ -105,7 +105,7 @@ def state_of_table(path: Path) -> dict[str, Any]:
         text = file.read(MOST_TEXT + 1)
     if len(text) > MOST_TEXT:
         raise MessageError(
-            "text", f"{path.name} must have at most {MOST_TEXT} characters, got more"
+            "table", f"{path.name} must have at most {MOST_TEXT} characters, got more"
         )
     try:
         points = table_points(None, text)
@@ -131,24 +131,24 @@ def table_points(number: int | None, text: str) -> dict[str, Any]:
     if rows and not any(_is_number(cell) for cell in rows[0][1][:2]):
         rows = rows[1:]
     if not rows:
-        raise MessageError("text", "text must have a line for each point, got none")
+        raise MessageError("table", "table must have a line for each point, got none")
     if len(rows) > MOST_POINTS:
         raise MessageError(
-            "text", f"text must have at most {MOST_POINTS:,} points, got {len(rows):,} instead"
+            "table", f"table must have at most {MOST_POINTS:,} points, got {len(rows):,} instead"
         )
     width = len(rows[0][1])
     if width not in (3, 4):
         raise MessageError(
-            "text",
-            f"text must have two columns of features and one of labels, got {width} columns; "
+            "table",
+            f"table must have two columns of features and one of labels, got {width} columns; "
             f"choose two features",
         )
     X, names, test = [], [], []
     for place, row in rows:
         if len(row) != width or not all(map(_is_near, row[:2])):
             raise MessageError(
-                "text",
-                f"text must have two numbers of at most {FARTHEST:,.0f} in size and a label in "
+                "table",
+                f"table must have two numbers of at most {FARTHEST:,.0f} in size and a label in "
                 f"each line, got {shown(' '.join(row))} in line {place}",
             )
         X.append([float(row[0]), float(row[1])])
@@ -157,7 +157,7 @@ def table_points(number: int | None, text: str) -> dict[str, Any]:
     classes = sorted(set(names), key=_natural)
     if len(classes) > MOST_CLASSES:
         raise MessageError(
-            "text", f"text must have at most {MOST_CLASSES} classes, got {len(classes)} instead"
+            "table", f"table must have at most {MOST_CLASSES} classes, got {len(classes)} instead"
         )
     return points_message(number, X, [classes.index(name) for name in names], test)
 

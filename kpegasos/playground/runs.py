@@ -25,7 +25,7 @@ from kpegasos.losses.base import pulls
 from kpegasos.playground.checks import MOST_STEPS, MessageError
 from kpegasos.playground.scenes import Pane, Settings, StepRule
 from kpegasos.solvers.certificate import Evaluation
-from kpegasos.solvers.history import Record
+from kpegasos.solvers.history import History
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
@@ -90,7 +90,6 @@ class Moment(NamedTuple):
     """A pair of classes at a step."""
 
     result: Result
-    records: list[Record]
     draws: Draws
 
 
@@ -152,9 +151,8 @@ class PairRun:
         self._cursor = _copied(run.state)
         run.status = "completed"
         run.record()
-        result = run.result()
-        records = [*self._front.history.records[: self._n_passed(t)], *run.history.records]
-        return Moment(result, records, draws)
+        run.history.records[:0] = self._front.history.records[: self._n_passed(t)]
+        return Moment(run.result(), draws)
 
     def models(self, first: int, stop: int) -> list[tuple[np.ndarray, float]]:
         """Coefficients and intercepts at some of the checkpoints that are passed."""
@@ -244,6 +242,8 @@ class PaneRun:
             self.plan.settings = replace(self.plan.settings, options=options)
         self._planned = estimator
         self.pairs = [PairRun(self.plan, pair) for pair in self.plan.pairs]
+        #: Models of other algorithms, by their names in messages.
+        self.others: dict[str, PegasosSVC] = {}
         #: Of the model at each checkpoint, as far as somebody has asked.
         self.test_errors: list[float] = []
         self._last: tuple[int, list[Moment]] = (0, [])
@@ -272,6 +272,22 @@ class PaneRun:
         model.n_features_in_ = self.X.shape[1]
         set_model(model, {**self.plan.known, **attributes, "_states": None})
         return model
+
+    def with_coefficients(self, models: list[tuple[np.ndarray, float]]) -> PegasosSVC:
+        """An estimator that decides by the coefficients and intercepts of another algorithm."""
+        moments = [
+            moment._replace(
+                result=replace(
+                    moment.result,
+                    alpha=np.zeros(coef.size),
+                    coef=coef,
+                    intercept=intercept,
+                    history=History(),
+                )
+            )
+            for moment, (coef, intercept) in zip(self.at(1, Stopper()), models, strict=True)
+        ]
+        return self.model(1, moments)
 
     def _estimator(self, n_steps: int) -> PegasosSVC:
         return PegasosSVC(**self.parameters, n_steps=n_steps, checkpoints="log")

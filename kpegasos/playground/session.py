@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import kpegasos
@@ -12,7 +13,7 @@ from kpegasos.estimators import PegasosSVC
 from kpegasos.losses import CLASSIFICATION
 from kpegasos.playground import checks, frames, messages
 from kpegasos.playground.checks import MessageError
-from kpegasos.playground.files import file_message
+from kpegasos.playground.files import PICTURES, file_message
 from kpegasos.playground.frames import Data
 from kpegasos.playground.others import compared, polished
 from kpegasos.playground.presets import preset_points, table_points
@@ -56,16 +57,6 @@ class Session:
         self._refusal: MessageError | None = None
         self._runs: OrderedDict[Any, PaneRun] = OrderedDict()
         self._stopper = Stopper()
-        self._answers = {
-            "hello": lambda request: self.hello(),
-            "state": self._take_state,
-            "show": self._show,
-            "polish": self._polish,
-            "compare": self._compare,
-            "preset": preset_points,
-            "table": lambda request: table_points(request["id"], request["text"]),
-            "export": self._export,
-        }
 
     def hello(self) -> dict[str, Any]:
         """The first message to a page."""
@@ -82,7 +73,7 @@ class Session:
             "kernels": list(checks.KERNELS),
             "presets": list(checks.PRESETS),
             "exports": list(checks.EXPORTS),
-            "algorithms": ["polish", "SVC"],
+            "algorithms": list(checks.ALGORITHMS),
             "state": self.state,
         }
 
@@ -102,7 +93,7 @@ class Session:
         try:
             self._note_revision(message)
             request = messages.request_of(message)
-            answer = self._answers[request["kind"]](request)
+            answer = ANSWERS[request["kind"]](self, request)
         except MessageError as error:
             return [self.told(message, error)]
         except Exception as error:  # whatever a page sends, the session goes on
@@ -142,21 +133,22 @@ class Session:
                 if frame["explain"] is not None:
                     frame["explain"].append(frames.explanation(run, data, t, moments))
             frame["drawn"] = frames.drawn(run, data, t)
-            frame["epoch"] = moments[0].records[-1].epoch if t else 0.0
+            frame["epoch"] = moments[0].result.history[-1].epoch if t else 0.0
         frame["seconds"] = time.perf_counter() - begin
         return frame
 
     def _polish(self, request: dict[str, Any]) -> dict[str, Any]:
-        return self._by_another(request, "polish", polished)
+        return self._by_another(request, "polish")
 
     def _compare(self, request: dict[str, Any]) -> dict[str, Any]:
-        return self._by_another(request, "SVC", compared)
+        return self._by_another(request, "SVC")
 
-    def _by_another(self, request: dict[str, Any], algorithm: str, fit: Any) -> dict[str, Any]:
-        """A frame of models by another algorithm."""
+    def _by_another(self, request: dict[str, Any], algorithm: str) -> dict[str, Any]:
+        """A frame of models by another algorithm, which the runs keep for exports."""
         begin = time.perf_counter()
         frame, data = self._frame(request, algorithm)
         if data.status == "ok":
+            fit = {"polish": polished, "SVC": compared}[algorithm]
             frame["panes"] = [
                 fit(run, data, f"panes[{number}].kernel")
                 for number, run in enumerate(self._pane_runs())
@@ -165,8 +157,14 @@ class Session:
         return frame
 
     def _export(self, request: dict[str, Any]) -> dict[str, Any]:
-        scene, _ = self._current(request)
-        return file_message(request, scene, self.models)
+        scene, data = self._current(request)
+        algorithm, what = request["algorithm"], request["what"]
+        if algorithm == "pegasos" or what not in PICTURES or data.status != "ok":
+            return file_message(request, scene, self.models(request["t"]))
+        runs = self._pane_runs()
+        if any(algorithm not in run.others for run in runs):
+            self._by_another(request, algorithm)
+        return file_message(request, scene, [run.others[algorithm] for run in runs])
 
     # --- what they share ---
 
@@ -246,6 +244,20 @@ class Session:
             "parameter": error.parameter,
             "message": str(error),
         }
+
+
+#: What answers each kind of request. No session has it, and so none refers to itself: the kernel
+#: values of a page that is gone are freed at once.
+ANSWERS: dict[str, Callable[[Session, dict[str, Any]], dict[str, Any] | None]] = {
+    "hello": lambda session, request: session.hello(),
+    "state": Session._take_state,
+    "show": Session._show,
+    "polish": Session._polish,
+    "compare": Session._compare,
+    "preset": lambda session, request: preset_points(request),
+    "table": lambda session, request: table_points(request["id"], request["table"]),
+    "export": Session._export,
+}
 
 
 def _named(error: Exception) -> MessageError:

@@ -96,7 +96,7 @@ WORDS = {
 WIDTH = 9.0
 
 #: A legend to the right of the axes.
-_BESIDE: dict[str, Any] = {
+BESIDE: dict[str, Any] = {
     "loc": "upper left",
     "bbox_to_anchor": (1.02, 1.0),
     "borderaxespad": 0.0,
@@ -189,4 +189,4 @@ class AxesDisplay:
 
     def _add_legend(self, wanted: bool, handles: Sequence[Artist], labels: Sequence[str]) -> None:
         shown = as_flag("legend", wanted)
-        self.legend_ = self.ax_.legend(handles, labels, **_BESIDE) if shown else None
+        self.legend_ = self.ax_.legend(handles, labels, **BESIDE) if shown else None

@@ -99,4 +99,4 @@ def test_table_that_the_playground_refuses_is_named(kpegasos, tmp_path):
     (tmp_path / "wide.csv").write_text("1,2,3,4,5,0\n")
     ran = kpegasos("playground", "wide.csv")
     assert ran.status == 1
-    assert ran.err.startswith("kpegasos playground: wide.csv: text must have two columns")
+    assert ran.err.startswith("kpegasos playground: wide.csv: table must have two columns")

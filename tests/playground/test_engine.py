@@ -264,7 +264,7 @@ TABLES = (
 
 @pytest.mark.parametrize("text", TABLES)
 def test_tables_are_read_as_by_the_session(page, text):
-    [found], [expected] = answers_of_both(page, [{"kind": "table", "id": 2, "text": text}])
+    [found], [expected] = answers_of_both(page, [{"kind": "table", "id": 2, "table": text}])
     assert found["kind"] == expected["kind"]
     if found["kind"] == "points":
         assert found == expected
@@ -333,7 +333,7 @@ HOSTILE = (
     {"kind": "show", "revision": 1, "id": 1, "t": -1},
     {"kind": "preset", "id": 1, "name": "toString", "n": 10, "noise": 0.1},
     {"kind": "preset", "id": 1, "name": "moons", "n": 1e9, "noise": 0.1},
-    {"kind": "table", "id": 1, "text": None},
+    {"kind": "table", "id": 1, "table": None},
     {"kind": "export", "id": 1, "revision": 1, "t": 1, "what": "gif"},
 )
 

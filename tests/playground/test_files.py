@@ -11,6 +11,7 @@ import pytest
 from matplotlib import image
 from playground_cases import refusal, session_of, shown, state_of
 
+from kpegasos.playground.files import figure_of
 from kpegasos.playground.presets import table_points
 
 CASES = [
@@ -73,10 +74,13 @@ def test_code_is_short_and_readable():
     assert "PegasosSVC(kernel='linear', C=10.0, random_state=0, n_steps=120" in text
 
 
-def test_step_rules_have_no_code():
+@pytest.mark.parametrize("what", ["code", "gif"])
+def test_step_rules_have_no_code_and_no_animation(what):
     session = session_of(state_of(step={"rule": "delayed"}))
-    message = {"kind": "export", "revision": 1, "id": 2, "t": 5, "what": "code"}
-    assert refusal(session, message)["parameter"] == "step"
+    message = {"kind": "export", "revision": 1, "id": 2, "t": 5, "what": what}
+    error = refusal(session, message)
+    assert error["parameter"] == "step"
+    assert error["message"].startswith("step must be Pegasos' own, 1/(λt), for ")
 
 
 def test_points_are_saved_as_a_table():
@@ -87,9 +91,8 @@ def test_points_are_saved_as_a_table():
     assert (file["name"], file["media_type"]) == ("playground.csv", "text/csv")
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_pictures_are_drawn(n_classes):
-    session = session_of(state_of(n_classes, held_out=5))
+def test_pictures_are_drawn():
+    session = session_of(state_of(3, held_out=5))
     picture = image.imread(BytesIO(base64.b64decode(saved(session, "png")["base64"])))
     assert picture.shape[1] == 1440
     assert np.unique(picture.reshape(-1, picture.shape[2]), axis=0).shape[0] > 100
@@ -99,21 +102,87 @@ def test_pictures_are_drawn(n_classes):
     assert saved(session, "svg")["text"] == drawing["text"]
 
 
+def drawn(n_classes, algorithm):
+    """The figure of a session, and its frame."""
+    session = session_of(state_of(n_classes, held_out=8))
+    kind = {"pegasos": "show", "polish": "polish", "SVC": "compare"}[algorithm]
+    t = {"t": 120} if kind == "show" else {}
+    (frame,) = session.handle({"kind": kind, "revision": 1, "id": 1, **t})
+    runs = session._pane_runs()
+    models = session.models(120) if algorithm == "pegasos" else [r.others[algorithm] for r in runs]
+    return figure_of(session.scene, models, algorithm), frame, models
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", ["pegasos", "polish"])
+def test_figures_have_the_curves_of_all_pairs(algorithm, n_classes):
+    figure, frame, models = drawn(n_classes, algorithm)
+    for ax, pane, model in zip(figure.axes[2:], frame["panes"], models, strict=True):
+        lines = {line.get_label(): line for line in ax.lines}
+        assert list(lines) == ["last iterate", "averaged iterate", "dual bound"]
+        assert {len(line.get_xdata()) for line in lines.values()} == {len(ax.lines[0].get_xdata())}
+        assert len(ax.lines[0].get_xdata()) >= (2 if algorithm == "polish" else 19)
+        last = {name: line.get_ydata()[-1] for name, line in lines.items()}
+        assert last["averaged iterate"] == pytest.approx(np.sum(model.objective_))
+        assert last["dual bound"] == pytest.approx(pane["bound"])
+        assert ("sum over pairs" in ax.get_ylabel()) == (n_classes > 2)
+    assert algorithm != "pegasos" or figure.axes[2].lines[0].get_xdata()[-1] == 120
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name"),
+    [("pegasos", "Pegasos, t = 120"), ("polish", "polished"), ("SVC", "SVC (LIBSVM)")],
+)
+def test_figures_are_of_the_models_on_the_panes(algorithm, name):
+    figure, frame, models = drawn(3, algorithm)
+    regions = figure.axes[:2]
+    assert [ax.get_title("left") for ax in regions] == [f"linear, {name}", f"rbf, {name}"]
+    assert len(figure.axes) == (2 if algorithm == "SVC" else 4)
+    state = state_of(3, held_out=8)
+    X, y, test = (np.array(state[key]) for key in ("points", "labels", "test"))
+    for model, pane in zip(models, frame["panes"], strict=True):
+        wrong = model.predict(X) != y
+        assert wrong[~test].mean() == pane["train_error"]
+        assert wrong[test].mean() == pane["test_error"]
+        assert len(model.support_) == pane["support"]
+
+
+def test_held_out_points_are_hollow_and_in_the_legend():
+    figure, _, _ = drawn(2, "polish")
+    for ax in figure.axes[:2]:
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert texts[:4] == ["class A", "class B", "held out", "support vector"]
+        hollow = [
+            each
+            for each in ax.collections
+            if len(each.get_facecolor()) and each.get_facecolor()[0].tolist() == [1, 1, 1, 1]
+        ]
+        assert sum(len(each.get_offsets()) for each in hollow) == 8
+
+
+def test_code_of_a_polished_model_polishes_and_that_of_svc_is_of_pegasos():
+    session = session_of()
+    message = {"kind": "export", "revision": 1, "id": 2, "t": 50, "what": "code"}
+    texts = {
+        name: session.handle({**message, "algorithm": name})[0]["text"]
+        for name in ("pegasos", "polish", "SVC")
+    }
+    assert texts["polish"].count("polish=True)") == 2
+    assert "n_steps" not in texts["polish"]
+    assert texts["SVC"] == texts["pegasos"]
+
+
 @pytest.mark.slow
-def test_run_is_saved_as_an_animation():
-    file = saved(session_of(), "gif", t=40)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_run_is_saved_as_an_animation(n_classes):
+    file = saved(session_of(state_of(n_classes)), "gif", t=40)
     content = base64.b64decode(file["base64"])
     assert content.startswith(b"GIF8")
     assert file["media_type"] == "image/gif"
-
-
-def test_animation_is_of_two_classes():
-    message = {"kind": "export", "revision": 1, "id": 2, "t": 5, "what": "gif"}
-    assert refusal(session_of(state_of(3)), message)["parameter"] == "what"
 
 
 def test_points_can_be_saved_before_there_is_a_model():
     session = session_of(state_of(labels=[1] * 60))
     assert saved(session, "csv", t=0)["text"].startswith("x,y,label,test\n")
     message = {"kind": "export", "revision": 1, "id": 2, "t": 50, "what": "code"}
-    assert "fewer than two classes" in refusal(session, message)["message"]
+    assert "points must be of two classes" in refusal(session, message)["message"]

@@ -8,7 +8,7 @@ from playground_cases import refusal, session_of, state_of
 from kpegasos.playground.checks import MOST_TEXT, MessageError
 from kpegasos.playground.messages import REQUESTS, parsed, request_of
 from kpegasos.playground.scenes import scene_of
-from kpegasos.playground.session import Session
+from kpegasos.playground.session import ANSWERS, Session
 
 NAN, HUGE = float("nan"), 10**400
 BAD_STATES = [
@@ -114,11 +114,15 @@ BAD_MESSAGES = [
     ("classes", {**PRESET, "classes": 3}),
     ("classes", {**PRESET, "name": "blobs", "classes": 5}),
     ("seed", {**PRESET, "seed": -1}),
-    ("text", {"kind": "table", "id": 1, "text": None}),
-    ("text", {"kind": "table", "id": 1, "text": "x" * (MOST_TEXT + 1)}),
+    ("table", {"kind": "table", "id": 1, "table": None}),
+    ("table", {"kind": "table", "id": 1, "table": "x" * (MOST_TEXT + 1)}),
     ("what", {"kind": "export", "id": 1, "revision": 1, "t": 5, "what": "pickle"}),
     ("file", {"kind": "export", "id": 1, "revision": 1, "t": 5, "what": "csv", "file": "/x"}),
-    ("what", {"kind": "export", "id": 1, "revision": 1, "t": 0, "what": "png"}),
+    ("points", {"kind": "export", "id": 1, "revision": 1, "t": 0, "what": "png"}),
+    (
+        "algorithm",
+        {"kind": "export", "id": 1, "revision": 1, "t": 1, "what": "png", "algorithm": 1},
+    ),
 ]
 
 
@@ -201,11 +205,11 @@ def test_deep_and_wide_messages_are_told_in_a_line():
 
 def test_an_error_nobody_thought_of_does_not_end_the_session(monkeypatch):
     session = session_of()
-    monkeypatch.setitem(session._answers, "table", lambda request: 1 / 0)
-    error = refusal(session, {"kind": "table", "id": 5, "text": ""})
+    monkeypatch.setitem(ANSWERS, "table", lambda session, request: 1 / 0)
+    error = refusal(session, {"kind": "table", "id": 5, "table": ""})
     assert error["message"] == "message led to ZeroDivisionError: division by zero"
     assert session.handle(SHOW)[0]["kind"] == "frame"
 
 
 def test_every_kind_of_request_has_an_answer():
-    assert set(Session()._answers) == set(REQUESTS)
+    assert set(ANSWERS) == set(REQUESTS)

@@ -101,8 +101,8 @@ def test_table_of_points_comes_back():
     ],
 )
 def test_bad_table_is_told_by_its_line(text, sentence):
-    error = refusal(Session(), {"kind": "table", "id": 1, "text": text})
-    assert error["parameter"] == "text"
+    error = refusal(Session(), {"kind": "table", "id": 1, "table": text})
+    assert error["parameter"] == "table"
     assert sentence in error["message"]
 
 

@@ -1,7 +1,9 @@
 """What a session answers, without any transport."""
 
+import gc
 import json
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -272,7 +274,21 @@ def test_models_are_fitted_estimators():
         assert model.get_params() == expected.get_params()
         assert vars(model).keys() == vars(expected).keys()
         assert np.array_equal(model.dual_coef_, expected.dual_coef_)
+        for name in ("iteration", "objective_last", "objective_average", "dual_bound"):
+            assert np.array_equal(model.history_[name], expected.history_[name])
 
 
 def test_there_are_no_models_of_one_class():
     assert session_of(state_of(labels=[1] * 60)).models(10) == []
+
+
+def test_session_is_freed_when_its_page_is_gone():
+    gc.disable()
+    try:
+        session = session_of()
+        shown(session, 50)
+        gone = weakref.ref(session)
+        del session
+        assert gone() is None
+    finally:
+        gc.enable()

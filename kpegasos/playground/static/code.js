@@ -76,7 +76,7 @@ function argumentsOf(state, pane, t) {
  */
 export function scriptOf(state, t) {
   if (state.step !== null) {
-    const expected = "be null for code, as PegasosSVC has no other step than 1/(lam t)";
+    const expected = "be Pegasos' own, 1/(λt), for code, as PegasosSVC has no other";
     throw new RefusedError("step", expected, state.step.rule);
   }
   const places = state.test.flatMap((isTest, i) => (isTest ? [i] : []));

@@ -25,7 +25,7 @@ const TOOLS = [
 ];
 
 /** Names of the parameters that have a control here. */
-export const DATA_KEYS = ["name", "n", "noise", "test_share", "classes", "text"];
+export const DATA_KEYS = ["name", "n", "noise", "test_share", "classes", "table"];
 
 /**
  * Classes and tools.
@@ -188,7 +188,7 @@ function tableControls(actions) {
   return {
     node,
     update(ui) {
-      const wrong = ui.errors.text ?? null;
+      const wrong = ui.errors.table ?? null;
       if (wrong !== null) node.open = true;
       setAttribute(error, "hidden", wrong === null);
       setText(error, wrong ?? "");

@@ -10,6 +10,20 @@ const EXPORT_NAMES = {
   gif: "Animation of the run (GIF)",
 };
 
+/** What the code makes, by the algorithm whose models are on the panes. */
+const CODE_REMARKS = {
+  pegasos: "This program fits the model of each pane at the step shown, and draws it.",
+  polish: "This program fits the polished model of each pane, and draws it.",
+  SVC: "This program fits and draws the models of Pegasos at step t, not those of SVC, which the panes show.",
+};
+
+/** The name of an export, which tells what is not of the model on the panes. */
+function exportName(what, algorithm) {
+  if (what === "gif" && algorithm && algorithm !== "pegasos") return "Animation of Pegasos’ run (GIF)";
+  if (what === "code" && algorithm === "SVC") return "Python code of Pegasos …";
+  return EXPORT_NAMES[what] ?? what;
+}
+
 const HELP_KEYS = [
   ["Space", "play and pause"],
   [". and E", "one step, one epoch"],
@@ -89,13 +103,14 @@ export function createExportMenu(actions) {
     node,
     update(ui) {
       const exports = ui.hello?.exports ?? [];
-      const key = exports.join();
-      if (key === offered && list.hasChildNodes()) return;
+      const algorithm = ui.frame?.algorithm;
+      const key = [algorithm, ...exports].join();
+      if (key === offered) return;
       offered = key;
       list.replaceChildren(
         item("Link to this state", actions.copyLink),
         item("Panes as shown (PNG)", actions.savePanes),
-        ...exports.map((what) => item(EXPORT_NAMES[what] ?? what, () => actions.exportFile(what))),
+        ...exports.map((what) => item(exportName(what, algorithm), () => actions.exportFile(what))),
       );
     },
   };
@@ -131,7 +146,7 @@ export function createDialog() {
 /** What a code dialog shows. @param {string} code @param {any} actions @param {any} file */
 export function codeContent(code, actions, file) {
   return [
-    el("p", { text: "This program fits the model of each pane at the step shown, and draws it." }),
+    el("p", { text: CODE_REMARKS[file.algorithm] }),
     el("pre", { class: "kp-code", tabindex: "0", text: code }),
     el(
       "div",

@@ -56,7 +56,7 @@ class Engine {
       state: (request) => this.takeState(request),
       show: (request) => this.show(request),
       preset: (request) => pointsMessage(request, presetPoints(request)),
-      table: (request) => pointsMessage(request, tablePoints(request.text)),
+      table: (request) => pointsMessage(request, tablePoints(request.table)),
       export: (request) => this.export(request),
     };
   }
@@ -168,8 +168,7 @@ class Engine {
       return { ...file, name: "playground.csv", media_type: "text/csv", text: tableOf(state) };
     }
     if (t === 0 || statusOf(state) !== "ok") {
-      const when = "before the first step and where points are of fewer than two classes";
-      throw new RefusedError("what", `be "csv" ${when}`, what);
+      throw new RefusedError("points", "be of two classes, and t 1 at least, for a file of models", what);
     }
     requireNumber("t", t, 1, ENGINE_LIMITS.steps, true);
     return { ...file, name: "playground.py", media_type: "text/x-python", text: scriptOf(state, t) };

@@ -58,15 +58,16 @@ export function createRequests({ client, ui, about, takeData, takeFrame, fail, s
       resample: () => setPreset("seed", ui.preset.seed + 1),
       /** @param {string} text */
       async loadTable(text) {
-        const data = await answerTo({ kind: "table", text }, null, "text");
+        const data = await answerTo({ kind: "table", table: text }, null, "table");
         if (data) takeData(data, null);
       },
       polish: () => showOther("polish"),
       compare: () => showOther("compare"),
       /** @param {string} what */
       async exportFile(what) {
-        const file = await slowAnswerTo({ kind: "export", what, t: about().t });
-        if (file) openFile(file);
+        const algorithm = ui.frame?.revision === about().revision ? ui.frame.algorithm : "pegasos";
+        const file = await slowAnswerTo({ kind: "export", what, t: about().t, algorithm });
+        if (file) openFile({ ...file, algorithm });
       },
     },
     destroy: () => clearTimeout(presetTimer),

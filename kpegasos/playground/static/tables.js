@@ -36,18 +36,18 @@ function inLabelOrder(a, b) {
  */
 export function tablePoints(text) {
   if (typeof text !== "string" || text.length > ENGINE_LIMITS.text) {
-    throw new RefusedError("text", `have at most ${ENGINE_LIMITS.text} characters`, text);
+    throw new RefusedError("table", `have at most ${ENGINE_LIMITS.text} characters`, text);
   }
   const lines = text.split(/\r\n|\r|\n/).map((line, k) => ({ place: k + 1, line }));
   const filled = lines.filter(({ line }) => line.trim() !== "");
-  if (filled.length === 0) throw new RefusedError("text", "have a line for each point", "");
+  if (filled.length === 0) throw new RefusedError("table", "have a line for each point", "");
   const divide = dividerOf(filled[0].line);
   const divided = filled.map(({ place, line }) => ({ place, row: divide(line) }));
   const rows = isCoordinate(divided[0].row[0]) ? divided : divided.slice(1);
   requireRows(rows);
   const names = [...new Set(rows.map(({ row }) => row[2]))].sort(inLabelOrder);
   if (names.length > ENGINE_LIMITS.classes) {
-    throw new RefusedError("text", `have at most ${ENGINE_LIMITS.classes} classes`, names.length);
+    throw new RefusedError("table", `have at most ${ENGINE_LIMITS.classes} classes`, names.length);
   }
   return {
     points: rows.map(({ row }) => [tableNumber(row[0]), tableNumber(row[1])]),
@@ -59,17 +59,17 @@ export function tablePoints(text) {
 function requireRows(rows) {
   const { points: most, coordinate } = ENGINE_LIMITS;
   if (rows.length > most) {
-    throw new RefusedError("text", `have at most ${most.toLocaleString("en")} points`, rows.length);
+    throw new RefusedError("table", `have at most ${most.toLocaleString("en")} points`, rows.length);
   }
   const width = rows.length > 0 ? rows[0].row.length : 3;
   if (width !== 3 && width !== 4) {
-    throw new RefusedError("text", "have two columns of features and one of labels", `${width} columns`);
+    throw new RefusedError("table", "have two columns of features and one of labels", `${width} columns`);
   }
   const wrong = rows.find(({ row }) => row.length !== width || !row.slice(0, 2).every(isCoordinate));
   if (wrong === undefined) return;
   const size = coordinate.toLocaleString("en");
   const expected = `have two numbers of at most ${size} in size and a label in each line`;
-  throw new RefusedError("text", expected, `${wrong.row.join(" ")} in line ${wrong.place}`);
+  throw new RefusedError("table", expected, `${wrong.row.join(" ")} in line ${wrong.place}`);
 }
 
 /**
