@@ -15,6 +15,21 @@ from kpegasos.playground.server import PlaygroundServer
 PATIENCE = 20_000
 
 
+#: Controls below an element that a pointer at their centre does not meet, and what it meets.
+UNREACHED = """
+root => [...root.querySelectorAll("button, input, select, textarea, summary, canvas, [tabindex]")]
+  .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.ariaHidden)
+  .flatMap(each => {
+    each.scrollIntoView({block: "center", inline: "center"});
+    const {x, y, width, height} = each.getBoundingClientRect();
+    const met = document.elementFromPoint(x + width / 2, y + height / 2);
+    const name = each.ariaLabel || each.textContent.trim() || each.className;
+    return each.contains(met) || met?.closest("label")?.control === each
+      ? [] : [`${name}: ${met?.outerHTML.slice(0, 80)}`];
+  })
+"""
+
+
 class Site:
     """A server of the playground that can be stopped and started again at the same address."""
 
@@ -124,6 +139,17 @@ class Playground:
         """Click at a share of a pane's width and height."""
         box = self.page.locator(".kp-overlay").nth(pane).bounding_box()
         self.page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+
+    def unreached(self, selector: str = ".kp-root") -> list[str]:
+        """Controls that no pointer can press, and what lies over each of them."""
+        return self.page.locator(selector).evaluate(UNREACHED)
+
+    def press(self, name: str, *, touch: bool) -> None:
+        """Press what lies at the centre of a button, whatever it is."""
+        self.button(name).scroll_into_view_if_needed()
+        box = self.button(name).bounding_box()
+        place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        (self.page.touchscreen.tap if touch else self.page.mouse.click)(*place)
 
     def color(self, x: float, y: float, pane: int = 0) -> list[int]:
         """Red, green, blue and opacity of a picture at a share of its width and height."""

@@ -92,11 +92,22 @@ def test_drag_sprays_points_that_one_undo_takes_back(emptied):
     emptied.page.locator(".kp-summary", has_text="0 points").wait_for()
 
 
+def test_drawing_on_a_cleared_board_begins_at_step_0(emptied):
+    emptied.click_pane(0.2, 0.5)
+    emptied.page.keyboard.press("2")
+    emptied.click_pane(0.8, 0.5)
+    emptied.page.locator(".kp-pane-message", has_text="Press Play").first.wait_for()
+    assert emptied.step == 0
+    emptied.page.keyboard.press("e")
+    emptied.wait_for_step(2)
+
+
 def test_both_sides_of_the_boundary_have_their_colours(emptied):
     emptied.click_pane(0.2, 0.5)
     emptied.page.keyboard.press("2")
     emptied.click_pane(0.8, 0.5)
-    emptied.wait_for_phase("paused", "tolerance")
+    emptied.write("Step t", "100")
+    emptied.wait_for_step(100)
     emptied.settled()
     for pane in (0, 1):
         left, right = (emptied.color(x, 0.3, pane) for x in (0.1, 0.9))
@@ -328,6 +339,47 @@ def test_too_many_points_are_refused_in_words(playground):
     playground.click_pane(0.5, 0.5)
     playground.page.locator(".kp-banner", has_text="the most that are taken").wait_for()
     assert playground.summary.startswith("2,000 points")
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        (1280, 720),
+        (1366, 768),
+        (1440, 900),
+        (1920, 1080),
+        (2560, 1440),
+        (1024, 768),
+        (800, 1000),
+        (390, 844),
+    ],
+    ids=str,
+)
+def test_every_control_can_be_pressed(opened, size, touch):
+    viewport = dict(zip(("width", "height"), size, strict=True))
+    playground = opened(viewport=viewport, has_touch=touch).started()
+    playground.press("Linear axes", touch=touch)
+    playground.press("The step, explained", touch=touch)
+    playground.page.locator(".kp-explain", has_text="Step 150").first.wait_for()
+    playground.page.get_by_text("Your own table").click()
+    playground.button("Take").click()  # nothing, which is told beside it
+    playground.page.locator(".kp-field-error:visible").wait_for()
+    playground.press("Compare with SVC", touch=touch)
+    playground.wait_for_phase("other")
+    assert playground.unreached() == []
+    playground.press("Curves of the run", touch=touch)
+    playground.press("Back to Pegasos", touch=touch)
+    playground.wait_for_phase("paused")
+    assert playground.unreached() == []
+    playground.press("Help", touch=touch)
+    assert playground.unreached("dialog[open]") == []
+    playground.press("Close", touch=touch)
+    playground.press("Export", touch=touch)
+    assert playground.unreached(".kp-menu") == []
+    playground.page.get_by_role("menuitem", name="Python code").click()
+    playground.page.locator(".kp-code").wait_for()
+    assert playground.unreached("dialog[open]") == []
 
 
 @pytest.mark.parametrize("width", [390, 760, 1024])

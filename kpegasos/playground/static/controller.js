@@ -267,6 +267,8 @@ export function createController(transport, options) {
           text: `There are ${limit.toLocaleString("en-US")} points, the most that are taken. Erase some, or take a smaller preset.`,
         });
       } else {
+        // A drawing on a board that was cleared has its own time.
+        if (!state.points.length) Object.assign(ui, { t: 0, furthest: 0, playing: false });
         edit(withPoints(state, [point], ui.label, ui.heldOut), key, since);
       }
     },

@@ -168,7 +168,7 @@ function emptyText(ui) {
     return `No points yet. Click to add one of class ${classLetter(ui.label)}, or take a preset.`;
   }
   if (present.size === 0) return "All points are held out. Add some to train on.";
-  if (present.size > 1) return null;
+  if (present.size > 1) return ui.t === 0 && !ui.playing ? "Step 0: there is no model yet. Press Play." : null;
   const [only] = present;
   const other = only === 0 ? 1 : 0;
   return `Class ${classLetter(only)} alone. Add points of another: press ${other + 1} for ${classLetter(other)}.`;

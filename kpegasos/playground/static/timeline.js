@@ -32,7 +32,7 @@ export function createTimeline(actions) {
     TOLERANCES.map((value) => [String(value), value ? `${100 * value} % gap` : "never"]),
     (value) => actions.setTolerance(Number(value)),
   );
-  const steps = createTile("Step t");
+  const steps = createStepTile(actions);
   const epochs = createTile("Epoch");
   const axis = createAxis(actions);
   const node = el(
@@ -56,12 +56,42 @@ export function createTimeline(actions) {
     speed.set(String(ui.speed));
     tolerance.set(String(ui.tolerance));
     const other = ui.frame && ui.frame.algorithm !== "pegasos";
-    steps.set(other || !ui.frame ? "–" : formatWhole(ui.frame.t));
+    steps.set(ui, other);
     epochs.set(other || !ui.frame ? "–" : formatEpoch(ui.frame.epoch));
     axis.update(ui);
   }
 
   return { node, update, destroy: axis.destroy };
+}
+
+/** The step shown, which can be typed. */
+function createStepTile(actions) {
+  const input = el("input", {
+    class: "kp-input kp-tile-value kp-step",
+    type: "text",
+    inputmode: "numeric",
+    autocomplete: "off",
+    onchange: () => {
+      const typed = input.value.replace(/[\s,]/g, "");
+      if (!/^\d+$/.test(typed)) input.value = shown;
+      else {
+        shown = input.value;
+        actions.seek(Number(typed));
+      }
+    },
+  });
+  const node = el("label", { class: "kp-tile" }, el("span", { class: "kp-tile-name", text: "Step t" }), input);
+  let shown = "";
+  return {
+    node,
+    set(ui, other) {
+      setAttribute(input, "disabled", !ui.trainable);
+      const text = other || !ui.frame ? "–" : formatWhole(ui.frame.t);
+      // What is being typed is not overwritten.
+      if (text === shown || (document.activeElement === input && input.value !== shown)) return;
+      input.value = shown = text;
+    },
+  };
 }
 
 function createAxis(actions) {
