@@ -194,8 +194,7 @@ def assert_overlap(a: Any, b: Any, rounding: float) -> None:
 
 def decisions(clf: Any, rows: Any) -> np.ndarray:
     """Decisions of all pairs, of shape (n_samples, n_pairs)."""
-    clf.set_params(decision_function_shape="ovo")
-    return clf.decision_function(rows).reshape(rows.shape[0], -1)
+    return clf._decisions_of_pairs(rows)
 
 
 def reach(clf: Any, X: np.ndarray) -> np.ndarray:

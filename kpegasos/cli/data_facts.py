@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from kpegasos.utils.scan import without_empty_columns
 from kpegasos.utils.tuning import MEBIBYTE
 
 #: Entries of a block of rows, 32 MiB of them.
@@ -95,10 +96,12 @@ def facts_of(X: Any, y: np.ndarray | None) -> DataFacts:
     """
     is_sparse = sparse.issparse(X)
     X = X.tocsr() if is_sparse else X
-    n_samples, n_features = X.shape
-    columns, rows = _Columns(n_features), _Rows()
+    (n_samples, n_features), held = X.shape, X
+    X = _narrow(X)
+    n_empty = n_features - X.shape[1]
+    columns, rows = _Columns(X.shape[1]), _Rows()
     n_nonzero = 0
-    step = max(1, _ENTRIES // max(1, n_features))
+    step = max(1, _ENTRIES // max(1, X.shape[1]))
     for start in range(0, n_samples, step):
         block = X[start : start + step]
         labels = None if y is None else y[start : start + step].tolist()
@@ -109,22 +112,22 @@ def facts_of(X: Any, y: np.ndarray | None) -> DataFacts:
         n_nonzero += block.nnz if is_sparse else int(np.count_nonzero(block))
         columns.add(block)
         rows.add(block, labels)
-    widths = columns.widths()
-    held = [X.data, X.indices, X.indptr] if is_sparse else [X]
+    widths, zero = columns.widths(), [0.0] * min(1, n_empty)
+    arrays = [held.data, held.indices, held.indptr] if is_sparse else [held]
     return DataFacts(
         n_samples=n_samples,
         n_features=n_features,
         storage="sparse" if is_sparse else "dense",
         dtype=str(X.dtype),
-        mebibytes=sum(array.nbytes for array in held) / MEBIBYTE,
+        mebibytes=sum(array.nbytes for array in arrays) / MEBIBYTE,
         density=n_nonzero / max(1, n_samples * n_features),
         n_duplicates=rows.n_duplicates,
         n_conflicts=rows.n_conflicts(),
         n_missing=columns.n_missing,
         n_infinite=columns.n_infinite,
-        n_constant=int((widths == 0).sum()),
-        lowest=_extreme(columns.low, np.min),
-        highest=_extreme(columns.high, np.max),
+        n_constant=n_empty + int((widths == 0).sum()),
+        lowest=_extreme(np.append(columns.low, zero), np.min),
+        highest=_extreme(np.append(columns.high, zero), np.max),
         unevenness=columns.unevenness(),
         targets=None if y is None else targets_of(y),
     )
@@ -138,9 +141,15 @@ def unevenness_of(X: Any) -> float:
     X : ndarray or sparse matrix of shape (n_samples, n_features)
         Constant columns do not count.
     """
+    X = _narrow(X)
     columns = _Columns(X.shape[1])
     columns.add(X[: max(1, _ENTRIES // max(1, X.shape[1]))])
     return columns.unevenness()
+
+
+def _narrow(X: Any) -> Any:
+    """What takes no memory for columns of zeros, of which a small file may name any number."""
+    return without_empty_columns(X)[0] if sparse.issparse(X) else X
 
 
 def targets_of(y: np.ndarray) -> Targets:

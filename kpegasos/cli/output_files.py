@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kpegasos.cli.options.arguments import UsageError
-from kpegasos.utils.files import checked_path, is_stream, write_whole
+from kpegasos.utils.files import checked_path, is_stream, is_writable, write_whole
 
 STANDARD = "-"
 
@@ -64,7 +64,7 @@ def _check_writable(path: str) -> None:
     if is_stream(place):
         writable = os.access(place, os.W_OK)
     elif place.parent.is_dir():
-        writable = os.access(place.parent, os.W_OK)
+        writable = os.access(place.parent, os.W_OK) and (not place.exists() or is_writable(place))
     else:
         raise FileNotFoundError(f"{path}: its folder does not exist")
     if not writable:

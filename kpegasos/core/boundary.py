@@ -1,7 +1,7 @@
 """What must hold before a compiled loop runs: the shapes of all that it indexes, once a call.
 
 Indices that a view holds (of rows, of features) do not change from call to call; they are checked
-by `check_feature_view` where such a view is made.
+where such a view is made, by `kpegasos.rows.features.FeatureRows`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from kpegasos.core.state import INHERITED, LARGEST_SIZE, STEPS, Examples, LoopPa
 from kpegasos.core.views import CsrView, DenseView, KernelView
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import require_indices, require_range, require_shape
-from kpegasos.utils.compiled import compiled
 
 
 def check_steps(
@@ -324,40 +323,3 @@ def _(view, image, shape):  # type: ignore[no-untyped-def]
     width = view.X.shape[1] if isinstance(view, DenseView) else view.n_features
     require_shape("members", view.members, shape)
     require_shape("image", image, (width + 1,))
-
-
-def check_feature_view(view: DenseView | CsrView) -> None:
-    """Check the indices that a view of feature rows holds.
-
-    Raises
-    ------
-    ValueError
-        If one is that of no row, of no entry or of no feature.
-    """
-    if isinstance(view, DenseView):
-        require_indices("members", view.members, view.X.shape[0])
-        return
-    require_indices("members", view.members, view.indptr.size - 1)
-    size = min(view.data.size, view.indices.size)
-    if not _entries_within(view.indices, view.indptr, view.members, size, view.n_features):
-        raise ValueError(
-            f"X must be a CSR matrix of {view.n_features} features with an index for each entry, "
-            f"got indices of others instead"
-        )
-
-
-@compiled()
-def _entries_within(
-    indices: np.ndarray, indptr: np.ndarray, members: np.ndarray, size: int, n_features: int
-) -> bool:
-    """Whether the entries of some CSR rows exist, and belong to features that do."""
-    for row in members:
-        begin, end = indptr[row], indptr[row + 1]
-        if begin < 0 or begin > end or end > size:
-            return False
-        signs = 0
-        for position in range(begin, end):
-            signs |= indices[position] | (n_features - 1 - indices[position])
-        if signs < 0:
-            return False
-    return True

@@ -25,15 +25,13 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kpegasos.utils.files import MOST_TIMES, most_unpacked
+
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 #: What some editors put before text in UTF-8.
 UTF_8_MARK = b"\xef\xbb\xbf"
 _FLOATS = (np.float32, np.float64, "float32", "float64")
-#: A compressed file may hold this many times its size: text of numbers has 3 to 20 times.
-_MOST_TIMES = 200
-#: Bytes that any compressed file may hold, however small it is.
-_HARMLESS = 2**26
 
 
 class Dataset(NamedTuple):
@@ -127,7 +125,7 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path = path
         self._file = file
-        self._limit = max(_HARMLESS, _MOST_TIMES * path.stat().st_size)
+        self._limit = most_unpacked(path.stat().st_size)
         self._done = 0
 
     def readable(self) -> bool:
@@ -142,7 +140,7 @@ class _Unpacked(io.RawIOBase):
         self._done += len(content)
         if self._done > self._limit:
             raise ValueError(
-                f"{self._path} must hold at most {self._limit} bytes, {_MOST_TIMES} times its "
+                f"{self._path} must hold at most {self._limit} bytes, {MOST_TIMES} times its "
                 f"size, got more: decompress it yourself if that is meant"
             )
         buffer[: len(content)] = content
@@ -296,7 +294,7 @@ def read_arrays(
         If it does not have them, or is damaged, or holds far more than its size.
     """
     with open(source, "rb") if isinstance(source, Path) else nullcontext(source) as file:
-        limit = max(_HARMLESS, _MOST_TIMES * file.seek(0, os.SEEK_END))
+        limit = most_unpacked(file.seek(0, os.SEEK_END))
         try:
             with zipfile.ZipFile(file) as members:
                 return [_read_array(members, f"{name}.npy", limit) for name in names]

@@ -14,19 +14,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.state import State
+from kpegasos.estimators._fitted import parameters_read_later, set_model, unchanged_by_errors
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._sklearn_compat import (
@@ -62,11 +63,6 @@ from kpegasos.utils.validation import (
 POSITIVE = Interval(Real, 0, None, closed="neither")
 #: Far enough from the ends of float64 for squares and reciprocals.
 MODERATE = Interval(Real, SMALLEST, LARGEST, closed="both")
-
-#: Private attributes that belong to a model, as those that end in ``_`` do.
-_PRIVATE_OF_MODEL = {"_kernel", "_online", "_sigmoids", "_states", "_states_digest", "_tie_order"}
-#: Set by the validation of X, and not by a model.
-_SET_BY_VALIDATION = {"n_features_in_", "feature_names_in_"}
 
 
 class BasePegasos(CallbackSupportMixin, BaseEstimator):
@@ -154,6 +150,10 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         """Fitted attributes of the model as it stands."""
         raise NotImplementedError
 
+    def _exported(self, *, values: bool = False) -> Any:
+        """The model as other programs are told of it, checked."""
+        raise NotImplementedError
+
     def _decide(self, X: Any) -> np.ndarray:
         """Decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
@@ -226,7 +226,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         pairs = self._problems(targets, settings)
         make_rows, known = self._prepare(X, pairs, settings)
         states: list[State | None] = [None] * len(pairs)
-        known["_states_digest"] = None
+        known |= {"_states_digest": None, "_fitted": parameters_read_later(self)}
         if self.warm_start:
             data = [X, *self._arrays(targets)]
             digest = problem_digest(self.get_params(), data, known.get("_kernel"))
@@ -275,6 +275,17 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
 
+    def check_loaded(self) -> None:
+        """Check a model that was read from a file.
+
+        Raises
+        ------
+        ValueError
+            If its parts do not fit each other.
+        """
+        if "_model_names" in vars(self):
+            self._exported(values=True)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -306,6 +317,9 @@ def validated_rows(
     refuse_masked("X", X)
     refuse_masked("y", y)
     refuse_times("X", X)
+    is_sparse = sparse.issparse(X) and accept_sparse
+    if is_sparse:
+        X = canonical_rows(X)  # before scikit-learn touches it, which trusts indices
     if not (labels or y is None or isinstance(y, str)):
         y = numbers_of(y)
     kinds: dict[str, Any] = {
@@ -318,7 +332,7 @@ def validated_rows(
     except (TypeError, ValueError) as error:
         raise _told(error, X, kinds) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
-    X = canonical_rows(X)
+    X = X if is_sparse else canonical_rows(X)
     if y is None or not labels:
         return X if y is None else (X, y)
     y = plain_labels(y)
@@ -345,32 +359,3 @@ def some_weight(sample_weight: Any, X: Any) -> np.ndarray:
     if not weight.any():
         raise ValueError("sample_weight must have a positive entry, got zeros only instead")
     return weight
-
-
-def _belongs_to_a_model(name: str) -> bool:
-    """Whether an attribute is made by fitting."""
-    return name in _PRIVATE_OF_MODEL or (name.endswith("_") and not name.endswith("__"))
-
-
-def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
-    """Set the attributes of a model, and drop those of an earlier one that it does not have."""
-    kept = {
-        name: value
-        for name, value in vars(estimator).items()
-        if name in _SET_BY_VALIDATION or not _belongs_to_a_model(name)
-    }
-    # All at once: whatever interrupts, there is one model or the other.
-    estimator.__dict__ = {**kept, **attributes}
-
-
-@contextmanager
-def unchanged_by_errors(estimator: Any) -> Iterator[None]:
-    """Let an error leave the estimator with the model that was there before."""
-    model = {name: value for name, value in vars(estimator).items() if _belongs_to_a_model(name)}
-    try:
-        yield
-    except BaseException:
-        now = vars(estimator).items()
-        others = {name: value for name, value in now if not _belongs_to_a_model(name)}
-        estimator.__dict__ = {**others, **model}
-        raise

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import _one_vs_one as one_vs_one
 from kpegasos.estimators._coupling import couple
+from kpegasos.estimators._fitted import fitted
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._probabilities import has_log_odds, own_sigmoids
 from kpegasos.estimators._settings import Settings
@@ -182,10 +183,10 @@ class OneVsOneMixin(ClassifierMixin):
             column a pair, positive for the first.
         """
         check_is_fitted(self)
-        X, n_classes = self._validate(X, reset=False), self.classes_.size
+        X, n_classes = self._validate(X, reset=False), len(self.classes_)
         if n_classes == 2:
             return self._decide(X)[:, 0]
-        if self.decision_function_shape == "ovo":
+        if fitted(self, "decision_function_shape") == "ovo":
             return self._decide(X)
         return self._by_blocks(X, lambda d: one_vs_one.one_vs_rest(d, n_classes))
 
@@ -198,7 +199,7 @@ class OneVsOneMixin(ClassifierMixin):
             With ``kernel="precomputed"``, kernel values against the training examples.
         """
         check_is_fitted(self)
-        check_ties(self.decision_function_shape, self.break_ties)
+        check_ties(fitted(self, "decision_function_shape"), fitted(self, "break_ties"))
         return self._by_blocks(self._validate(X, reset=False), self._vote)
 
     @available_if(_gives_probabilities)
@@ -218,7 +219,7 @@ class OneVsOneMixin(ClassifierMixin):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        n_classes, sigmoids = self.classes_.size, own_sigmoids(self)
+        n_classes, sigmoids = len(self.classes_), own_sigmoids(self)
         assert sigmoids is not None
         slopes, offsets, _ = sigmoids
         return self._by_blocks(
@@ -241,6 +242,11 @@ class OneVsOneMixin(ClassifierMixin):
         with np.errstate(divide="ignore"):  # of a probability that is 0
             return np.log(self.predict_proba(X))
 
+    def _decisions_of_pairs(self, X: Any) -> np.ndarray:
+        """Decisions of all pairs, whatever the shape that `decision_function` has."""
+        check_is_fitted(self)
+        return self._decide(self._validate(X, reset=False))
+
     def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """What is made of the decisions of all pairs, a block of rows at a time."""
         height = max(1, _VOTED_TOGETHER // self.intercept_.size)
@@ -252,10 +258,10 @@ class OneVsOneMixin(ClassifierMixin):
 
     def _vote(self, decisions: np.ndarray) -> np.ndarray:
         """Classes by the decisions of all pairs."""
-        n_classes = self.classes_.size
+        n_classes = len(self.classes_)
         if n_classes == 2:
             chosen = (decisions[:, 0] > 0).astype(np.intp)
-        elif self.break_ties:
+        elif fitted(self, "break_ties"):
             chosen = one_vs_one.one_vs_rest(decisions, n_classes).argmax(axis=1)
         else:
             # Of a model that was read: the order of its classes in the file.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.estimators._fitted import fitted, parameters_read_later, set_model
 from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.estimators._probabilities import own_sigmoids, sigmoids_around
 from kpegasos.estimators._sklearn_compat import HtmlNoteMixin
@@ -34,7 +35,7 @@ class ExportMixin(HtmlNoteMixin):
     if TYPE_CHECKING:  # of the estimator
         n_features_in_: int
 
-        def _exported(self) -> Model: ...
+        def _exported(self, *, values: bool = ...) -> Model: ...
 
     def _own_sigmoids(self) -> Sigmoids | None:
         """Sigmoids of the fitted estimator, if it has probabilities that they make."""
@@ -211,8 +212,8 @@ class ExportMixin(HtmlNoteMixin):
             return {"coefs": model.dual_coef}
         return {
             "coefs": pair_coefficients(model.dual_coef, model.n_support),
-            "shape": self.decision_function_shape,  # type: ignore[attr-defined]
-            "break_ties": self.break_ties,  # type: ignore[attr-defined]
+            "shape": fitted(self, "decision_function_shape"),
+            "break_ties": fitted(self, "break_ties"),
         }
 
     def _html_note(self) -> str:
@@ -262,7 +263,7 @@ class ReadMixin(ExportMixin):
         estimator = cls(**parameters)
         precomputed = model.vectors is None
         attributes = {
-            "n_features_in_": model.n_features,
+            "_fitted": parameters_read_later(estimator),
             "support_vectors_": np.empty((0, 0)) if precomputed else model.vectors,
             "n_support_": model.n_support,
             "dual_coef_": model.dual_coef,
@@ -279,7 +280,8 @@ class ReadMixin(ExportMixin):
             attributes["_sigmoids"] = np.array([model.sigmoids.slopes, model.sigmoids.offsets])
         if precomputed:
             attributes["support_"] = model.support
-        vars(estimator).update(attributes)
+        estimator.n_features_in_ = model.n_features
+        set_model(estimator, attributes)
         return estimator
 
 

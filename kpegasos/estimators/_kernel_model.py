@@ -20,7 +20,7 @@ from kpegasos.estimators._sklearn_compat import (
     StrOptions,
 )
 from kpegasos.estimators._training import FitPlan
-from kpegasos.exports.model import Model
+from kpegasos.exports.model import Model, check_model
 from kpegasos.kernels.decision import gram_decision, kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, parameters_of, scale_gamma
 from kpegasos.rows.base import RowSource
@@ -82,7 +82,7 @@ class KernelMixin(ReadMixin, _Base):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        sparse = not self._is_precomputed()
+        sparse = not self._is_precomputed() if reset else self._kernel is not None
         return validated_rows(
             self, X, y, reset=reset, accept_sparse=sparse, labels=self._has_labels
         )
@@ -147,18 +147,19 @@ class KernelMixin(ReadMixin, _Base):
         return {**attributes, "support_vectors_": vectors}
 
     def _decide(self, X: Any) -> np.ndarray:
+        model = self._exported()
         coefs, n_support = self._coefficients()
-        if self._kernel is None:
-            decisions = gram_decision(X, self.support_, coefs, n_support)
+        if model.kernel is None:
+            decisions = gram_decision(X, model.support, coefs, n_support)
         else:
             decisions = kernel_decision(
-                self._kernel, X, self.support_vectors_, coefs, n_support=n_support, owner=self
+                model.kernel, X, model.vectors, coefs, n_support=n_support, owner=self
             )
         decisions += self.intercept_
         return finite_decisions(decisions)
 
-    def _exported(self) -> Model:
-        return Model(
+    def _exported(self, *, values: bool = False) -> Model:
+        model = Model(
             kernel=self._kernel,
             vectors=None if self._kernel is None else self.support_vectors_,
             support=getattr(self, "support_", None),  # unknown of a model that was read
@@ -169,6 +170,7 @@ class KernelMixin(ReadMixin, _Base):
             n_features=self.n_features_in_,
             tie_order=getattr(self, "_tie_order", None),
         )
+        return check_model(model, values=values)  # of a file, or edited
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

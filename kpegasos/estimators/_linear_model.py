@@ -15,11 +15,12 @@ from kpegasos.estimators._scale import warn_of_large_features
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import StrOptions
 from kpegasos.estimators._training import FitPlan
-from kpegasos.exports.model import Model
+from kpegasos.exports.model import Model, check_model
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.features import FeatureRows, longest_row
 from kpegasos.solvers.result import Result
+from kpegasos.utils.boundary import checked_vectors, require_numbers
 from kpegasos.utils.validation import check_magnitude, finite_decisions
 
 if TYPE_CHECKING:
@@ -61,13 +62,20 @@ class LinearMixin(ExportMixin, _Base):
         return {**attributes, "coef_": np.array([result.w for result in results])}
 
     def _decide(self, X: Any) -> np.ndarray:
-        coef = np.atleast_2d(self.coef_)
+        coef, intercept = self._weights()
         vectors = np.vstack([coef.T, np.zeros(len(coef))])
-        return finite_decisions(FeatureRows(X).margins(vectors) + self.intercept_)
+        return finite_decisions(FeatureRows(X, canonical=True).margins(vectors) + intercept)
 
-    def _exported(self) -> Model:
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of shape (n_pairs, n_features) and intercepts; looked at, as in `check_model`."""
+        classes, coef = getattr(self, "classes_", None), np.atleast_2d(self.coef_)
+        n_pairs = 1 if classes is None else len(classes) * (len(classes) - 1) // 2
+        coef = checked_vectors("coef_", coef, (n_pairs, self.n_features_in_))
+        return coef, require_numbers("intercept_", self.intercept_, (n_pairs,))
+
+    def _exported(self, *, values: bool = False) -> Model:
         """A model whose support vectors are the weights of the pairs, each a vector of its own."""
-        coef, classes = np.atleast_2d(self.coef_), getattr(self, "classes_", None)
+        (coef, intercept), classes = self._weights(), getattr(self, "classes_", None)
         dual_coef = np.ones((1, 1))
         if classes is None:
             n_support = [1]
@@ -79,16 +87,17 @@ class LinearMixin(ExportMixin, _Base):
             n_support = list(range(classes.size - 1, -1, -1))
             dual_coef = np.zeros((classes.size - 1, len(pairs)))
             dual_coef[[j - 1 for _, j in pairs], np.arange(len(pairs))] = 1.0
-        return Model(
+        model = Model(
             kernel=Linear(),
             vectors=coef,
             support=None,
             n_support=np.array(n_support, dtype=np.int32),
             dual_coef=dual_coef,
-            intercept=self.intercept_,
+            intercept=intercept,
             classes=classes,
             n_features=self.n_features_in_,
         )
+        return check_model(model, values=values)
 
     def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
         if settings.tol is None:  # or it has been said already

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.estimators._fitted import fitted
 from kpegasos.exports.model import Sigmoids
 from kpegasos.losses import Logistic
 from kpegasos.utils.validation import shown
@@ -19,7 +20,8 @@ from kpegasos.utils.validation import shown
 
 def has_log_odds(estimator: Any) -> bool:
     """Whether decisions of a classifier are log-odds."""
-    return isinstance(estimator.loss, Logistic) or estimator.loss == "log_loss"
+    loss = fitted(estimator, "loss")
+    return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "log_loss")
 
 
 def own_sigmoids(estimator: Any) -> Sigmoids | None:
@@ -70,10 +72,11 @@ def sigmoids_around(estimator: Any, calibrated: Any) -> Sigmoids:
             "one around another"
         )
     n_classes = estimator.classes_.size
-    if n_classes > 2 and estimator.decision_function_shape != "ovr":
+    shape = fitted(estimator, "decision_function_shape")
+    if n_classes > 2 and shape != "ovr":
         raise ValueError(
             "calibrated must be of decisions with decision_function_shape='ovr', got "
-            f"{estimator.decision_function_shape!r} instead"
+            f"{shape!r} instead"
         )
     return sigmoids_of(calibrated)
 

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from kpegasos.core.state import State
-from kpegasos.estimators._base import set_model, unchanged_by_errors, validated_rows
+from kpegasos.estimators._base import validated_rows
+from kpegasos.estimators._fitted import parameters_read_later, set_model, unchanged_by_errors
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import checked_weight
@@ -238,8 +239,9 @@ class OnlineModel:
             self.parameters["intercept_scaling"] * vectors[:, -1],
             [stream.state.steps for stream in self.streams],
         )
+        facts = parameters_read_later(estimator)
         # A copy goes on from here, wherever this one goes.
-        set_model(estimator, {"_online": copy.copy(self), **model})
+        set_model(estimator, {**model, "_online": copy.copy(self), "_fitted": facts})
 
     @classmethod
     def _parameters_of(cls, estimator: Any) -> dict[str, Any]:
@@ -256,7 +258,7 @@ class OnlineModel:
 
     def _rows(self, chunk: Chunk, pair: Pair) -> FeatureRows:
         scaling = self.parameters["intercept_scaling"]
-        return FeatureRows(chunk.X, members=pair.members, intercept_scaling=scaling)
+        return FeatureRows(chunk.X, members=pair.members, intercept_scaling=scaling, canonical=True)
 
 
 def losses_at_zero(chunk: Chunk) -> list[tuple[float, int]]:

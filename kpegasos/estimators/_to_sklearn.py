@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
+from kpegasos.estimators._fitted import fitted
 from kpegasos.estimators._sklearn_compat import set_libsvm_model, set_linear_model
 from kpegasos.exports.libsvm import NAMES, named_kernel
 from kpegasos.exports.model import Model
@@ -56,28 +57,29 @@ def to_sklearn(estimator: Any, model: Model) -> Any:
 
 def _c_of(estimator: Any) -> float:
     """C, or that which belongs to ``lam`` without weights."""
-    if estimator.lam is None or not hasattr(estimator, "alpha_"):
-        return float(estimator.C)
-    return 1.0 / (float(estimator.lam) * estimator.alpha_.shape[-1])
+    if fitted(estimator, "lam") is None or not hasattr(estimator, "alpha_"):
+        return float(fitted(estimator, "C"))
+    return 1.0 / (float(fitted(estimator, "lam")) * estimator.alpha_.shape[-1])
 
 
 def _common(estimator: Any, model: Model) -> dict[str, Any]:
     """Parameters that all have."""
     shared: dict[str, Any] = {"C": _c_of(estimator)}
     if model.classes is None:
-        return {**shared, "epsilon": float(estimator.epsilon)}
-    return {**shared, "class_weight": estimator.class_weight}
+        return {**shared, "epsilon": float(fitted(estimator, "epsilon"))}
+    return {**shared, "class_weight": fitted(estimator, "class_weight")}
 
 
 def _linear(estimator: Any, model: Model) -> Any:
     kind = LinearSVR if model.classes is None else LinearSVC
     parameters: dict[str, Any] = {
-        "fit_intercept": bool(estimator.fit_intercept),
-        "intercept_scaling": float(estimator.intercept_scaling),
+        "fit_intercept": bool(fitted(estimator, "fit_intercept")),
+        "intercept_scaling": float(fitted(estimator, "intercept_scaling")),
     }
     known = ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
-    if isinstance(estimator.loss, str) and estimator.loss in known:
-        parameters["loss"] = estimator.loss
+    loss = fitted(estimator, "loss")
+    if isinstance(loss, str) and loss in known:
+        parameters["loss"] = loss
     made = kind(**_common(estimator, model), **parameters)
     coef = np.array(estimator.coef_, dtype=np.float64)
     set_linear_model(made, coef, model.intercept.copy(), model.classes)
@@ -91,8 +93,8 @@ def _libsvm(estimator: Any, model: Model) -> Any:
     else:
         parameters = _named(kernel) or {"kernel": KernelFunction(kernel)}
     if model.classes is not None:
-        parameters["decision_function_shape"] = estimator.decision_function_shape
-        parameters["break_ties"] = bool(estimator.break_ties)
+        parameters["decision_function_shape"] = fitted(estimator, "decision_function_shape")
+        parameters["break_ties"] = bool(fitted(estimator, "break_ties"))
     if not hasattr(estimator, "kernel"):
         # The weights of a linear model; among sparse vectors SVC takes dense and sparse rows.
         model = model._replace(vectors=sparse.csr_matrix(model.vectors))

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kpegasos.kernels.functions import Kernel
+from kpegasos.utils.boundary import as_indices, checked_vectors, require_numbers
+from kpegasos.utils.scan import largest_magnitude
+from kpegasos.utils.validation import as_integer, shown
 
 
 class Sigmoids(NamedTuple):
@@ -64,3 +67,56 @@ class Model(NamedTuple):
     n_features: int
     tie_order: np.ndarray | None = None
     sigmoids: Sigmoids | None = None
+
+
+def check_model(model: Model, *, values: bool = False) -> Model:
+    """Check what loops and other programs trust, of a model that was read or edited.
+
+    Parameters
+    ----------
+    model : Model
+    values : bool, default=False
+        Whether numbers have to be finite and classes to differ, too; it is a look at all of them.
+
+    Returns
+    -------
+    Model
+        With vectors as loops take them.
+
+    Raises
+    ------
+    ValueError
+        Naming an attribute that does not fit the others.
+    """
+    n_classes = 1
+    if model.classes is not None:
+        n_classes = require_numbers("classes_", model.classes, None).size
+        if n_classes < 2:
+            raise ValueError(f"classes_ must be at least two, got {shown(model.classes)} instead")
+    n_support = require_numbers("n_support_", model.n_support, (n_classes,), "iu")
+    if n_support.min() < 0:
+        raise ValueError(f"n_support_ must not be negative, got {shown(n_support)} instead")
+    n_vectors, n_pairs = int(n_support.sum()), max(1, n_classes * (n_classes - 1) // 2)
+    require_numbers("dual_coef_", model.dual_coef, (max(1, n_classes - 1), n_vectors))
+    require_numbers("intercept_", model.intercept, (n_pairs,))
+    if model.tie_order is not None:
+        require_numbers("_tie_order", model.tie_order, (n_classes,), "iu")
+        as_indices("_tie_order", model.tie_order, n_classes)
+    if model.sigmoids is not None and model.sigmoids.of_pairs:
+        require_numbers("_sigmoids", model.sigmoids.slopes, (n_pairs,))
+        require_numbers("_sigmoids", model.sigmoids.offsets, (n_pairs,))
+    n_features = as_integer("n_features_in_", model.n_features, least=1)
+    vectors = None
+    if model.kernel is None:
+        require_numbers("support_", model.support, (n_vectors,), "iu")
+        as_indices("support_", model.support, n_features)
+    else:
+        vectors = checked_vectors("support_vectors_", model.vectors, (n_vectors, n_features))
+    if values:
+        if not (model.kernel is None or isinstance(model.kernel, Kernel)):
+            raise ValueError(f"_kernel must be a kernel, got {shown(model.kernel)} instead")
+        numbers = {"dual_coef_": model.dual_coef, "intercept_": model.intercept}
+        for name, array in {**numbers, "support_vectors_": vectors}.items():
+            if array is not None and not np.isfinite(largest_magnitude(array)):
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return model._replace(vectors=vectors)

@@ -20,9 +20,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from kpegasos.utils.files import checked_path, write_whole
+from kpegasos.utils.files import MOST_TIMES, checked_path, most_unpacked, write_whole
+from kpegasos.utils.scan import canonical_csr
 from kpegasos.utils.validation import shown
 from kpegasos.utils.version import VERSION
 
@@ -76,6 +79,7 @@ TRUSTED = (
     "kpegasos.solvers.online.Stream",
     "kpegasos.solvers.path.RegularizationPath",
     "kpegasos.solvers.result.Result",
+    "numpy.dtype",
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
     "sklearn.calibration._CalibratedClassifier",
@@ -161,9 +165,48 @@ def load(path: str | PathLike[str]) -> Any:
     _warn_of_version(place, versions.get("kpegasos", VERSION))
     with _blamed(place, "a damaged one"):
         foreign = _foreign_types(content)
-        if not foreign:
-            return _skops().loads(content, trusted=list(TRUSTED))
-    raise ValueError(f"{place}: a model must hold only types that kpegasos trusts, got {foreign}")
+    if foreign:
+        raise ValueError(
+            f"{place}: a model must hold only types that kpegasos trusts, got {foreign}"
+        )
+    with _blamed(place, "a damaged one"):
+        model = _skops().loads(content, trusted=list(TRUSTED))
+    with _blamed(place, "one whose parts do not fit each other"):
+        _check(model)
+    return model
+
+
+def _check(model: Any) -> None:
+    """Check what loops will trust in all that a model is made of: whoever wrote it could err.
+
+    Raises
+    ------
+    ValueError
+    """
+    seen: dict[int, Any] = {}
+    left = [model]
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part
+        if sparse.issparse(part):
+            canonical_csr(part)
+        elif isinstance(part, dict):
+            left += part.values()
+        elif isinstance(part, list | tuple | set):
+            left += part
+        elif isinstance(part, np.ndarray):
+            left += part.ravel().tolist() if part.dtype.kind == "O" else []
+        else:
+            left += getattr(part, "__dict__", {}).values()
+        if type(part).__module__.startswith("kpegasos."):
+            for name in ("__post_init__", "check_loaded"):
+                getattr(part, name, _nothing)()
+
+
+def _nothing() -> None:
+    """What an object without a check is checked by."""
 
 
 def stored_versions(path: str | PathLike[str]) -> dict[str, str]:
@@ -237,8 +280,24 @@ def _read(path: str | PathLike[str]) -> tuple[Path, bytes, dict[str, str]]:
     with _blamed(place, "another file or a part of one"):
         archive = zipfile.ZipFile(io.BytesIO(content))
         archive.getinfo("schema.json")
+    limit = most_unpacked(len(content))
     with _blamed(place, "a damaged one"), archive:
-        return place, content, _versions_in(archive)
+        size = _unpacked_size(archive, limit)
+        if size <= limit:
+            return place, content, _versions_in(archive)
+    raise ValueError(
+        f"{place} must unpack to at most {limit} bytes, {MOST_TIMES} times its size, got {size}"
+    )
+
+
+def _unpacked_size(archive: zipfile.ZipFile, limit: int) -> int:
+    """Bytes that an archive and those within it unpack to: as many as they state are read."""
+    size = sum(member.file_size for member in archive.infolist())
+    for member in archive.infolist() if size <= limit else ():
+        if member.filename.endswith(".npz"):
+            with zipfile.ZipFile(io.BytesIO(archive.read(member))) as inner:
+                size += sum(each.file_size for each in inner.infolist())
+    return size
 
 
 def _versions_in(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -256,8 +315,8 @@ def _blamed(place: Path, got: str) -> Iterator[None]:
     """Name the file and what it is, whatever part of it a reader stumbles over."""
     try:
         yield
-    except MemoryError:
-        raise
+    except MemoryError as error:
+        raise ValueError(f"{place} must hold arrays that memory has room for, got more") from error
     except Exception as error:
         raise ValueError(
             f"{place} must be a whole file that kpegasos.save has written, got {got}"

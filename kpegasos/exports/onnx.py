@@ -105,17 +105,22 @@ def _label(graph: Graph, types: Any, classes: np.ndarray, chosen: str) -> dict[s
     """Name the classes that were chosen by number."""
     kinds = {"b": types.BOOL, "i": types.INT64, "u": types.INT64, "f": types.DOUBLE}
     kind, values = kinds.get(classes.dtype.kind), classes
-    if all(isinstance(each, str) for each in classes.tolist()):
+    if all(isinstance(each, str) and _is_unicode(each) for each in classes.tolist()):
         kind = types.STRING
     if kind is None or (classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max):
         raise ValueError(
-            f"classes_ must be integers, floats, strings or truth values for ONNX, got "
+            f"classes_ must be integers, floats, strings of Unicode or truth values for ONNX, got "
             f"{shown(classes.tolist())} instead"
         )
     if classes.dtype.kind in "iuf":
         values = classes.astype(np.float64 if kind == types.DOUBLE else np.int64)
     graph.node("Gather", graph.constant(values), chosen, output="label")
     return {"label": (kind, ["n_samples"])}
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether UTF-8 has a text: a part of a surrogate pair it has not."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _vote(

@@ -19,6 +19,8 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from kpegasos.kernels.composable import Composable, parts_of
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
+from kpegasos.utils.scan import without_empty_columns
+from kpegasos.utils.validation import canonical_rows
 
 _Map = TypeVar("_Map", bound=Callable[..., None])
 
@@ -50,6 +52,8 @@ def inner_products(A: Any, B: Any, out: np.ndarray | None = None) -> np.ndarray:
         for first in range(depth, A.shape[1], depth):
             products += A[:, first : first + depth] @ B[:, first : first + depth].T
         return products
+    if sparse.issparse(A) and sparse.issparse(B):
+        A, B = without_empty_columns(A, B)
     products = np.asarray(safe_sparse_dot(A, B.T, dense_output=True))
     if out is None:
         return products
@@ -114,6 +118,7 @@ class InnerProductKernel(Composable):
         -------
         ndarray of shape (n_a, n_b), in the dtype of the rows
         """
+        A, B = (canonical_rows(rows) if sparse.issparse(rows) else rows for rows in (A, B))
         values = inner_products(A, B)
         self.apply(values, row_norms(A, squared=True), row_norms(B, squared=True))
         return values

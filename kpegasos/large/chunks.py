@@ -9,6 +9,7 @@ sorted by class must be shuffled where they lie.
 
 from __future__ import annotations
 
+import copy
 import math
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,10 +22,11 @@ from scipy import sparse
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
+from kpegasos.estimators._base import validated_rows
 from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import validate_parameters
 from kpegasos.large.totals import Totals, kind_of_totals
-from kpegasos.utils.validation import as_integer, as_number, shown
+from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
@@ -58,8 +60,8 @@ class ArrayChunks(Sequence[Chunk]):
         self, X: Any, y: Any, sample_weight: Any = None, *, chunk_size: int = 65_536
     ) -> None:
         self.chunk_size = as_integer("chunk_size", chunk_size, least=1)
-        if sparse.issparse(X):
-            X = X.tocsr()
+        if sparse.issparse(X) and X.format != "csr":
+            X = canonical_rows(X)
         self.X: Any = _with_rows("X", X)
         self.y: Any = _with_rows("y", y)
         self.sample_weight: Any = sample_weight
@@ -222,6 +224,9 @@ def fit_chunks(
             n_examples += n_rows
             if n_rows and (sample_weight is None or np.any(sample_weight)):
                 online.fit_chunk(estimator, X, y, sample_weight)
+            elif n_rows:
+                reset, labels = not online.streams, online.has_labels
+                validated_rows(copy.copy(estimator), X, y, reset=reset, labels=labels)
         if expected is not None and n_examples != expected:
             raise ValueError(
                 f"chunks must be the same each time they are read, got {expected} examples first "

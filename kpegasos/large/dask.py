@@ -28,7 +28,8 @@ import numpy as np
 from sklearn.base import clone
 
 from kpegasos.core.state import State
-from kpegasos.estimators._base import unchanged_by_errors, validated_rows
+from kpegasos.estimators._base import validated_rows
+from kpegasos.estimators._fitted import unchanged_by_errors
 from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._streams import Chunk, OnlineModel, losses_at_zero
 from kpegasos.large.chunks import LinearEstimator, check_estimator

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators._exports import ExportMixin
+from kpegasos.estimators._fitted import fitted
 from kpegasos.estimators._probabilities import sigmoids_of
 from kpegasos.exports.model import Model, Sigmoids
 
@@ -24,13 +25,13 @@ class SearchExportMixin(ExportMixin):
         best_estimator_: Any
         calibrator_: Any
 
-    def _exported(self) -> Model:
+    def _exported(self, *, values: bool = False) -> Model:
         check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
-        model: Model = self.best_estimator_._exported()
+        model: Model = self.best_estimator_._exported(values=values)
         return model
 
     def _own_sigmoids(self) -> Sigmoids | None:
-        calibrated = self.calibration == "sigmoid" and hasattr(self, "calibrator_")
+        calibrated = fitted(self, "calibration") == "sigmoid" and hasattr(self, "calibrator_")
         return sigmoids_of(self.calibrator_) if calibrated else None
 
     def to_sklearn(self) -> Any:

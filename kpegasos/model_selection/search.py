@@ -16,8 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators._base import set_model, some_weight, unchanged_by_errors, validated_rows
+from kpegasos.estimators._base import some_weight, validated_rows
 from kpegasos.estimators._classifier import OneVsOneMixin
+from kpegasos.estimators._fitted import (
+    fitted,
+    parameters_read_later,
+    set_model,
+    unchanged_by_errors,
+)
 from kpegasos.estimators._sklearn_compat import CallbackObserver, CallbackSupportMixin, fit_context
 from kpegasos.model_selection._calibration import features_of
 from kpegasos.model_selection._exports import SearchExportMixin
@@ -32,11 +38,12 @@ from kpegasos.model_selection._search_steps import (
     solve_missing,
 )
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.validation import shown
 
 
 def _calibrates(search: Any) -> bool:
     """Whether there are, or will be, probabilities."""
-    if search.calibration is None:
+    if fitted(search, "calibration") is None:
         raise AttributeError("probabilities are available only with calibration, got None")
     return True
 
@@ -294,7 +301,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
         with interruptible(stopper), unchanged_by_errors(self):
             stopper.presses_kept = 0  # there is nothing to wait for yet
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
-            settings = search_settings(self)
+            settings, facts = search_settings(self), parameters_read_later(self)
             given = X
             X, y = self._validate(X, y, reset=True)
             self._check_targets(y)
@@ -315,7 +322,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
                 callbacks.end_fit()
             # Nothing may come between the model and the end of the fit.
             stopper.presses_kept = math.inf
-            set_model(self, found)
+            set_model(self, {**found, "_fitted": facts})
         report_early_end(self, settings.tol, stacklevel=4)  # the caller, beyond the decorator
         return self
 
@@ -328,12 +335,19 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
                 "PegasosSVCCV has no model of all examples to predict with, since refit was False "
                 "or the search was stopped before it"
             )
-        return validated_rows(self, X, y, reset=reset, accept_sparse=not self._is_precomputed())
+        given = self._is_precomputed() if reset else self.best_estimator_._kernel is None
+        return validated_rows(self, X, y, reset=reset, accept_sparse=not given)
 
     # --- predict ---
 
     def _decide(self, X: Any) -> np.ndarray:
-        return self.best_estimator_._decide(X)
+        model = self.best_estimator_
+        if len(self.classes_) != len(model.classes_):
+            raise ValueError(
+                f"classes_ must be those of best_estimator_, {shown(model.classes_)}, "
+                f"got {shown(self.classes_)} instead"
+            )
+        return model._decide(X)
 
     @property
     def coef_(self) -> np.ndarray:

@@ -18,7 +18,7 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.state import SCALE, LoopState, State
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators._base import set_model
+from kpegasos.estimators._fitted import set_model
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.estimators._training import FitPlan
 from kpegasos.losses.base import pulls

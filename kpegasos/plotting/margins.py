@@ -126,13 +126,16 @@ class MarginHistogramDisplay(AxesDisplay):
         if len(estimator.classes_) == 2:
             decisions = estimator.decision_function(X)
         else:
-            voters = copy.copy(estimator)  # whose parameter can be set
-            voters.decision_function_shape = "ovo"
+            of_pairs = getattr(estimator, "_decisions_of_pairs", None)
+            if of_pairs is None:
+                voters = copy.copy(estimator)  # whose parameter can be set
+                voters.decision_function_shape = "ovo"
+                of_pairs = voters.decision_function
             kept = np.isin(labels, list(pair or ()))
             labels = labels[kept]
             X = X[kept] if not hasattr(X, "iloc") else X.iloc[kept]
             # With more than two classes, a positive decision is for the first of a pair.
-            decisions = -voters.decision_function(X)[:, number]
+            decisions = -of_pairs(X)[:, number]
         return cls.from_predictions(labels, decisions, ax=ax, **plot_options)
 
     @classmethod

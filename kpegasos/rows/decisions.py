@@ -17,6 +17,7 @@ from scipy import sparse
 from kpegasos.kernels.base import CallableKernel, Kernel
 from kpegasos.kernels.decision import gram_decision, kernel_decision
 from kpegasos.kernels.matrix import KernelMatrix, KernelValues
+from kpegasos.utils.boundary import checked_vectors, require_numbers
 from kpegasos.utils.scan import largest_magnitude
 from kpegasos.utils.validation import canonical_rows, finite_decisions
 
@@ -120,6 +121,7 @@ class KernelDecisions:
                 "examples, got one that could not, such as a lambda, instead"
             )
         vectors, coefs = self._support()
+        vectors = checked_vectors("vectors", vectors, (coefs.shape[1], vectors.shape[1]))
         # Whether a function of a user's own minds NaN is for the function to say.
         X = new_rows(X, vectors.shape[1], finite=not isinstance(kernel, CallableKernel))
         sums = kernel_decision(kernel, X, vectors, coefs, owner=self)
@@ -128,8 +130,10 @@ class KernelDecisions:
     def _support(self) -> tuple[Any, np.ndarray]:
         """Support vectors and coefficients of shape (1, n_support); all other data are let go."""
         X, members, coef = self._terms
+        require_numbers("coef", coef, coef.shape[:1])
         support = np.flatnonzero(coef)
         if members is not None or support.size < coef.size:
+            X = canonical_rows(X)
             X = X[support if members is None else members[support]]
             coef = coef[support]
             self._terms = X, None, coef
@@ -191,6 +195,7 @@ class GramDecisions:
                 f"X must hold kernel values with the {self._coef.size} training examples, as the "
                 f"kernel was given as a matrix, got shape {values.shape} instead"
             )
+        require_numbers("coef", self._coef, values.shape[1:])
         support = np.flatnonzero(self._coef)
         sums = gram_decision(values, support, self._coef[None, support])
         return finite_decisions(sums[:, 0] + self._intercept)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.boundary import check_feature_view
 from kpegasos.core.duals import loss_errors, steepness
 from kpegasos.core.margins import dense_margins, sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
@@ -24,7 +23,7 @@ from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.rows.decisions import Decisions, new_rows
 from kpegasos.rows.factor import Factor, factor_of
 from kpegasos.utils import tuning
-from kpegasos.utils.boundary import as_indices
+from kpegasos.utils.boundary import as_indices, require_numbers
 from kpegasos.utils.scan import largest_magnitude
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
@@ -50,7 +49,7 @@ class FeatureRows(RowSource):
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
-        Only read; never copied.
+        Only read; copied only if it has to be made canonical.
     members : ndarray of shape (n_samples,), int64, default=None
         Rows of X that are the examples of this problem; all if None.
     intercept_scaling : float, default=0.0
@@ -73,10 +72,8 @@ class FeatureRows(RowSource):
         longest: float | None = None,
         canonical: bool = False,
     ) -> None:
-        canonical = as_flag("canonical", canonical)
-        is_csr = sparse.issparse(X) and X.format == "csr"
-        if not (is_csr or isinstance(X, np.ndarray)) or X.ndim != 2 or X.dtype.kind != "f":
-            X, canonical = canonical_rows(X), True
+        if not as_flag("canonical", canonical):
+            X = canonical_rows(X)
         self._whole, height = members is None, int(X.shape[0])
         self.members = np.arange(height)
         if members is not None:
@@ -86,8 +83,6 @@ class FeatureRows(RowSource):
         self.image_size = X.shape[1] + 1
         self.intercept_scaling = check_scaling(intercept_scaling)
         self._view = self._make_view(np.zeros(0))
-        if not (canonical and sparse.issparse(X)):  # members have been checked
-            check_feature_view(self._view)
         self._longest_row = longest
 
     def _make_view(self, squared_norms: np.ndarray) -> DenseView | CsrView:
@@ -306,6 +301,7 @@ class FeatureDecisions:
         ValueError
             If X does not have the features of the training examples, or is not finite.
         """
+        require_numbers("w", self._w, self._w.shape[:1])
         rows = FeatureRows(new_rows(X, self._w.size), canonical=True)
         margins = rows.margins(np.append(self._w, 0.0)[:, None])
         return finite_decisions(margins[:, 0] + self._intercept)

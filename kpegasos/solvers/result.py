@@ -13,6 +13,7 @@ import numpy as np
 
 from kpegasos.core.state import State
 from kpegasos.solvers.history import History
+from kpegasos.utils.boundary import require_shape
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,6 +139,7 @@ class Result:
         if self.regression:
             return decisions
         classes = np.array([-1.0, 1.0]) if self.classes is None else self.classes
+        require_shape("classes", classes, (2,))
         return np.asarray(classes[(decisions > 0.0).astype(np.intp)])
 
     def __repr__(self) -> str:

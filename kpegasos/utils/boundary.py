@@ -11,9 +11,10 @@ from functools import update_wrapper
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from kpegasos.utils.compiled import compiled
-from kpegasos.utils.validation import shown
+from kpegasos.utils.validation import canonical_rows, shown
 
 
 class _Entry:
@@ -65,6 +66,43 @@ def require_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
     """
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape} instead")
+
+
+def checked_vectors(name: str, vectors: Any, shape: tuple[int, int]) -> Any:
+    """Return vectors of a model as loops take them.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape, or their indices are of no feature.
+    """
+    if not (isinstance(vectors, np.ndarray) or sparse.issparse(vectors)):
+        raise ValueError(f"{name} must be an array or a sparse matrix, got {shown(vectors)}")
+    if vectors.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {vectors.shape} instead")
+    try:
+        return canonical_rows(vectors)
+    except ValueError as error:
+        raise ValueError(name + str(error).removeprefix("X")) from None
+
+
+def require_numbers(
+    name: str, array: Any, shape: tuple[int, ...] | None, kinds: str = "biuf"
+) -> Any:
+    """Return an array of a shape and of numbers of some kinds; None stands for any vector.
+
+    Raises
+    ------
+    ValueError
+        If it is another.
+    """
+    if not isinstance(array, np.ndarray) or (shape is None and array.ndim != 1):
+        raise ValueError(f"{name} must be an array, got {shown(array)} instead")
+    if shape is not None:
+        require_shape(name, array, shape)
+        if array.dtype.kind not in kinds:
+            raise ValueError(f"{name} must hold numbers, got {array.dtype} instead")
+    return array
 
 
 def require_range(name: str, first: int, last: int, size: int) -> None:

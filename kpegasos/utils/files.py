@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -11,6 +12,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kpegasos.utils.validation import shown
+
+#: A compressed file may hold this many times its size: text of numbers has 3 to 20 times.
+MOST_TIMES = 200
+#: Bytes that any compressed file may hold, however small it is.
+_HARMLESS = 2**26
+
+
+def most_unpacked(size: int) -> int:
+    """Bytes that a compressed file of so many bytes may hold."""
+    return max(_HARMLESS, MOST_TIMES * size)
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
@@ -52,7 +63,8 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     Parameters
     ----------
     path : path-like
-        An earlier file of that name stays as it is until then, and if anything fails.
+        An earlier file of that name stays as it is until then, and if anything fails; its mode and
+        owner stay.
     parts : iterable of bytes
 
     Raises
@@ -64,6 +76,18 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     """
     with opened_whole(path) as file:
         file.writelines(parts)
+
+
+def is_writable(place: Path) -> bool:
+    """Whether a file may be written; one that nobody may write is protected from root too."""
+    return os.access(place, os.W_OK) and bool(place.stat().st_mode & 0o222)
+
+
+def _make_like(place: Path, earlier: os.stat_result) -> None:
+    """Give a file the owner, as far as this process may, and the mode of an earlier one."""
+    with suppress(OSError, AttributeError):  # Windows has none
+        os.chown(place, earlier.st_uid, earlier.st_gid)
+    place.chmod(stat.S_IMODE(earlier.st_mode))
 
 
 @contextmanager
@@ -82,13 +106,21 @@ def opened_whole(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         raise FileNotFoundError(
             f"path must be in a folder that exists, got {shown(str(path))} instead"
         )
+    earlier = place.stat() if place.exists() else None
+    if earlier is not None and not is_writable(place):
+        raise PermissionError(
+            f"path must be that of a file that may be written, got {shown(str(path))} instead"
+        )
     # Opened by its mode and not by tempfile, whose files only their owner may read.
+    mode = 0o666 if earlier is None else stat.S_IMODE(earlier.st_mode) & 0o600
     part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with part.open("xb") as file:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        if earlier is not None:
+            _make_like(part, earlier)
         os.replace(part, place)
     except BaseException as error:
         with suppress(OSError):

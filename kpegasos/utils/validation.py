@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 
-from kpegasos.utils.scan import canonical_csr, largest_magnitude
+from kpegasos.utils.scan import canonical_csr, largest_magnitude, real_numbers
 
 #: Weights, C, lam and the constants of bounds lie between these, far from where squares and
 #: reciprocals overflow.
@@ -85,7 +85,7 @@ def canonical_rows(X: Any) -> Any:
     Raises
     ------
     ValueError
-        If X does not have two dimensions, or holds anything but real numbers.
+        If X does not have two dimensions, or holds anything but real numbers; as `canonical_csr`.
     """
     if not sparse.issparse(X):
         refuse_masked("X", X)
@@ -96,17 +96,7 @@ def canonical_rows(X: Any) -> Any:
             raise ValueError(f"X must have rows of one length, got {shown(X)} instead") from None
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and features, got shape {X.shape}")
-    return canonical_csr(_real(X)) if sparse.issparse(X) else _real(X)
-
-
-def _real(X: Any) -> Any:
-    """X as float32 or float64, copied only if need be."""
-    if X.dtype in (np.float32, np.float64):
-        return X
-    if X.dtype.kind in "biufO":
-        with suppress(TypeError, ValueError, OverflowError):
-            return X.astype(np.float64)
-    raise ValueError(f"X must hold real numbers, got {X.dtype} instead")
+    return canonical_csr(X) if sparse.issparse(X) else real_numbers(X)
 
 
 def refuse_times(name: str, array: Any) -> None:

@@ -36,6 +36,7 @@ from kpegasos.datasets import (
     read_table,
     write_table,
 )
+from kpegasos.utils import files
 from tests.campaigns._broken_files import BOUND, COMPRESS, broken, compressed
 
 CI_TRIALS = 100
@@ -322,7 +323,7 @@ def trial(rng: np.random.Generator) -> str:
     with (
         tempfile.TemporaryDirectory() as place,
         mock.patch.dict(os.environ, {"KPEGASOS_DATA": place}),
-        mock.patch.object(_files, "_HARMLESS", BOUND),
+        mock.patch.object(files, "_HARMLESS", BOUND),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("error")

@@ -198,3 +198,15 @@ def test_model_that_is_cut_short_is_one_line(tmp_path, capsys):
     (tmp_path / "a").write_bytes(content[: len(content) // 2])
     assert main(["info", str(tmp_path / "a")]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_columns_that_a_small_file_names_take_no_memory(tmp_path, capsys):
+    path = tmp_path / "wide.svm"
+    path.write_text("1 2000000000:1\n-1 1:1\n-1 1:1\n")
+    told = told_of(path, capsys, "--no-forecast")
+    assert told["n_features"] == 2 * 10**9
+    assert told["n_constant"] == 2 * 10**9 - 2
+    assert (told["lowest"], told["highest"], told["n_duplicates"]) == (0.0, 1.0, 1)
+    assert main(["scale", "-l", "0", str(path), str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"ranges of 2000000000 features take [\d,]+ MiB, and [\d,]+ MiB", said)

@@ -8,7 +8,6 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from kpegasos import FeatureRows
-from kpegasos.core.boundary import check_feature_view
 from kpegasos.core.loops import (
     add_rows,
     dual_steps,
@@ -224,12 +223,12 @@ def test_feature_rows_refuse_members_beyond_the_rows(as_rows, members):
 def test_feature_rows_refuse_entries_of_no_feature(column):
     S = sparse.csr_matrix(X)
     S.indices[5] = column
-    with pytest.raises(ValueError, match="X must be a CSR matrix of 3 features"):
+    with pytest.raises(ValueError, match="X must have column indices from 0 to 2"):
         FeatureRows(S)
 
 
-def test_feature_view_refuses_rows_beyond_its_entries():
-    view = csr_view()
-    view.indptr[-1] += 1
-    with pytest.raises(ValueError, match="an index for each entry"):
-        check_feature_view(view)
+def test_feature_rows_refuse_rows_beyond_their_entries():
+    S = sparse.csr_matrix(X)
+    S.indptr[-1] += 1
+    with pytest.raises(ValueError, match="data, indices and shape agree"):
+        FeatureRows(S)

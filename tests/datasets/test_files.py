@@ -28,6 +28,7 @@ from kpegasos.datasets import (
     load_rcv1_sample,
     load_usps,
 )
+from kpegasos.utils import files
 
 
 def _idx(array):
@@ -232,7 +233,7 @@ def test_download_that_goes_on_and_on_is_ended(tiny, tmp_path, server, monkeypat
 
 
 def test_archive_that_expands_too_far_is_refused(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "_HARMLESS", 2**16)
+    monkeypatch.setattr(files, "_HARMLESS", 2**16)
     path = tmp_path / "data" / "tiny" / "train-images-idx3-ubyte.gz"
     path.write_bytes(gzip.compress(bytes(2**20)))
     with pytest.raises(
@@ -304,7 +305,7 @@ def test_damaged_usps_is_named(tmp_path, monkeypatch, damage):
 
 
 def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "_HARMLESS", 2**16)
+    monkeypatch.setattr(files, "_HARMLESS", 2**16)
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, X=np.zeros(2**20))
     with pytest.raises(ValueError, match="hold at most"):

@@ -15,12 +15,12 @@ from sklearn.datasets import dump_svmlight_file
 
 from kpegasos.datasets import (
     SvmlightChunks,
-    _files,
     _svmlight_reader,
     iter_svmlight,
     load_svmlight,
     make_text_like,
 )
+from kpegasos.utils import files
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -254,7 +254,7 @@ def test_svmlight_damaged_archive_is_named(svmlight, suffix, damage):
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
 def test_svmlight_file_that_expands_too_far_is_refused(tmp_path, monkeypatch, suffix, compress):
-    monkeypatch.setattr(_files, "_HARMLESS", 2**20)
+    monkeypatch.setattr(files, "_HARMLESS", 2**20)
     path = tmp_path / f"bomb{suffix}"
     path.write_bytes(compress(b"\n" * (2**20 + 1)))
     assert path.stat().st_size < 2**12

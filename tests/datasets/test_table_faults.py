@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kpegasos.datasets import _files, read_table, write_table
+from kpegasos.datasets import read_table, write_table
+from kpegasos.utils import files
 
 
 def message_of(error):
@@ -163,7 +164,7 @@ def test_sparse_npz_of_another_form_is_refused(tmp_path):
 
 
 def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "_HARMLESS", 2**16)
+    monkeypatch.setattr(files, "_HARMLESS", 2**16)
     np.savez_compressed(tmp_path / "t.npz", X=np.zeros((2**10, 2**10)))
     with pytest.raises(ValueError, match="hold at most"):
         read_table(tmp_path / "t.npz")

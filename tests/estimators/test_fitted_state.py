@@ -102,3 +102,63 @@ def test_numpy_scalars_are_plain_numbers(Estimator):
     assert_same_model(a, b, X)
     assert type(a.lam_) is float
     assert type(a.n_steps_) is int
+
+
+# --- parameters that change after a fit -----------------------------------------------------------
+
+
+def written(clf, path):
+    clf.to_json(path)
+    return path.read_text()
+
+
+@BOTH
+@pytest.mark.parametrize(("loss", "other"), [("hinge", "log_loss"), ("log_loss", "hinge")])
+def test_probabilities_go_by_the_fitted_loss(Estimator, loss, other, tmp_path):
+    X, y = integers(3)
+    clf = Estimator(loss=loss, epochs=2, random_state=0)
+    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
+    before = written(clf.fit(X, y), tmp_path / "model")
+    clf.set_params(loss=other)
+    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
+    assert written(clf, tmp_path / "model") == before
+    clf.fit(X, y)
+    assert hasattr(clf, "predict_proba") == (other == "log_loss")
+
+
+@BOTH
+def test_shape_and_ties_of_decisions_are_those_of_the_fit(Estimator, tmp_path):
+    X, y = integers(4)
+    clf = Estimator(decision_function_shape="ovo", epochs=2, random_state=0).fit(X, y)
+    decisions, text = clf.decision_function(X), written(clf, tmp_path / "model")
+    clf.set_params(decision_function_shape="ovr", break_ties=True, intercept_scaling=3.0)
+    np.testing.assert_array_equal(clf.decision_function(X), decisions)
+    assert written(clf, tmp_path / "model") == text
+    assert clf.to_sklearn().decision_function_shape == "ovo"
+
+
+def test_kernel_that_was_given_as_a_matrix_stays_one():
+    X, y = integers(2)
+    clf = PegasosSVC(kernel="precomputed", epochs=2, random_state=0).fit(X @ X.T, y)
+    predicted = clf.predict(X @ X.T)
+    np.testing.assert_array_equal(clf.set_params(kernel="rbf").predict(X @ X.T), predicted)
+    with pytest.raises(TypeError, match="dense"):
+        clf.predict(sparse.csr_matrix(X @ X.T))
+
+
+@BOTH
+def test_fit_keeps_what_a_subclass_has_set(Estimator):
+    class Shifted(Estimator):
+        def fit(self, X, y):
+            self.shift_ = X.mean(axis=0)
+            return super().fit(X - self.shift_, y)
+
+        def predict(self, X):
+            return super().predict(X - self.shift_)
+
+    X, y = two_classes()
+    clf = Shifted(epochs=2, random_state=0).fit(X, y)
+    alone = Estimator(epochs=2, random_state=0).fit(X - X.mean(axis=0), y)
+    np.testing.assert_array_equal(clf.predict(X), alone.predict(X - X.mean(axis=0)))
+    clf.mine_ = 3
+    assert clf.fit(X, y).mine_ == 3

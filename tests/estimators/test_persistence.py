@@ -305,20 +305,65 @@ def test_skops_refuses_what_is_not_trusted():
         skops.io.loads(stored)
 
 
+EDITS = [
+    ("support_vectors_", lambda values: values[:, :1]),
+    ("support_vectors_", lambda values: values[:3]),
+    ("support_vectors_", lambda values: values.tolist()),
+    ("dual_coef_", lambda values: np.tile(values, 50)),
+    ("dual_coef_", lambda values: values[:1]),
+    ("dual_coef_", lambda values: values.astype("U")),
+    ("n_support_", lambda values: values * 5),
+    ("n_support_", lambda values: -values),
+    ("intercept_", lambda values: values[:2]),
+    ("classes_", lambda values: values[:3]),
+    ("classes_", lambda values: values[:1]),
+]
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize(
-    ("attribute", "edit"),
-    [
-        ("support_vectors_", lambda values: values[:, :1]),
-        ("support_vectors_", lambda values: values[:3]),
-        ("dual_coef_", lambda values: np.tile(values, 50)),
-    ],
-)
-def test_edited_model_reads_within_its_arrays(kernel, attribute, edit):
-    X, y = data(2)
-    model = PegasosSVC(kernel=kernel, random_state=0).fit(X, y)
+@pytest.mark.parametrize(("attribute", "edit"), EDITS)
+def test_edited_model_reads_within_its_arrays(kernel, attribute, edit, tmp_path):
+    X, y = data(4)
+    model = PegasosSVC(kernel=kernel, epochs=2, random_state=0).fit(X, y)
+    model.predict(X)
     setattr(model, attribute, edit(getattr(model, attribute)))
-    with pytest.raises(ValueError, match="support_vectors_ must have the shape"):
+    for use in (model.predict, model.decision_function, lambda _: model.to_json(tmp_path / "m")):
+        with pytest.raises(ValueError, match=r"^(\w+_) must (be|have|hold|not) .*, got "):
+            use(X)
+
+
+@pytest.mark.parametrize("shift", [10**6, -(10**6)])
+def test_edited_support_reads_within_the_given_matrix(shift):
+    X, y = data(4)
+    model = PegasosSVC(kernel="precomputed", epochs=2, random_state=0).fit(X @ X.T, y)
+    model.support_ = model.support_ + shift
+    with pytest.raises(ValueError, match=r"^support_ must be indices from 0 to"):
+        model.predict(X @ X.T)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("place", "index"), [("indices", 10**6), ("indptr", 10**8)])
+def test_edited_sparse_vectors_read_within_their_arrays(place, index, first):
+    X, y = data(4)
+    X = sparse.csr_matrix(X)
+    problem = make_problem(np.where(y == y[0], 1.0, -1.0), 0.1)
+    result = pegasos(problem, make_rows(X, "rbf", gamma=1.0), n_steps=9)
+    result = pickle.loads(pickle.dumps(result))
+    model = PegasosSVC(epochs=2, random_state=0).fit(X, y)
+    for each, vectors in ((model, model.support_vectors_), (result, result.decisions._terms[0])):
+        if first:
+            each.predict(X)
+        getattr(vectors, place)[1] = index
+        with pytest.raises(ValueError, match=r"vectors_? must have column|vectors_? must be a sp"):
+            each.predict(X)
+
+
+@pytest.mark.parametrize("width", [1, 9])
+def test_edited_weights_read_within_their_features(width):
+    X, y = data(4)
+    model = LinearPegasosSVC(epochs=2, random_state=0).fit(X, y)
+    model.coef_ = np.resize(model.coef_, (len(model.coef_), width))
+    with pytest.raises(ValueError, match=r"^coef_ must have shape"):
         model.predict(X)
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -213,6 +214,22 @@ def test_from_libsvm_learns_the_number_of_features(tmp_path):
     np.testing.assert_array_equal(read.predict(wide), model.predict(wide))
     with pytest.raises(ValueError, match=r"n_features must be at least 4, the largest index in "):
         PegasosSVC.from_libsvm(tmp_path / "model", n_features=3)
+
+
+def test_columns_that_a_small_model_names_take_no_memory(tmp_path):
+    width = 2**31 - 1
+    (tmp_path / "model").write_text(
+        "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\n"
+        f"nr_sv 1 1\nSV\n1 1:1 {width}:1\n-1 1:-1\n"
+    )
+    read = PegasosSVC.from_libsvm(tmp_path / "model")
+    new = sparse.csr_matrix(([1.0, 1.0], ([0, 1], [0, width - 1])), shape=(2, width))
+    tracemalloc.start()
+    decisions = read.decision_function(new)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(decisions, [np.exp(-0.5) - np.exp(-2), np.exp(-0.5) - np.exp(-1)])
+    assert peak < 2**25
 
 
 def test_numbers_are_written_to_the_last_bit(tmp_path):

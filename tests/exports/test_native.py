@@ -11,6 +11,7 @@ import skops.io
 from export_cases import classifier, data, linear_classifier, targets
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -107,6 +108,7 @@ def estimators():
         ),
         "stream of numbers": (online(LinearPegasosSVR(random_state=0), X, numbers), new),
         "pipeline": (make_pipeline(StandardScaler(), classifier()).fit(X, y), new),
+        "pipeline of an imputer": (make_pipeline(SimpleImputer(), classifier()).fit(X, y), new),
         "pipeline of a search": (make_pipeline(StandardScaler(), search()).fit(X, y), new),
         "search": (search(calibration="sigmoid", warm_start=True).fit(X, y), new),
         "calibrated": (CalibratedClassifierCV(classifier(), cv=2, ensemble=False).fit(X, y), new),

@@ -8,10 +8,18 @@ import numpy as np
 import pytest
 import skops.io
 from export_cases import classifier, data
+from scipy import sparse
 
 import kpegasos
-from kpegasos import load, save
+from kpegasos import (
+    LinearPegasosSVC,
+    PegasosSVC,
+    PegasosSVR,
+    load,
+    save,
+)
 from kpegasos.exports.native import stored_versions
+from kpegasos.utils import files
 
 
 def of_users(A, B):
@@ -161,3 +169,78 @@ def test_damaged_versions_are_told_of(versions, model, tmp_path):
         archive.writestr("kpegasos.json", versions)
     with pytest.raises(ValueError, match=r"must be a whole file that kpegasos\.save has written"):
         load(path)
+
+
+# --- parts that do not fit each other -------------------------------------------------------------
+
+
+def with_arrays(path, edit):
+    """Write the archive anew, with ``edit(name, array or matrix)`` in place of its arrays."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            data, file = old.read(name), io.BytesIO()
+            if name.endswith(".npz"):
+                rows = edit(name, sparse.load_npz(io.BytesIO(data)))
+                parts = {each: getattr(rows, each) for each in ("data", "indices", "indptr")}
+                np.savez(file, format=b"csr", shape=rows.shape, _is_array=False, **parts)
+                data = file.getvalue()
+            elif name.endswith(".npy"):
+                np.save(file, edit(name, np.load(io.BytesIO(data))))
+                data = file.getvalue()
+            new.writestr(name, data)
+    path.write_bytes(content.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("place", "index"), [("indices", -3000), ("indices", 4 * 10**7), ("indptr", 2 * 10**8)]
+)
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_vectors_of_other_features_are_refused(kernel, place, index, tmp_path):
+    X, y, _ = data()
+    path = tmp_path / "model"
+    save(classifier(kernel).fit(sparse.csr_matrix(X), y), path)
+
+    def edit(name, rows):
+        if sparse.issparse(rows) and rows.shape[1] == X.shape[1]:
+            getattr(rows, place)[3] = index
+        return rows
+
+    with_arrays(path, edit)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} must be a whole file"):
+        load(path)
+
+
+@pytest.mark.parametrize("kind", [PegasosSVC, PegasosSVR, LinearPegasosSVC])
+@pytest.mark.parametrize(
+    "edit", [lambda a: np.vstack([a, a]), lambda a: a[:, :-1], lambda a: a * np.nan]
+)
+def test_arrays_that_do_not_fit_each_other_are_refused(edit, kind, tmp_path):
+    X, y, _ = data(2)
+    path = tmp_path / "model"
+    save(kind(epochs=1, random_state=0).fit(X, y * 1.0), path)
+    with_arrays(path, lambda _, array: edit(array) if array.ndim == 2 else array)
+    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
+        load(path)
+
+
+def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):
+    monkeypatch.setattr(files, "_HARMLESS", 2**20)
+    with_arrays(stored, lambda *_: np.zeros(2**21))
+    with pytest.raises(ValueError, match=r"must unpack to at most \d+ bytes, 200 times its size"):
+        load(stored)
+
+
+def test_array_of_more_entries_than_memory_has_room_for_is_refused(stored):
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+    )
+    content = io.BytesIO()
+    with zipfile.ZipFile(stored) as old, zipfile.ZipFile(content, "w") as new:
+        for name in old.namelist():
+            wrong = name.endswith(".npy")
+            new.writestr(name, head.getvalue() if wrong else old.read(name))
+    stored.write_bytes(content.getvalue())
+    with pytest.raises(ValueError, match=r"must hold arrays that memory has room for, got more$"):
+        load(stored)

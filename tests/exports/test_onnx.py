@@ -100,9 +100,12 @@ def test_graph_has_labels_of_odd_kinds(values, tmp_path):
 
 def test_graph_refuses_labels_that_onnx_does_not_have(tmp_path):
     X, y, _ = data(2)
-    model = classifier().fit(X, np.where(y == 7, np.uint64(1), np.uint64(2**63)))
-    with pytest.raises(ValueError, match=r"classes_ must be integers, floats, strings or truth v"):
-        model.to_onnx(tmp_path / "model.onnx")
+    large = np.array([1, 2**63], dtype=np.uint64)
+    part_of_a_pair = np.array(["\ud800", "b"], dtype=object)
+    for labels in (large, part_of_a_pair):
+        model = classifier().fit(X, labels[(y == 7).astype(int)])
+        with pytest.raises(ValueError, match=r"classes_ must be integers, floats, strings of Uni"):
+            model.to_onnx(tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
 
 

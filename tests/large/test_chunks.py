@@ -219,6 +219,9 @@ def test_rejects(text):
     fails(ArrayChunks(X, y, 1.0 * (y > 0)), r"classes must hold at least two classes, got \[1\]")
     fails(ArrayChunks(X, y, 0.0 * y), "sample_weight must have a positive entry, got zeros only")
     fails(ArrayChunks(X, 0 * y), "classes must hold at least two")
+    missing = [(np.nan * X, y, 0.0 * y), (X, y, 1.0 + 0.0 * y)]
+    fails(missing, "NaN")
+    fails(missing[::-1], "NaN", classes=[-1, 1], parameters={"lam": 1.0})
     with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
         ArrayChunks(X, y, chunk_size=0)
     with pytest.raises(ValueError, match="y must have as many rows as X, 1000, got 999 instead"):

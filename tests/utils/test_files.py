@@ -1,6 +1,7 @@
 """Files are written whole or not at all."""
 
 import os
+import stat
 
 import pytest
 
@@ -35,3 +36,40 @@ def test_file_has_the_mode_that_the_process_gives(tmp_path):
     write_whole(tmp_path / "ours", [b""])
     (tmp_path / "plain").write_bytes(b"")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_replaced_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "private"
+    path.write_text("earlier")
+    for mode in (0o600, 0o664, 0o755):
+        path.chmod(mode)
+        write_whole(path, [f"{mode}".encode()])
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        assert path.read_text() == f"{mode}"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_replaced_file_is_never_more_open_than_it_was(tmp_path):
+    path = tmp_path / "private"
+    path.write_text("earlier")
+    path.chmod(0o600)
+
+    def parts():
+        modes = [stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()]
+        assert modes == [0o600, 0o600]
+        yield b"later"
+
+    write_whole(path, parts())
+    assert path.read_text() == "later"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_file_that_may_not_be_written_is_not_replaced(tmp_path):
+    path = tmp_path / "protected"
+    path.write_text("earlier")
+    path.chmod(0o444)
+    with pytest.raises(PermissionError, match="path must be that of a file that may be written"):
+        write_whole(path, [b"later"])
+    assert path.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [path]

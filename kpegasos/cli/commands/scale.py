@@ -19,11 +19,14 @@ from kpegasos.cli.ranges import Ranges, Target, learn, range_lines, read_ranges,
 from kpegasos.datasets import write_table
 from kpegasos.datasets._files import is_compressed
 from kpegasos.datasets.table_files import format_by_name
+from kpegasos.utils.memory import free_memory
 from kpegasos.utils.tuning import MEBIBYTE
 from kpegasos.utils.validation import shown
 
 #: Bytes of the rows that are scaled together.
 _BLOCK = 16 * MEBIBYTE
+#: Bytes that a feature takes while ranges are found.
+_OF_A_RANGE = 64
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
     table = read_data(options.data, format=options.data_format, label=options.label)
     refuse_missing(table, options.data)
+    _check_memory(table.X, options.data)
     ranges = _ranges(table, options)
     if options.save is not None:
         write_lines(options.save, range_lines(ranges))
@@ -53,6 +57,21 @@ def run(options: argparse.Namespace) -> int:
             ),
         )
     return 0
+
+
+def _check_memory(X: Any, path: str) -> None:
+    """Check that there is memory for the ranges of all features, which a small file may name.
+
+    Raises
+    ------
+    ValueError
+    """
+    needed, free = _OF_A_RANGE * X.shape[1], free_memory()
+    if free is not None and needed > free:
+        raise ValueError(
+            f"{path}: ranges of {X.shape[1]} features take {needed / MEBIBYTE:,.0f} MiB, and "
+            f"{free / MEBIBYTE:,.0f} MiB of memory are free"
+        )
 
 
 def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
