@@ -249,7 +249,7 @@ class OneVsOneMixin(ClassifierMixin):
 
     def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """What is made of the decisions of all pairs, a block of rows at a time."""
-        height = max(1, _VOTED_TOGETHER // self.intercept_.size)
+        height = max(1, _VOTED_TOGETHER // max(1, np.size(self.intercept_)))
         parts = [
             of_decisions(self._decide(X[top : top + height]))
             for top in range(0, max(1, X.shape[0]), height)

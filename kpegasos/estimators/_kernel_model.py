@@ -150,7 +150,7 @@ class KernelMixin(ReadMixin, _Base):
         model = self._exported()
         coefs, n_support = self._coefficients()
         if model.kernel is None:
-            decisions = gram_decision(X, model.support, coefs, n_support)
+            decisions = gram_decision(X, self.support_, coefs, n_support)
         else:
             decisions = kernel_decision(
                 model.kernel, X, model.vectors, coefs, n_support=n_support, owner=self
