@@ -32,6 +32,7 @@ from kpegasos.core.averaging import (
 from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.core.steps import StepRule, check_step
 from kpegasos.losses.hinge import HINGE, Hinge
+from kpegasos.utils.boundary import require_shape
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
 #: Status codes that a loop returns.
@@ -222,6 +223,21 @@ class State:
     whole: bool = True
     image_kind: str = "margins"
     suffix_snapshots: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def check_loaded(self) -> None:
+        """Check the arrays of a state that was read from a file; loops check that they agree.
+
+        Raises
+        ------
+        ValueError
+            If one is of another kind.
+        """
+        fresh = new_state(0, 0, PegasosOptions(), self.lam, 0).loop
+        for name, array, own in zip(LoopState._fields, self.loop, fresh, strict=True):
+            if array.ndim != 1 or array.dtype != own.dtype:
+                raise ValueError(f"{name} must be a vector of {own.dtype}, got {array.dtype}")
+            if name in ("scalars", "counters"):
+                require_shape(name, array, own.shape)
 
     @property
     def steps(self) -> int:

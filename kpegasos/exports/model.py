@@ -107,8 +107,9 @@ def check_model(model: Model, *, values: bool = False) -> Model:
         require_numbers("_sigmoids", model.sigmoids.offsets, (n_pairs,))
     n_features = as_integer("n_features_in_", model.n_features, least=1)
     vectors = None
-    if model.kernel is None:
+    if model.kernel is None or model.support is not None:  # which a file may not know
         require_numbers("support_", model.support, (n_vectors,), "iu")
+    if model.kernel is None:
         as_indices("support_", model.support, n_features)
     else:
         vectors = checked_vectors("support_vectors_", model.vectors, (n_vectors, n_features))

@@ -91,6 +91,10 @@ def canonical_csr(X: Any) -> sparse.csr_matrix:
         X = X.tocoo()  # by NumPy
     unsorted = _CHECKS[X.format](X)
     rows = sparse.csr_matrix(real_numbers(X))
+    given = rows.data, rows.indices, rows.indptr
+    arrays = np.ascontiguousarray(rows.data), _whole(rows.indices), _whole(rows.indptr)
+    if any(array is not own for array, own in zip(arrays, given, strict=True)):
+        rows = sparse.csr_matrix(arrays, shape=rows.shape)
     if X.format != "csr":  # which may have an entry twice
         unsorted = _check_compressed(rows)
     if unsorted:

@@ -106,3 +106,16 @@ def test_canonical_csr_keeps_the_matrix(dtype, format):
     rows = canonical_csr(X)
     assert rows.dtype == (np.float64 if dtype == np.int8 else dtype)
     assert (rows.toarray() == X.toarray()).all()
+
+
+@pytest.mark.parametrize("place", ["data", "indices", "indptr"])
+def test_canonical_csr_has_native_arrays_without_gaps(place):
+    X = sparse.random(9, 7, 0.5, format="csr", random_state=0)
+    whole, array = X.toarray(), getattr(X, place)
+    for odd in (array.astype(array.dtype.newbyteorder()), np.repeat(array, 2)[::2]):
+        setattr(X, place, odd)
+        rows = canonical_csr(X)
+        for each in (rows.data, rows.indices, rows.indptr):
+            assert each.dtype.isnative
+            assert each.flags.c_contiguous
+        assert (rows.toarray() == whole).all()
