@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets._files import array_names, read_arrays
-from kpegasos.datasets._table_columns import Columns, Layout, label_column
+from kpegasos.datasets._table_frames import Columns, Layout, label_column
 from kpegasos.utils.validation import canonical_rows, shown, told_of
 
 #: Arrays of CSR rows, by SciPy's names.

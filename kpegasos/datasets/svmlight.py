@@ -16,8 +16,14 @@ from scipy import sparse
 
 from kpegasos.datasets import _svmlight_reader
 from kpegasos.datasets._files import UTF_8_MARK, checked_dtype, is_compressed, opened
-from kpegasos.datasets._svmlight_loop import MOST_COLUMNS
-from kpegasos.datasets._svmlight_reader import Form, Rows, assembled, read_rows, too_long
+from kpegasos.datasets._svmlight_reader import (
+    MOST_COLUMNS,
+    Form,
+    Rows,
+    assembled,
+    read_rows,
+    too_long,
+)
 from kpegasos.utils.files import checked_path
 from kpegasos.utils.validation import as_integer, as_number, optional
 

@@ -19,14 +19,17 @@ from kpegasos.datasets._files import UTF_8_MARK, Pipe, is_compressed, opened, pa
 from kpegasos.datasets._svmlight_reader import as_labels
 from kpegasos.datasets._svmlight_writer import write_svmlight
 from kpegasos.datasets._table_arrays import read_npy, read_npz, write_npy, write_npz
-from kpegasos.datasets._table_columns import (
+from kpegasos.datasets._table_frames import (
     Columns,
     Layout,
     checked_label,
     default_names,
     is_label_name,
+    read_arrow,
+    read_text,
+    text_parts,
+    write_arrow,
 )
-from kpegasos.datasets._table_frames import read_arrow, read_text, text_parts, write_arrow
 from kpegasos.utils.files import checked_path, is_stream, opened_whole, write_whole
 from kpegasos.utils.validation import (
     as_choice,

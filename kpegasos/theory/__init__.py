@@ -49,34 +49,30 @@ References
 """
 
 from kpegasos.theory.accuracy import earlier_analysis_steps, least_steps
-from kpegasos.theory.averages import (
+from kpegasos.theory.bounds import (
     alpha_suffix_bound,
     average_iterate_bound,
-    regret_bound,
-    suffix_average_bound,
-    weighted_average_bound,
-)
-from kpegasos.theory.concentration import (
+    best_of_runs_bound,
+    convergence_bound,
     freedman_bound,
     generalization_bound,
     high_probability_bound,
     mean_excess_bound,
     measured_regret_bound,
     median_excess_bound,
+    n_runs,
+    random_iterate_bound,
     random_stop_bound,
+    regret_bound,
+    suffix_average_bound,
     variance_bound,
+    weighted_average_bound,
 )
 from kpegasos.theory.constants import (
     data_radius,
     objective_bound,
     optimum_norm_bound,
     subgradient_norm_bound,
-)
-from kpegasos.theory.iterates import (
-    best_of_runs_bound,
-    convergence_bound,
-    n_runs,
-    random_iterate_bound,
 )
 
 __all__ = [
