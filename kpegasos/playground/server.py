@@ -2,7 +2,8 @@
 
 It answers addresses that begin with a token, drawn anew at each start, and pages that it has served
 itself: `Host` and `Origin` must be its own. A page of another site in the same browser can reach
-the port, but knows no token, and its origin is refused.
+the port, but knows no token, and its origin is refused. What a first click would wait for is
+compiled, or loaded, before.
 """
 
 from __future__ import annotations
@@ -33,9 +34,31 @@ from websockets.http11 import Request, Response
 
 from kpegasos.playground import messages
 from kpegasos.playground.assets import MEDIA_TYPES, kind_of, static_files
-from kpegasos.playground.checks import MOST_TEXT, MessageError
+from kpegasos.playground.checks import KERNELS, MOST_TEXT, MessageError
+from kpegasos.playground.scenes import DEFAULTS
 from kpegasos.playground.session import Session
-from kpegasos.playground.warm_up import warm_up
+
+_POINTS = [[0.0, 0.0], [1.0, 0.2], [0.3, 1.0], [1.0, 1.1], [0.1, 0.4], [0.9, 0.7]]
+_LABELS = [0, 1, 0, 1, 0, 1]
+
+
+def warm_up() -> None:
+    """Ask for everything once, what a page begins with at first."""
+    session, state = Session(), _state(DEFAULTS["panes"])
+    for revision, panes in enumerate([state["panes"], *([{"kernel": each}] for each in KERNELS)]):
+        session.handle({"kind": "state", "revision": revision, "state": {**state, "panes": panes}})
+        for message in (
+            {"kind": "show", "t": 0},
+            {"kind": "show", "t": 40, "explain": True, "history": True},
+            {"kind": "polish"},
+        ):
+            session.handle({**message, "revision": revision, "id": 0})
+
+
+def _state(panes: list[dict[str, Any]]) -> dict[str, Any]:
+    test = [False] * (len(_POINTS) - 1) + [True]
+    return {**DEFAULTS, "points": _POINTS, "labels": _LABELS, "test": test, "panes": panes}
+
 
 #: Pages that may be open at a time; each has a thread of its own.
 MOST_PAGES = 8

@@ -1,9 +1,19 @@
-"""The decision boundary and the objective of a run, growing together over the iterations."""
+"""The decision boundary and the objective of a run, growing together over the iterations.
+
+What is shown is recorded while an estimator is trained. It becomes a GIF, or a page with a player
+that needs no network: matplotlib's page loads the signs on its buttons from another site, gives its
+elements random names, and holds frames in full colour. Here the signs are characters, the same
+frames make the same page, and frames have a palette.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,19 +22,185 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
+from matplotlib.animation import HTMLWriter, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
+from PIL import Image
+from scipy import sparse
+from sklearn.base import clone, is_classifier
 
 from kpegasos.plotting import checks
 from kpegasos.plotting.columns import VALUES
 from kpegasos.plotting.convergence import ConvergenceDisplay
-from kpegasos.plotting.player import WRITERS, GifWriter
-from kpegasos.plotting.recorder import FEATURES, recorded
 from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import panels_or_new
 from kpegasos.solvers.history import History
-from kpegasos.utils.validation import as_integer, as_number, shown
+from kpegasos.utils.validation import as_integer, as_number, optional, shown
+
+#: Names of features that have none.
+FEATURES = ("feature 1", "feature 2")
+#: Share of a feature's range by which a grid extends beyond the examples.
+_MARGIN = 1 / 15
+
+
+def recorded(
+    estimator: Any, X: Any, y: ArrayLike, grid_resolution: int, eps: float | None
+) -> dict[str, Any]:
+    """Train a clone and return the arguments of a `TrainingAnimation`.
+
+    Raises
+    ------
+    ValueError
+        If there are no two classes or not two features, or the estimator has no callbacks.
+    """
+    points = checks.points("X", X)
+    if not points.size:
+        raise ValueError(f"X must have examples, got {shown(X)} instead")
+    labels = checks.labels("y", y)
+    is_instance = not isinstance(estimator, type) and hasattr(estimator, "set_callbacks")
+    if not (is_instance and is_classifier(estimator)):
+        raise ValueError(
+            f"estimator must be a PegasosSVC or LinearPegasosSVC, got {shown(estimator)} instead"
+        )
+    grid_resolution = checks.resolution(grid_resolution)
+    eps = optional(as_number, "eps", eps, least=0.0)
+    low, high = points.min(axis=0), points.max(axis=0)
+    away = _MARGIN * np.where(high > low, high - low, 1.0) if eps is None else eps
+    xx, yy = np.linspace(low - away, high + away, grid_resolution).T
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
+    recorder = _Recorder(grid, len(np.unique(labels)))
+    clone(estimator).set_callbacks(recorder).fit(points, y)
+    return {
+        "xx": xx,
+        "yy": yy,
+        "values": np.reshape(recorder.values, (-1, yy.size, xx.size)),
+        "history": {name: np.array(column) for name, column in recorder.columns.items()},
+        "X": points,
+        "y": y,
+        "alpha": recorder.alpha,
+        "feature_names": [str(name) for name in getattr(X, "columns", FEATURES)],
+    }
+
+
+class _Recorder:
+    """scikit-learn callback that keeps what the grid gets, counts and curves at each checkpoint.
+
+    Of several classes the grid gets numbers of classes, and counts and columns are summed over the
+    pairs: a sum of dual bounds is one for the sum of the objectives.
+    """
+
+    def __init__(self, grid: np.ndarray, n_classes: int) -> None:
+        self.grid = grid
+        self.binary = n_classes <= 2
+        self.values: list[np.ndarray] = []
+        self.alpha: list[np.ndarray] = []
+        self.columns: dict[str, list[float]] = {name: [] for name in ("iteration", *VALUES)}
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Nothing to prepare."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing to put away."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Nothing to see yet."""
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> None:
+        """Keep what a frame shows, if a checkpoint ends."""
+        if context.task_name != "checkpoint":
+            return
+        model = fitted_estimator
+        if self.binary:
+            self.values.append(model.decision_function(self.grid))
+            histories = [model.history_]
+        else:
+            self.values.append(np.searchsorted(model.classes_, model.predict(self.grid)))
+            histories = model.history_
+        counts = model.alpha_
+        self.alpha.append(
+            np.asarray(counts.sum(axis=0)).ravel() if sparse.issparse(counts) else counts
+        )
+        for name, column in self.columns.items():
+            column.append(sum(getattr(history[-1], name) for history in histories))
+
+
+#: Signs on the buttons, by the names of the icons that they stand for, as HTML.
+_SIGNS = {
+    "fa-minus": "&#8722;",
+    "fa-fast-backward": "&#124;&#9664;&#xFE0E;",
+    "fa-step-backward": "&#8249;",
+    "fa-play fa-flip-horizontal": "&#9664;&#xFE0E;",
+    "fa-pause": "&#10074;&#10074;",
+    "fa-play": "&#9654;&#xFE0E;",
+    "fa-step-forward": "&#8250;",
+    "fa-fast-forward": "&#9654;&#xFE0E;&#124;",
+    "fa-plus": "+",
+}
+_LINK = re.compile(r"<link\b[^>]*>\s*")
+_ICON = re.compile(r'<i class="fa ([^"]*)"></i>')
+_FRAME = re.compile(r'(?<="data:image/png;base64,)[^"]+')
+_NAME = re.compile(r"_anim_img([0-9a-f]{32})")
+
+
+class PageWriter(HTMLWriter):
+    """Writer of a page with a player, which works without a network."""
+
+    def finish(self) -> None:
+        """Write the page, and put characters in the place of icons."""
+        super().finish()
+        page = Path(self.outfile)
+        page.write_text(self_contained(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+class GifWriter(PillowWriter):
+    """Writer of a GIF whose last frame may stay for longer."""
+
+    _frames: list[Image.Image]
+
+    def hold(self, n_frames: int) -> None:
+        """Show the frame that was grabbed last for so many frames more, without drawing it."""
+        self._frames += self._frames[-1:] * n_frames
+
+
+def self_contained(page: str) -> str:
+    """Return matplotlib's page of an animation without what it loads, its names made of itself.
+
+    Parameters
+    ----------
+    page : str
+        HTML that `matplotlib.animation.HTMLWriter` wrote, its frames embedded.
+
+    Returns
+    -------
+    str
+        The page that needs nothing else.
+    """
+    page = _FRAME.sub(lambda frame: _smaller(frame[0]), _LINK.sub("", page))
+    page = _ICON.sub(lambda icon: _SIGNS.get(icon[1], icon[1].removeprefix("fa-")), page)
+    found = _NAME.search(page)
+    if found:
+        bare = page.replace(found[1], "")
+        page = page.replace(found[1], hashlib.sha256(bare.encode()).hexdigest()[:32])
+    return page
+
+
+def _smaller(frame: str) -> str:
+    """Return an embedded picture with a palette, which takes a quarter of the room."""
+    picture = Image.open(BytesIO(b64decode(frame.replace("\\\n", "")))).convert("RGB")
+    file = BytesIO()
+    picture.quantize(dither=Image.Dither.NONE).save(file, "png", optimize=True)
+    return b64encode(file.getvalue()).decode("ascii")
+
+
+#: Makers of a writer by the end of the file's name, from frames per second.
+WRITERS: dict[str, Callable[[int], GifWriter | PageWriter]] = {
+    ".gif": lambda fps: GifWriter(fps=fps),
+    ".html": lambda fps: PageWriter(fps=fps, embed_frames=True),
+}
+
 
 #: A band between the margins of less than this share of the area is hidden by a boundary as thick
 #: as usual.

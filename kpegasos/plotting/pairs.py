@@ -15,9 +15,9 @@ from matplotlib.ticker import ScalarFormatter
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.cells import check_format, color_map, ink_on, text_of
 from kpegasos.plotting.columns import title_of
 from kpegasos.plotting.fitted import check_classifier, histories
+from kpegasos.plotting.heat import check_format, color_map, ink_on, text_of
 from kpegasos.plotting.style import Panels, panels_or_new
 from kpegasos.solvers.history import History
 from kpegasos.utils.validation import as_flag, optional, shown

@@ -1,4 +1,4 @@
-"""The regularisation path: score, certified gap and support size as functions of C.
+"""The regularisation path: score, certified gap and support size as functions of C, a panel each.
 
 The numbers come from one γ of a search, or from a path of solutions; neither is computed here.
 """
@@ -14,20 +14,103 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.path_panel import (
-    draw_band,
-    draw_curve,
-    draw_marks,
-    hatch_missing,
-    key_of,
-    scale_axis,
-)
+from kpegasos.plotting.heat import log_edges
 from kpegasos.plotting.searches import QUANTITIES, SearchResults, path_columns, results_of, title_of
-from kpegasos.plotting.style import Panels, legend_above, panels_or_new
+from kpegasos.plotting.style import (
+    BLUE,
+    GREEN,
+    MISSING,
+    VERMILLION,
+    Panels,
+    legend_above,
+    panels_or_new,
+)
+from kpegasos.plotting.ticks import ticks_at
 from kpegasos.utils.validation import as_flag, as_number, optional, shown
+
+#: From this ratio of largest to smallest on, the vertical axis is logarithmic.
+_LOG_FROM = 10.0
+
+
+def draw_curve(
+    panel: Axes, Cs: np.ndarray, curve: np.ndarray, style: dict[str, Any], *, second: bool = False
+) -> Line2D:
+    """Draw a curve over C on a logarithmic axis; the second one of a panel looks different."""
+    look = {"color": GREEN, "marker": "s"} if second else {"color": BLUE, "marker": "o"}
+    (line,) = panel.plot(Cs, curve, **{"markersize": 5, **look, **style})
+    panel.set(xscale="log", xlabel="C")
+    ticks_at(panel.xaxis, Cs)
+    return line
+
+
+def draw_band(panel: Axes, Cs: np.ndarray, curve: np.ndarray, errors: np.ndarray) -> Collection:
+    """Draw the band of one standard error around a curve."""
+    area: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
+    label = "± one standard error"
+    return panel.fill_between(Cs, curve - errors, curve + errors, label=label, **area)
+
+
+def draw_marks(panel: Axes, chosen: float | None, simplest: float | None) -> list[Line2D]:
+    """Draw the lines at the chosen C and at the smallest one that is nearly as good."""
+    lines, below = [], {"zorder": 1.0}
+    if chosen is not None:
+        solid: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.6, **below}
+        lines.append(panel.axvline(chosen, label="chosen C", **solid))
+    if simplest is not None and simplest != chosen:
+        dashed: dict[str, Any] = {"color": "black", "linestyle": "dashed", **below}
+        label = "smallest C within one standard error"
+        lines.append(panel.axvline(simplest, label=label, linewidth=1.2, **dashed))
+    return lines
+
+
+def hatch_missing(panel: Axes, Cs: np.ndarray, curve: np.ndarray) -> list[Rectangle]:
+    """Hatch the values of C for which there is no number."""
+    if Cs.size < 2:
+        return []
+    edges = log_edges(Cs).tolist()
+    found: list[Rectangle] = []
+    for number in np.flatnonzero(~np.isfinite(curve)).tolist():
+        low, high = edges[number : number + 2]
+        label = "_" if found else "missing"
+        found.append(panel.axvspan(low, high, label=label, linewidth=0, zorder=0.5, **MISSING))
+    return found
+
+
+def scale_axis(panel: Axes, name: str, curve: np.ndarray) -> None:
+    """Choose the vertical axis: logarithmic for what differs much, else from zero.
+
+    Gaps are all below one tolerance, and what counts is how far.
+    """
+    known = curve[np.isfinite(curve)]
+    if name == "score" or not known.size:
+        return
+    differs = known.min() > 0 and known.max() >= _LOG_FROM * known.min()
+    if differs and name != "relative_gap":
+        panel.set_yscale("log")
+    elif known.min() >= 0:
+        panel.set_ylim(0.0, 1.08 * max(float(known.max()), 1e-12))
+    if name == "relative_gap":
+        panel.yaxis.set_major_formatter(PercentFormatter(1.0))
+    elif name == "support_size":
+        panel.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+def key_of(panels: np.ndarray) -> dict[str, Any]:
+    """Return the entries of a legend for all panels, each label once."""
+    entries: dict[str, Any] = {}
+    for panel in panels:
+        handles, labels = panel.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            entries.setdefault(label, handle)
+    if "missing" in entries:  # which is drawn first, below the rest
+        entries["missing"] = entries.pop("missing")
+    return entries
+
 
 #: What has a panel if it is there and nothing else is asked for.
 _USUAL = ("score", "objective", "relative_gap", "support_size")

@@ -19,8 +19,7 @@ from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.cells import check_format, color_map
-from kpegasos.plotting.heat import HeatMap, key_of
+from kpegasos.plotting.heat import HeatMap, check_format, color_map, key_of
 from kpegasos.plotting.searches import (
     QUANTITIES,
     SearchResults,
