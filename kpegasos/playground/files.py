@@ -1,4 +1,4 @@
-"""Files that a page saves: points, pictures by the package's own displays, and the code of a picture."""
+"""Files that a page saves: points, pictures by the package's own displays, code of a picture."""
 
 from __future__ import annotations
 
