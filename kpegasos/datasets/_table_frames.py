@@ -319,6 +319,7 @@ def read_arrow(place: str, source: Any, kind: str, layout: Layout) -> Columns:
     try:
         table = (parquet if kind == "parquet" else feather).read_table(content, memory_map=True)
         table.validate(full=True)  # offsets of damaged files would be followed anywhere
+        frame = table.to_pandas(ignore_metadata=True)
     except (ArrowException, OSError, ValueError) as error:
         what = {"parquet": "a Parquet file", "arrow": "an Arrow or Feather file"}[kind]
         raise told_of(error, f"{place} must be {what}") from None
@@ -327,7 +328,6 @@ def read_arrow(place: str, source: Any, kind: str, layout: Layout) -> Columns:
     names = table.column_names
     label = label_column(place, layout.label, names, len(names))
     features = without(names, label) or ()
-    frame = table.to_pandas(ignore_metadata=True)
     for name in features:
         _check_numbers(pandas, place, frame[name])
     single = all(frame[name].dtype == np.float32 for name in features)
