@@ -165,12 +165,14 @@ def vote(decisions: np.ndarray, n_classes: int, tie_order: np.ndarray | None = N
     tie_order : ndarray of shape (n_classes,), default=None
         Class numbers in the order in which ties go to them, if it is another.
     """
-    # Votes are small integers, exact in float32, and so a product of matrices counts them.
-    of_first, of_second = np.zeros((2, decisions.shape[1], n_classes), dtype=np.float32)
-    for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        of_first[number, i] = of_second[number, j] = 1.0
-    wins = (decisions > 0).astype(np.float32)
-    votes = wins @ (of_first - of_second) + of_second.sum(axis=0)
+    votes = np.zeros((decisions.shape[0], n_classes), dtype=np.int32)
+    begin = 0
+    for i in range(n_classes - 1):  # whose pairs with later classes stand together
+        end = begin + n_classes - 1 - i
+        wins = decisions[:, begin:end] > 0
+        votes[:, i] += np.count_nonzero(wins, axis=1)
+        votes[:, i + 1 :] += ~wins
+        begin = end
     if tie_order is None:
         return np.asarray(votes.argmax(axis=1))
     return np.asarray(tie_order[votes[:, tie_order].argmax(axis=1)])

@@ -57,6 +57,20 @@ def _add_products(
             result[i, outputs[j]] += total
 
 
+def _check_sums(sums: np.ndarray, outputs: np.ndarray, result: np.ndarray) -> None:
+    require_shape("sums", sums, (result.shape[0], outputs.size))
+    require_indices("outputs", outputs, result.shape[1])
+
+
+@checked(_check_sums)
+@compiled()
+def _add_sums(sums: np.ndarray, outputs: np.ndarray, result: np.ndarray) -> None:
+    """``result[:, outputs] += sums``, in a fraction of NumPy's time."""
+    for i in range(sums.shape[0]):
+        for j in range(outputs.size):
+            result[i, outputs[j]] += sums[i, j]
+
+
 class _Segment(NamedTuple):
     """Some columns of a tile of kernel values, and the outputs that they are summed for.
 
@@ -152,7 +166,7 @@ class _OutputSums:
             sums = np.empty((values.shape[0], coefs.shape[0]), values.dtype)
             part = np.ascontiguousarray(values[:, columns])
             packed.products(part).write(0, coefs.shape[0], sums)
-            result[:, outputs] += sums
+            _add_sums(sums, outputs, result)
 
 
 class KernelExpansion:
