@@ -21,6 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kpegasos.utils.compiled import shared
+
 AVERAGES = ("weighted", "uniform", "suffix", None)
 
 
@@ -52,6 +54,12 @@ def suffix_start(t: int) -> int:
     return 1 << (t.bit_length() - 2) if t >= 2 else 0
 
 
+@shared
+def weight_of(uniform: bool, t: int, unit: float) -> float:
+    """What the sums of a uniform or weighted average are multiplied by after t steps."""
+    return unit / t if uniform else 2.0 * unit / (t * (t + 1.0))
+
+
 def combination(
     average: str | None, t: int, scale: float, clock: float, lam: float, batch_size: int
 ) -> LinearCombination:
@@ -71,9 +79,9 @@ def combination(
     if average is None:
         return LinearCombination(unit * scale / t, 0.0)
     if average == "weighted":
-        weight = 2.0 * unit / (t * (t + 1.0))
+        weight = weight_of(False, t, unit)
     elif average == "uniform":
-        weight = unit / t
+        weight = weight_of(True, t, unit)
     elif average == "suffix":
         weight = unit / (t - suffix_start(t))
     else:

@@ -268,6 +268,37 @@ def check_evaluation(
         require_shape("stamped_image", state.stamped_image, shape)
 
 
+def check_small_runs(
+    pairs: Any, found: Any, records: np.ndarray, first: int, last: int, most: int, polished: bool
+) -> None:
+    """Check the arguments of `kpegasos.core.small_runs.run_pairs`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    n_samples, n_pairs, n_members = len(pairs.gram), pairs.lam.size, pairs.members.size
+    require_shape("gram", pairs.gram, (n_samples, n_samples))
+    require_shape("rounding", pairs.rounding, (n_samples,))
+    require_range("first and last", first, last, n_pairs)
+    require_shape("ends", pairs.ends, (n_pairs + 1,))
+    ends = pairs.ends[first : last + 1]
+    if not (np.diff(ends) > 0).all() or most < 1 or (pairs.points < 1).any():
+        raise ValueError("ends must increase, and pairs have a step at least")
+    require_range("ends", int(ends[0]), int(ends[-1]), n_members)
+    require_indices("members", pairs.members, n_samples, first=int(ends[0]), last=int(ends[-1]))
+    for name, array in (*pairs._asdict().items(), *found._asdict().items()):
+        if name in ("label", "weight", "alpha", "coef", "margins"):
+            require_shape(name, array, (n_members,))
+        elif name in ("key", "kind"):
+            require_shape(name, array, (n_pairs,))
+    require_indices("kind", pairs.kind, len(pairs.points), first=first, last=last)
+    require_shape("sets", pairs.sets, (len(pairs.points), 4))
+    require_shape("numbers", found.numbers, (n_pairs, 9))
+    require_shape("records", records, (len(records), 12))
+
+
 def check_dense_margins(
     view: DenseView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:

@@ -106,14 +106,13 @@ class IndexStream:
         size = self._n_runs if in_runs else self.n_samples
         drawn = np.empty((last - first) * size, dtype=np.int64)
         with np.errstate(over="ignore"):  # without compilation, NumPy would warn of it
-            _draw_epochs(self._key, first, size, self.sampling == "uniform", drawn)
+            draw_epochs(self._key, first, size, self.sampling == "uniform", drawn)
         return self._of_runs(drawn) if in_runs else drawn
 
     @cached_property
     def _key(self) -> np.uint64:
         """A number made of the seed and the spawn key."""
-        text = repr((int(self.seed), *map(int, self.spawn_key))).encode()
-        return np.uint64(int.from_bytes(hashlib.sha256(text).digest()[:8], "little"))
+        return np.uint64(stream_key(self.seed, self.spawn_key))
 
     def _long_epoch(self, number: int) -> np.ndarray:
         """Draws of an epoch with a generator of its own."""
@@ -146,8 +145,14 @@ class IndexStream:
         return drawn[drawn < self.n_samples]
 
 
+def stream_key(seed: int, spawn_key: Sequence[int]) -> int:
+    """A number of 64 bits made of the seed and the spawn key."""
+    text = repr((int(seed), *map(int, spawn_key))).encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little")
+
+
 @compiled()
-def _draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np.ndarray) -> None:
+def draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np.ndarray) -> None:
     """Fill an array with epochs of draws of ``range(size)``: permutations, or each by itself."""
     number = first
     for begin in range(0, draws.size, size):

@@ -14,7 +14,9 @@ from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.boundary import check_evaluation
 from kpegasos.core.state import Examples, LoopState
 from kpegasos.losses.base import value
-from kpegasos.utils.compiled import compiled
+from kpegasos.utils.compiled import compiled, shared
+
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class Sums(NamedTuple):
@@ -45,6 +47,27 @@ class Sums(NamedTuple):
     of_values: float
     rounding: float
     counts: float
+
+
+@shared
+def roundings(sums: Sums, additions: Any, n_samples: int, largest: float) -> tuple[Any, Any]:
+    """Largest errors of the mean margin and of ``‖w‖²`` of an iterate whose margins are held.
+
+    Parameters
+    ----------
+    sums : Sums
+        Of one iterate, or arrays for several.
+    additions : float or ndarray
+        What `Iterate.additions` says of its image.
+    n_samples : int
+    largest : float
+        No kernel value is larger.
+    """
+    unit, size = _EPS * largest, sums.size
+    # The sum over the examples rounds the squared norm, whose terms come to this at the most.
+    of_sums, of_norm = additions * unit, 0.5 * n_samples * unit * size * size
+    loss_rounding = of_sums + sums.of_values + size * sums.rounding / n_samples
+    return loss_rounding, size * (of_sums + 2.0 * sums.of_values) + of_norm
 
 
 # Not contracted: coefficients are those that numpy would find, to the last bit.

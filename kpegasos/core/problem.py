@@ -27,6 +27,7 @@ from kpegasos.core.duals import DualLine
 from kpegasos.core.state import Examples
 from kpegasos.losses import HINGE, Hinge, check_loss
 from kpegasos.losses.base import for_loops, values
+from kpegasos.utils.compiled import shared
 from kpegasos.utils.labels import signs_of
 from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown
 
@@ -243,11 +244,13 @@ def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     return 0.5 * problem.lam * squared_norm + mean_loss(margins, problem)
 
 
+@shared
 def primal_of(loss: float, squared_norm: float, problem: Problem) -> float:
     """``P(w)`` from the sum of the weighted losses and ``‖w‖²``."""
     return 0.5 * problem.lam * squared_norm + loss / problem.y.size
 
 
+@shared
 def primal_bound(
     objective: float, loss_rounding: float, norm_rounding: float, problem: Problem
 ) -> float:
@@ -265,12 +268,15 @@ def primal_bound(
     return objective + error + _sum_rounding(problem) * abs(objective)
 
 
+@shared
 def _sum_rounding(problem: Problem) -> float:
     """Relative rounding of a sum over the examples, and of a few numbers beside it."""
     return (0.5 * problem.y.size + 16.0) * _EPS
 
 
-def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+def best_multiple(
+    coef: np.ndarray, squared_norm: float, problem: Problem, size: float | None = None
+) -> float:
     """Compute the θ that maximises ``D(θβ)`` over the feasible multiples of ``β = lam m c``.
 
     Parameters
@@ -280,25 +286,42 @@ def best_multiple(coef: np.ndarray, squared_norm: float, problem: Problem) -> fl
     squared_norm : float
         ``‖w‖²``.
     problem : Problem
+    size : float, default=None
+        ``Σ c_i ω_i``, where it is at hand.
     """
     if type(problem.loss) is not Hinge:
         return _line(coef, squared_norm, problem).best()
-    largest = problem.lam * coef.size * float(coef.max())
+    size = float(coef @ problem.weight) if size is None else size
+    return best_multiple_of(float(coef.max()), size, squared_norm, problem)
+
+
+@shared
+def best_multiple_of(largest: float, size: float, squared_norm: float, problem: Problem) -> float:
+    """`best_multiple` with the hinge, from the largest ``c`` and ``Σ c_i ω_i``."""
+    largest *= problem.lam * problem.y.size
     if largest <= 0.0:
         return 0.0
-    linear, quadratic = _dual_parts(coef, squared_norm, problem)
+    linear, quadratic = problem.lam * size, problem.lam * squared_norm
     return min(1.0 / largest, linear / quadratic) if quadratic > 0.0 else 1.0 / largest
 
 
-def dual_value(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+def dual_value(
+    coef: np.ndarray, squared_norm: float, problem: Problem, size: float | None = None
+) -> float:
     """``D(β)`` of ``β = lam m c`` itself.
 
     Parameters are those of `best_multiple`.
     """
     if type(problem.loss) is not Hinge:
         return _line(coef, squared_norm, problem).value(1.0)
-    linear, quadratic = _dual_parts(coef, squared_norm, problem)
-    return linear - 0.5 * quadratic
+    size = float(coef @ problem.weight) if size is None else size
+    return dual_value_of(size, squared_norm, problem)
+
+
+@shared
+def dual_value_of(size: float, squared_norm: float, problem: Problem) -> float:
+    """`dual_value` with the hinge, from ``Σ c_i ω_i``."""
+    return problem.lam * size - 0.5 * problem.lam * squared_norm
 
 
 def _line(coef: np.ndarray, squared_norm: float, problem: Problem) -> DualLine:
@@ -331,6 +354,7 @@ def dual_bounds(
     )
 
 
+@shared
 def dual_bounds_of(
     largest: float, size: float, squared_norm: float, norm_rounding: float, problem: Problem
 ) -> tuple[float, float]:
@@ -347,6 +371,7 @@ def dual_bounds_of(
     )
 
 
+@shared
 def _best_value(linear: float, quadratic: float, most: float) -> float:
     """Maximum of ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
     quadratic = max(0.0, quadratic)
@@ -354,11 +379,7 @@ def _best_value(linear: float, quadratic: float, most: float) -> float:
     return theta * linear - 0.5 * theta * theta * quadratic
 
 
-def _dual_parts(coef: np.ndarray, squared_norm: float, problem: Problem) -> tuple[float, float]:
-    """``D(θβ) = θ · linear − θ²/2 · quadratic``."""
-    return problem.lam * float(coef @ problem.weight), problem.lam * squared_norm
-
-
+@shared
 def is_impossible(objective: float, bound: float, norm_term: float, norm_rounding: float) -> bool:
     """Whether values contradict a positive semi-definite kernel, beyond what rounding explains.
 

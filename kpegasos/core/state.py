@@ -33,6 +33,7 @@ from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.core.steps import StepRule, check_step
 from kpegasos.losses.hinge import HINGE, Hinge
 from kpegasos.utils.boundary import require_shape
+from kpegasos.utils.compiled import shared
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
 #: Status codes that a loop returns.
@@ -277,6 +278,14 @@ class State:
             del snapshots[old]
 
 
+@shared
+def additions_of(
+    plain: float, stamped: float, largest_clock: float, number: float, size: float
+) -> float:
+    """`Iterate.additions` for a number of additions, of which none has come to more than a size."""
+    return number * (abs(plain) + 2.0 * stamped * largest_clock) * size
+
+
 class Iterate(NamedTuple):
     """An iterate as a combination of a state's sums.
 
@@ -312,9 +321,12 @@ class Iterate(NamedTuple):
         elif counts is None:
             counts = float(state.alpha @ np.abs(examples.signed))
         steps, inherited = state.counters.item(STEPS), state.counters.item(INHERITED)
-        number = (steps + 4.0) * state.pulls.size + inherited
-        unit = abs(self.combination.plain) + 2.0 * self.combination.stamped * self.largest_clock
-        return float(number * unit * (counts + examples.label.size))
+        return additions_of(
+            *self.combination,
+            self.largest_clock,
+            (steps + 4.0) * state.pulls.size + inherited,
+            counts + examples.label.size,
+        )
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""

@@ -51,7 +51,7 @@ from kpegasos.core.views import KernelView, touch
 from kpegasos.losses.base import gain as gain_of
 from kpegasos.losses.base import value
 from kpegasos.utils.boundary import checked
-from kpegasos.utils.compiled import compiled
+from kpegasos.utils.compiled import compiled, shared
 
 #: Status codes of `ascend`.
 DONE, NEED_ROWS, ADD_MOVES = 0, 1, 2
@@ -100,6 +100,7 @@ class WorkingSets(NamedTuple):
     adds: bool
 
 
+@shared
 def new_working_sets(
     size: int, n_wanted: int, n_ahead: int, seen: np.ndarray, adds: bool
 ) -> WorkingSets:

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_array, validate_data
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.state import State
 from kpegasos.estimators._fitted import parameters_read_later, set_model, unchanged_by_errors
-from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._one_vs_one import Pair, Pairs
 from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._sklearn_compat import (
     CallbackObserver,
@@ -45,7 +45,7 @@ from kpegasos.estimators._training import FitPlan, report_early_end, train_each,
 from kpegasos.estimators._warm_start import problem_digest, states_to_go_on_from
 from kpegasos.estimators.progress import progress_bar
 from kpegasos.rows.base import RowSource
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.labels import plain_labels, sorted_labels
 from kpegasos.utils.validation import (
@@ -136,17 +136,17 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         """What a warm start knows targets by."""
         raise NotImplementedError
 
-    def _problems(self, targets: Any, settings: Settings) -> list[Pair]:
+    def _problems(self, targets: Any, settings: Settings) -> Pairs:
         """The binary problems."""
         raise NotImplementedError
 
     def _prepare(
-        self, X: Any, pairs: list[Pair], settings: Settings
+        self, X: Any, pairs: Pairs, settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         """Return ``make_rows(pair, n_at_once, brief)``, and attributes known before training."""
         raise NotImplementedError
 
-    def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
+    def _attributes(self, plan: FitPlan, targets: Any, results: Results) -> dict[str, Any]:
         """Fitted attributes of the model as it stands."""
         raise NotImplementedError
 
@@ -158,7 +158,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         """Decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
 
-    def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
+    def _report_distance(self, X: Any, results: Results, settings: Settings) -> None:
         """Say so if a model that is done is nowhere near its optimum for a cause that is known."""
 
     def _set_aside(
@@ -253,10 +253,10 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
         targets: Any,
         observers: Sequence[CheckpointObserver],
         stopper: Stopper,
-    ) -> list[Result]:
+    ) -> Results:
         """Train what has been planned and make the results the model."""
 
-        def attributes(results: list[Result]) -> dict[str, Any]:
+        def attributes(results: Results) -> dict[str, Any]:
             return {**plan.known, **self._attributes(plan, targets, results)}
 
         stopper.presses_kept = 1

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators import _one_vs_one as one_vs_one
 from kpegasos.estimators._coupling import couple
 from kpegasos.estimators._fitted import fitted
-from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._one_vs_one import Pairs
 from kpegasos.estimators._probabilities import has_log_odds, own_sigmoids
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import Interval, StrOptions
 from kpegasos.estimators._training import FitPlan
 from kpegasos.exports.terms import check_ties
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Results
 from kpegasos.utils import tuning
 from kpegasos.utils.labels import check_labels
 
@@ -107,7 +107,7 @@ class OneVsOneMixin(ClassifierMixin):
     def _arrays(self, targets: Targets) -> tuple[np.ndarray, np.ndarray]:
         return targets.labels, targets.weight
 
-    def _problems(self, targets: Targets, settings: Settings) -> list[Pair]:
+    def _problems(self, targets: Targets, settings: Settings) -> Pairs:
         """Binary problems of all pairs of classes."""
         labels, weight, classes = targets
         pairs = one_vs_one.make_pairs(
@@ -121,48 +121,49 @@ class OneVsOneMixin(ClassifierMixin):
             loss=settings.loss,
         )
         k = settings.options.batch_size
-        for pair in pairs:
-            if k > pair.members.size:
-                raise ValueError(
-                    f"batch_size must be at most the number of examples of each pair of classes, "
-                    f"{pair.members.size} for classes {classes[list(pair.classes)].tolist()}, "
-                    f"got {k} instead"
-                )
+        for pair in (pairs[number] for number in np.flatnonzero(k > pairs.sizes)):
+            raise ValueError(
+                f"batch_size must be at most the number of examples of each pair of classes, "
+                f"{pair.members.size} for classes {classes[list(pair.classes)].tolist()}, "
+                f"got {k} instead"
+            )
         return pairs
 
-    def _attributes(self, plan: FitPlan, targets: Targets, results: list[Result]) -> dict[str, Any]:
+    def _attributes(self, plan: FitPlan, targets: Targets, results: Results) -> dict[str, Any]:
         """Fitted attributes of the model as it stands."""
         pairs, binary = plan.pairs, targets.classes.size == 2
 
-        def per_pair(values: list[Any]) -> Any:
+        def per_pair(name: str) -> Any:
+            values = results.column(name)
             return values[0] if binary else np.array(values)
 
-        chosen = one_vs_one.assemble(
-            pairs, [result.coef for result in results], targets.labels, targets.classes.size
-        )
+        coefs, n_classes = results.of_members("coef"), targets.classes.size
+        chosen = one_vs_one.assemble(pairs, coefs, targets.labels, n_classes)
         return {
             "classes_": targets.classes,
             "alpha_": self._counts(pairs, results, targets.labels.size, plan.settings.counts),
             "support_": chosen.support,
             "n_support_": chosen.n_support,
             "dual_coef_": chosen.dual_coef,
-            "intercept_": np.array([result.intercept for result in results]),
-            "lam_": per_pair([pair.problem.lam for pair in pairs]),
-            "n_steps_": per_pair([result.n_steps for result in results]),
-            "objective_": per_pair([result.objective for result in results]),
-            "duality_gap_": per_pair([result.gap for result in results]),
-            "relative_gap_": per_pair([result.relative_gap for result in results]),
-            "history_": results[0].history if binary else [r.history for r in results],
+            "intercept_": np.array(results.column("intercept")),
+            "lam_": pairs.lam.item(0) if binary else pairs.lam,
+            "n_steps_": per_pair("n_steps"),
+            "objective_": per_pair("objective"),
+            "duality_gap_": per_pair("gap"),
+            "relative_gap_": per_pair("relative_gap"),
+            "history_": results.column("history")[0] if binary else results.column("history"),
         }
 
     @staticmethod
-    def _counts(pairs: list[Pair], results: list[Result], n_samples: int, whole: bool) -> Any:
+    def _counts(pairs: Pairs, results: Results, n_samples: int, whole: bool) -> Any:
         """Violations of each example: a vector for two classes, else sparse, a row a pair."""
-        counts = [result.alpha.astype(np.int64) if whole else result.alpha for result in results]
+        counts = results.of_members("alpha")
+        if whole:
+            counts = counts.astype(np.int64)
         if len(pairs) > 1:
             return one_vs_one.assemble_counts(pairs, counts, n_samples)
-        alpha = np.zeros(n_samples, counts[0].dtype)
-        alpha[pairs[0].members] = counts[0]
+        alpha = np.zeros(n_samples, counts.dtype)
+        alpha[pairs.members] = counts
         return alpha
 
     # --- predict ---

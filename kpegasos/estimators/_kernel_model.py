@@ -10,8 +10,8 @@ import numpy as np
 
 from kpegasos.estimators._base import POSITIVE, BasePegasos, validated_rows
 from kpegasos.estimators._exports import ReadMixin
-from kpegasos.estimators._kernel_rows import rows_of_gram, rows_of_kernel
-from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._kernel_rows import GramParts, rows_of_kernel
+from kpegasos.estimators._one_vs_one import Pair, Pairs
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import (
     CheckpointObserver,
@@ -24,7 +24,7 @@ from kpegasos.exports.model import Model, check_model
 from kpegasos.kernels.decision import gram_decision, kernel_decision
 from kpegasos.kernels.functions import KERNELS, Kernel, make_kernel, parameters_of, scale_gamma
 from kpegasos.rows.base import RowSource
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import (
     as_choice,
@@ -88,10 +88,10 @@ class KernelMixin(ReadMixin, _Base):
         )
 
     def _prepare(
-        self, X: Any, pairs: list[Pair], settings: Settings
+        self, X: Any, pairs: Pairs, settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         if self._is_precomputed():
-            return rows_of_gram(check_gram(X), settings.intercept_scaling), {"_kernel": None}
+            return GramParts(check_gram(X), pairs, settings.intercept_scaling), {"_kernel": None}
         if isinstance(self.kernel, str):
             check_magnitude(X)
         kernel = self._make_kernel(X)
@@ -131,7 +131,7 @@ class KernelMixin(ReadMixin, _Base):
         targets: Any,
         observers: Sequence[CheckpointObserver],
         stopper: Stopper,
-    ) -> list[Result]:
+    ) -> Results:
         try:
             return super()._train(plan, targets, observers, stopper)
         except MemoryError as error:
@@ -140,7 +140,7 @@ class KernelMixin(ReadMixin, _Base):
                 f"{error or 'out of memory'}"
             ) from error
 
-    def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
+    def _attributes(self, plan: FitPlan, targets: Any, results: Results) -> dict[str, Any]:
         attributes = super()._attributes(plan, targets, results)
         support, X = attributes["support_"], plan.X
         vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]

@@ -5,14 +5,14 @@ Pairs share what they have in common: packed examples and the memory of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
-from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.estimators._training import n_threads
+from kpegasos.estimators._one_vs_one import Pair, Pairs
 from kpegasos.kernels.composable import bounds_rounding
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.functions import Kernel
@@ -24,7 +24,7 @@ from kpegasos.rows.cache import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
-from kpegasos.utils.threads import available_threads
+from kpegasos.utils.threads import available_threads, n_threads
 
 #: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
 _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
@@ -32,20 +32,14 @@ _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
 _FEW_MEMBERS = 100
 
 
-def rows_of_gram(
-    gram: np.ndarray,
-    intercept_scaling: float,
-    *,
-    positive_definite: bool = True,
-    evaluations: int = 0,
-    rounding: np.ndarray | float = 0.0,
-    exact: ExactProducts | None = None,
-) -> Callable[[Pair, int, bool], GramRows]:
-    """Make the rows of any pair from the kernel matrix of all examples.
+class GramParts:
+    """Makes the rows of any pair from the kernel matrix of all examples.
 
     Parameters
     ----------
     gram : ndarray of shape (n_samples, n_samples)
+    pairs : Pairs or None
+        Pairs whose examples are numbered as in the matrix, if those that come are not.
     intercept_scaling : float
     positive_definite : bool, default=True
     evaluations : int, default=0
@@ -53,24 +47,39 @@ def rows_of_gram(
     rounding, exact
         Of the matrix, as in `GramRows`.
     """
-    errors = np.broadcast_to(rounding, gram.shape[:1])
-    pool = BufferPool()
 
-    def make_rows(pair: Pair, n_at_once: int, brief: bool) -> GramRows:
-        members = pair.members
+    def __init__(
+        self,
+        gram: np.ndarray,
+        pairs: Pairs | None,
+        intercept_scaling: float,
+        *,
+        positive_definite: bool = True,
+        evaluations: int = 0,
+        rounding: np.ndarray | float = 0.0,
+        exact: ExactProducts | None = None,
+    ) -> None:
+        self.gram, self.pairs = gram, pairs
+        self.intercept_scaling, self.positive_definite = intercept_scaling, positive_definite
+        self.evaluations, self.exact = evaluations, exact
+        self.rounding = np.broadcast_to(rounding, gram.shape[:1])
+        self._pool = BufferPool()
+
+    def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> GramRows:
+        """Rows of a pair; as `rows_of_kernel` says."""
+        gram, exact = self.gram, self.exact
+        members = pair.members if self.pairs is None else self.pairs[pair.number].members
         whole = members.size == gram.shape[0]
-        memory = None if whole else pool.acquire(members.size**2, gram.dtype)
+        memory = None if whole else self._pool.acquire(members.size**2, gram.dtype)
         return _PairRows(
             gram if memory is None else _values_of(gram, members, memory),
-            intercept_scaling=intercept_scaling,
-            positive_definite=positive_definite,
-            evaluations=evaluations if pair.number == 0 else 0,
-            rounding=errors if whole else errors[members],
+            intercept_scaling=self.intercept_scaling,
+            positive_definite=self.positive_definite,
+            evaluations=self.evaluations if pair.number == 0 else 0,
+            rounding=self.rounding if whole else self.rounding[members],
             exact=exact if whole or exact is None else exact.subset(members),
-            give_back=None if memory is None else partial(pool.release, memory),
+            give_back=None if memory is None else partial(self._pool.release, memory),
         )
-
-    return make_rows
 
 
 class _PairRows(GramRows):
@@ -112,7 +121,7 @@ def _values_of(gram: np.ndarray, members: np.ndarray, memory: np.ndarray) -> np.
 def rows_of_kernel(
     kernel: Kernel,
     X: Any,
-    pairs: list[Pair],
+    pairs: Pairs,
     *,
     cache: str,
     cache_mb: float | str,
@@ -130,7 +139,7 @@ def rows_of_kernel(
     ----------
     kernel : Kernel
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-    pairs : list of Pair
+    pairs : Pairs
     cache : {"auto", "precomputed", "cached", "streamed"}
     cache_mb : float or "auto"
         MiB that kernel values may take, all pairs that are trained at once together.
@@ -160,15 +169,15 @@ def rows_of_kernel(
         # A few thousand values a pair are copied sooner than they are computed.
         order, pairs = _sorted_by_class(pairs)
         source = GramRows.from_values(KernelMatrix(kernel, X, order, row_dtype=dtype))
-        parts = rows_of_gram(
+        return GramParts(
             source.gram,
+            pairs,
             intercept_scaling,
             positive_definite=kernel.positive_definite,
             evaluations=source.evaluations,
             rounding=source.rounding,
             exact=source.exact,
         )
-        return lambda pair, n_at_once, brief: parts(pairs[pair.number], n_at_once, brief)
     pool = BufferPool()
     shared = share_classes(kernel, X, pairs, n_jobs, dtype) if len(pairs) > 1 else None
 
@@ -196,26 +205,24 @@ def rows_of_kernel(
     return make_rows
 
 
-def _largest_cost(pairs: list[Pair]) -> float:
+def _largest_cost(pairs: Pairs) -> float:
     """The largest C of an example."""
-    return max(
-        (pair.problem.weight.max() / (pair.problem.lam * pair.members.size) for pair in pairs),
-        default=0.0,
-    )
+    if not pairs.weight.size:
+        return 0.0
+    largest = np.maximum.reduceat(pairs.weight, pairs.ends[:-1])
+    return float((largest / (pairs.lam * pairs.sizes)).max())
 
 
-def _without_unused(X: Any, pairs: list[Pair]) -> tuple[Any, list[Pair]]:
+def _without_unused(X: Any, pairs: Pairs) -> tuple[Any, Pairs]:
     """Rows of X that belong to a pair, and the pairs with their new places.
 
     Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
     """
     used = np.zeros(X.shape[0], dtype=bool)
-    for pair in pairs:
-        used[pair.members] = True
+    used[pairs.members] = True
     if used.all():
         return X, pairs
-    place = np.cumsum(used) - 1
-    return X[used], [pair._replace(members=place[pair.members]) for pair in pairs]
+    return X[used], pairs.renamed(np.cumsum(used) - 1)
 
 
 def _keeps_fewer(values: KernelValues, share_mb: float) -> bool:
@@ -253,28 +260,28 @@ def dtype_of_rows(
     return "float32" if narrow else None
 
 
-def _fits_at_once(X: Any, pairs: list[Pair], cache_mb: float) -> bool:
+def _fits_at_once(X: Any, pairs: Pairs, cache_mb: float) -> bool:
     """Whether the kernel matrix of all examples is small, and fits beside those of all pairs."""
     small = X.shape[0] <= tuning.GRAM_SAMPLES
     return small and _values_at_once(X, pairs) * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
 
 
-def _values_at_once(X: Any, pairs: list[Pair]) -> int:
+def _values_at_once(X: Any, pairs: Pairs) -> int:
     """Kernel values of all examples, and of all pairs beside them."""
-    return int(X.shape[0] ** 2 + sum(pair.members.size**2 for pair in pairs))
+    return int(X.shape[0] ** 2 + (pairs.sizes**2).sum())
 
 
-def _sorted_by_class(pairs: list[Pair]) -> tuple[np.ndarray, list[Pair]]:
+def _sorted_by_class(pairs: Pairs) -> tuple[np.ndarray, Pairs]:
     """The examples in the order of their classes, and the pairs with their new places."""
     order = np.concatenate(_members_by_class(pairs))
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    return order, [pair._replace(members=place[pair.members]) for pair in pairs]
+    return order, pairs.renamed(place)
 
 
-def _members_by_class(pairs: list[Pair]) -> list[np.ndarray]:
+def _members_by_class(pairs: Sequence[Pair]) -> list[np.ndarray]:
     """Members of each class: pairs (0, j) hold class 0 and class j, each grouped."""
-    by_class = [pair for pair in pairs if pair.classes[0] == 0]
+    by_class = list(takewhile(lambda pair: pair.classes[0] == 0, pairs))
     first = int((by_class[0].problem.y > 0).sum())
     return [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]
 
@@ -282,7 +289,7 @@ def _members_by_class(pairs: list[Pair]) -> list[np.ndarray]:
 def share_classes(
     kernel: Kernel,
     X: Any,
-    pairs: list[Pair],
+    pairs: Sequence[Pair],
     n_jobs: int | None = None,
     row_dtype: str | None = None,
     work_dtype: str | None = None,

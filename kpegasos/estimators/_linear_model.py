@@ -10,7 +10,7 @@ import numpy as np
 
 from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._exports import ExportMixin
-from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._one_vs_one import Pair, Pairs
 from kpegasos.estimators._scale import warn_of_large_features
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import StrOptions
@@ -19,7 +19,7 @@ from kpegasos.exports.model import Model, check_model
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.features import FeatureRows, longest_row
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Results
 from kpegasos.utils.boundary import checked_vectors, require_numbers
 from kpegasos.utils.validation import check_magnitude, finite_decisions
 
@@ -41,7 +41,7 @@ class LinearMixin(ExportMixin, _Base):
     intercept_: np.ndarray
 
     def _prepare(
-        self, X: Any, pairs: list[Pair], settings: Settings
+        self, X: Any, pairs: Pairs, settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         longest = longest_row(X, check_magnitude(X))
 
@@ -57,7 +57,7 @@ class LinearMixin(ExportMixin, _Base):
 
         return make_rows, {"_online": None}
 
-    def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
+    def _attributes(self, plan: FitPlan, targets: Any, results: Results) -> dict[str, Any]:
         attributes = super()._attributes(plan, targets, results)
         return {**attributes, "coef_": np.array([result.w for result in results])}
 
@@ -99,7 +99,7 @@ class LinearMixin(ExportMixin, _Base):
         )
         return check_model(model, values=values)
 
-    def _report_distance(self, X: Any, results: list[Result], settings: Settings) -> None:
+    def _report_distance(self, X: Any, results: Results, settings: Settings) -> None:
         if settings.tol is None:  # or it has been said already
             warn_of_large_features(
                 type(self).__name__, X, results, settings.options.batch_size, stacklevel=5

@@ -8,8 +8,10 @@ one for the second.
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 from scipy import sparse
@@ -38,6 +40,65 @@ class Pair(NamedTuple):
     problem: Problem
 
 
+@dataclass
+class Pairs(Sequence[Pair]):
+    """Binary problems over some of the examples; a `Pair` is made when it is asked for.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_pairs,)
+        Classes.
+    ends : ndarray of shape (n_pairs + 1,)
+        Where each pair begins in the arrays below, and the last ends.
+    members, y, weight : ndarray of shape (n_members,)
+        Examples of all pairs, pair by pair, and their targets and weights in its problem.
+    lam : ndarray of shape (n_pairs,)
+    loss : Loss
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    ends: np.ndarray
+    members: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    lam: np.ndarray
+    loss: Any
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of examples of each pair."""
+        return np.diff(self.ends)
+
+    @classmethod
+    def alone(cls, pair: Pair) -> Pairs:
+        """A pair that is the only one."""
+        y, weight, lam, loss, _ = pair.problem
+        members, (first, second) = pair.members, np.array(pair.classes)[:, None]
+        return cls(first, second, np.array([0, y.size]), members, y, weight, np.array([lam]), loss)
+
+    def renamed(self, place: np.ndarray) -> Pairs:
+        """The same pairs where example i is called ``place[i]``."""
+        return replace(self, members=place[self.members])
+
+    def __len__(self) -> int:
+        return self.lam.size
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Pair: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Pair]: ...
+
+    def __getitem__(self, key: SupportsIndex | slice) -> Pair | list[Pair]:
+        if isinstance(key, slice):
+            return [self[number] for number in range(len(self))[key]]
+        number = range(len(self))[key]
+        part = slice(self.ends[number], self.ends[number + 1])
+        problem = Problem(self.y[part], self.weight[part], self.lam.item(number), self.loss)
+        classes = self.first.item(number), self.second.item(number)
+        return Pair(number, classes, self.members[part], problem)
+
+
 def make_pairs(
     labels: np.ndarray,
     n_classes: int,
@@ -48,7 +109,7 @@ def make_pairs(
     normalise: bool = True,
     grouped: bool = True,
     loss: Any = HINGE,
-) -> list[Pair]:
+) -> Pairs:
     """Binary problems of all pairs of classes.
 
     Parameters
@@ -74,32 +135,35 @@ def make_pairs(
         If ``C`` and the weights make a ``lam`` that leaves no room for its square.
     """
     kept = np.flatnonzero(weight > 0)
-    by_class = _by_class(labels, kept, n_classes) if n_classes > 2 else []
-    grouped = grouped and n_classes > 2
-    pairs = []
-    for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        if n_classes == 2:
-            members = kept
-        else:
-            members = np.concatenate((by_class[i], by_class[j]))
-            if not grouped:
-                members.sort()
-        positive = j if n_classes == 2 else i
-        y = np.where(labels[members] == positive, 1.0, -1.0)
-        own = weight[members]
-        pair_lam = lam_of_weights(C, own) if lam is None else lam
-        # Labels and weights need no check of `make_problem`: they have been made and checked here.
-        problem = Problem(y, own / own.mean() if normalise else own, pair_lam, loss)
-        pairs.append(Pair(number, (i, j), members, problem))
-    return pairs
-
-
-def _by_class(labels: np.ndarray, kept: np.ndarray, n_classes: int) -> list[np.ndarray]:
-    """Those examples that are kept, in order, class by class."""
-    of_kept = labels[kept]
-    order = kept[_order(of_kept, n_classes)]
-    ends = np.cumsum(np.bincount(of_kept, minlength=n_classes))
-    return np.split(order, ends[:-1])
+    if n_classes == 2:
+        first, second, ends = np.array([0]), np.array([1]), np.array([0, kept.size])
+        members, is_positive = kept, labels[kept] == 1
+    else:
+        first, second = np.triu_indices(n_classes, 1)
+        order = kept[_order(labels[kept], n_classes)]
+        sizes = np.bincount(labels[kept], minlength=n_classes)
+        begins = np.cumsum(sizes) - sizes
+        of_first, of_pair = sizes[first], sizes[first] + sizes[second]
+        ends = np.concatenate(([0], np.cumsum(of_pair)))
+        place = np.arange(ends[-1]) - np.repeat(ends[:-1], of_pair)
+        is_positive = place < np.repeat(of_first, of_pair)
+        shift = np.repeat(begins[second] - of_first, of_pair)
+        members = order[place + np.where(is_positive, np.repeat(begins[first], of_pair), shift)]
+        if not grouped:
+            in_order = np.lexsort((members, np.repeat(np.arange(first.size), of_pair)))
+            members, is_positive = members[in_order], is_positive[in_order]
+    own, lams = weight[members], np.full(first.size, 0.0 if lam is None else lam)
+    if (own == 1.0).all():  # and so is any mean
+        if lam is None:
+            sizes, kinds = np.unique(np.diff(ends), return_inverse=True)
+            lams = np.array([lam_of_total(C, float(size), size) for size in sizes.tolist()])[kinds]
+    else:
+        for number, (begin, end) in enumerate(pairwise(ends.tolist())):
+            part = own[begin:end]
+            lams[number] = lam_of_weights(C, part) if lam is None else lam
+            if normalise:
+                own[begin:end] = part / part.mean()
+    return Pairs(first, second, ends, members, np.where(is_positive, 1.0, -1.0), own, lams, loss)
 
 
 def _order(labels: np.ndarray, n_classes: int) -> np.ndarray:
@@ -111,8 +175,12 @@ def _order(labels: np.ndarray, n_classes: int) -> np.ndarray:
 
 def lam_of_weights(C: float, weight: np.ndarray) -> float:
     """`lam_of_c` of weights that class weights are part of."""
-    total = float(weight.sum())
-    return lam_of_c(C, total, weight.size, "sample_weight (times class_weight)")
+    return lam_of_total(C, float(weight.sum()), weight.size)
+
+
+def lam_of_total(C: float, total: float, n_samples: int) -> float:
+    """`lam_of_c` of so many weights, of which class weights are part, with this sum."""
+    return lam_of_c(C, total, n_samples, "sample_weight (times class_weight)")
 
 
 def class_weights(
@@ -183,13 +251,13 @@ def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
     return one_vs_rest_values(decisions < 0, -decisions, n_classes)
 
 
-def assemble_counts(pairs: list[Pair], counts: list[np.ndarray], n_samples: int) -> Any:
+def assemble_counts(pairs: Pairs, counts: np.ndarray, n_samples: int) -> Any:
     """Counts of all pairs over all examples, without the zeros.
 
     Parameters
     ----------
-    pairs : list of Pair
-    counts : list of ndarray
+    pairs : Pairs
+    counts : ndarray of shape (n_members,)
         Counts of each pair's members.
     n_samples : int
 
@@ -198,17 +266,12 @@ def assemble_counts(pairs: list[Pair], counts: list[np.ndarray], n_samples: int)
     csr_array of shape (len(pairs), n_samples)
         With sorted columns, of the dtype of the counts.
     """
-    columns, values = [], []
-    for pair, count in zip(pairs, counts, strict=True):
-        positive = count.nonzero()[0]
-        members = pair.members[positive]
-        order = members.argsort()
-        columns.append(members[order])
-        values.append(count[positive[order]])
-    ends = np.cumsum([0, *(column.size for column in columns)])
-    return sparse.csr_array(
-        (np.concatenate(values), np.concatenate(columns), ends), shape=(len(pairs), n_samples)
-    )
+    positive = counts.nonzero()[0]
+    rows, columns = np.repeat(np.arange(len(pairs)), pairs.sizes)[positive], pairs.members[positive]
+    order = np.lexsort((columns, rows))
+    ends = np.searchsorted(positive, pairs.ends)
+    values = counts[positive][order]
+    return sparse.csr_array((values, columns[order], ends), shape=(len(pairs), n_samples))
 
 
 class SupportSet(NamedTuple):
@@ -229,28 +292,27 @@ class SupportSet(NamedTuple):
 
 
 def assemble(
-    pairs: list[Pair], coefs: list[np.ndarray], labels: np.ndarray, n_classes: int
+    pairs: Pairs, coefs: np.ndarray, labels: np.ndarray, n_classes: int
 ) -> SupportSet:
     """Collect the pairs' coefficients.
 
     Parameters
     ----------
-    pairs : list of Pair
-    coefs : list of ndarray
+    pairs : Pairs
+    coefs : ndarray of shape (n_members,)
         Signed coefficients of each pair's members.
     labels : ndarray of shape (n_samples,), int
     n_classes : int
     """
     everything = np.zeros((n_classes - 1, labels.size))
     used = np.zeros(labels.size, dtype=bool)
-    for pair, coef in zip(pairs, coefs, strict=True):
-        i, j = pair.classes
-        if n_classes == 2:
-            everything[0, pair.members] = coef
-        else:
-            against = np.where(labels[pair.members] == i, j - 1, i)
-            everything[against, pair.members] = coef
-        used[pair.members] |= coef != 0.0
+    members = pairs.members
+    used[members[coefs != 0.0]] = True
+    if n_classes == 2:
+        everything[0, members] = coefs
+    else:
+        first, second = (np.repeat(of, pairs.sizes) for of in (pairs.first, pairs.second))
+        everything[np.where(labels[members] == first, second - 1, first), members] = coefs
     support = np.flatnonzero(used)
     support = support[_order(labels[support], n_classes)]
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)

@@ -60,7 +60,7 @@ class OnlineClassifier(OnlineModel):
                 f"got {unique_classes(classes).tolist()} instead"
             )
 
-    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> list[Pair]:
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Sequence[Pair]:
         """The binary problems of a chunk whose labels and weights have been validated."""
         weighty = y[weight > 0]
         same_kind = are_numbers(y) == are_numbers(self.classes)
@@ -128,7 +128,7 @@ class OnlineRegressor(OnlineModel):
         """There is one problem."""
         return 1
 
-    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> list[Pair]:
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Sequence[Pair]:
         """The problem of a chunk whose numbers and weights have been validated.
 
         The first that has weight sets the offset, if there is none yet.

@@ -10,11 +10,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.core.problem import Problem
-from kpegasos.estimators._one_vs_one import Pair, check_weight_range, lam_of_weights
+from kpegasos.estimators._one_vs_one import Pair, Pairs, check_weight_range, lam_of_weights
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import Interval
 from kpegasos.estimators._training import FitPlan
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Results
 from kpegasos.utils.validation import LARGEST
 
 
@@ -63,7 +63,7 @@ class RegressionMixin(RegressorMixin):
     def _arrays(self, targets: Numbers) -> tuple[np.ndarray, np.ndarray]:
         return targets.values, targets.weight
 
-    def _problems(self, targets: Numbers, settings: Settings) -> list[Pair]:
+    def _problems(self, targets: Numbers, settings: Settings) -> Pairs:
         """The problem, over the examples that count."""
         members = np.flatnonzero(targets.weight > 0)
         k = settings.options.batch_size
@@ -72,9 +72,11 @@ class RegressionMixin(RegressorMixin):
                 f"batch_size must be at most the number of examples, {members.size}, "
                 f"got {k} instead"
             )
-        return [the_pair(targets.values, targets.weight, settings.lam, settings.C, settings.loss)]
+        loss = settings.loss
+        pair = the_pair(targets.values, targets.weight, settings.lam, settings.C, loss)
+        return Pairs.alone(pair)
 
-    def _attributes(self, plan: FitPlan, targets: Numbers, results: list[Result]) -> dict[str, Any]:
+    def _attributes(self, plan: FitPlan, targets: Numbers, results: Results) -> dict[str, Any]:
         """Fitted attributes of the model as it stands."""
         members, result = plan.pairs[0].members, results[0]
         coef, alpha = np.zeros((2, targets.values.size))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Results
 
 #: A certified relative gap beyond which a model is no better than w = 0, for all that is known.
 _FAR = 0.9
@@ -19,7 +19,7 @@ _LARGE = 7.0
 
 
 def warn_of_large_features(
-    name: str, X: Any, results: list[Result], batch_size: int, *, stacklevel: int
+    name: str, X: Any, results: Results, batch_size: int, *, stacklevel: int
 ) -> None:
     """Say so if features are large and a model is far from its optimum after an epoch or more.
 
@@ -31,7 +31,7 @@ def warn_of_large_features(
     name : str
         Of the estimator.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-    results : list of Result
+    results : Results
         One of each pair of classes.
     batch_size : int
         Draws of a step.

@@ -38,7 +38,7 @@ class Chunk(NamedTuple):
     """Validated rows, and the problems among them, whose weights are taken as they are."""
 
     X: Any
-    pairs: list[Pair]
+    pairs: Sequence[Pair]
 
 
 class OnlineModel:
@@ -81,7 +81,7 @@ class OnlineModel:
         """Number of problems."""
         raise NotImplementedError
 
-    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> list[Pair]:
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Sequence[Pair]:
         """The problems of a chunk whose targets and weights have been validated."""
         raise NotImplementedError
 

@@ -14,19 +14,21 @@ from threading import Lock
 from typing import Any
 
 from joblib import Parallel, delayed
-from joblib.parallel import get_active_backend
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kpegasos.core.state import State
-from kpegasos.estimators._one_vs_one import Pair
+from kpegasos.estimators._one_vs_one import Pair, Pairs
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import CheckpointObserver
+from kpegasos.estimators._small_pairs import small_pairs
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.pegasos import PegasosRun, make_run
 from kpegasos.solvers.polish import polish
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Result, Results
+from kpegasos.solvers.small import SmallResults, train_small
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.threads import even_ranges, n_threads
 
 #: Called with the number of a pair and its run at each checkpoint.
 Update = Callable[[int, PegasosRun], None]
@@ -41,7 +43,7 @@ class FitPlan:
     Attributes
     ----------
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-    pairs : list of Pair
+    pairs : Pairs
         The binary problems.
     make_rows : callable
         ``make_rows(pair, n_at_once, brief)`` makes the rows of a pair; so many pairs share the
@@ -62,7 +64,7 @@ class FitPlan:
     """
 
     X: Any
-    pairs: list[Pair]
+    pairs: Pairs
     make_rows: Callable[[Pair, int, bool], RowSource]
     settings: Settings
     seed: int
@@ -72,21 +74,25 @@ class FitPlan:
     keeps_states: bool = True
     verbose: bool = False
 
+    @property
+    def checkpoints(self) -> Any:
+        """Those of the settings; whoever looks on, or waits for a gap, does so at each epoch."""
+        settings, chosen = self.settings, self.settings.checkpoints
+        watched = self.in_step or self.verbose or (settings.tol is not None and not settings.polish)
+        if (chosen is None and self.in_step) or (_is_auto(chosen) and watched):
+            return "epoch"
+        return chosen
+
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
         settings = self.settings
-        checkpoints = settings.checkpoints
-        # Whoever looks on, or waits for a gap, wants to do so at each epoch.
-        watched = self.in_step or self.verbose or (settings.tol is not None and not settings.polish)
-        if (checkpoints is None and self.in_step) or (_is_auto(checkpoints) and watched):
-            checkpoints = "epoch"
         return make_run(
             pair.problem,
             self.make_rows(pair, n_at_once, stopper.reason() in ("interrupted", "max_time")),
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs_of(pair.problem.y.size),
-            checkpoints=checkpoints,
+            checkpoints=self.checkpoints,
             tol=settings.tol,
             seed=self.seed,
             spawn_key=(pair.number,),
@@ -105,17 +111,10 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def n_threads(n_jobs: int | None, n_pairs: int) -> int:
-    """Threads that pairs are trained on."""
-    if n_jobs is None:
-        _, n_jobs = get_active_backend()
-    # The backend of processes would warn where there can be no more of them.
-    threads, _ = get_active_backend(require="sharedmem")
-    return max(1, min(n_pairs, threads.effective_n_jobs(n_jobs)))
-
-
-def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
+def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     """Train each pair to its end, several at a time on threads.
+
+    Pairs of few examples go through compiled code together, as far as it can finish them.
 
     Parameters
     ----------
@@ -126,11 +125,14 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
         ``update(number, run)`` after each checkpoint.
     """
     threads = n_threads(plan.settings.n_jobs, len(plan.pairs))
-    waiting = [len(plan.pairs)]
+    found = _train_small(plan, stopper, threads)
+    left = range(len(plan.pairs)) if found is None else found.left
+    waiting = [len(left)]
     lock = Lock()
     failures: list[BaseException] = []
 
-    def train(pair: Pair) -> Result:
+    def train(number: int) -> Result:
+        pair = plan.pairs[number]
         with lock:
             part = stopper.split(max(1.0, waiting[0] / threads))
             waiting[0] -= 1
@@ -151,14 +153,33 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> list[Result]:
             raise
         return result
 
-    if threads == 1:
-        return [train(pair) for pair in plan.pairs]
+    results = _on_threads(train, [(number,) for number in left], threads)
+    if found is None:
+        return Results(results)
+    for number, result in zip(left, results, strict=True):
+        found.put(number, result)
+    return found
+
+
+def _on_threads(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], threads: int) -> Any:
+    """What work returns for each of the tasks, several at a time."""
+    if threads == 1 or len(tasks) <= 1:
+        return [work(*task) for task in tasks]
     # The pairs' threads and those inside BLAS share the same cores.
     with threadpool_limits(limits=1, user_api="blas"):
-        results: list[Result] = Parallel(n_jobs=threads, require="sharedmem")(
-            delayed(train)(pair) for pair in plan.pairs
-        )
-    return results
+        return Parallel(n_jobs=threads, require="sharedmem")(delayed(work)(*t) for t in tasks)
+
+
+def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults | None:
+    """Results of pairs of few examples, if nobody looks on and their kernel values are there."""
+    pairs = None if plan.in_step or plan.verbose or plan.keeps_states else small_pairs(plan)
+    if pairs is None:
+        return None
+
+    def share_out(work: Callable[[int, int], None], n_pairs: int) -> None:
+        _on_threads(work, even_ranges(n_pairs, threads), threads)
+
+    return train_small(pairs, stopper, polished=plan.settings.polish, share_out=share_out)
 
 
 def train_in_step(
@@ -166,8 +187,8 @@ def train_in_step(
     stopper: Stopper,
     update: Update,
     observers: Sequence[CheckpointObserver],
-    attributes: Callable[[list[Result]], dict[str, Any]],
-) -> list[Result]:
+    attributes: Callable[[Results], dict[str, Any]],
+) -> Results:
     """Train all pairs from checkpoint to checkpoint, where observers see the model.
 
     Parameters
@@ -191,17 +212,17 @@ def train_in_step(
             if not run.finished:
                 run.advance(stopper, plan.settings.tol)
                 update(number, run)
-        model = cache(lambda: attributes([run.result() for run in runs]))
+        model = cache(lambda: attributes(Results([run.result() for run in runs])))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:
                 run.stop()
     for observer in observers:
         observer.end_fit()
-    return [plan.finish(run, stopper) for run in runs]
+    return Results([plan.finish(run, stopper) for run in runs])
 
 
 def report_early_end(
-    name: str, results: list[Result], stopper: Stopper, tol: float | None, *, stacklevel: int
+    name: str, results: Results, stopper: Stopper, tol: float | None, *, stacklevel: int
 ) -> None:
     """Say that a fit has been cut short.
 
@@ -209,7 +230,7 @@ def report_early_end(
     ----------
     name : str
         Of the estimator.
-    results : list of Result
+    results : Results
     stopper : Stopper
     tol : float or None
         Relative gap that was asked for.
@@ -227,16 +248,16 @@ def report_early_end(
         If time was up, or the steps before ``tol`` was reached.
     """
     if stopper.interrupted:
-        cut = [result for result in results if result.status == "interrupted"]
+        cut = _with_status(results, "interrupted")
         raise KeyboardInterrupt(
             f"{name} was stopped by Ctrl-C {_where(cut or results, len(results))}; "
             f"the estimator holds the model reached so far."
         )
     for status, reason in _STOPPED.items():
-        cut = [result for result in results if result.status == status]
+        cut = _with_status(results, status) if status != "completed" or tol is not None else []
         if status == "completed":
             # The last look, without rounding, may have found more than was known before.
-            cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
+            cut = [result for result in cut if not result.relative_gap <= tol]
         if cut:
             warnings.warn(
                 f"{name} {reason} {_where(cut, len(results))}; "
@@ -246,7 +267,11 @@ def report_early_end(
             )
 
 
-def _where(results: list[Result], n_pairs: int) -> str:
+def _with_status(results: Results, status: str) -> list[Result]:
+    return [results[k] for k, of in enumerate(results.column("status")) if of == status]
+
+
+def _where(results: Sequence[Result], n_pairs: int) -> str:
     """How far the worst of some results has come."""
     worst = max(results, key=lambda result: result.relative_gap)
     of_pairs = f" ({len(results)} of {n_pairs} pairs)" if n_pairs > 1 else ""

@@ -13,7 +13,7 @@ from kpegasos.estimators._online import OnlineRegressor
 from kpegasos.estimators._regressor import RegressionMixin
 from kpegasos.estimators._sklearn_compat import fit_context
 from kpegasos.estimators._training import FitPlan
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Results
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
@@ -174,7 +174,7 @@ default="epsilon_insensitive"
         self.verbose = verbose
         self.random_state = random_state
 
-    def _attributes(self, plan: FitPlan, targets: Any, results: list[Result]) -> dict[str, Any]:
+    def _attributes(self, plan: FitPlan, targets: Any, results: Results) -> dict[str, Any]:
         attributes = super()._attributes(plan, targets, results)
         return {**attributes, "coef_": attributes["coef_"][0]}
 

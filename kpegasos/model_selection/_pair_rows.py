@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from kpegasos.estimators._kernel_rows import rows_of_gram
+from kpegasos.estimators._kernel_rows import GramParts
 from kpegasos.estimators._one_vs_one import Pair
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.shared import ClassSortedMatrix
@@ -67,8 +67,9 @@ class GramPairs(PairRows):
     def __init__(self, source: GramRows, intercept_scaling: float, tests: list[np.ndarray]) -> None:
         self.evaluations = source.evaluations
         self._gram, self._tests = source.gram, tests
-        self._parts = rows_of_gram(
+        self._parts = GramParts(
             source.gram,
+            None,
             intercept_scaling,
             positive_definite=source.positive_definite,
             rounding=source.rounding,

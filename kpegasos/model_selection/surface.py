@@ -16,7 +16,6 @@ import numpy as np
 
 from kpegasos.estimators._kernel_rows import dtype_of_rows, share_classes
 from kpegasos.estimators._one_vs_one import Pair, make_pairs
-from kpegasos.estimators._training import n_threads
 from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.kernels.base import Kernel
 from kpegasos.kernels.composable import bounds_rounding
@@ -33,7 +32,7 @@ from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
-from kpegasos.utils.threads import available_threads
+from kpegasos.utils.threads import available_threads, n_threads
 
 __all__ = ["Folds", "KernelOutcome", "search_surface"]
 
@@ -150,7 +149,7 @@ class Search:
     def _make_pairs(self) -> list[Pair]:
         """Pairs of classes over the examples in their order, those of weight zero included."""
         labels = self.labels[self.order]
-        return make_pairs(labels, self.n_classes, np.ones(labels.size), 1.0, 1.0)
+        return list(make_pairs(labels, self.n_classes, np.ones(labels.size), 1.0, 1.0))
 
     def run(
         self,

@@ -214,6 +214,11 @@ _EPS = float(np.finfo(np.float64).eps)
 _MOST_LOST = 1e-3
 
 
+def most_scaling(lam: float) -> float:
+    """The largest constant feature beside which margins keep their digits."""
+    return (_MOST_LOST * lam / _EPS) ** 0.5
+
+
 class KernelSource(RowSource):
     """What sources of kernel rows have in common.
 
@@ -265,7 +270,7 @@ class KernelSource(RowSource):
         ValueError
             If they do not.
         """
-        most = (_MOST_LOST * lam / _EPS) ** 0.5
+        most = most_scaling(lam)
         if self.kernel_offset**0.5 > most:
             raise ValueError(
                 f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g} (less for a large "

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from kpegasos.core.duals import steepness
-from kpegasos.core.evaluation import Sums, combine_margins
+from kpegasos.core.evaluation import Sums, combine_margins, roundings
 from kpegasos.core.state import Examples, Iterate, LoopState
 from kpegasos.losses.hinge import Hinge
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class Evaluated(NamedTuple):
@@ -45,25 +43,10 @@ class Evaluated(NamedTuple):
     additions: float = 0.0
     sums: Sums | None = None
 
-
-def roundings(sums: Sums, additions: Any, n_samples: int, largest: float) -> tuple[Any, Any]:
-    """Largest errors of the mean margin and of ``‖w‖²`` of an iterate whose margins are held.
-
-    Parameters
-    ----------
-    sums : Sums
-        Of one iterate, or arrays for several.
-    additions : float or ndarray
-        What `Iterate.additions` says of its image.
-    n_samples : int
-    largest : float
-        No kernel value is larger.
-    """
-    unit, size = _EPS * largest, sums.size
-    # The sum over the examples rounds the squared norm, whose terms come to this at the most.
-    of_sums, of_norm = additions * unit, 0.5 * n_samples * unit * size * size
-    loss_rounding = of_sums + sums.of_values + size * sums.rounding / n_samples
-    return loss_rounding, size * (of_sums + 2.0 * sums.of_values) + of_norm
+    @property
+    def size(self) -> float | None:
+        """``Σ |c_i| ω_i``, where it is at hand."""
+        return None if self.sums is None else self.sums.size
 
 
 def evaluated_at_once(

@@ -16,6 +16,14 @@ from weakref import WeakMethod
 
 import numpy as np
 
+from kpegasos.core.gaps import (
+    SMALL,
+    computed_gap,
+    is_mostly_rounding,
+    proven_gap,
+    relative,
+    told_gap,
+)
 from kpegasos.core.problem import (
     Problem,
     dual_bounds,
@@ -33,18 +41,12 @@ from kpegasos.rows.evaluated import Evaluated
 from kpegasos.solvers.account import OnAccount
 from kpegasos.solvers.stopping import Stopper
 
-#: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
-_SHARE_WITH_TOL, _SHARE = 0.1, 0.25
 #: Settling is cheap enough up to so many kernel values, or this share of those computed so far.
 _FEW_VALUES, _FEW_SHARE = 1 << 12, 0.1
 #: How often an iterate is evaluated again to see whether rounding still keeps it from ``tol``.
 _MOST_CHECKS = 3
 #: Seconds, and share of the time so far, that such an evaluation may go on beyond a deadline.
 _GRACE_SECONDS, _GRACE_SHARE = 0.1, 0.1
-#: Relative rounding that nobody would see.
-_INVISIBLE = 1e-8
-#: Relative rounding that is not worth a kernel value where no gap was asked for.
-_SMALL = 1e-6
 
 
 class Evaluation(NamedTuple):
@@ -95,15 +97,6 @@ class Certificate(NamedTuple):
     gap: float
     relative_gap: float
     rounding: float
-
-
-def _relative(gap: float, objective: float) -> float:
-    """A gap divided by the objective, which may be zero where a loss may be."""
-    if objective > 0.0:
-        return gap / objective
-    if math.isnan(objective) or math.isnan(gap):
-        return math.nan
-    return math.inf if gap > 0.0 else 0.0
 
 
 _NONE = Certificate(math.nan, math.nan, math.nan, math.nan)
@@ -190,9 +183,9 @@ class Certifier:
         if not self._state.certified:
             return _NONE
         bound = self._state.best_dual
-        gap = max(0.0, evaluation.objective - bound)
+        gap = computed_gap(evaluation.objective, bound)
         rounding = max(0.0, self._proven_gap(evaluation) - gap)
-        return Certificate(bound, gap, _relative(gap, evaluation.objective), rounding)
+        return Certificate(bound, gap, relative(gap, evaluation.objective), rounding)
 
     def as_told(self, evaluation: Evaluation) -> tuple[Certificate, float]:
         """What a record says, and the gap as computed.
@@ -202,24 +195,22 @@ class Certifier:
         state, objective = self._state, evaluation.objective
         if not state.certified:
             return _NONE, math.nan
-        gap = max(0.0, objective - state.best_dual)
-        proven = self._proven_gap(evaluation)
-        rounding = max(0.0, proven - gap)
-        told, apart = (gap, rounding) if rounding > _INVISIBLE * objective else (proven, 0.0)
-        return Certificate(state.proven_bound, told, _relative(told, objective), apart), gap
+        gap = computed_gap(objective, state.best_dual)
+        told, apart = told_gap(gap, self._proven_gap(evaluation), objective)
+        return Certificate(state.proven_bound, told, relative(told, objective), apart), gap
 
     def as_proven(self, evaluation: Evaluation) -> Certificate:
         """The gap with its rounding."""
         if not self._state.certified:
             return _NONE
         gap = self._proven_gap(evaluation)
-        relative = _relative(gap, evaluation.objective)
-        return Certificate(self._state.proven_bound, gap, relative, 0.0)
+        share = relative(gap, evaluation.objective)
+        return Certificate(self._state.proven_bound, gap, share, 0.0)
 
     def _proven_gap(self, evaluation: Evaluation) -> float:
-        # Values that contradict each other are wrong by as much at least.
-        gap = abs(evaluation.upper_bound - self._state.proven_bound)
-        return gap if evaluation.settled else max(gap, self._state.best_dual - evaluation.objective)
+        state, settled = self._state, evaluation.settled
+        bounds = evaluation.upper_bound, state.best_dual, state.proven_bound
+        return proven_gap(evaluation.objective, *bounds, settled)
 
     # --- with as little rounding as the rows can ---
 
@@ -251,13 +242,13 @@ class Certifier:
 
     def _needs_settling(self, evaluation: Evaluation) -> bool:
         """Whether rounding is too large a part of a gap, or can be reduced at little cost."""
-        computed, tol = self.as_computed(evaluation), self.tol
+        computed = self.as_computed(evaluation)
+        tol = math.nan if self.tol is None else self.tol
         if evaluation.settled or not computed.rounding > 0.0:
             return False
-        share, seen = (_SHARE, _SMALL) if tol is None else (_SHARE_WITH_TOL, 0.1 * tol)
-        if computed.rounding > max(share * computed.gap, seen * evaluation.objective):
+        if is_mostly_rounding(computed.gap, computed.rounding, evaluation.objective, tol):
             return True
-        if computed.rounding <= _SMALL * evaluation.objective:
+        if computed.rounding <= SMALL * evaluation.objective:
             return False
         values = np.count_nonzero(evaluation.coef) ** 2
         return bool(values <= max(_FEW_VALUES, _FEW_SHARE * self._state.evaluations))

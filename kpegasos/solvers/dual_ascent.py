@@ -15,6 +15,7 @@ from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.loops import dual_steps
 from kpegasos.core.problem import Problem, best_multiple
+from kpegasos.core.small_runs import MOST_INHERITED
 from kpegasos.core.state import (
     INHERITED,
     LARGEST_SIZE,
@@ -37,8 +38,6 @@ from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional
 
-#: Far beyond where rounding leaves a digit.
-_MOST_INHERITED = 2.0**62
 INDEFINITE = (
     "kernel must be positive semi-definite for dual ascent (sdca, polish), got one that is not"
 )
@@ -172,7 +171,7 @@ class DualAscent(SolverRun):
         problem, rows = run.problem, run.rows
         _, returned = run.evaluate()
         evaluated = returned.evaluated
-        theta = best_multiple(evaluated.coef, evaluated.squared_norm, problem)
+        theta = best_multiple(evaluated.coef, evaluated.squared_norm, problem, evaluated.size)
         scale = theta * problem.lam * problem.y.size
         state = new_state(
             rows.n_samples,
@@ -193,7 +192,7 @@ class DualAscent(SolverRun):
         inherited = theta * problem.lam * evaluated.additions
         if type(loss) is not Hinge:  # which counts what sums have come to once more
             inherited /= 1.0 + 2.0 * size / problem.y.size
-        loop.counters[INHERITED] = math.ceil(min(inherited, _MOST_INHERITED))
+        loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         state.loss = problem.loss
         state.best_dual = run.state.best_dual
         state.proven_bound = run.state.proven_bound

@@ -82,14 +82,36 @@ class History:
     columns = Record._fields
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self._records: list[Record] | np.ndarray = []
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> History:
+        """A history of rows with a column for each field of `Record`."""
+        history = cls()
+        history._records = rows
+        return history
+
+    @property
+    def records(self) -> list[Record]:
+        """The records, which are made when they are asked for."""
+        if isinstance(self._records, np.ndarray):
+            whole = [kind in (int, "int") for kind in Record.__annotations__.values()]
+            self._records = [
+                Record(*(int(v) if w else v for v, w in zip(row, whole, strict=True)))
+                for row in self._records.tolist()
+            ]
+        return self._records
+
+    @records.setter
+    def records(self, records: list[Record]) -> None:
+        self._records = records
 
     def append(self, record: Record) -> None:
         """Add a checkpoint."""
         self.records.append(record)
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self._records)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

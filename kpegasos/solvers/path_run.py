@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kpegasos.core.additions import add_range, add_rows_together
-from kpegasos.core.evaluation import Sums
+from kpegasos.core.evaluation import Sums, roundings
 from kpegasos.core.path import HARD, follow, new_path, path_sums, remove_held_out
 from kpegasos.core.path_counts import BEFORE_PAUSE, CELL
 from kpegasos.core.problem import (
@@ -25,14 +25,15 @@ from kpegasos.core.problem import (
 )
 from kpegasos.core.set_counts import WANTED
 from kpegasos.core.shrinking import active_examples
+from kpegasos.core.small_runs import SAFE
 from kpegasos.core.state import STEPS, Examples, PegasosOptions, State, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import ADD_MOVES, DONE, NEED_ROWS, add_moves
 from kpegasos.rows.base import RowSource
-from kpegasos.rows.evaluated import Evaluated, roundings
+from kpegasos.rows.evaluated import Evaluated
 from kpegasos.solvers.active import solve_among
 from kpegasos.solvers.certificate import Certifier
-from kpegasos.solvers.polish import SAFE, sets_for
+from kpegasos.solvers.polish import sets_for
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for

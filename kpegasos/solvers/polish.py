@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.core.problem import Problem, dual_value, primal
+from kpegasos.core.small_runs import IDLE_ROUNDS, LEAST_GAIN, MOST_EPOCHS, SAFE
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
@@ -36,11 +37,6 @@ from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import threads_for
 
-#: Rounds in which neither the gap nor the dual value of the iterate improves, after which there is
-#: nothing left to gain but rounding errors; and the least relative gain of the dual value.
-_IDLE_ROUNDS, _LEAST_GAIN = 20, 1e-9
-#: Share of ``tol`` at which a round ends early: rounding takes a part of it.
-SAFE = 0.9
 #: How a run has ended that had not come to its end.
 _CUT_SHORT = ("interrupted", "max_time")
 #: Logarithms: how far below its largest multiple the best one of a model is sought, how closely.
@@ -50,7 +46,7 @@ _WHOLE_SETS = 2
 
 
 def polish(
-    run: PegasosRun, *, tol: float = 1e-2, max_epochs: int = 1000, stopper: Stopper | None = None
+    run: PegasosRun, *, tol: float = 1e-2, max_epochs: int = MOST_EPOCHS, stopper: Stopper | None = None
 ) -> Result:
     """Refine the model of a Pegasos run by dual ascent, until it is certified to be near-optimal.
 
@@ -153,19 +149,21 @@ def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> Work
         Whether the ascent has one thread for all it does.
     """
     n_samples, capacity = rows.n_samples, rows.row_capacity
-    size = min(_size_of_sets(n_samples), capacity)
+    size, _, n_wanted, n_ahead = shape_of_sets(n_samples, capacity)
     # The rows of the support have been needed before, and those of few examples cost little.
     few = n_samples <= tuning.GRAM_SAMPLES
     seen = np.full(n_samples, True) if few else alpha != 0.0
+    adds = alone or threads_for(tuning.MEMORY_WORK * size * n_samples) == 1
+    return new_working_sets(size, n_wanted, n_ahead, seen, adds)
+
+
+def shape_of_sets(n_samples: int, capacity: int) -> tuple[int, int, int, int]:
+    """Examples of a working set, sets of a round, rows that may be held and asked for at a time."""
+    size = min(_size_of_sets(n_samples), capacity)
+    n_sets = _WHOLE_SETS if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
     # Beside a short budget rows that are computed ahead would push out others.
     room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
-    return new_working_sets(
-        size,
-        min(capacity, room),
-        tuning.ROWS_AT_ONCE,
-        seen,
-        adds=alone or threads_for(tuning.MEMORY_WORK * size * n_samples) == 1,
-    )
+    return size, n_sets, min(capacity, room), tuning.ROWS_AT_ONCE
 
 
 class WorkingSetAscent(DualAscent):
@@ -177,8 +175,7 @@ class WorkingSetAscent(DualAscent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._sets = sets_for(self.rows, self.state.loop.alpha)
-        whole = self._sets.members.size == self.rows.n_samples
-        self._n_sets = _WHOLE_SETS if whole else tuning.WORKING_SETS_OF_A_ROUND
+        self._n_sets = shape_of_sets(self.rows.n_samples, self.rows.row_capacity)[1]
         self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
@@ -205,11 +202,11 @@ class WorkingSetAscent(DualAscent):
         last, _ = self.evaluate()
         # That of the iterate itself rises in every round. The best multiple of it may have a larger
         # one that does not.
-        dual = dual_value(last.coef, last.squared_norm, self.problem)
-        gained = self._gap < before or dual > self._largest_dual + _LEAST_GAIN * abs(dual)
+        dual = dual_value(last.coef, last.squared_norm, self.problem, last.evaluated.size)
+        gained = self._gap < before or dual > self._largest_dual + LEAST_GAIN * abs(dual)
         self._idle_rounds = 0 if gained else self._idle_rounds + 1
         self._largest_dual = max(self._largest_dual, dual)
 
     def at_end(self) -> bool:
         """Whether there is an end, or nothing has been gained for some rounds."""
-        return super().at_end() or self._idle_rounds >= _IDLE_ROUNDS
+        return super().at_end() or self._idle_rounds >= IDLE_ROUNDS

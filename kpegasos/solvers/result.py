@@ -5,9 +5,9 @@ How a model decides on new examples is known to its rows; see `kpegasos.rows.dec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -147,3 +147,34 @@ class Result:
             f"Result({self.status} after {self.n_steps} steps, objective {self.objective:.6g}, "
             f"relative gap {self.relative_gap:.2g}, {np.count_nonzero(self.coef)} support vectors)"
         )
+
+
+class Results(Sequence[Result]):
+    """Results of several runs.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    """
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._results = results
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Result: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Result]: ...
+
+    def __getitem__(self, key: SupportsIndex | slice) -> Result | Sequence[Result]:
+        return self._results[key]
+
+    def column(self, name: str) -> list[Any]:
+        """An attribute of all results."""
+        return [getattr(result, name) for result in self._results]
+
+    def of_members(self, name: str) -> np.ndarray:
+        """An attribute of shape (n_samples,) of all results, one behind the other."""
+        return np.concatenate(self.column(name))

@@ -34,6 +34,7 @@ from numba.core import serialize
 from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 from numba.core.types import BaseTuple
+from numba.extending import register_jitable
 
 _ROOMS = ("core", "datasets", "kernels", "losses", "utils")
 
@@ -83,6 +84,11 @@ def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], An
         return dispatcher
 
     return decorate
+
+
+def shared(function: Any) -> Any:
+    """Let compiled code call a formula that the interpreter calls too, to the same bits."""
+    return register_jitable(function)
 
 
 class _InnerDispatcher(CPUDispatcher):

@@ -9,6 +9,8 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
+from joblib.parallel import get_active_backend
+
 from kpegasos.utils import tuning
 
 try:  # scikit-learn's own answer hears of more limits, but its name is private
@@ -45,6 +47,15 @@ def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:
     list of (first, last)
     """
     return list(pairwise(size * part // parts for part in range(parts + 1)))
+
+
+def n_threads(n_jobs: int | None, n_pairs: int) -> int:
+    """Threads that pairs are trained on."""
+    if n_jobs is None:
+        _, n_jobs = get_active_backend()
+    # The backend of processes would warn where there can be no more of them.
+    threads, _ = get_active_backend(require="sharedmem")
+    return max(1, min(n_pairs, threads.effective_n_jobs(n_jobs)))
 
 
 def _fresh_pool() -> None:

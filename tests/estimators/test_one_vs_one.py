@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
+from kpegasos.utils.threads import n_threads
 from kpegasos.estimators._kernel_rows import share_classes
 from kpegasos.estimators._one_vs_one import (
     assemble,
@@ -19,7 +20,6 @@ from kpegasos.estimators._one_vs_one import (
     pair_coefficients,
     vote,
 )
-from kpegasos.estimators._training import n_threads
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
 

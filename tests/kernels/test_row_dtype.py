@@ -148,13 +148,13 @@ def test_only_fits_that_ask_for_no_gap_have_float32_rows_of_fewer_examples(
     X, y = two_thousand_and_more
     dtypes = []
 
-    original = _kernel_rows.rows_of_gram
+    original = _kernel_rows.GramParts
 
-    def rows_of_gram(gram, *arguments, **others):
+    def parts(gram, *arguments, **others):
         dtypes.append(gram.dtype)
         return original(gram, *arguments, **others)
 
-    monkeypatch.setattr(_kernel_rows, "rows_of_gram", rows_of_gram)
+    monkeypatch.setattr(_kernel_rows, "GramParts", parts)
     y = y + 2 * (X[:, 2] > 0.5)
     PegasosSVC(epochs=1, random_state=0, **options).fit(X[:1500], y[:1500])
     assert dtypes == [dtype]

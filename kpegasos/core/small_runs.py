@@ -1,0 +1,462 @@
+"""Runs over few examples each, one after the other without the interpreter in between.
+
+A run of a few examples takes less time than Python needs to set it up, and a fit of many classes
+has thousands of them. Where the kernel matrix is there as a whole and nobody looks on, pairs are
+trained here, many in a call, by the loops and formulas of any other run and to the same bits. What
+takes more than these, such as margins that have to be computed again, is `LEFT` to the drivers of
+`kpegasos.solvers`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kpegasos.core.averaging import weight_of
+from kpegasos.core.boundary import check_small_runs
+from kpegasos.core.draws import draw_epochs
+from kpegasos.core.evaluation import Sums, combine_into, roundings
+from kpegasos.core.gaps import (
+    SMALL,
+    computed_gap,
+    is_mostly_rounding,
+    proven_gap,
+    relative,
+    told_gap,
+)
+from kpegasos.core.loops import primal_steps
+from kpegasos.core.problem import (
+    Problem,
+    best_multiple_of,
+    dual_bounds_of,
+    dual_value_of,
+    is_impossible,
+    primal_bound,
+    primal_of,
+)
+from kpegasos.core.set_counts import ENOUGH, SETS_DONE
+from kpegasos.core.set_counts import LEFT as SETS_LEFT
+from kpegasos.core.state import (
+    CLOCK,
+    INHERITED,
+    ROW_HITS,
+    SCALE,
+    STEPS,
+    UNTESTED,
+    Examples,
+    LoopParameters,
+    LoopState,
+    additions_of,
+)
+from kpegasos.core.views import KernelView
+from kpegasos.core.working_sets import new_working_sets, solve_sets
+from kpegasos.utils.boundary import checked
+from kpegasos.utils.compiled import compiled
+
+#: How a run has ended: not here, at its last step, at ``tol``, or early since time was up.
+LEFT, COMPLETED, TOLERANCE, CUT = 0, 1, 2, 3
+#: Columns of `SmallRuns.numbers`.
+OBJECTIVE, DUAL_BOUND, GAP, RELATIVE_GAP, ROUNDING, N_STEPS, STATUS, FIRST_RECORD, N_RECORDS = range(9)
+N_NUMBERS = 9
+#: Of records: those of `kpegasos.solvers.history.Record`.
+N_COLUMNS = 12
+#: Most records of an ascent; a longer one is `LEFT`.
+MOST_ROUNDS = 40
+_primal_steps = primal_steps.__wrapped__
+
+
+class SmallPairs(NamedTuple):
+    """Problems over few examples of one kernel matrix.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_samples, n_samples)
+    offset : float
+        Is added to each kernel value.
+    rounding : ndarray of shape (n_samples,)
+        The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
+    evaluations : int
+        Kernel values computed for the matrix; the first pair counts them.
+    members, label, weight : ndarray of shape (n_members,)
+        Examples of all pairs, pair by pair, their labels ±1 and weights of mean one.
+    ends : ndarray of shape (n_pairs + 1,), int64
+        Where each pair begins, and the last ends.
+    lam : ndarray of shape (n_pairs,)
+    key : ndarray of shape (n_pairs,), uint64
+        Of the index streams.
+    kind : ndarray of shape (n_pairs,), int64
+        Row of the tables below: pairs of the same size are of a kind.
+    points : ndarray of shape (n_kinds, n_points), int64
+        Checkpoints; the last is repeated.
+    sets : ndarray of shape (n_kinds, 4), int64
+        Examples of a working set, sets of a round, rows that may be held, and asked for at a time.
+    uniform : bool
+        Whether each draw is made by itself.
+    average : int
+        -1, 0 or 1: the last iterate, the weighted or the uniform average.
+    tol : float
+        Relative gap that is asked for; NaN for none.
+    loss : Hinge
+    """
+
+    gram: np.ndarray
+    offset: float
+    rounding: np.ndarray
+    evaluations: int
+    members: np.ndarray
+    label: np.ndarray
+    weight: np.ndarray
+    ends: np.ndarray
+    lam: np.ndarray
+    key: np.ndarray
+    kind: np.ndarray
+    points: np.ndarray
+    sets: np.ndarray
+    uniform: bool
+    average: int
+    tol: float
+    loss: Any
+
+
+class SmallRuns(NamedTuple):
+    """What runs over `SmallPairs` have come to; written to.
+
+    Parameters
+    ----------
+    alpha, coef, margins : ndarray of shape (n_members,)
+        As in `kpegasos.solvers.result.Result`, pair by pair.
+    numbers : ndarray of shape (n_pairs, 9)
+        Objective, dual bound, gap, relative gap, rounding, steps, how it ended, and which rows of
+        the records are its own.
+    """
+
+    alpha: np.ndarray
+    coef: np.ndarray
+    margins: np.ndarray
+    numbers: np.ndarray
+
+
+class _Iterate(NamedTuple):
+    """An iterate that was evaluated.
+
+    Attributes
+    ----------
+    coef, margins : ndarray of shape (n_samples,)
+    of : ndarray of shape (6,)
+        Objective and its upper bound, squared norm, additions, size, and the largest coefficient.
+    """
+
+    coef: np.ndarray
+    margins: np.ndarray
+    of: np.ndarray
+
+
+class _Run(NamedTuple):
+    """A run over a pair."""
+
+    problem: Problem
+    examples: Examples
+    rows: KernelView
+    rounding: np.ndarray
+    largest: float
+    bounds: np.ndarray  # the largest dual value, as computed and as proven
+    evaluations: int
+    tol: float
+
+
+@compiled(fastmath=False, inner=True)
+def _evaluate(
+    run: _Run, state: LoopState, plain: float, stamped: float, clock: float, into: _Iterate
+) -> bool:
+    """Evaluate an iterate and raise the dual bounds; returns whether nothing is wrong."""
+    examples, problem, n = run.examples, run.problem, into.coef.size
+    loss, norm, size, largest, of_values, rounding, counts = combine_into(
+        plain,
+        stamped,
+        state.alpha,
+        state.stamps,
+        state.image,
+        state.stamped_image,
+        examples.label,
+        examples.signed,
+        examples.loss,
+        run.rounding,
+        into.coef,
+        into.margins,
+    )
+    sums = Sums(loss, norm, size, largest, of_values, rounding, counts)
+    number = (state.counters[STEPS] + 4.0) * state.pulls.size + state.counters[INHERITED]
+    additions = additions_of(plain, stamped, clock, number, counts + n)
+    of_loss, of_norm = roundings(sums, additions, n, run.largest)
+    objective = primal_of(loss, norm, problem)
+    upper = primal_bound(objective, of_loss, of_norm, problem)
+    dual, proven = dual_bounds_of(largest, size, norm, of_norm, problem)
+    run.bounds[0] = max(run.bounds[0], dual)
+    run.bounds[1] = max(run.bounds[1], proven)
+    for place, number in enumerate((objective, upper, norm, additions, size, largest)):
+        into.of[place] = number
+    term, error = 0.5 * problem.lam * norm, 0.5 * problem.lam * of_norm
+    return math.isfinite(upper) and not is_impossible(upper, run.bounds[1], term, error)
+
+
+@compiled(fastmath=False, inner=True)
+def _gaps(run: _Run, iterate: _Iterate) -> tuple[float, float]:
+    """Gap of an iterate, as computed and as proven."""
+    objective, upper = iterate.of[0], iterate.of[1]
+    gap = computed_gap(objective, run.bounds[0])
+    return gap, proven_gap(objective, upper, run.bounds[0], run.bounds[1], False)
+
+
+@compiled(fastmath=False, inner=True)
+def _record(
+    run: _Run, state: LoopState, steps: int, last: float, returned: _Iterate, row: np.ndarray
+) -> float:
+    """Write a record; returns the gap as computed."""
+    gap, proven = _gaps(run, returned)
+    told, apart = told_gap(gap, proven, returned.of[0])
+    row[0], row[1], row[2] = steps, steps / state.alpha.size, 0.0
+    row[3], row[4], row[5] = last, returned.of[0], run.bounds[1]
+    row[6], row[7], row[8] = told, relative(told, returned.of[0]), apart
+    row[9], row[10], row[11] = (
+        np.count_nonzero(state.alpha),
+        run.evaluations,
+        state.counters[ROW_HITS],
+    )
+    return gap
+
+
+@compiled(fastmath=False, inner=True)
+def _reaches(run: _Run, iterate: _Iterate) -> tuple[bool, bool]:
+    """Whether a gap is small enough, and whether rounding alone stands against it."""
+    gap, proven = _gaps(run, iterate)
+    objective = iterate.of[0]
+    reached = relative(proven, objective) <= run.tol
+    return reached, not reached and relative(gap, objective) <= run.tol
+
+
+@compiled(fastmath=False, inner=True)
+def _finish(
+    run: _Run, iterate: _Iterate, status: int, row: np.ndarray, numbers: np.ndarray
+) -> int:
+    """Write the certificate of a run that is over; returns the status, or `LEFT`."""
+    gap, proven = _gaps(run, iterate)
+    objective = iterate.of[0]
+    rounding = max(0.0, proven - gap)
+    if rounding > SMALL * objective or is_mostly_rounding(gap, rounding, objective, run.tol):
+        return LEFT
+    row[4], row[5], row[6], row[7], row[8] = (
+        objective,
+        run.bounds[1],
+        proven,
+        relative(proven, objective),
+        0.0,
+    )
+    numbers[OBJECTIVE], numbers[DUAL_BOUND], numbers[GAP] = objective, run.bounds[1], proven
+    numbers[RELATIVE_GAP], numbers[ROUNDING] = relative(proven, objective), rounding
+    return status
+
+
+@compiled(fastmath=False, inner=True)
+def _pegasos(
+    run: _Run,
+    state: LoopState,
+    parameters: LoopParameters,
+    draws: np.ndarray,
+    points: np.ndarray,
+    most: int,
+    average: int,
+    last: _Iterate,
+    returned: _Iterate,
+    records: np.ndarray,
+) -> tuple[int, int, float]:
+    """Run Pegasos; returns how it ended, its records, and the last gap as computed."""
+    unit, start = 1.0 / (parameters.lam * parameters.batch_size), np.int64(0)
+    for number in range(points.size):
+        stop = min(points[number], most)
+        _, start = _primal_steps(state, run.rows, draws, start, stop, run.examples, parameters)
+        scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
+        whole = _evaluate(run, state, unit * scale / stop, 0.0, clock, last)
+        if average >= 0:
+            weight = weight_of(average == 1, stop, unit)
+            whole &= _evaluate(run, state, weight * clock, weight, clock, returned)
+        if not whole:
+            return LEFT, 0, 0.0
+        gap = _record(run, state, stop, last.of[0], returned, records[number])
+        reached, by_rounding = _reaches(run, returned)
+        if by_rounding:
+            return LEFT, 0, 0.0
+        if reached:
+            return TOLERANCE, number + 1, gap
+        if stop < points[number]:
+            return CUT, number + 1, gap
+        if stop == points[-1]:
+            return COMPLETED, number + 1, gap
+        if stop == most:
+            return CUT, number + 1, gap
+    return LEFT, 0, 0.0
+
+
+#: Rounds without gain after which nothing but rounding is left, and the least gain that counts.
+IDLE_ROUNDS, LEAST_GAIN = 20, 1e-9
+#: Share of ``tol`` at which a round ends early: rounding takes a part of it.
+SAFE = 0.9
+#: Passes over the data at the most, and additions beyond which none leaves a digit.
+MOST_EPOCHS, MOST_INHERITED = 1000, 2.0**62
+
+
+@compiled(fastmath=False, inner=True)
+def _ascend(
+    run: _Run,
+    steps: int,
+    gap: float,
+    of_sets: np.ndarray,
+    last: _Iterate,
+    best: _Iterate,
+    brief: bool,
+    records: np.ndarray,
+) -> tuple[int, int]:
+    """Dual ascent from an iterate to ``tol``; returns how it ended, and its records."""
+    problem, n = run.problem, best.coef.size
+    theta = best_multiple_of(best.of[5], best.of[4], best.of[2], problem)
+    scale = theta * problem.lam * n
+    beta, image = np.empty(n), np.empty(n)
+    for i in range(n):
+        beta[i] = min(max(scale * best.coef[i], 0.0), 1.0)
+        image[i] = scale * best.margins[i]
+    counters = np.zeros(4, dtype=np.int64)
+    counters[INHERITED] = math.ceil(min(theta * problem.lam * best.of[3], MOST_INHERITED))
+    nothing = np.empty(0)
+    state = LoopState(beta, np.zeros(n), image, nothing, np.zeros(5), counters, np.zeros(1))
+    adds = n > 0  # a literal would be another type
+    sets = new_working_sets(of_sets[0], of_sets[2], of_sets[3], np.full(n, True), adds)
+    sets.scalars[ENOUGH] = SAFE * run.tol
+    unit, idle, largest_dual = 1.0 / (problem.lam * n), 0, -math.inf
+    for number in range(records.shape[0]):
+        sets.counts[SETS_LEFT], sets.counts[SETS_DONE] = of_sets[1], 0
+        solve_sets(state, run.rows, sets, run.examples, unit)
+        done = state.counters[STEPS]
+        ends = brief or idle >= IDLE_ROUNDS or done >= MOST_EPOCHS * n
+        if not _evaluate(run, state, unit, 0.0, 0.0, last):
+            return LEFT, 0
+        if last.of[0] <= best.of[0]:
+            best.coef[:], best.margins[:], best.of[:] = last.coef, last.margins, last.of
+        before, gap = gap, _record(run, state, steps + done, last.of[0], best, records[number])
+        dual = dual_value_of(last.of[4], last.of[2], problem)
+        gained = gap < before or dual > largest_dual + LEAST_GAIN * abs(dual)
+        idle = 0 if gained else idle + 1
+        largest_dual = max(largest_dual, dual)
+        reached, by_rounding = _reaches(run, best)
+        if by_rounding:
+            return LEFT, 0
+        if reached or ends:
+            return TOLERANCE if reached else CUT if brief else COMPLETED, number + 1
+    return LEFT, 0
+
+
+@compiled(fastmath=False, inner=True)
+def _run_of(pairs: SmallPairs, number: int) -> _Run:
+    """A run over a pair, with its kernel values."""
+    begin, end = pairs.ends[number], pairs.ends[number + 1]
+    members, label, n = pairs.members[begin:end], pairs.label[begin:end], end - begin
+    weight, lam, offset = pairs.weight[begin:end], pairs.lam[number], pairs.offset
+    values, signed = np.empty((n, n), pairs.gram.dtype), np.empty(n)
+    norms, rounding, largest = np.empty(n), np.empty(n), 0.0
+    for a in range(n):
+        row = pairs.gram[members[a]]
+        for b in range(n):
+            values[a, b] = row[members[b]]
+        signed[a] = label[a] * weight[a]
+        norms[a] = np.float64(values[a, a]) + offset
+        rounding[a] = pairs.rounding[members[a]]
+        largest = max(largest, abs(norms[a]))
+    view = KernelView(values, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
+    loss = pairs.loss
+    problem, examples = Problem(label, weight, lam, loss, None), Examples(label, signed, loss)
+    evaluations = pairs.evaluations if number == 0 else 0
+    bounds = np.zeros(2)
+    return _Run(problem, examples, view, rounding, largest, bounds, evaluations, pairs.tol)
+
+
+@checked(check_small_runs)
+@compiled(fastmath=False)
+def run_pairs(
+    pairs: SmallPairs,
+    found: SmallRuns,
+    records: np.ndarray,
+    first: int,
+    last: int,
+    most: int,
+    polished: bool,
+) -> tuple[int, int]:
+    """Train pairs ``first .. last - 1``, or as many as there is room for records of.
+
+    Parameters
+    ----------
+    pairs : SmallPairs
+    found : SmallRuns
+        Written to.
+    records : ndarray of shape (n_records, 12)
+        Written to.
+    first, last : int
+    most : int
+        Steps of a run at the most; where these are fewer than planned, runs are `CUT`.
+    polished : bool
+        Whether dual ascent follows, of one round if steps are cut.
+
+    Returns
+    -------
+    next : int
+        The pair to go on with.
+    n_records : int
+        Records written.
+    """
+    n_records, room = 0, pairs.points.shape[1] + MOST_ROUNDS
+    number = first
+    while number < last and n_records + room <= records.shape[0]:
+        begin, end, kind = pairs.ends[number], pairs.ends[number + 1], pairs.kind[number]
+        run, n, points = _run_of(pairs, number), end - begin, pairs.points[kind]
+        brief = most < points[-1]
+        epochs = -(-min(most, points[-1]) // n)
+        draws = np.empty(epochs * n, dtype=np.int64)
+        draw_epochs(pairs.key[number], 0, n, pairs.uniform, draws)
+        counters = np.zeros(4, dtype=np.int64)
+        counters[1] = UNTESTED
+        scalars = np.zeros(5)
+        scalars[SCALE] = 1.0
+        stamped = np.zeros(n if pairs.average >= 0 else 0)
+        state = LoopState(
+            np.zeros(n), np.zeros(n), np.zeros(n), stamped, scalars, counters, np.zeros(1)
+        )
+        # Literals would be other types.
+        over_t, projected, one = pairs.average == 1, pairs.average > 1, np.int64(1)
+        lam, radius = pairs.lam[number], 1.0 / np.sqrt(pairs.lam[number])
+        parameters = LoopParameters(lam, n, one, projected, over_t, radius, np.empty(0), one)
+        of_last = _Iterate(np.empty(n), np.empty(n), np.empty(6))
+        returned = of_last
+        if pairs.average >= 0:
+            returned = _Iterate(np.empty(n), np.empty(n), np.empty(6))
+        rows = records[n_records : n_records + room]
+        status, n_rows, gap = _pegasos(
+            run, state, parameters, draws, points, most, pairs.average, of_last, returned, rows
+        )
+        steps = state.counters[STEPS]
+        if polished and (status == COMPLETED or status == CUT):
+            of_ascent = _Iterate(np.empty(n), np.empty(n), np.empty(6))
+            status, more = _ascend(
+                run, steps, gap, pairs.sets[kind], of_ascent, returned, brief, rows[n_rows:]
+            )
+            n_rows += more
+        if status != LEFT:
+            status = _finish(run, returned, status, rows[n_rows - 1], found.numbers[number])
+        for a in range(n):
+            found.alpha[begin + a] = state.alpha[a]
+            found.coef[begin + a] = returned.coef[a] * run.examples.signed[a]
+            found.margins[begin + a] = returned.margins[a]
+        of_pair = found.numbers[number]
+        of_pair[N_STEPS], of_pair[STATUS] = steps, status
+        of_pair[FIRST_RECORD], of_pair[N_RECORDS] = n_records, n_rows
+        n_records += n_rows
+        number += 1
+    return number, n_records
