@@ -58,7 +58,9 @@ from kpegasos.utils.compiled import compiled
 #: How a run has ended: not here, at its last step, at ``tol``, or early since time was up.
 LEFT, COMPLETED, TOLERANCE, CUT = 0, 1, 2, 3
 #: Columns of `SmallRuns.numbers`.
-OBJECTIVE, DUAL_BOUND, GAP, RELATIVE_GAP, ROUNDING, N_STEPS, STATUS, FIRST_RECORD, N_RECORDS = range(9)
+OBJECTIVE, DUAL_BOUND, GAP, RELATIVE_GAP, ROUNDING, N_STEPS, STATUS, FIRST_RECORD, N_RECORDS = (
+    range(9)
+)
 N_NUMBERS = 9
 #: Of records: those of `kpegasos.solvers.history.Record`.
 N_COLUMNS = 12
@@ -237,9 +239,7 @@ def _reaches(run: _Run, iterate: _Iterate) -> tuple[bool, bool]:
 
 
 @compiled(fastmath=False, inner=True)
-def _finish(
-    run: _Run, iterate: _Iterate, status: int, row: np.ndarray, numbers: np.ndarray
-) -> int:
+def _finish(run: _Run, iterate: _Iterate, status: int, row: np.ndarray, numbers: np.ndarray) -> int:
     """Write the certificate of a run that is over; returns the status, or `LEFT`."""
     gap, proven = _gaps(run, iterate)
     objective = iterate.of[0]

@@ -163,9 +163,16 @@ def rows_of_kernel(
     """
     X, pairs = _without_unused(X, pairs)
     dtype = dtype_of_rows(row_dtype, kernel, X, tol, _largest_cost(pairs), plain=plain)
+    small = len(pairs) > 1 and int(pairs.sizes.max()) <= tuning.SMALL_PAIR
+    if small and row_dtype == "auto" and bounds_rounding(kernel):
+        dtype = "float64"  # margins of few examples in float32 would all be computed again
     # Asked once, as rows of the first pair are not free for the second.
     budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
-    if len(pairs) > 1 and cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget):
+    if (
+        len(pairs) > 1
+        and cache in ("auto", "precomputed")
+        and _fits_at_once(X, pairs, budget, small)
+    ):
         # A few thousand values a pair are copied sooner than they are computed.
         order, pairs = _sorted_by_class(pairs)
         source = GramRows.from_values(KernelMatrix(kernel, X, order, row_dtype=dtype))
@@ -260,10 +267,13 @@ def dtype_of_rows(
     return "float32" if narrow else None
 
 
-def _fits_at_once(X: Any, pairs: Pairs, cache_mb: float) -> bool:
+def _fits_at_once(X: Any, pairs: Pairs, cache_mb: float, small: bool) -> bool:
     """Whether the kernel matrix of all examples is small, and fits beside those of all pairs."""
-    small = X.shape[0] <= tuning.GRAM_SAMPLES
-    return small and _values_at_once(X, pairs) * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
+    most = tuning.SMALL_PAIRS_GRAM if small else tuning.GRAM_SAMPLES
+    return (
+        X.shape[0] <= most
+        and _values_at_once(X, pairs) * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
+    )
 
 
 def _values_at_once(X: Any, pairs: Pairs) -> int:

@@ -291,9 +291,7 @@ class SupportSet(NamedTuple):
     dual_coef: np.ndarray
 
 
-def assemble(
-    pairs: Pairs, coefs: np.ndarray, labels: np.ndarray, n_classes: int
-) -> SupportSet:
+def assemble(pairs: Pairs, coefs: np.ndarray, labels: np.ndarray, n_classes: int) -> SupportSet:
     """Collect the pairs' coefficients.
 
     Parameters

@@ -46,7 +46,11 @@ _WHOLE_SETS = 2
 
 
 def polish(
-    run: PegasosRun, *, tol: float = 1e-2, max_epochs: int = MOST_EPOCHS, stopper: Stopper | None = None
+    run: PegasosRun,
+    *,
+    tol: float = 1e-2,
+    max_epochs: int = MOST_EPOCHS,
+    stopper: Stopper | None = None,
 ) -> Result:
     """Refine the model of a Pegasos run by dual ascent, until it is certified to be near-optimal.
 

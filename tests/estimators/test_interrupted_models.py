@@ -74,7 +74,8 @@ def test_pairs_that_come_too_late_are_brief(Estimator):
 @pytest.mark.parametrize("cache", ["auto", "precomputed"])
 def test_pairs_that_come_too_late_compute_no_gram_matrix(cache, monkeypatch):
     """Ten classes used to compute 45 whole matrices after Ctrl-C."""
-    monkeypatch.setattr(tuning, "GRAM_SAMPLES", 250)  # of a pair, not of all classes
+    for name in ("GRAM_SAMPLES", "SMALL_PAIRS_GRAM"):
+        monkeypatch.setattr(tuning, name, 250)  # of a pair, not of all classes
     X, y = data(6)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         clf = PegasosSVC(cache=cache, max_time=1e-9, epochs=100, random_state=0).fit(X, y)

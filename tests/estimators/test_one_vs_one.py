@@ -160,7 +160,7 @@ def test_assemble_makes_svc_layout(n_classes):
         dense = np.zeros(labels.size)
         dense[fitted.support_] = coef
         of_members.append(dense[pair.members])
-    support = assemble(pairs, of_members, labels, n_classes)
+    support = assemble(pairs, np.concatenate(of_members), labels, n_classes)
     assert_array_equal(support.support, fitted.support_)
     assert_array_equal(support.n_support, fitted.n_support_)
     assert_array_equal(support.dual_coef, fitted.dual_coef_)
@@ -179,7 +179,7 @@ def test_assemble_round_trip(n_classes, seed, density):
         rng.normal(size=pair.members.size) * (rng.random(pair.members.size) < density)
         for pair in pairs
     ]
-    support = assemble(pairs, coefs, labels, n_classes)
+    support = assemble(pairs, np.concatenate(coefs), labels, n_classes)
     back = np.zeros((len(pairs), labels.size))
     back[:, support.support] = pair_coefficients(support.dual_coef, support.n_support)
     for pair, coef, row in zip(pairs, coefs, back, strict=True):
@@ -194,7 +194,7 @@ def test_assemble_round_trip(n_classes, seed, density):
 def test_assemble_nothing():
     labels = np.array([0, 1, 2])
     pairs = make_pairs(labels, 3, np.ones(3), 1.0, 1.0)
-    support = assemble(pairs, [np.zeros(2)] * 3, labels, 3)
+    support = assemble(pairs, np.zeros(6), labels, 3)
     assert support.support.size == 0
     assert_array_equal(support.n_support, [0, 0, 0])
     assert support.dual_coef.shape == (2, 0)
