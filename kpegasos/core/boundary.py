@@ -269,7 +269,7 @@ def check_evaluation(
 
 
 def check_small_runs(
-    pairs: Any, found: Any, records: np.ndarray, first: int, last: int, most: int, polished: bool
+    pairs: Any, found: Any, records: np.ndarray, first: int, last: int, most: int, sets: Any
 ) -> None:
     """Check the arguments of `kpegasos.core.small_runs.run_pairs`.
 
@@ -294,7 +294,8 @@ def check_small_runs(
         elif name in ("key", "kind"):
             require_shape(name, array, (n_pairs,))
     require_indices("kind", pairs.kind, len(pairs.points), first=first, last=last)
-    require_shape("sets", pairs.sets, (len(pairs.points), 4))
+    if sets is not None:
+        require_shape("sets", sets, (len(pairs.points), 4))
     require_shape("numbers", found.numbers, (n_pairs, 9))
     require_shape("records", records, (len(records), 12))
 

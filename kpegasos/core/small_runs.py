@@ -65,7 +65,7 @@ N_NUMBERS = 9
 #: Of records: those of `kpegasos.solvers.history.Record`.
 N_COLUMNS = 12
 #: Most records of an ascent; a longer one is `LEFT`.
-MOST_ROUNDS = 40
+MOST_ROUNDS = 12
 _primal_steps = primal_steps.__wrapped__
 
 
@@ -92,8 +92,6 @@ class SmallPairs(NamedTuple):
         Row of the tables below: pairs of the same size are of a kind.
     points : ndarray of shape (n_kinds, n_points), int64
         Checkpoints; the last is repeated.
-    sets : ndarray of shape (n_kinds, 4), int64
-        Examples of a working set, sets of a round, rows that may be held, and asked for at a time.
     uniform : bool
         Whether each draw is made by itself.
     average : int
@@ -115,7 +113,6 @@ class SmallPairs(NamedTuple):
     key: np.ndarray
     kind: np.ndarray
     points: np.ndarray
-    sets: np.ndarray
     uniform: bool
     average: int
     tol: float
@@ -361,12 +358,15 @@ def _run_of(pairs: SmallPairs, number: int) -> _Run:
     begin, end = pairs.ends[number], pairs.ends[number + 1]
     members, label, n = pairs.members[begin:end], pairs.label[begin:end], end - begin
     weight, lam, offset = pairs.weight[begin:end], pairs.lam[number], pairs.offset
-    values, signed = np.empty((n, n), pairs.gram.dtype), np.empty(n)
+    values, signed = pairs.gram, np.empty(n)
+    if n < values.shape[0]:
+        values = np.empty((n, n), pairs.gram.dtype)
+        for a in range(n):
+            row = pairs.gram[members[a]]
+            for b in range(n):
+                values[a, b] = row[members[b]]
     norms, rounding, largest = np.empty(n), np.empty(n), 0.0
     for a in range(n):
-        row = pairs.gram[members[a]]
-        for b in range(n):
-            values[a, b] = row[members[b]]
         signed[a] = label[a] * weight[a]
         norms[a] = np.float64(values[a, a]) + offset
         rounding[a] = pairs.rounding[members[a]]
@@ -388,7 +388,7 @@ def run_pairs(
     first: int,
     last: int,
     most: int,
-    polished: bool,
+    sets: np.ndarray | None,
 ) -> tuple[int, int]:
     """Train pairs ``first .. last - 1``, or as many as there is room for records of.
 
@@ -402,8 +402,9 @@ def run_pairs(
     first, last : int
     most : int
         Steps of a run at the most; where these are fewer than planned, runs are `CUT`.
-    polished : bool
-        Whether dual ascent follows, of one round if steps are cut.
+    sets : ndarray of shape (n_kinds, 4), int64, or None
+        If dual ascent follows, of one round if steps are cut: examples of a working set, sets of a
+        round, rows that may be held, and asked for at a time. None has nothing of it compiled.
 
     Returns
     -------
@@ -430,7 +431,7 @@ def run_pairs(
             np.zeros(n), np.zeros(n), np.zeros(n), stamped, scalars, counters, np.zeros(1)
         )
         # Literals would be other types.
-        over_t, projected, one = pairs.average == 1, pairs.average > 1, np.int64(1)
+        over_t, projected, one = pairs.average == 1, pairs.average > 1, n // n
         lam, radius = pairs.lam[number], 1.0 / np.sqrt(pairs.lam[number])
         parameters = LoopParameters(lam, n, one, projected, over_t, radius, np.empty(0), one)
         of_last = _Iterate(np.empty(n), np.empty(n), np.empty(6))
@@ -442,12 +443,13 @@ def run_pairs(
             run, state, parameters, draws, points, most, pairs.average, of_last, returned, rows
         )
         steps = state.counters[STEPS]
-        if polished and (status == COMPLETED or status == CUT):
-            of_ascent = _Iterate(np.empty(n), np.empty(n), np.empty(6))
-            status, more = _ascend(
-                run, steps, gap, pairs.sets[kind], of_ascent, returned, brief, rows[n_rows:]
-            )
-            n_rows += more
+        if sets is not None:
+            of_sets = sets[kind]
+            if status in (COMPLETED, CUT):
+                of_ascent = _Iterate(np.empty(n), np.empty(n), np.empty(6))
+                rest = rows[n_rows:]
+                status, more = _ascend(run, steps, gap, of_sets, of_ascent, returned, brief, rest)
+                n_rows += more
         if status != LEFT:
             status = _finish(run, returned, status, rows[n_rows - 1], found.numbers[number])
         for a in range(n):

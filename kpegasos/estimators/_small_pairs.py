@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kpegasos.core.draws import SHORT_EPOCH, stream_key
+from kpegasos.core.draws import stream_key
 from kpegasos.core.small_runs import SmallPairs
 from kpegasos.estimators._kernel_rows import GramParts
 from kpegasos.losses import Hinge
 from kpegasos.rows.base import most_scaling
 from kpegasos.solvers.checkpoints import Checkpoints
 from kpegasos.solvers.pegasos import total_steps
-from kpegasos.solvers.polish import shape_of_sets
+from kpegasos.utils import tuning
 
 if TYPE_CHECKING:
     from kpegasos.estimators._training import FitPlan
@@ -46,7 +46,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     steps = [total_steps(settings.n_steps, settings.epochs_of(n), n, 1) for n in sizes.tolist()]
     offset = parts.intercept_scaling**2
     if (
-        sizes[-1] > SHORT_EPOCH
+        sizes[-1] > tuning.SMALL_PAIR
         or (sizes * steps).max() > _MOST_ADDITIONS
         or offset**0.5 > most_scaling(pairs.lam.min())
     ):
@@ -72,7 +72,6 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         key=np.array([stream_key(plan.seed, (k,)) for k in range(len(pairs))], dtype=np.uint64),
         kind=kind,
         points=np.array([each + each[-1:] * (longest - len(each)) for each in points]),
-        sets=np.array([shape_of_sets(n, n) for n in sizes.tolist()]),
         uniform=options.sampling == "uniform",
         average=_AVERAGES[options.average],
         tol=math.nan if settings.tol is None else settings.tol,
@@ -80,7 +79,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     )
 
 
-def _own_points(plan: FitPlan) -> object:
+def _own_points(plan: FitPlan) -> Any:
     """Checkpoints; with a gap to be reached each epoch, unless they are given."""
     chosen = plan.checkpoints
     return "epoch" if chosen is None and plan.settings.tol is not None else chosen

@@ -257,7 +257,7 @@ def report_early_end(
         cut = _with_status(results, status) if status != "completed" or tol is not None else []
         if status == "completed":
             # The last look, without rounding, may have found more than was known before.
-            cut = [result for result in cut if not result.relative_gap <= tol]
+            cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
         if cut:
             warnings.warn(
                 f"{name} {reason} {_where(cut, len(results))}; "

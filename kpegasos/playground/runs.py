@@ -27,7 +27,7 @@ from kpegasos.playground.scenes import Pane, Settings, StepRule
 from kpegasos.solvers.certificate import Evaluation
 from kpegasos.solvers.history import History
 from kpegasos.solvers.pegasos import PegasosRun
-from kpegasos.solvers.result import Result
+from kpegasos.solvers.result import Result, Results
 from kpegasos.solvers.stopping import Stopper
 
 #: Steps after which a state is kept: fewer are done again sooner than they are copied.
@@ -267,7 +267,7 @@ class PaneRun:
     def model(self, t: int, moments: list[Moment]) -> PegasosSVC:
         """The estimator as it would be fitted by so many steps."""
         model = self._estimator(t)
-        results = [moment.result for moment in moments]
+        results = Results([moment.result for moment in moments])
         attributes = self._planned._attributes(self.plan, self.targets, results)
         model.n_features_in_ = self.X.shape[1]
         set_model(model, {**self.plan.known, **attributes, "_states": None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, overload
 
@@ -80,38 +81,33 @@ class History:
     """
 
     columns = Record._fields
+    _rows: np.ndarray
 
     def __init__(self) -> None:
-        self._records: list[Record] | np.ndarray = []
+        self.records: list[Record] = []
 
     @classmethod
     def of(cls, rows: np.ndarray) -> History:
-        """A history of rows with a column for each field of `Record`."""
-        history = cls()
-        history._records = rows
+        """A history of rows with a column for each field of a record."""
+        history = cls.__new__(cls)
+        history._rows = rows
         return history
 
-    @property
+    @cached_property
     def records(self) -> list[Record]:
-        """The records, which are made when they are asked for."""
-        if isinstance(self._records, np.ndarray):
-            whole = [kind in (int, "int") for kind in Record.__annotations__.values()]
-            self._records = [
-                Record(*(int(v) if w else v for v, w in zip(row, whole, strict=True)))
-                for row in self._records.tolist()
-            ]
-        return self._records
-
-    @records.setter
-    def records(self, records: list[Record]) -> None:
-        self._records = records
+        """Records of the rows, made when they are asked for."""
+        counts = [kind == "int" for kind in Record.__annotations__.values()]
+        return [
+            Record(*(int(v) if whole else v for v, whole in zip(row, counts, strict=True)))
+            for row in self._rows.tolist()
+        ]
 
     def append(self, record: Record) -> None:
         """Add a checkpoint."""
         self.records.append(record)
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self.records)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

@@ -169,7 +169,8 @@ class Results(Sequence[Result]):
     def __getitem__(self, key: slice) -> Sequence[Result]: ...
 
     def __getitem__(self, key: SupportsIndex | slice) -> Result | Sequence[Result]:
-        return self._results[key]
+        found: Result | Sequence[Result] = self._results[key]  # type: ignore[index]
+        return found
 
     def column(self, name: str) -> list[Any]:
         """An attribute of all results."""

@@ -16,12 +16,13 @@ import numpy as np
 from kpegasos.core import small_runs
 from kpegasos.core.small_runs import CUT, LEFT, N_COLUMNS, N_NUMBERS, SmallPairs, SmallRuns
 from kpegasos.solvers.history import History
+from kpegasos.solvers.polish import shape_of_sets
 from kpegasos.solvers.result import Result, Results
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
 #: Pairs of the first call, and how many times as many the next may have.
-_FIRST_CALL, _MOST_GROWTH = 16, 16
+_FIRST_CALL, _MOST_GROWTH = 4, 4
 _STATUS = ("", "completed", "tolerance", "")
 _MOST_STEPS = 2**62
 #: Columns of numbers by their names in a result.
@@ -45,7 +46,12 @@ class SmallResults(Results):
     def __init__(self, pairs: SmallPairs) -> None:
         n_pairs, n_members = pairs.lam.size, pairs.members.size
         self._ends = pairs.ends
-        self.runs = SmallRuns(*np.zeros((3, n_members)), np.zeros((n_pairs, N_NUMBERS)))
+        self.runs = SmallRuns(
+            np.zeros(n_members),
+            np.zeros(n_members),
+            np.zeros(n_members),
+            np.zeros((n_pairs, N_NUMBERS)),
+        )
         self._columns: dict[str, list[Any]] = {
             "status": [""] * n_pairs,
             "history": [None] * n_pairs,
@@ -158,7 +164,12 @@ def train_small(
         ``share_out(work, n_pairs)`` calls ``work(first, last)`` for ranges of pairs, on threads.
     """
     results = SmallResults(pairs)
-    share_out(partial(_train_range, pairs, results, stopper, polished), len(results))
+    sets = None
+    if polished:
+        sizes = np.zeros(len(pairs.points), dtype=np.int64)
+        sizes[pairs.kind] = np.diff(pairs.ends)
+        sets = np.array([shape_of_sets(size, size) for size in sizes.tolist()])
+    share_out(partial(_train_range, pairs, results, stopper, sets), len(results))
     results.set_intercepts(pairs.offset)
     return results
 
@@ -167,12 +178,12 @@ def _train_range(
     pairs: SmallPairs,
     results: SmallResults,
     stopper: Stopper,
-    polished: bool,
+    sets: np.ndarray | None,
     first: int,
     last: int,
 ) -> None:
     n_together, least = _FIRST_CALL, pairs.points.shape[1] + small_runs.MOST_ROUNDS
-    each = pairs.points.shape[1] + 2 * polished
+    each = pairs.points.shape[1] + 2 * (sets is not None)
     while first < last:
         reason = stopper.reason()
         most = _MOST_STEPS if reason is None else tuning.FEWEST_DRAWS
@@ -181,7 +192,7 @@ def _train_range(
         begin = time.perf_counter()
         with np.errstate(over="ignore"):  # without compilation, NumPy would warn of draws
             stop, n_records = small_runs.run_pairs(
-                pairs, results.runs, records, first, end, most, polished
+                pairs, results.runs, records, first, end, most, sets
             )
         seconds = time.perf_counter() - begin
         results.take(first, stop, records[:n_records], seconds, reason)

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
-from kpegasos.utils.threads import n_threads
 from kpegasos.estimators._kernel_rows import share_classes
 from kpegasos.estimators._one_vs_one import (
     assemble,
@@ -22,6 +21,7 @@ from kpegasos.estimators._one_vs_one import (
 )
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.utils.threads import n_threads
 
 
 def n_pairs(n_classes):
