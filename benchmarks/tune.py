@@ -35,6 +35,8 @@ FIT_OF = {
     "TILE_ROWS": "cached",
     "FEWEST_ROWS": "crowded",
     "SMALL_TILE_ROWS": "cached",
+    "SMALL_PAIR": "digits",
+    "SMALL_PAIRS_GRAM": "digits",
     "GRAM_SAMPLES": "moons_2000",
     "POLISHED_GRAM_SAMPLES": "polished",
     "FLOAT32_SAMPLES": "moons_2000",

@@ -39,6 +39,7 @@ from kpegasos.core.problem import (
 from kpegasos.core.set_counts import ENOUGH, SETS_DONE
 from kpegasos.core.set_counts import LEFT as SETS_LEFT
 from kpegasos.core.state import (
+    BATCH_OFFSET,
     CLOCK,
     INHERITED,
     ROW_HITS,
@@ -379,6 +380,21 @@ def _run_of(pairs: SmallPairs, number: int) -> _Run:
     return _Run(problem, examples, view, rounding, largest, bounds, evaluations, pairs.tol)
 
 
+@compiled(fastmath=False, inner=True)
+def _new_state(n_samples: int, averaged: bool) -> LoopState:
+    """State of a run that has not begun."""
+    counters, scalars = np.zeros(4, dtype=np.int64), np.zeros(5)
+    counters[BATCH_OFFSET], scalars[SCALE] = UNTESTED, 1.0
+    stamped = np.zeros(n_samples if averaged else 0)
+    zeros = np.zeros(n_samples), np.zeros(n_samples), np.zeros(n_samples)
+    return LoopState(zeros[0], zeros[1], zeros[2], stamped, scalars, counters, np.zeros(1))
+
+
+@compiled(fastmath=False, inner=True)
+def _new_iterate(n_samples: int) -> _Iterate:
+    return _Iterate(np.empty(n_samples), np.empty(n_samples), np.empty(6))
+
+
 @checked(check_small_runs)
 @compiled(fastmath=False)
 def run_pairs(
@@ -422,43 +438,30 @@ def run_pairs(
         epochs = -(-min(most, points[-1]) // n)
         draws = np.empty(epochs * n, dtype=np.int64)
         draw_epochs(pairs.key[number], 0, n, pairs.uniform, draws)
-        counters = np.zeros(4, dtype=np.int64)
-        counters[1] = UNTESTED
-        scalars = np.zeros(5)
-        scalars[SCALE] = 1.0
-        stamped = np.zeros(n if pairs.average >= 0 else 0)
-        state = LoopState(
-            np.zeros(n), np.zeros(n), np.zeros(n), stamped, scalars, counters, np.zeros(1)
-        )
+        state = _new_state(n, pairs.average >= 0)
         # Literals would be other types.
         over_t, projected, one = pairs.average == 1, pairs.average > 1, n // n
         lam, radius = pairs.lam[number], 1.0 / np.sqrt(pairs.lam[number])
         parameters = LoopParameters(lam, n, one, projected, over_t, radius, np.empty(0), one)
-        of_last = _Iterate(np.empty(n), np.empty(n), np.empty(6))
-        returned = of_last
-        if pairs.average >= 0:
-            returned = _Iterate(np.empty(n), np.empty(n), np.empty(6))
+        of_last = _new_iterate(n)
+        returned = of_last if pairs.average < 0 else _new_iterate(n)
         rows = records[n_records : n_records + room]
         status, n_rows, gap = _pegasos(
             run, state, parameters, draws, points, most, pairs.average, of_last, returned, rows
         )
         steps = state.counters[STEPS]
-        if sets is not None:
-            of_sets = sets[kind]
-            if status in (COMPLETED, CUT):
-                of_ascent = _Iterate(np.empty(n), np.empty(n), np.empty(6))
-                rest = rows[n_rows:]
-                status, more = _ascend(run, steps, gap, of_sets, of_ascent, returned, brief, rest)
-                n_rows += more
+        if sets is not None and status in (COMPLETED, CUT):
+            rest, last_one = rows[n_rows:], _new_iterate(n)
+            status, more = _ascend(run, steps, gap, sets[kind], last_one, returned, brief, rest)
+            n_rows += more
         if status != LEFT:
             status = _finish(run, returned, status, rows[n_rows - 1], found.numbers[number])
         for a in range(n):
             found.alpha[begin + a] = state.alpha[a]
             found.coef[begin + a] = returned.coef[a] * run.examples.signed[a]
             found.margins[begin + a] = returned.margins[a]
-        of_pair = found.numbers[number]
-        of_pair[N_STEPS], of_pair[STATUS] = steps, status
-        of_pair[FIRST_RECORD], of_pair[N_RECORDS] = n_records, n_rows
+        for place, value in enumerate((steps, status, n_records, n_rows)):
+            found.numbers[number, N_STEPS + place] = value
         n_records += n_rows
         number += 1
     return number, n_records

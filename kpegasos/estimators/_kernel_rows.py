@@ -162,17 +162,13 @@ def rows_of_kernel(
         brief run will make few draws.
     """
     X, pairs = _without_unused(X, pairs)
-    dtype = dtype_of_rows(row_dtype, kernel, X, tol, _largest_cost(pairs), plain=plain)
     small = len(pairs) > 1 and int(pairs.sizes.max()) <= tuning.SMALL_PAIR
     if small and row_dtype == "auto" and bounds_rounding(kernel):
-        dtype = "float64"  # margins of few examples in float32 would all be computed again
+        row_dtype = "float64"  # margins of few examples in float32 would all be computed again
+    dtype = dtype_of_rows(row_dtype, kernel, X, tol, _largest_cost(pairs), plain=plain)
     # Asked once, as rows of the first pair are not free for the second.
     budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
-    if (
-        len(pairs) > 1
-        and cache in ("auto", "precomputed")
-        and _fits_at_once(X, pairs, budget, small)
-    ):
+    if cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget, small):
         # A few thousand values a pair are copied sooner than they are computed.
         order, pairs = _sorted_by_class(pairs)
         source = GramRows.from_values(KernelMatrix(kernel, X, order, row_dtype=dtype))
@@ -268,12 +264,10 @@ def dtype_of_rows(
 
 
 def _fits_at_once(X: Any, pairs: Pairs, cache_mb: float, small: bool) -> bool:
-    """Whether the kernel matrix of all examples is small, and fits beside those of all pairs."""
+    """Whether the kernel matrix of several pairs is small, and fits beside those of all pairs."""
     most = tuning.SMALL_PAIRS_GRAM if small else tuning.GRAM_SAMPLES
-    return (
-        X.shape[0] <= most
-        and _values_at_once(X, pairs) * X.dtype.itemsize <= cache_mb * tuning.MEBIBYTE
-    )
+    size = _values_at_once(X, pairs) * X.dtype.itemsize
+    return len(pairs) > 1 and X.shape[0] <= most and size <= cache_mb * tuning.MEBIBYTE
 
 
 def _values_at_once(X: Any, pairs: Pairs) -> int:
