@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from kpegasos.core.box import solve_box
+from kpegasos.core.box import SMALLEST_MOVE, solve_box
 from kpegasos.core.pieces import move_together
 from kpegasos.core.state import Examples
 from kpegasos.losses.base import FLATTEST, best
@@ -21,8 +21,6 @@ from kpegasos.utils.compiled import FAST, compiled
 
 #: Rounds of coordinate steps and of moves together, at the most.
 _MOST_ROUNDS = 60
-#: Moves of a variable up to this size, relative to the largest, do not keep a set in work.
-_SMALLEST_MOVE = 1e-9
 
 
 def violations(
@@ -138,7 +136,7 @@ def _over_any(loss, image, members, examples, to_margin, hessian, beta, reductio
     for _ in range(_MOST_ROUNDS):
         largest, scale = _coordinate_pass(loss, hessian, sums, label, inverse, beta)
         first = max(first, largest)
-        if largest <= max(reduction * first, _SMALLEST_MOVE * scale):
+        if largest <= max(reduction * first, SMALLEST_MOVE * scale):
             break
         _coordinate_pass(loss, hessian, sums, label, inverse, beta)
         move_together(loss, hessian, sums, label, inverse, beta)

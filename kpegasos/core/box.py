@@ -17,10 +17,9 @@ from kpegasos.utils.compiled import compiled
 _MOST_ROUNDS = 20
 #: Steps of conjugate gradients within a round, and the share of the squared residual that is left.
 _MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-2
-#: Moves of a variable up to this size do not keep the problem in work.
-SMALLEST_MOVE = 1e-9
-#: A variable that conjugate gradients leave this close to a bound is put there.
-_AT_BOUND = 1e-12
+#: Moves up to this size, relative to the largest variable, are rounding: however small a variable
+#: is, what its moves are worth depends on the Hessian.
+SMALLEST_MOVE = 1e-14
 
 
 def _check_box(
@@ -57,25 +56,26 @@ def solve_box(
     hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray, reduction: float
 ) -> None:
     """`maximise_in_box` for compiled callers; the Hessian may have more rows and columns behind."""
-    moves = np.empty(values.size)
+    n = values.size
+    residual, low, high, targets = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    no_bends = np.zeros(n)
     first = 0.0
     for _ in range(_MOST_ROUNDS):
-        largest = _coordinate_pass(hessian, gradient, values)
+        largest, scale = _coordinate_pass(hessian, gradient, values)
         first = max(first, largest)
-        if largest <= max(SMALLEST_MOVE, reduction * first):
+        if largest <= max(SMALLEST_MOVE * scale, reduction * first):
             break
         _coordinate_pass(hessian, gradient, values)
-        _conjugate_gradients(hessian, gradient, values, moves)
-        for a in range(values.size):
-            if moves[a] != 0.0:
-                target = min(1.0, max(0.0, values[a] + moves[a]))
-                if target < _AT_BOUND:
-                    target = 0.0
-                elif target > 1.0 - _AT_BOUND:
-                    target = 1.0
-                move = target - values[a]
-                values[a] = target
-                for b in range(values.size):
+        for a in range(n):
+            inside = 0.0 < values[a] < 1.0
+            residual[a] = gradient[a] if inside else 0.0
+            low[a], high[a] = (0.0, 1.0) if inside else (values[a], values[a])
+        conjugate_gradients(hessian, no_bends, residual, low, high, values, targets)
+        for a in range(n):
+            move = targets[a] - values[a]
+            if move != 0.0:
+                values[a] = targets[a]
+                for b in range(n):
                     gradient[b] -= move * hessian[a, b]
 
 
@@ -88,57 +88,87 @@ def best_in_box(value: float, slope: float, curvature: float) -> float:
 
 
 @compiled(inner=True)
-def _coordinate_pass(hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray) -> float:
-    """Maximise in one variable after the other; returns the largest move."""
-    largest = 0.0
+def _coordinate_pass(
+    hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray
+) -> tuple[float, float]:
+    """Maximise in one variable after the other; returns the largest move, and variable."""
+    largest = scale = 0.0
     for a in range(values.size):
         target = best_in_box(values[a], gradient[a], abs(hessian[a, a]))
         move = target - values[a]
+        scale = max(scale, target)
         if move != 0.0:
             values[a] = target
             largest = max(largest, abs(move))
             for b in range(values.size):
                 gradient[b] -= move * hessian[a, b]
-    return largest
+    return largest, scale
 
 
 @compiled(inner=True)
-def _conjugate_gradients(
-    hessian: np.ndarray, gradient: np.ndarray, values: np.ndarray, moves: np.ndarray
+def conjugate_gradients(
+    hessian: np.ndarray,
+    bends: np.ndarray,
+    residual: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    values: np.ndarray,
+    targets: np.ndarray,
 ) -> None:
-    """Moves of the variables inside the box towards the maximum over them, up to a bound."""
+    """Find where the variables between two bounds go together; those that meet one stay there.
+
+    A bound that ended the search would cost a round for each variable that meets one, and in flat
+    directions of the Hessian nearly all do.
+
+    Parameters
+    ----------
+    hessian : ndarray of shape (n, n), float64
+        In its first rows and columns.
+    bends : ndarray of shape (n,)
+        Added to the diagonal of the Hessian.
+    residual : ndarray of shape (n,)
+        Gradient at ``values``, zero for variables that are held; modified.
+    low, high : ndarray of shape (n,)
+        Bounds, which are equal for variables that are held; modified.
+    values, targets : ndarray of shape (n,)
+        Where the variables are; on return where they go.
+    """
     n = values.size
-    residual, direction, image = np.zeros(n), np.zeros(n), np.empty(n)
+    direction, image = residual.copy(), np.empty(n)
     for a in range(n):
-        moves[a] = 0.0
-        if 0.0 < values[a] < 1.0:
-            residual[a] = direction[a] = gradient[a]
+        targets[a] = values[a]
     squared = inner_product(residual, residual)
     enough = _SMALL_RESIDUAL * squared
     for _ in range(_MOST_STEPS):
         if squared <= enough:
             break
         for b in range(n):
-            image[b] = 0.0
+            image[b] = bends[b] * direction[b]
         for a in range(n):
             if direction[a] != 0.0:
                 for b in range(n):
                     image[b] += direction[a] * hessian[a, b]
         curvature = inner_product(direction, image)
-        if curvature <= 0.0:
-            break
-        step = squared / curvature
-        room = _room(values, moves, direction)
+        step, met = squared / curvature if curvature > 0.0 else np.inf, n
         for a in range(n):
-            moves[a] += min(step, room) * direction[a]
-        if room <= step:
+            if direction[a] != 0.0:
+                room = ((high[a] if direction[a] > 0.0 else low[a]) - targets[a]) / direction[a]
+                if room < step:
+                    step, met = room, a
+        if not step < np.inf:
             break
         for a in range(n):
-            if 0.0 < values[a] < 1.0:
+            targets[a] += step * direction[a]
+            if low[a] < high[a]:
                 residual[a] -= step * image[a]
+        if met < n:
+            end = high[met] if direction[met] > 0.0 else low[met]
+            targets[met] = low[met] = high[met] = end
+            residual[met] = 0.0
         before, squared = squared, inner_product(residual, residual)
+        again = 0.0 if met < n else squared / before
         for a in range(n):
-            direction[a] = residual[a] + squared / before * direction[a]
+            direction[a] = residual[a] + again * direction[a]
 
 
 @compiled(inner=True)
@@ -148,15 +178,3 @@ def inner_product(one: np.ndarray, other: np.ndarray) -> float:
     for a in range(one.size):
         total += one[a] * other[a]
     return total
-
-
-@compiled(inner=True)
-def _room(values: np.ndarray, moves: np.ndarray, direction: np.ndarray) -> float:
-    """Length of the step along a direction that first meets a bound."""
-    room = np.inf
-    for a in range(values.size):
-        if direction[a] > 0.0:
-            room = min(room, (1.0 - values[a] - moves[a]) / direction[a])
-        elif direction[a] < 0.0:
-            room = min(room, -(values[a] + moves[a]) / direction[a])
-    return room

@@ -1,7 +1,7 @@
 """Newton steps of a working set for any loss that says where it is smooth.
 
 On a piece of a loss the dual is a parabola in each coefficient, or nearly. Coefficients inside
-their pieces move together, by conjugate gradients on the parabolas, up to where the first meets the
+their pieces move together, by conjugate gradients on the parabolas, and stay where they meet the
 end of its piece: coordinate steps alone need passes in proportion to the condition number. Of the
 logistic loss, whose dual is none, a step is halved until the dual rises.
 """
@@ -12,16 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.box import inner_product
+from kpegasos.core.box import conjugate_gradients
 from kpegasos.losses.base import gain, piece
 from kpegasos.utils.compiled import compiled
 
-#: Steps of conjugate gradients, and the share of the squared residual that is left.
-_MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-2
 #: Halvings of a step, at the most.
 _HALVINGS = 8
-#: A coefficient this close to the end of its piece, relative to its length, is put there.
-_AT_END = 1e-12
 
 
 @compiled(inner=True)
@@ -65,9 +61,10 @@ def move_together(
             low[a] = high[a] = beta[a]
     if n_free == 0:
         return
-    moves = _conjugate_gradients(hessian, bends, residual, low, high, beta)
-    products = np.zeros(n)
+    targets, moves, products = np.empty(n), np.empty(n), np.zeros(n)
+    conjugate_gradients(hessian, bends, residual, low, high, beta, targets)
     for a in range(n):
+        moves[a] = targets[a] - beta[a]
         if moves[a] != 0.0:
             for b in range(n):
                 products[b] += moves[a] * hessian[a, b]
@@ -76,18 +73,7 @@ def move_together(
         return
     for a in range(n):
         sums[a] += share * products[a]
-    for a in range(n):
-        if moves[a] != 0.0:
-            target, moved = beta[a] + share * moves[a], beta[a] + share * moves[a]
-            span = max(abs(target), abs(beta[a]))
-            if target - low[a] <= _AT_END * span:
-                target = low[a]
-            elif high[a] - target <= _AT_END * span:
-                target = high[a]
-            beta[a] = target
-            if target != moved:
-                for b in range(n):
-                    sums[b] += (target - moved) * hessian[a, b]
+        beta[a] = targets[a] if share == 1.0 else beta[a] + share * moves[a]
 
 
 @compiled(inner=True)
@@ -118,49 +104,3 @@ def _rising_share(
             return share
         share *= 0.5
     return 0.0
-
-
-@compiled(inner=True)
-def _conjugate_gradients(
-    hessian: np.ndarray,
-    bends: np.ndarray,
-    residual: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    beta: np.ndarray,
-) -> np.ndarray:
-    """Moves towards the maximum of the parabolas, up to the end of a piece."""
-    n = beta.size
-    moves, image, direction = np.zeros(n), np.empty(n), residual.copy()
-    squared = inner_product(residual, residual)
-    enough = _SMALL_RESIDUAL * squared
-    for _ in range(_MOST_STEPS):
-        if squared <= enough:
-            break
-        for b in range(n):
-            image[b] = bends[b] * direction[b]
-        for a in range(n):
-            if direction[a] != 0.0:
-                for b in range(n):
-                    image[b] += direction[a] * hessian[a, b]
-        curvature = inner_product(direction, image)
-        if curvature <= 0.0:
-            break
-        step = squared / curvature
-        room = np.inf
-        for a in range(n):
-            if direction[a] > 0.0:
-                room = min(room, (high[a] - beta[a] - moves[a]) / direction[a])
-            elif direction[a] < 0.0:
-                room = min(room, (low[a] - beta[a] - moves[a]) / direction[a])
-        for a in range(n):
-            moves[a] += min(step, room) * direction[a]
-        if room <= step:
-            break
-        for a in range(n):
-            if low[a] < high[a]:
-                residual[a] -= step * image[a]
-        before, squared = squared, inner_product(residual, residual)
-        for a in range(n):
-            direction[a] = residual[a] + squared / before * direction[a]
-    return moves
