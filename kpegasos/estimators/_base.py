@@ -211,7 +211,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             results = self._train(plan, targets, observers, stopper)
             stopper.presses_kept = math.inf  # nothing may come between model and end
         report_early_end(
-            type(self).__name__, results, stopper, plan.settings.tol, stacklevel=3
+            type(self).__name__, results, stopper, plan.settings, stacklevel=3
         )  # the caller of fit, beyond its decorator
         self._report_distance(X, results, plan.settings)
         return self

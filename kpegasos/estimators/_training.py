@@ -222,7 +222,7 @@ def train_in_step(
 
 
 def report_early_end(
-    name: str, results: Results, stopper: Stopper, tol: float | None, *, stacklevel: int
+    name: str, results: Results, stopper: Stopper, settings: Settings, *, stacklevel: int
 ) -> None:
     """Say that a fit has been cut short.
 
@@ -232,8 +232,8 @@ def report_early_end(
         Of the estimator.
     results : Results
     stopper : Stopper
-    tol : float or None
-        Relative gap that was asked for.
+    settings : Settings
+        What was asked for.
     stacklevel : int
         Of the warning, seen from here.
 
@@ -253,15 +253,19 @@ def report_early_end(
             f"{name} was stopped by Ctrl-C {_where(cut or results, len(results))}; "
             f"the estimator holds the model reached so far."
         )
+    tol = settings.tol
     for status, reason in _STOPPED.items():
         cut = _with_status(results, status) if status != "completed" or tol is not None else []
         if status == "completed":
             # The last look, without rounding, may have found more than was known before.
             cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
         if cut:
+            # A polish that ends by itself has met an ill-conditioned problem.
+            ill = settings.polish and status == "completed"
+            remedy = "; scale the features, as StandardScaler does, or reduce C" if ill else ""
             warnings.warn(
                 f"{name} {reason} {_where(cut, len(results))}; "
-                f"the model reached so far is returned.",
+                f"the model reached so far is returned{remedy}.",
                 ConvergenceWarning,
                 stacklevel=stacklevel + 1,
             )

@@ -27,7 +27,7 @@ def violation(hessian, gradient, values):
 @pytest.mark.parametrize(("n", "rank"), [(1, 1), (7, 7), (30, 30), (30, 5)])
 def test_maximise_in_box_meets_the_optimality_conditions(n, rank, condition):
     hessian, gradient, values = problem(n + rank, n, rank, condition)
-    for _ in range(200):
+    for _ in range(3):
         maximise_in_box(hessian, gradient, values, 1e-6)
     assert violation(hessian, gradient, values) < 1e-4
 
@@ -69,6 +69,24 @@ def test_maximise_in_box_does_better_than_many_coordinate_steps():
     values = start.copy()
     maximise_in_box(hessian, hessian @ (optimum - start), values, 1e-6)
     assert deficit(values) < 0.01 * deficit(by_coordinates)
+
+
+def test_maximise_in_box_puts_many_variables_at_their_bounds():
+    """Along directions of no curvature nearly all variables meet a bound."""
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=(60, 3))
+    hessian, gradient, values = 1e6 * factor @ factor.T, rng.uniform(1.0, 2.0, 60), np.zeros(60)
+    maximise_in_box(hessian, gradient, values, 1e-6)
+    assert violation(hessian, gradient, values) < 1e-3
+    assert np.count_nonzero((0.0 < values) & (values < 1.0)) <= 3
+
+
+def test_maximise_in_box_does_not_know_the_scale_of_the_hessian():
+    """A maximum a millionth from its bound, where steps are smaller still."""
+    hessian, _, _ = problem(5, 30, 30, 10.0)
+    optimum, values = np.linspace(1e-6, 2e-6, 30), np.zeros(30)
+    maximise_in_box(1e12 * hessian, 1e12 * hessian @ optimum, values, 1e-6)
+    assert_allclose(values, optimum, rtol=1e-2)
 
 
 @pytest.mark.parametrize(("hessian", "gradient"), [((3, 2), 3), ((3, 3), 2), ((2, 2), 2)])

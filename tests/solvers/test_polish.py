@@ -150,3 +150,24 @@ def test_polish_goes_on_while_the_dual_rises():
     run = finished_run(make_problem(y, 1 / (1e4 * 2000)), rows, epochs=0.5)
     result = polish(run, tol=1e-2, max_epochs=200)
     assert result.history["iteration"][-1] > 200 * 2000
+
+
+@pytest.mark.parametrize("seed", [0, 1, 297])
+def test_polish_ends_at_the_optimum_of_large_polynomials(seed):
+    """The Hessian has one direction of 1e8 and many of none; judged in longer numbers."""
+    X, labels = make_blobs(52, n_features=5, centers=2, cluster_std=9.0, random_state=seed)
+    task = make_problem(np.where(labels > 0, 1, -1), C=74.0)
+    values = KernelMatrix(Polynomial(1.0, 2, 1.0), X)
+    run = finished_run(task, GramRows.from_values(values, intercept_scaling=1.0), epochs=0.5)
+    result = polish(run, tol=1e-3)
+    assert result.status == "tolerance"
+    X, y = X.astype(np.longdouble), task.y.astype(np.longdouble)
+    coef = result.coef.astype(np.longdouble)
+    decisions = ((X @ X.T + 1) ** 2 + 1) @ coef
+    norm = task.lam * (coef @ decisions)
+    objective = 0.5 * norm + np.maximum(0, 1 - y * decisions).mean()
+    dual = task.lam * np.abs(coef).sum() - 0.5 * norm
+    assert_allclose(float(objective), result.objective, rtol=1e-6)
+    assert float(dual) <= result.objective
+    assert result.dual_bound <= float(objective)
+    assert result.objective - result.dual_bound <= 1e-3 * float(objective)
