@@ -1,8 +1,8 @@
 """Warm starts: whether the states of an earlier fit belong to the problem of this one.
 
 A state is margins and counts, and means nothing without the problem that it was made from. A
-problem is known by a digest of the data, the parameters and the values of the kernel: two functions
-may share their code and differ in what they close over, and an object may have been changed.
+problem is known by a digest of the data, the parameters with all that functions and objects among
+them do, and the values of the kernel.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 
 from kpegasos.core.state import State
+from kpegasos.utils.identity import identity
 
 #: Parameters that change neither the problem nor the sequence of iterates.
 _PARAMETERS_NOT_IN_DIGEST = {
@@ -38,26 +39,13 @@ def problem_digest(parameters: dict[str, Any], data: list[Any], kernel: Any = No
     kernel : Kernel, default=None
         Known by its values between up to 64 evenly spaced rows of X; None if there is no function.
     """
-    named = {k: v for k, v in parameters.items() if k not in _PARAMETERS_NOT_IN_DIGEST}
-    if "kernel" in named:
-        named["kernel"] = _name_of_kernel(named["kernel"])
-    text = sorted((name, repr(_plain(value))) for name, value in named.items())
-    return str(joblib.hash([*data, text, _values(kernel, data[0])]))
+    named = {k: _plain(v) for k, v in parameters.items() if k not in _PARAMETERS_NOT_IN_DIGEST}
+    return str(joblib.hash([*data, identity(named), _values(kernel, data[0])]))
 
 
 def _plain(value: Any) -> Any:
     """A number as Python's: 2 and np.float32(2) are the same."""
     return float(value) if isinstance(value, Real | np.bool_) else value
-
-
-def _name_of_kernel(kernel: Any) -> Any:
-    """A kernel's name, its code, or its repr unless that is an address."""
-    code = getattr(kernel, "__code__", None)
-    if code is not None:
-        return kernel.__qualname__, code.co_code, code.co_consts
-    if type(kernel).__repr__ is object.__repr__:
-        return type(kernel).__module__, type(kernel).__qualname__
-    return kernel
 
 
 def _values(kernel: Any, X: Any) -> np.ndarray | None:

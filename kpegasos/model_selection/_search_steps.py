@@ -198,11 +198,10 @@ def _digest(
         "intercept": search.intercept_scaling if search.fit_intercept else 0.0,
         "accuracy": search.tol,
         "votes": (search.decision_function_shape, search.break_ties),
+        "scoring": search.scoring,
     }
     data = [X, y, folds.weights, *folds.tests, weight]
-    cells = problem_digest(parameters, data, grid.kernels[0])
-    # A scorer is known as a kernel is: by its name or its code.
-    return cells + problem_digest({"kernel": search.scoring}, [y])
+    return problem_digest(parameters, data, grid.kernels[0])
 
 
 def solve_missing(

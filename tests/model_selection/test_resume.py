@@ -9,7 +9,7 @@ import pytest
 from search_cases import after_cells
 from searches import blobs, small
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import accuracy_score, make_scorer, precision_score, recall_score
 
 from kpegasos import PegasosSVC
 from kpegasos.model_selection import _search_steps
@@ -236,6 +236,15 @@ def test_search_goes_on_with_the_same_problem_only(change):
     with pytest.raises(ValueError, match="warm_start=True goes on with the earlier search"):
         search.set_params(**changed).fit(X_new, y_new, weight)
     assert search.scores_ is scores
+
+
+def test_search_does_not_go_on_with_a_scorer_that_calls_another_function():
+    X, y = blobs()
+    search = small(scoring=lambda e, X, y: precision_score(y, e.predict(X)), warm_start=True)
+    search.fit(X, y)
+    search.set_params(scoring=lambda e, X, y: recall_score(y, e.predict(X)))
+    with pytest.raises(ValueError, match="got others"):
+        search.fit(X, y)
 
 
 def test_search_goes_on_with_other_resources():

@@ -1,0 +1,166 @@
+"""Functions and objects are the same where all that can be seen of them is, and only there."""
+
+import functools
+import pickle
+import subprocess
+import sys
+import threading
+import types
+
+import numpy as np
+import pytest
+from numba import njit
+from sklearn.metrics import fbeta_score, make_scorer, precision_score, recall_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold
+
+from kpegasos import RBF
+from kpegasos.losses import Hinge
+from kpegasos.utils.identity import identity
+
+SCALE = 1.0
+
+
+def by_name(score):
+    """Two functions of the same shape that call others."""
+    return {
+        "precision": lambda e, X, y: precision_score(y, e.predict(X), zero_division=0),
+        "recall": lambda e, X, y: recall_score(y, e.predict(X), zero_division=0),
+    }[score]
+
+
+def closure(gamma):
+    return lambda A, B: rbf_kernel(A, B, gamma=gamma)
+
+
+def default(gamma):
+    def kernel(A, B, gamma=gamma):
+        return rbf_kernel(A, B, gamma=gamma)
+
+    return kernel
+
+
+def keyword(gamma):
+    def kernel(A, B, *, gamma=gamma):
+        return rbf_kernel(A, B, gamma=gamma)
+
+    return kernel
+
+
+def helped(gamma):
+    def helper(A, B):
+        return rbf_kernel(A, B, gamma=gamma)
+
+    return lambda A, B: helper(A, B)
+
+
+def attribute(gamma):
+    def kernel(A, B):
+        return rbf_kernel(A, B, gamma=kernel.gamma)
+
+    kernel.gamma = gamma
+    return kernel
+
+
+def of_globals(gamma):
+    """A function of a module that may change, and one more step away."""
+    module = types.ModuleType("somebodys")
+    exec("def one(A, B): return A @ B.T * GAMMA\ndef two(A, B): return one(A, B)", vars(module))
+    module.GAMMA = gamma
+    return module.two
+
+
+def constant(gamma):
+    return eval(f"lambda A, B: A @ B.T * {gamma!r}")
+
+
+class Kernel:
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def __call__(self, A, B):
+        return rbf_kernel(A, B, gamma=self.gamma)
+
+    def method(self, A, B):
+        return self(A, B)
+
+
+class Slots:
+    __slots__ = ("gamma",)
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+
+def class_made(gamma):
+    return type("Made", (), {"__call__": lambda self, A, B: gamma * (A @ B.T)})()
+
+
+MAKERS = {
+    **{maker.__name__: maker for maker in (closure, default, keyword, helped, attribute)},
+    **{maker.__name__: maker for maker in (of_globals, constant, Kernel, Slots, class_made, RBF)},
+    "method": lambda gamma: Kernel(gamma).method,
+    "partial": lambda gamma: functools.partial(rbf_kernel, gamma=gamma),
+    "scorer": lambda gamma: make_scorer(fbeta_score, beta=gamma),
+    "compiled": lambda gamma: njit(closure(gamma)),
+    "cached": lambda gamma: functools.lru_cache(closure(gamma)),
+    "splitter": lambda gamma: KFold(2, shuffle=True, random_state=round(gamma)),
+    "array": lambda gamma: closure(np.full((3, 2), gamma)),
+    "collection": lambda gamma: closure([{"a": (gamma, {1, 2})}]),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_identity_is_that_of_what_a_function_does(name):
+    make = MAKERS[name]
+    assert identity(make(1.0)) == identity(make(1.0))
+    assert identity(make(1.0)) != identity(make(2.0))
+
+
+def test_identity_knows_the_names_in_the_code():
+    assert identity(by_name("recall")) == identity(by_name("recall"))
+    assert identity(by_name("recall")) != identity(by_name("precision"))
+    assert identity(np.exp) != identity(np.log)
+    assert identity(Hinge()) != identity(())
+
+
+def test_identity_follows_globals_that_change(monkeypatch):
+    before = identity(uses_scale)
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    assert identity(uses_scale) != before
+
+
+def uses_scale(A, B):
+    return SCALE * (A @ B.T)
+
+
+def test_identity_of_what_cannot_be_seen_through_is_another_each_time():
+    for hidden in (threading.Lock(), (each for each in "ab")):
+        function = closure(hidden)
+        assert identity(function) != identity(function)
+
+
+def test_identity_ends_in_cycles():
+    def endless(n):
+        return endless(n - 1)
+
+    ring = []
+    ring.append(ring)
+    assert identity(endless) == identity(endless)
+    assert identity(ring) == identity(ring)
+
+
+def test_identity_is_the_same_after_a_pickle():
+    kernel = Kernel(0.5)
+    assert identity(pickle.loads(pickle.dumps(kernel))) == identity(kernel)
+
+
+@pytest.mark.slow
+def test_identity_is_the_same_in_another_process():
+    code = (
+        "from sklearn.metrics import recall_score, make_scorer\n"
+        "from kpegasos.utils.identity import identity\n"
+        "print(identity([make_scorer(recall_score), {'a', 'b', 'c'}, lambda x: x in {'p', 'q'}]))"
+    )
+    outs = {subprocess.check_output([sys.executable, "-c", code]) for _ in range(2)}
+    assert len(outs) == 1
