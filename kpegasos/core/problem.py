@@ -28,6 +28,8 @@ from kpegasos.core.state import Examples
 from kpegasos.losses import HINGE, Hinge, check_loss
 from kpegasos.losses.base import for_loops, values
 from kpegasos.utils.compiled import shared
+from kpegasos.losses.base import for_loops, is_foreign, values
+from kpegasos.losses.probe import probe, some_of
 from kpegasos.utils.labels import signs_of
 from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown
 
@@ -126,9 +128,8 @@ def make_problem(
     loss = check_loss(loss)
     signs, classes = (_checked_numbers(y), None) if loss.regression else signs_of("y", y)
     weight = _checked_weight(sample_weight, signs.size)
-    foreign = not type(loss).__module__.startswith("kpegasos.")
-    if foreign and not values(loss, np.zeros(signs.size), signs).min() >= 0.0:
-        raise ValueError(f"loss must not be negative, got a {type(loss).__name__} that is at f = 0")
+    if is_foreign(loss) and loss.regression:
+        probe(loss, some_of(signs.tolist()))
     if lam is not None and C is not None:
         raise ValueError(f"C must be None where lam is given, got {shown(C)} instead")
     if C is not None:

@@ -34,8 +34,8 @@ default="epsilon_insensitive"
         A name of scikit-learn's `pairwise_kernels`: "rbf", "poly" or "polynomial", "linear",
         "sigmoid", "laplacian", "chi2", "additive_chi2", "cosine"; or "precomputed". Kernel objects
         can be added and multiplied, as in ``RBF(1.0) + 0.5 * Linear()``. A callable is ``f(A, B) ->
-        (n_a, n_b)`` and must be positive semi-definite for the gap to be a certificate; "sigmoid"
-        and "additive_chi2" are not, and have none (NaN).
+        (n_a, n_b)``, symmetric, and positive semi-definite for the gap to be a certificate;
+        "sigmoid" and "additive_chi2" are not definite, and have none (NaN).
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"

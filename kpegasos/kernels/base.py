@@ -298,6 +298,48 @@ def check_values(values: Any, A: Any, B: Any) -> np.ndarray:
     return values
 
 
+#: Relative differences that rounding within a function of somebody else's explains.
+_DOUBT = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-4}
+#: Examples of a block whose values are compared.
+COMPARED = 32
+
+
+def is_foreign(kernel: Any) -> bool:
+    """Whether a kernel, or one that it is made of, is a function or class of a user's own."""
+    return any(
+        isinstance(part, CallableKernel) or not type(part).__module__.startswith("kpegasos.")
+        for part in parts_of(kernel)
+    )
+
+
+def check_symmetric(values: np.ndarray, diagonal: np.ndarray) -> None:
+    """Check values of a kernel between some examples, which have been computed anyway.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n)
+        Of a user's own kernel.
+    diagonal : ndarray of shape (n,)
+        Values of the same examples, computed at another time.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not symmetric, or not the same each time: neither model nor certificate
+        would be of any one kernel.
+    """
+    slack = _DOUBT[value_dtype(values)] * np.abs(values).max(initial=0.0)
+    for other, expected in ((values.T, "symmetric"), (diagonal, "the same each time")):
+        own = values if other.ndim == 2 else np.diagonal(values)
+        difference = np.abs(own - other)
+        if not difference.max(initial=0.0) <= slack:
+            place = np.unravel_index(int(difference.argmax()), difference.shape)
+            raise ValueError(
+                f"kernel must be {expected}, got {own[place]:.6g} and {other[place]:.6g} for the "
+                f"same two examples"
+            )
+
+
 @dataclass(frozen=True)
 class CallableKernel(Composable):
     """A user's function ``f(A, B) -> (n_a, n_b)``, checked at every block."""
@@ -320,5 +362,7 @@ class CallableKernel(Composable):
         values = np.empty(A.shape[0])
         for top in range(0, values.size, 32):
             rows = A[top : top + 32]
-            values[top : top + 32] = np.diagonal(self.block(rows, rows))
+            block = self.block(rows, rows)
+            values[top : top + 32] = np.diagonal(block)
+            check_symmetric(block, np.diagonal(block))
         return values

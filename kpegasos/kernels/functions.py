@@ -357,10 +357,13 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
         if as_choice("gamma", gamma, ("scale", "auto")) == "auto":
             return 1.0 / X.shape[1]
         variance = _sparse_variance(X) if sparse.issparse(X) else _variance(X)
-        if variance == 0.0 and X.max() > X.min():
+        gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else math.inf
+        if math.isfinite(gamma):
+            return gamma
+        if X.max() > X.min():
             raise ValueError(
-                f"X must be large enough that its variance is not zero for gamma='scale', "
+                f"X must be large enough that 1 / variance is finite for gamma='scale', "
                 f"got values that differ by {X.max() - X.min():.3g}; scale the features"
             )
-        return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+        return 1.0
     return as_number("gamma", gamma, positive=True)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.base import COMPARED, Kernel, check_symmetric, is_foreign
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.kernels.points import KernelPoints
@@ -176,7 +176,7 @@ class KernelMatrix:
         if members is not None:
             members = as_indices("members", members, X.shape[0])
         threads = optional(as_integer, "threads", threads, least=1)
-        self.kernel = kernel
+        self.kernel, self._is_foreign = kernel, is_foreign(kernel)
         if row_dtype is not None:
             row_dtype = as_choice("row_dtype", row_dtype, ("float32", "float64"))
         if work_dtype is not None:
@@ -249,11 +249,25 @@ class KernelMatrix:
         require_range("first and last", first, last, self.n_samples)
         require_shape("out", out, (members.size, last - first))
         self.points.write(self.points.own(members), out, first, last)
+        self._check(members, slice(first, last), out)
         return int(members.size * (last - first))
 
     def block(self, left: Any, right: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values of the examples ``left`` against ``right`` (slices or indices)."""
-        return self.points.block(self.points.own(left), self.points.own(right), out)
+        values = self.points.block(self.points.own(left), self.points.own(right), out)
+        self._check(left, right, values)
+        return values
+
+    def _check(self, left: Any, right: Any, values: np.ndarray) -> None:
+        """Check values of a user's own kernel between examples that are on both sides."""
+        if not self._is_foreign:
+            return
+        examples, column = np.arange(self.n_samples), np.full(self.n_samples, -1)
+        column[right] = np.arange(values.shape[1])
+        members = examples[left]
+        some = np.flatnonzero(column[members] >= 0)[:COMPARED]
+        members = members[some]
+        check_symmetric(values[np.ix_(some, column[members])], self.diagonal[members])
 
     def pack_subset(self) -> PackedSubset:
         """An empty subset to compute values against; only where `can_pack`."""

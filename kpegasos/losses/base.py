@@ -37,6 +37,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numba.extending import overload
 
+from kpegasos.losses.probe import probe
 from kpegasos.utils.compiled import FAST, compiled
 from kpegasos.utils.validation import shown
 
@@ -164,10 +165,24 @@ _METHODS: dict[str, list[str]] = {
 def check_loss(loss: Any) -> Any:
     """Return a loss that can be compiled into loops.
 
+    The methods of a class from outside the package are asked at some decisions, of a
+    classification loss for both labels; of a regression loss `make_problem` has the targets.
+
+    Parameters
+    ----------
+    loss : Loss
+
+    Returns
+    -------
+    Loss
+        With its parameters as floats.
+
     Raises
     ------
     TypeError
         Naming what it lacks.
+    ValueError
+        If its methods do not belong together, or a parameter will not do.
     """
     kind: Any = type(loss)
     if not (isinstance(loss, tuple) and hasattr(kind, "_fields")):
@@ -189,7 +204,14 @@ def check_loss(loss: Any) -> Any:
         raise ValueError(
             f"loss must have lower <= 0 <= upper, got {found.lower:g} and {found.upper:g} instead"
         )
+    if is_foreign(found) and not found.regression:
+        probe(found, (-1.0, 1.0))
     return found
+
+
+def is_foreign(loss: Any) -> bool:
+    """Whether a loss is of a class from outside the package."""
+    return not type(loss).__module__.startswith("kpegasos.")
 
 
 @cache
@@ -220,7 +242,7 @@ def _renamed(kind: type) -> type:
 def for_loops(loss: Any) -> Any:
     """A loss as compiled code may get it."""
     kind: Any = type(loss)
-    if kind.__module__.startswith("kpegasos.") or hasattr(kind, "_is_renamed"):
+    if not is_foreign(loss) or hasattr(kind, "_is_renamed"):
         return loss
     return _renamed(kind)(*loss)
 

@@ -115,7 +115,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
         Number of threads: as many as a single fit uses if None, all cores if -1.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data, folds and parameters goes on with the cells that
-        are missing.
+        are missing. Functions are the same if all that they do is.
     verbose : bool, default=False
         Whether a progress bar is shown.
     random_state : int, RandomState or None, default=None

@@ -382,10 +382,17 @@ def pegasos(
     with interruptible(Stopper(max_time)) as stopper:
         while not run.finished:
             run.advance(stopper, tol)
-            if monitor is not None and monitor(run):
+            if monitor is not None and _asks_to_stop(monitor(run)):
                 run.stop()
         result = run.result()
         stopper.presses_kept = math.inf
     if stopper.interrupted:  # maybe too late to cut the run short
         raise Interrupted(result)
     return result
+
+
+def _asks_to_stop(answer: Any) -> bool:
+    """Whether a monitor's answer is true; an array's truth is ambiguous."""
+    if hasattr(answer, "__array__") and np.ndim(answer) > 0:
+        raise TypeError(f"monitor must return True, False or None, got {shown(answer)} instead")
+    return bool(answer)

@@ -78,7 +78,7 @@ def test_maximise_in_box_puts_many_variables_at_their_bounds():
     hessian, gradient, values = 1e6 * factor @ factor.T, rng.uniform(1.0, 2.0, 60), np.zeros(60)
     maximise_in_box(hessian, gradient, values, 1e-6)
     assert violation(hessian, gradient, values) < 1e-3
-    assert np.count_nonzero((0.0 < values) & (values < 1.0)) <= 3
+    assert np.count_nonzero((values > 0.0) & (values < 1.0)) <= 3
 
 
 def test_maximise_in_box_does_not_know_the_scale_of_the_hessian():

@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import textwrap
+from typing import NamedTuple
 
 import naive_losses
 import numpy as np
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from kpegasos import losses
+from kpegasos import PegasosSVC, losses, make_problem
 from kpegasos.losses.base import best, bests, check_loss, gain, gains, pull, pulls, value, values
+from kpegasos.losses.probe import probe
 
 ALL = [
     losses.Hinge(),
@@ -226,3 +228,66 @@ def test_a_loss_defined_anew_in_a_session_is_compiled_anew():
 def test_check_loss_refuses_parameters_out_of_range(loss):
     with pytest.raises(ValueError, match=r"delta must|width must|epsilon must"):
         check_loss(loss)
+
+
+class Alike(NamedTuple):
+    """A hinge of a user's own, of which one method after the other is replaced."""
+
+    regression = False
+    lower, upper, lipschitz = 0.0, 1.0, 1.0
+
+    def value(self, decision, target):
+        return max(0.0, 1.0 - target * decision)
+
+    def pull(self, decision, target):
+        return 1.0 if target * decision < 1.0 else 0.0
+
+    def gain(self, beta, target):
+        return beta
+
+    def best(self, beta, decision, target, curvature):
+        return min(1.0, max(0.0, beta + (1.0 - target * decision) / curvature))
+
+
+WRONG = {
+    "value that is finite": {"value": lambda self, decision, target: math.nan},
+    "value that is finite and not negative": {
+        "value": lambda self, decision, target: -target * decision
+    },
+    "pull that is from lower to upper": {"pull": lambda self, decision, target: 2.0},
+    "gain that is .* at beta = pull": {"gain": lambda self, beta, target: 0.5 * beta},
+    "gain that is .* at the most": {
+        "gain": lambda self, beta, target: beta + 9.0 * beta * (1.0 - beta)
+    },
+    "best that is from lower to upper": {
+        "best": lambda self, beta, decision, target, curvature: -1.0
+    },
+    "best that is the maximiser": {"best": lambda self, beta, decision, target, curvature: beta},
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_check_loss_names_the_method_that_is_wrong(message):
+    wrong = type("Wrong", (Alike,), {"__slots__": (), **WRONG[message]})()
+    with pytest.raises(ValueError, match=f"loss must have a {message}.* from Wrong at"):
+        check_loss(wrong)
+    with pytest.raises(ValueError, match="loss must have a"):
+        PegasosSVC(loss=wrong, polish=True).fit([[0.0], [1.0]], [0, 1])
+    assert check_loss(Alike()) == Alike()
+
+
+def test_a_loss_of_numbers_is_asked_at_the_targets():
+    own = type("Own", (losses.Huber,), {"__slots__": (), "__module__": __name__})
+    lies = {"gain": lambda self, beta, target: beta * target + 1e-3 * target}
+    wrong = type("Wrong", (own,), {"__slots__": (), "__module__": __name__, **lies})
+    make_problem([0.0, 2.0, 1e6], 1.0, loss=own(1.5))
+    with pytest.raises(ValueError, match="gain that is"):
+        make_problem([0.0, 2.0, 1e6], 1.0, loss=wrong(1.5))
+
+
+@pytest.mark.parametrize("name", [*losses.CLASSIFICATION, *losses.REGRESSION])
+def test_losses_of_the_package_pass_as_if_they_were_foreign(name):
+    kind = {**losses.CLASSIFICATION, **losses.REGRESSION}[name]
+    targets = [(-3.0, 0.0, 0.7, 1e5)] if kind().regression else [(-1.0, 1.0)]
+    for each in targets:
+        probe(kind(), each)

@@ -127,6 +127,12 @@ def test_gamma_by_name_is_no_affair_of_data_that_are_not_finite():
         make_rows(np.full((3, 2), np.nan), "rbf", gamma="scale")
 
 
+@pytest.mark.parametrize("size", [1e-155, 1e-158, 1e-200])
+def test_scale_names_features_that_are_too_small(size):
+    with pytest.raises(ValueError, match=r"X must be large enough that 1 / variance is finite"):
+        make_rows(size * np.eye(3), "rbf", gamma="scale")
+
+
 # --- names of parameters --------------------------------------------------------------------------
 
 

@@ -127,6 +127,11 @@ def test_max_time_can_be_resumed():
     assert_same_result(second, run_pegasos(make_kernel_rows("cached"), n_steps=first.n_steps + 77))
 
 
+def test_monitor_that_returns_an_array_is_refused():
+    with pytest.raises(TypeError, match=r"monitor must return True, False or None, got .* instead"):
+        run_pegasos(make_kernel_rows("cached"), n_steps=50, monitor=lambda run: np.zeros(2))
+
+
 def test_monitor_stops():
     seen = []
 
