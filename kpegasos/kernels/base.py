@@ -329,7 +329,10 @@ def check_symmetric(values: np.ndarray, diagonal: np.ndarray) -> None:
         would be of any one kernel.
     """
     slack = _DOUBT[value_dtype(values)] * np.abs(values).max(initial=0.0)
-    for other, expected in ((values.T, "symmetric"), (diagonal, "the same each time")):
+    for other, expected in (
+        (values.T, "symmetric"),
+        (diagonal, "the same each time, in diag as in block"),
+    ):
         own = values if other.ndim == 2 else np.diagonal(values)
         difference = np.abs(own - other)
         if not difference.max(initial=0.0) <= slack:

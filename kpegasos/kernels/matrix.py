@@ -176,7 +176,9 @@ class KernelMatrix:
         if members is not None:
             members = as_indices("members", members, X.shape[0])
         threads = optional(as_integer, "threads", threads, least=1)
-        self.kernel, self._is_foreign = kernel, is_foreign(kernel)
+        self.kernel = kernel
+        # A kernel that claims no more has no certificate that could be false.
+        self._is_checked = is_foreign(kernel) and bool(kernel.positive_definite)
         if row_dtype is not None:
             row_dtype = as_choice("row_dtype", row_dtype, ("float32", "float64"))
         if work_dtype is not None:
@@ -260,7 +262,7 @@ class KernelMatrix:
 
     def _check(self, left: Any, right: Any, values: np.ndarray) -> None:
         """Check values of a user's own kernel between examples that are on both sides."""
-        if not self._is_foreign:
+        if not self._is_checked:
             return
         examples, column = np.arange(self.n_samples), np.full(self.n_samples, -1)
         column[right] = np.arange(values.shape[1])

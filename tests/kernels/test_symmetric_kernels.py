@@ -47,8 +47,8 @@ WRONG = {
     "function": (unsymmetric, "symmetric"),
     "class": (Own(), "symmetric"),
     "part": (Linear() + CallableKernel(unsymmetric), "symmetric"),
-    "random function": (Random().__call__, "the same each time"),
-    "random class": (Random(), "the same each time"),
+    "random function": (Random().__call__, "the same each time, in diag as in block"),
+    "random class": (Random(), "the same each time, in diag as in block"),
 }
 
 
