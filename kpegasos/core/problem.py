@@ -26,10 +26,9 @@ import numpy as np
 from kpegasos.core.duals import DualLine
 from kpegasos.core.state import Examples
 from kpegasos.losses import HINGE, Hinge, check_loss
-from kpegasos.losses.base import for_loops, values
-from kpegasos.utils.compiled import shared
 from kpegasos.losses.base import for_loops, is_foreign, values
 from kpegasos.losses.probe import probe, some_of
+from kpegasos.utils.compiled import shared
 from kpegasos.utils.labels import signs_of
 from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown
 
