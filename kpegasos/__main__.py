@@ -1,8 +1,6 @@
 """``python -m kpegasos``: the program."""
 
-import sys
-
-from kpegasos.cli.main import main
+from kpegasos.cli.main import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -7,11 +7,14 @@ Exit statuses: 0; 1 for data or a model that is at fault, in one line; 2 for arg
 from __future__ import annotations
 
 import argparse
+import atexit
 import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 from kpegasos.cli.options import SUBCOMMANDS
 from kpegasos.cli.options.arguments import UsageError
@@ -35,9 +38,19 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help is written, or whose error is heard of."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if file is not sys.stdout:
+            super()._print_message(message, file)
+        elif message:
+            file.write(message)
+
+
 def make_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of the whole command line, and those of the subcommands by name."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="kpegasos",
         description="Support vector machines from files, trained to a certified duality gap.",
         epilog="'kpegasos SUBCOMMAND --help' tells what a subcommand takes.",
@@ -50,7 +63,7 @@ def make_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
                 name, help=options.SUMMARY, description=options.SUMMARY, allow_abbrev=False
             )
         )
-    return parser, subparsers.choices
+    return parser, dict(subparsers.choices)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -96,18 +109,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Those of the command line if None.
     """
     _ready_streams()
-    parsed = parse(sys.argv[1:] if arguments is None else arguments)
+    parsed = argparse.Namespace(subcommand="")
     try:
-        command = importlib.import_module(f"kpegasos.cli.commands.{parsed.subcommand}")
-        return int(command.run(parsed))
+        with _written_output():
+            parsed = parse(sys.argv[1:] if arguments is None else arguments)
+            command = importlib.import_module(f"kpegasos.cli.commands.{parsed.subcommand}")
+            return int(command.run(parsed))
     except UsageError as error:
         _fail(parsed, str(error))
         return MISUSED
     except KeyboardInterrupt:
+        _fail(parsed, "stopped by Ctrl-C, nothing was kept")
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has enough; Python would complain at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has enough
         return FAILED
     except ModuleNotFoundError as error:
         if error.name not in _EXTRAS:
@@ -119,6 +133,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(parsed, _sentence(error))
     except (OSError, ValueError, TypeError, MemoryError) as error:
         return _fail(parsed, _sentence(error))
+
+
+def program() -> NoReturn:
+    """Run the program and end the process.
+
+    Without the destructors of libraries: threads that they have begun may still run, as those of
+    pyarrow after a table that it refuses, and abort the process after its last word.
+    """
+    try:
+        status = main()
+    except SystemExit as end:  # of argparse, which has said why
+        status = int(end.code or 0)
+    sys.stderr.flush()
+    atexit._run_exitfuncs()
+    os._exit(status)
+
+
+@contextmanager
+def _written_output() -> Iterator[None]:
+    """Write what was printed, so that an error is heard of; what cannot be written is given up."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError:
+        try:
+            sys.stdout.flush()
+        except OSError:  # Python would try once more at its exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def _ready_streams() -> None:
@@ -139,5 +184,5 @@ def _sentence(error: Exception) -> str:
 
 
 def _fail(parsed: argparse.Namespace, sentence: str) -> int:
-    print(f"kpegasos {parsed.subcommand}: {sentence}", file=sys.stderr)
+    print(f"{f'kpegasos {parsed.subcommand}'.strip()}: {sentence}", file=sys.stderr)
     return FAILED

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -168,27 +169,18 @@ def rows_of_kernel(
     dtype = dtype_of_rows(row_dtype, kernel, X, tol, _largest_cost(pairs), plain=plain)
     # Asked once, as rows of the first pair are not free for the second.
     budget = budget_mb(cache_mb, _values_at_once(X, pairs) * X.dtype.itemsize / tuning.MEBIBYTE)
-    if cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget, small):
-        # A few thousand values a pair are copied sooner than they are computed.
-        order, pairs = _sorted_by_class(pairs)
-        source = GramRows.from_values(KernelMatrix(kernel, X, order, row_dtype=dtype))
-        return GramParts(
-            source.gram,
-            pairs,
-            intercept_scaling,
-            positive_definite=kernel.positive_definite,
-            evaluations=source.evaluations,
-            rounding=source.rounding,
-            exact=source.exact,
-        )
-    pool = BufferPool()
-    shared = share_classes(kernel, X, pairs, n_jobs, dtype) if len(pairs) > 1 else None
+    pool, lock = BufferPool(), Lock()
+    single: KernelMatrix | None = None
+    shared: ClassSortedMatrix | None = None
 
     def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
+        nonlocal single, shared
         values: KernelValues
-        if shared is None:
-            values = KernelMatrix(kernel, X, row_dtype=dtype)
+        if len(pairs) == 1:
+            values = single = single or KernelMatrix(kernel, X, row_dtype=dtype)
         else:
+            with lock:
+                shared = shared or share_classes(kernel, X, pairs, n_jobs, dtype)
             values = shared.pair(*pair.classes)
         # A run of a few draws asks for fewer rows than would be computed ahead for a whole one.
         wanted = "streamed" if brief and cache in ("auto", "precomputed") else cache
@@ -205,7 +197,56 @@ def rows_of_kernel(
             pool=pool,
         )
 
+    if cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget, small):
+        # A few thousand values a pair are copied sooner than they are computed.
+        return _WholeMatrix(kernel, X, pairs, dtype, intercept_scaling, make_rows)
     return make_rows
+
+
+class _WholeMatrix:
+    """Makes the rows of pairs of a kernel matrix that is not waited for; `prepare` computes it.
+
+    Parameters
+    ----------
+    kernel, X, pairs
+        Of `rows_of_kernel`.
+    dtype : str or None
+        Of the rows.
+    intercept_scaling : float
+    otherwise : callable
+        Makes the rows of brief runs.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        pairs: Pairs,
+        dtype: str | None,
+        intercept_scaling: float,
+        otherwise: Callable[[Pair, int, bool], RowSource],
+    ) -> None:
+        self._order, self._pairs = _sorted_by_class(pairs)
+        self._values = kernel, X, dtype
+        self._scaling, self._otherwise = intercept_scaling, otherwise
+
+    def prepare(self) -> GramParts:
+        """Compute the matrix, of which the rows of all pairs are parts."""
+        kernel, X, dtype = self._values
+        source = GramRows.from_values(KernelMatrix(kernel, X, self._order, row_dtype=dtype))
+        return GramParts(
+            source.gram,
+            self._pairs,
+            self._scaling,
+            positive_definite=source.positive_definite,
+            evaluations=source.evaluations,
+            rounding=source.rounding,
+            exact=source.exact,
+        )
+
+    def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> RowSource:
+        """The rows of a pair."""
+        return self._otherwise(pair, n_at_once, True)
 
 
 def _largest_cost(pairs: Pairs) -> float:

@@ -13,7 +13,6 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -23,15 +22,17 @@ from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import CheckpointObserver
 from kpegasos.estimators._small_pairs import small_pairs
 from kpegasos.rows.base import RowSource
+from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.pegasos import PegasosRun, make_run
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.result import Result, Results
 from kpegasos.solvers.small import SmallResults, train_small
 from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils.threads import even_ranges, n_threads
+from kpegasos.utils.patience import CutShort, heed, heeding
+from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
 
-#: Called with the number of a pair and its run at each checkpoint.
-Update = Callable[[int, PegasosRun], None]
+#: Called at each checkpoint with the number of a pair, its run, and what share of all is done.
+Update = Callable[[int, SolverRun, float], None]
 
 _STOPPED = {"max_time": "stopped by max_time", "completed": "did not reach tol"}
 
@@ -61,6 +62,8 @@ class FitPlan:
         Whether results are to be gone on from.
     verbose : bool, default=False
         Whether progress is shown.
+    is_slow : bool, default=False
+        Whether rows have taken all the time of a pair, so that every draw is one too many.
     """
 
     X: Any
@@ -73,6 +76,7 @@ class FitPlan:
     in_step: bool = False
     keeps_states: bool = True
     verbose: bool = False
+    is_slow: bool = False
 
     @property
     def checkpoints(self) -> Any:
@@ -86,9 +90,9 @@ class FitPlan:
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
         settings = self.settings
-        return make_run(
+        run = make_run(
             pair.problem,
-            self.make_rows(pair, n_at_once, stopper.reason() in ("interrupted", "max_time")),
+            self._rows(pair, n_at_once, stopper),
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs_of(pair.problem.y.size),
@@ -98,13 +102,50 @@ class FitPlan:
             spawn_key=(pair.number,),
             state=self.states[pair.number],
         )
+        if self.is_slow:
+            run.fewest_draws = 1
+        return run
 
-    def finish(self, run: PegasosRun, stopper: Stopper) -> Result:
-        """Result of a run at its end, polished if asked for."""
+    def prepare(self, stopper: Stopper) -> None:
+        """Make what the rows of all pairs share, while there is no reason to stop."""
+        prepare = getattr(self.make_rows, "prepare", None)
+        if prepare is not None and stopper.reason() is None:
+            try:
+                with heeding(stopper.lasts):
+                    self.make_rows = prepare()
+            except CutShort:
+                self.is_slow = True
+
+    def _rows(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
+        """Rows of a pair; for a brief run if there is reason to stop before they are made."""
+        if stopper.reason() not in ("interrupted", "max_time"):
+            try:
+                with heeding(stopper.lasts):
+                    return self.make_rows(pair, n_at_once, False)
+            except CutShort:
+                self.is_slow = True
+        with heeding(stopper.bears_delay):
+            heed()
+            return self.make_rows(pair, n_at_once, True)
+
+    def advance(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> None:
+        """Take the run of a pair to its next checkpoint."""
+        run.advance(stopper, self.settings.tol)
+        update(number, run, (0.5 if self.settings.polish else 1.0) * run.progress)
+
+    def finish(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> Result:
+        """Result of the run of a pair at its end, polished if asked for."""
         if not self.settings.polish or run.status == "stopped":
             return run.result()
         assert self.settings.tol is not None
-        return polish(run, tol=self.settings.tol, stopper=stopper)
+        result = polish(
+            run,
+            tol=self.settings.tol,
+            stopper=stopper,
+            on_round=lambda ascent: update(number, ascent, 0.5 + 0.5 * ascent.progress),
+        )
+        update(number, run, 1.0)
+        return result
 
 
 def _is_auto(value: Any) -> bool:
@@ -122,8 +163,9 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     stopper : Stopper
         A deadline is shared evenly: every pair gets a model.
     update : callable
-        ``update(number, run)`` after each checkpoint.
+        See `Update`.
     """
+    plan.prepare(stopper)
     threads = n_threads(plan.settings.n_jobs, len(plan.pairs))
     found = _train_small(plan, stopper, threads)
     left = range(len(plan.pairs)) if found is None else found.left
@@ -141,11 +183,10 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
                 raise failures[0]
             run = plan.make_run(pair, threads, part)
             while not run.finished:
-                run.advance(part, plan.settings.tol)
-                update(pair.number, run)
+                plan.advance(pair.number, run, part, update)
             # A state takes as much memory as the model; only a warm start needs it.
             run.keeps_state = plan.keeps_states
-            result = plan.finish(run, part)
+            result = plan.finish(pair.number, run, part, update)
             run.rows.close()
         except BaseException as error:
             failures.append(error)
@@ -165,9 +206,17 @@ def _on_threads(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], thre
     """What work returns for each of the tasks, several at a time."""
     if threads == 1 or len(tasks) <= 1:
         return [work(*task) for task in tasks]
+    results: list[Any] = [None] * len(tasks)
+    numbers = iter(range(len(tasks)))
+
+    def do_some(_: int) -> None:
+        for number in numbers:
+            results[number] = work(*tasks[number])
+
     # The pairs' threads and those inside BLAS share the same cores.
     with threadpool_limits(limits=1, user_api="blas"):
-        return Parallel(n_jobs=threads, require="sharedmem")(delayed(work)(*t) for t in tasks)
+        parallel_for(do_some, [(thread,) for thread in range(threads)])
+    return results
 
 
 def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults | None:
@@ -196,12 +245,13 @@ def train_in_step(
     plan : FitPlan
     stopper : Stopper
     update : callable
-        ``update(number, run)`` after each checkpoint.
+        See `Update`.
     observers : sequence of CheckpointObserver
         The first whose ``on_checkpoint`` is true stops the fit; those after it are not asked.
     attributes : callable
         ``attributes(results)`` makes the fitted attributes.
     """
+    plan.prepare(stopper)
     runs = [plan.make_run(pair, len(plan.pairs), stopper) for pair in plan.pairs]
     for observer in observers:
         observer.begin_fit(max(len(run.points) for run in runs))
@@ -210,15 +260,14 @@ def train_in_step(
             observer.begin_checkpoint()
         for number, run in enumerate(runs):
             if not run.finished:
-                run.advance(stopper, plan.settings.tol)
-                update(number, run)
+                plan.advance(number, run, stopper, update)
         model = cache(lambda: attributes(Results([run.result() for run in runs])))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:
                 run.stop()
     for observer in observers:
         observer.end_fit()
-    return Results([plan.finish(run, stopper) for run in runs])
+    return Results([plan.finish(number, run, stopper, update) for number, run in enumerate(runs)])
 
 
 def report_early_end(

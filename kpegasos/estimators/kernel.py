@@ -76,9 +76,9 @@ class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
         never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
-        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms, or the kernel
-        rows of up to 1,024 draws at first), by 32 draws of each pair of classes not yet begun, and
-        by the evaluation of the model.
+        `ConvergenceWarning`. It is overrun by what is compiled for the first time, by the slice of
+        draws in work (some 20 ms, or the first 1,024 draws), by 32 draws of each pair of classes
+        not yet begun, or one if the kernel is slow, and by the evaluation of the model.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
@@ -112,7 +112,7 @@ class PegasosSVC(KernelMixin, OneVsOneMixin, BasePegasos):
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
-        Whether a progress bar with the certified gap is shown.
+        Whether a progress bar is shown, with the certified gap, kernel values and seconds.
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are drawn.
 

@@ -66,9 +66,9 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
         never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
-        `ConvergenceWarning`. It is overrun by the slice of draws in work (some 20 ms) or a part of
-        the Newton step of `polish`, by 32 draws of each pair of classes not yet begun, and by the
-        evaluation of the model.
+        `ConvergenceWarning`. It is overrun by what is compiled for the first time, by the slice of
+        draws in work (some 20 ms) or a part of the Newton step of `polish`, by 32 draws of each
+        pair of classes not yet begun, and by the evaluation of the model.
     checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of epochs, ten steps a decade, or these steps. None evaluates the end only.
@@ -92,7 +92,7 @@ class LinearPegasosSVC(LinearMixin, OneVsOneMixin, BasePegasos):
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
-        Whether a progress bar with the certified gap is shown.
+        Whether a progress bar is shown, with the certified gap, kernel values and seconds.
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are drawn.
 

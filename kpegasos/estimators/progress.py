@@ -1,4 +1,8 @@
-"""The progress bar of ``verbose=True``: over pairs with the certified gap, or over cells."""
+"""The progress bar of ``verbose=True``: over pairs with the certified gap, or over cells.
+
+Kernel values are counted as they are computed, whatever for, and shown with the seconds several
+times a second: a bar that stands still shows that work goes on.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,13 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
-from kpegasos.solvers.pegasos import PegasosRun
+from kpegasos.solvers.driver import SolverRun
+from kpegasos.utils.patience import Counter, counting
 
 
 class _Unfailing:
@@ -41,11 +46,25 @@ class _Unfailing:
             self._stream.flush()
 
 
+class _KernelValues(ProgressColumn):
+    """Kernel values that have been computed so far, or are being computed."""
+
+    def __init__(self, counter: Counter) -> None:
+        super().__init__()
+        self._counter = counter
+
+    def render(self, task: Task) -> str:
+        """Nothing on features."""
+        return f"{self._counter.values:.1e} kernel values" if self._counter.values else ""
+
+
 @contextmanager
 def progress_bar(
     enabled: bool, name: str, runs: int
-) -> Iterator[Callable[[int, PegasosRun], None]]:
-    """Yield a function ``update(pair, run)`` to call at each checkpoint, from any thread.
+) -> Iterator[Callable[[int, SolverRun, float], None]]:
+    """Yield a function ``update(pair, run, share)`` to call at each checkpoint, from any thread.
+
+    The share is what is done of a pair, from 0 to 1.
 
     Parameters
     ----------
@@ -57,14 +76,14 @@ def progress_bar(
         How many runs there are.
     """
     if not enabled or sys.stdout is None:
-        yield lambda pair, run: None
+        yield lambda pair, run, share: None
         return
     done = [0.0] * runs
     with _progress(TextColumn("gap {task.fields[gap]}")) as progress:
         task = progress.add_task(name, total=runs, gap="?")
 
-        def update(pair: int, run: PegasosRun) -> None:
-            done[pair] = run.progress
+        def update(pair: int, run: SolverRun, share: float) -> None:
+            done[pair] = share
             gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
             progress.update(task, completed=sum(done), gap=gap)
 
@@ -98,17 +117,21 @@ def cell_bar(
         progress.refresh()
 
 
-def _progress(*columns: ProgressColumn) -> Progress:
-    """A bar with further columns."""
-    return Progress(
+@contextmanager
+def _progress(*columns: ProgressColumn) -> Iterator[Progress]:
+    """A bar with further columns, which counts the kernel values of the block."""
+    counter = Counter()
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         *columns,
+        _KernelValues(counter),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
         console=_console(),
     )
+    with bar, counting(counter):
+        yield bar
 
 
 def _console() -> Console:

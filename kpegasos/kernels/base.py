@@ -19,6 +19,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from kpegasos.kernels.composable import Composable, parts_of
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
+from kpegasos.utils.patience import Pace, heed
 from kpegasos.utils.scan import without_empty_columns
 from kpegasos.utils.validation import canonical_rows
 
@@ -362,10 +363,13 @@ class CallableKernel(Composable):
 
     def diag(self, A: Any) -> np.ndarray:
         """``f(a, a)`` of each row, float64 of shape (n_a,)."""
-        values = np.empty(A.shape[0])
-        for top in range(0, values.size, 32):
-            rows = A[top : top + 32]
-            block = self.block(rows, rows)
-            values[top : top + 32] = np.diagonal(block)
+        values, pace, top = np.empty(A.shape[0]), Pace(), 0
+        while top < values.size:
+            heed()
+            size = pace.square(self.block, A, 32)
+            rows = A[top : top + size]
+            block = pace.timed(self.block, rows, rows)
+            values[top : top + size] = np.diagonal(block)
             check_symmetric(block, np.diagonal(block))
+            top += size
         return values

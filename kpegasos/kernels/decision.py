@@ -16,6 +16,7 @@ from kpegasos.kernels.points import KernelPoints
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
+from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import parallel_for, threads_for
 
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
@@ -235,6 +236,7 @@ class KernelExpansion:
             n_rows = rows[0].shape[0]
             products = points.packed().products(rows[0]) if points.can_pack else None
             for first in range(0, n_vectors, width):
+                heed()
                 last = min(n_vectors, first + width)
                 values = scratch[: n_rows * (last - first)].reshape(n_rows, last - first)
                 if products is None:

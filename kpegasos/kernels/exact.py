@@ -8,7 +8,7 @@ of rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
@@ -28,17 +28,13 @@ from kpegasos.kernels.base import (
 from kpegasos.kernels.composable import bounds_rounding, parts_of
 from kpegasos.kernels.symmetric import SymmetricSums, roundings
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import Pace, heed
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Bytes of a block's features on either side, and most rows of one.
 _BLOCK_BYTES, _BLOCK_ROWS = 4 * tuning.MEBIBYTE, 512
 #: Where inner products round kernel values more than this, differences are taken instead.
 _MOST_ROUNDING = 1e-11
-
-
-def always() -> bool:
-    """Go on."""
-    return True
 
 
 class ExactProducts(Protocol):
@@ -49,8 +45,7 @@ class ExactProducts(Protocol):
         coef: np.ndarray,
         wanted: np.ndarray,
         largest: float,
-        go_on: Callable[[], bool] = always,
-    ) -> tuple[np.ndarray, np.ndarray, int] | None:
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         """``K @ coef`` for some examples; see `ExactValues.products`."""
         ...
 
@@ -87,6 +82,7 @@ class ExactValues:
         self._members = np.arange(X.shape[0]) if members is None else members
         self._threads = threads
         self._is_sparse = bool(sparse.issparse(X))
+        self._pace = Pace()
         self._own_dtype = not isinstance(kernel, InnerProductKernel) and not bounds_rounding(kernel)
 
     def subset(self, members: np.ndarray) -> ExactValues:
@@ -120,8 +116,7 @@ class ExactValues:
         coef: np.ndarray,
         wanted: np.ndarray,
         largest: float,
-        go_on: Callable[[], bool] = always,
-    ) -> tuple[np.ndarray, np.ndarray, int] | None:
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         """``K @ coef`` for some examples.
 
         Parameters
@@ -130,8 +125,6 @@ class ExactValues:
         wanted : ndarray of shape (n_samples,), bool
         largest : float
             No kernel value is larger.
-        go_on : callable
-            Asked before each block or strip, from several threads at a time.
 
         Returns
         -------
@@ -141,18 +134,13 @@ class ExactValues:
             Bounds of their error; infinite elsewhere.
         evaluations : int
             Kernel values computed.
-        None
-            If ``go_on`` said no.
         """
         support = np.flatnonzero(coef)
         others = np.flatnonzero(wanted & (coef == 0.0))
         rows = np.concatenate((support, others))
         direct, norms, bounds = self._accuracy(rows, largest)
         weights = coef[rows]
-        found = self._sums(rows, weights, support.size, (direct, norms), go_on)
-        if found is None:
-            return None
-        sums, evaluations, added = found
+        sums, evaluations, added = self._sums(rows, weights, support.size, (direct, norms))
         size = float(np.abs(weights).sum())
         rounding = np.full(coef.size, np.inf)
         total = np.zeros(coef.size)
@@ -168,8 +156,7 @@ class ExactValues:
         weights: np.ndarray,
         n_support: int,
         how: tuple[bool, np.ndarray],
-        go_on: Callable[[], bool],
-    ) -> tuple[np.ndarray, int, float] | None:
+    ) -> tuple[np.ndarray, int, float]:
         """``K @ weights`` for some examples, the support first.
 
         And the kernel values computed, and how often a sum is rounded at the most.
@@ -183,15 +170,13 @@ class ExactValues:
                 weights[:n_support],
                 self._threads,
             )
-            if not symmetric.add_all(go_on):
-                return None
+            symmetric.add_all()
             added = roundings(n_support, self._X.shape[1])
             return symmetric.sums, symmetric.evaluations, added
         sums, evaluations = np.zeros(rows.size), 0
         top, features = -1, None
         for left, right in self._blocks(n_support, rows.size):
-            if not go_on():
-                return None
+            heed((left.stop - left.start) * (right.stop - right.start))
             if left.start != top:
                 top, features = left.start, self._features(rows[left], not direct)
             opposite = features if left == right else self._features(rows[right], not direct)
@@ -250,5 +235,5 @@ class ExactValues:
             values = -0.5 * cdist(A, B, "sqeuclidean") if direct else inner_products(A, B)
             kernel.apply(values, norms_a, norms_b)
             return values
-        values = kernel.function(A, B) if isinstance(kernel, CallableKernel) else kernel.block(A, B)
-        return np.asarray(values, dtype=np.float64)
+        own = kernel.function if isinstance(kernel, CallableKernel) else kernel.block
+        return self._pace.call(lambda A, B: np.asarray(own(A, B), dtype=np.float64), A, B)

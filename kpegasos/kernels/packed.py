@@ -10,6 +10,7 @@ from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.gemm import PackedMatrix, PackedProducts
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import require_range, require_shape
+from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import available_threads, parallel_for, threads_for
 
 
@@ -161,6 +162,7 @@ class PackedKernel:
         scratch = np.empty(n_rows * min(n_panels * width, last - first), self._norms.dtype)
         for begin, end in aligned_ranges(first, last, width, n_panels):
             # Contiguous, as the compiler makes vector code for that alone.
+            heed(n_rows * (end - begin))
             tile = scratch[: n_rows * (end - begin)].reshape(n_rows, end - begin)
             self.write_tile(products, squared_norms, begin, end, tile)
             out[:, begin - first : end - first] = tile

@@ -28,6 +28,7 @@ from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import Pace, heed
 from kpegasos.utils.scan import largest_magnitude
 from kpegasos.utils.validation import largest_value, too_large
 
@@ -62,6 +63,7 @@ def rounding_on_the_way_out(dtype: np.dtype, diagonal: np.ndarray) -> np.ndarray
     return np.asarray(0.25 * float(np.finfo(dtype).eps) * np.abs(diagonal))
 
 
+# long: one owner of the numerics, for training and for prediction
 class KernelPoints:
     """A kernel and the points against which it is evaluated.
 
@@ -120,6 +122,7 @@ class KernelPoints:
         self._threads = threads
         self._packed: PackedKernel | None = None
         self._lock = Lock()
+        self._pace = Pace()
         self._choose_dtypes(np.dtype(row_dtype or X.dtype), work_dtype, diagonal)
 
     def _choose_dtypes(self, dtype: np.dtype, work_dtype: Any, diagonal: bool) -> None:
@@ -208,6 +211,7 @@ class KernelPoints:
         diagonals, norms = [np.empty(0)], [np.empty(0)]
         with np.errstate(over="ignore", invalid="ignore"):
             for top in range(0, self.n_points, tuning.FEATURE_ROWS):
+                heed()
                 rows = self.features(slice(top, top + tuning.FEATURE_ROWS))
                 if diagonal:
                     diagonals.append(self.kernel.diag(rows))
@@ -309,8 +313,10 @@ class KernelPoints:
     ) -> np.ndarray:
         """Kernel values between any two sets, from `own` or `others`, that are not packed."""
         A, B = left[0], right[0]
+        heed(A.shape[0] * B.shape[0])
         if not isinstance(self.kernel, InnerProductKernel):
-            values = check_values(self.kernel.block(A, B), A, B)
+            block = self.kernel.block
+            values = self._pace.call(lambda A, B: check_values(block(A, B), A, B), A, B)
         else:
             direct = out is not None and out.dtype == self.work_dtype
             values = inner_products(A, B, out if direct else None)

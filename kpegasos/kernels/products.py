@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
 from kpegasos.kernels.base import InnerProductKernel, Kernel
-from kpegasos.kernels.exact import always
 from kpegasos.kernels.functions import Laplacian
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.points import rounding_on_the_way_out
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 
@@ -112,6 +112,7 @@ class SharedProducts:
 
         def rows(first: int, last: int) -> None:
             for top in range(first, last, values.height):
+                heed()
                 part = slice(top, min(last, top + values.height))
                 gram[part] = values.rows(np.arange(part.start, part.stop))
 
@@ -196,13 +197,11 @@ class HeldValues:
         coef: np.ndarray,
         wanted: np.ndarray,
         largest: float,
-        go_on: Callable[[], bool] = always,
-    ) -> tuple[np.ndarray, np.ndarray, int] | None:
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         """``K @ coef`` for all examples; see `kpegasos.kernels.exact.ExactValues.products`."""
         support, total = np.flatnonzero(coef), np.zeros(self.n_samples)
         for top in range(0, support.size, self.height):
-            if not go_on():
-                return None
+            heed()
             part = support[top : top + self.height]
             total += coef[part] @ self.rows(part)
         bounds = self._bounds if self._members is None else self._bounds[self._members]

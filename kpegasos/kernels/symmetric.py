@@ -17,6 +17,7 @@ from kpegasos.kernels.packed import PackedKernel, aligned_ranges
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_shape
 from kpegasos.utils.compiled import compiled
+from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import parallel_for, threads_for
 
 #: Most rows of a strip, the steps to fewer of them, and bytes of a strip's features.
@@ -130,55 +131,35 @@ class SymmetricSums:
         self._n_features = features(slice(0, 1)).shape[1]
         self._strip, self._block = _heights(self._n_features)
 
-    def add_all(self, go_on: Callable[[], bool]) -> bool:
-        """Compute the sums; returns whether ``go_on`` has always agreed, before each strip."""
+    def add_all(self) -> None:
+        """Compute the sums."""
         n_support = self._weights.size
         for begin in range(0, n_support, self._block):
-            end = min(n_support, begin + self._block)
-            if not self._add_block(begin, end, go_on):
-                return False
-        return True
+            self._add_block(begin, min(n_support, begin + self._block))
 
-    def _add_block(self, begin: int, end: int, go_on: Callable[[], bool]) -> bool:
+    def _add_block(self, begin: int, end: int) -> None:
         """Add a block of the support against the support up to its end, and the others."""
         block = PackedKernel(self._kernel, self._n_features, np.dtype(float), capacity=end - begin)
         for top in range(begin, end, self._strip):
-            if not go_on():
-                return False
+            heed()
             part = slice(top, min(end, top + self._strip))
             block.append(self._features(part), self._norms[part])
         strips = list(self._strips(end))
         together = max(1, _MIRROR_BYTES // (8 * (end - begin)))
         for first in range(0, len(strips), together):
-            if not self._add_wave(block, strips[first : first + together], begin, end, go_on):
-                return False
-        return True
+            self._add_wave(block, strips[first : first + together], begin, end)
 
-    def _add_wave(
-        self,
-        block: PackedKernel,
-        strips: list[slice],
-        begin: int,
-        end: int,
-        go_on: Callable[[], bool],
-    ) -> bool:
+    def _add_wave(self, block: PackedKernel, strips: list[slice], begin: int, end: int) -> None:
         """Add some strips against a block, as many as there is room for mirrors."""
         # A mirror for each strip, so that the order of the sums does not depend on the threads.
         n_mirrors = sum(strip.start < end for strip in strips)
         mirrors = np.zeros((n_mirrors, end - begin))
-        refused: list[int] = []
 
         def every(first: int, step: int) -> None:
             for number in range(first, len(strips), step):
-                try:
-                    if refused or not go_on():
-                        refused.append(number)
-                        return
-                    mirror = mirrors[number] if number < n_mirrors else np.empty(0)
-                    self._add_strip(block, strips[number], begin, end, mirror)
-                except BaseException:
-                    refused.append(number)  # the other threads stop as well
-                    raise
+                heed(self._strip * (end - begin))
+                mirror = mirrors[number] if number < n_mirrors else np.empty(0)
+                self._add_strip(block, strips[number], begin, end, mirror)
 
         n_rows = sum(strip.stop - strip.start for strip in strips)
         threads = self._threads_for(n_rows * (end - begin) * self._n_features)
@@ -188,7 +169,6 @@ class SymmetricSums:
         self.evaluations += sum(
             (strip.stop - strip.start) * (end - self._first(strip, begin)) for strip in strips
         )
-        return not refused
 
     def _threads_for(self, multiplications: float) -> int:
         """Threads that are worth it, and that there is room for."""

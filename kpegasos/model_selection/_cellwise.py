@@ -74,6 +74,8 @@ class CellwiseWork(Work):
         except KeyboardInterrupt:  # the other cells are kept
             self._stopper.interrupt()
             return
+        if self._stopper.interrupted:
+            return
         decisions = model.decision_function(X[test][:, columns])
         outcome.decisions[fold][position] = decisions.reshape(test.size, -1)
         outcome.relative_gaps[fold, position] = np.max(model.relative_gap_)

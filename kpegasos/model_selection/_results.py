@@ -198,3 +198,18 @@ def held_out_decisions(chosen: Chosen, folds: Folds, n_samples: int) -> np.ndarr
         np.add.at(times, test, 1.0)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / times[:, None])
+
+
+class OfTheBest:
+    """An attribute of a search that has chosen a cell; says why there is none."""
+
+    def __get__(self, search: Any, owner: type) -> Any:
+        """Only called where an instance has not got the attribute."""
+        if search is None:
+            return self
+        if "status_" not in vars(search):
+            raise AttributeError(f"{owner.__name__} has chosen nothing before it is fitted")
+        raise AttributeError(
+            f"{owner.__name__} has chosen nothing, since the search ended before any cell was done "
+            f"in all folds (status_ is {search.status_!r})"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from kpegasos.model_selection._schedule import Job, Work
 from kpegasos.model_selection.outcome import KernelOutcome, PairCells
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.patience import CutShort, heed, heeding
 
 
 class Task(NamedTuple):
@@ -109,7 +111,10 @@ class BinaryWork(Work):
         if not folds or self._task.stopper.reason() is not None:
             return []
         begin = time.perf_counter()
-        self._rows = self._make_rows()
+        with suppress(CutShort), heeding(self._task.stopper.lasts):
+            self._rows = self._make_rows()
+        if self._rows is None:
+            return []
         from_first = not self._before[folds, 0].all()
         paths = self._task.paths(self._task.pairs[0], self._rows, from_first=from_first)
         self._shared = time.perf_counter() - begin
@@ -168,16 +173,23 @@ class PairsWork(Work):
         if self._outcome.done.all() or self._task.stopper.reason() is not None:
             return []
         begin = time.perf_counter()
-        self._rows = rows = self._open_rows()
+        with suppress(CutShort), heeding(self._task.stopper.lasts):
+            self._rows = self._open_rows()
+        rows = self._rows
+        if rows is None:
+            return []
         self._shared = time.perf_counter() - begin
         pairs = [pair for pair in self._task.pairs if pair.number not in self._outcome.pairs]
         return [partial(self._solve, rows, pair) for pair in pairs]
 
     def _solve(self, rows: PairRows, pair: Pair) -> None:
         task, outcome = self._task, self._outcome
-        if task.stopper.reason() is not None:
+        source = None
+        with suppress(CutShort), heeding(task.stopper.lasts):
+            heed()
+            source = rows.of_pair(pair)
+        if source is None:
             return
-        source = rows.of_pair(pair)
         found = task.paths(pair, source).folds(slice(None))
         evaluations = source.evaluations
         source.close()

@@ -27,7 +27,7 @@ from kpegasos.estimators._fitted import (
 from kpegasos.estimators._sklearn_compat import CallbackObserver, CallbackSupportMixin, fit_context
 from kpegasos.model_selection._calibration import features_of
 from kpegasos.model_selection._exports import SearchExportMixin
-from kpegasos.model_selection._results import SearchRecord
+from kpegasos.model_selection._results import OfTheBest, SearchRecord
 from kpegasos.model_selection._scoring import make_scorer_of
 from kpegasos.model_selection._search_steps import (
     found_by,
@@ -97,8 +97,8 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
         Certified relative gap of each cell, and of the refitted model, where there is one.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which cells that are missing stay so, with a
-        `ConvergenceWarning`. The best of the complete cells is chosen. Its refit comes on top, and
-        may take as many seconds again.
+        `ConvergenceWarning`; the best of the complete cells is chosen. What is compiled for the
+        first time comes before, and the refit, of as many seconds at the most, behind.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; see the user guide.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
@@ -259,7 +259,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
 
     #: All are checked by `search_settings`.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-
+    best_index_ = best_params_ = best_score_ = oof_decision_ = OfTheBest()
     best_estimator_: PegasosSVC
     calibrator_: Any
     _states: SearchRecord | None

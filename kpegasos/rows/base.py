@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,7 @@ from kpegasos.core.state import (
     fold_scale,
 )
 from kpegasos.core.views import KernelView, View
-from kpegasos.kernels.exact import ExactProducts, always
+from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelValues
 from kpegasos.losses.hinge import Hinge
 from kpegasos.rows.algorithm import Algorithm
@@ -50,6 +50,9 @@ class RowSource(ABC):
         Rows that `ensure_rows` can hold at a time; 0 where rows cannot be asked for one by one.
     positive_definite : bool
         Whether the kernel is positive semi-definite, so that duality gaps are certificates.
+    computes_as_asked : bool
+        Whether a loop waits for kernel values. Before those of a step `advance` may raise
+        `kpegasos.utils.patience.CutShort`.
     cheap_evaluation : bool
         Whether `evaluate` costs no pass over the data.
     evaluations : int
@@ -62,6 +65,7 @@ class RowSource(ABC):
     image_kind: str = "margins"
     image_size: int = 0
     row_capacity: int = 0
+    computes_as_asked: bool = False
     cheap_evaluation: bool = True
     blameless: float = 0.0
 
@@ -107,18 +111,15 @@ class RowSource(ABC):
         self,
         evaluated: Evaluated,
         examples: Examples,
-        go_on: Callable[[], bool] = always,
         *,
         losses: bool = True,
     ) -> Evaluated:
-        """Evaluate an iterate again, with as little rounding as the rows can.
+        """Evaluate an iterate again, with as little rounding as the rows can, if that gains any.
 
         Parameters
         ----------
         evaluated : Evaluated
         examples : Examples
-        go_on : callable
-            Asked now and then; where it says no, or nothing is gained, ``evaluated`` is returned.
         losses : bool, default=True
             Whether margins are wanted that may lie below 1, and not the norm alone.
         """
@@ -345,7 +346,6 @@ class KernelSource(RowSource):
         self,
         evaluated: Evaluated,
         examples: Examples,
-        go_on: Callable[[], bool] = always,
         *,
         losses: bool = True,
     ) -> Evaluated:
@@ -359,10 +359,7 @@ class KernelSource(RowSource):
         if losses:
             needed |= loss_errors(examples.loss, evaluated.margins, examples.label, before) > 0.0
         if self.exact is not None:
-            found = self.exact.products(signed, needed, self.largest, go_on)
-            if found is None:
-                return evaluated
-            sums, rounding, evaluations = found
+            sums, rounding, evaluations = self.exact.products(signed, needed, self.largest)
             self.evaluations += evaluations
             sums += self.kernel_offset * float(signed.sum())
             rounding += signed.size * _EPS * self.kernel_offset * total

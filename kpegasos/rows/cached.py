@@ -6,6 +6,9 @@ upcoming violators will need. That changes the cost, never the algorithm.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
 import numpy as np
 
 from kpegasos.core.state import (
@@ -33,6 +36,7 @@ from kpegasos.rows.cache import BufferPool, RowCache
 from kpegasos.rows.decisions import points_of
 from kpegasos.rows.tiles import TiledSteps
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import finishing
 from kpegasos.utils.validation import as_integer, optional, shown
 
 
@@ -61,6 +65,8 @@ class CachedRows(KernelSource):
     ValueError
         If the budget has no room for a few rows.
     """
+
+    computes_as_asked = True
 
     def __init__(
         self,
@@ -109,18 +115,26 @@ class CachedRows(KernelSource):
         parameters: LoopParameters,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
+        with self._counted():
+            self._cache.begin(int(state.counters[STEPS]))
+            tiles, position = self._tiles, 0
+            while tiles and tiles.are_better(
+                algorithm, state, draws[position:stop], examples, parameters
+            ):
+                end = min(stop, position + tiles.length(state, parameters.batch_size))
+                tiles.advance(algorithm, state, draws[position:end], examples, parameters)
+                position = end
+            if position < stop:
+                self._advance_singly(algorithm, state, draws, position, stop, examples, parameters)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Count what the cache computes, even if it is left."""
         before = self._cache.evaluations
-        self._cache.begin(int(state.counters[STEPS]))
-        tiles, position = self._tiles, 0
-        while tiles and tiles.are_better(
-            algorithm, state, draws[position:stop], examples, parameters
-        ):
-            end = min(stop, position + tiles.length(state, parameters.batch_size))
-            tiles.advance(algorithm, state, draws[position:end], examples, parameters)
-            position = end
-        if position < stop:
-            self._advance_singly(algorithm, state, draws, position, stop, examples, parameters)
-        self.evaluations += self._cache.evaluations - before
+        try:
+            yield
+        finally:
+            self.evaluations += self._cache.evaluations - before
 
     def _advance_singly(
         self,
@@ -141,14 +155,17 @@ class CachedRows(KernelSource):
             )
             if status == RESCALE:
                 fold_scale(state)
-            elif status != NEED_ROW:
+                continue
+            if status != NEED_ROW:
                 return
-            elif tiles and self._cache.is_full:
-                end = min(stop, position + tiles.length(state, k))
-                tiles.advance(algorithm, state, draws[position:end], examples, parameters)
-                position = end
-            else:
-                self._fetch(algorithm, state, draws[position:], examples, parameters)
+            # Within a batch there is no step to end at.
+            with finishing() if state.counters[BATCH_OFFSET] else nullcontext():
+                if tiles and self._cache.is_full:
+                    end = min(stop, position + tiles.length(state, k))
+                    tiles.advance(algorithm, state, draws[position:end], examples, parameters)
+                    position = end
+                else:
+                    self._fetch(algorithm, state, draws[position:], examples, parameters)
 
     @property
     def n_kept(self) -> int:
@@ -157,10 +174,8 @@ class CachedRows(KernelSource):
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """A view that holds the rows of some examples, computed if need be."""
-        before = self._cache.evaluations
-        view = self._cache.ensure(members, t)
-        self.evaluations += self._cache.evaluations - before
-        return view
+        with self._counted():
+            return self._cache.ensure(members, t)
 
     def look_ahead(self, done: int, batch_size: int) -> int:
         """How many draws beyond ``stop`` are of use when ``done`` draws have been made."""

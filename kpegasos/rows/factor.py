@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kpegasos.kernels.exact import always
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import heed
 
 
 class Factor(ABC):
@@ -24,15 +24,13 @@ class Factor(ABC):
     size: int
 
     @abstractmethod
-    def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray | None:
-        """``Zᵀ diag(weights) Z`` of shape (size, size); None if ``go_on`` says no on the way.
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """``Zᵀ diag(weights) Z`` of shape (size, size).
 
         Parameters
         ----------
         weights : ndarray of shape (n_samples,)
             Non-negative.
-        go_on : callable
-            Asked now and then.
         """
 
     @abstractmethod
@@ -72,7 +70,7 @@ class HeldFactor(Factor):
             self._Z = np.ascontiguousarray(np.asarray(np.linalg.qr(Z.T, mode="r")).T)
         self.size = self._Z.shape[1]
 
-    def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray:
+    def gram(self, weights: np.ndarray) -> np.ndarray:
         """``Zᵀ diag(weights) Z``."""
         if weights.all():
             return _gram(self._Z, weights)
@@ -124,22 +122,20 @@ class StreamedFactor(Factor):
         self._rows, self._parts, self._gather = rows, parts, gather
         self.size, self._constant = rows.image_size, constant
 
-    def gram(self, weights: np.ndarray, go_on: Callable[[], bool] = always) -> np.ndarray | None:
+    def gram(self, weights: np.ndarray) -> np.ndarray:
         """``Zᵀ diag(weights) Z``."""
         total = np.zeros((self.size, self.size))
         # Rows in float64, and once more where they come from a sparse matrix.
         height = max(1, tuning.GATHER_BYTES // (3 * 8 * self.size))
         scaled = np.empty((min(height, weights.size), self.size))
         for part in self._parts(3):
-            if not go_on():
-                return None
+            heed()
             roots, rows = np.sqrt(weights[part]), self._gather(part)
             if np.count_nonzero(roots) < 0.5 * roots.size:
                 used = np.flatnonzero(roots)
                 roots, rows = roots[used], rows[used]
             for top in range(0, roots.size, height):
-                if top and not go_on():
-                    return None
+                heed()
                 some = slice(top, top + height)
                 filled = scaled[: roots[some].size]
                 _scale(rows[some], roots[some], filled[:, :-1])

@@ -7,7 +7,7 @@ computed when they are asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +18,12 @@ from kpegasos.core.duals import loss_errors, steepness
 from kpegasos.core.margins import dense_margins, sparse_margins
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
 from kpegasos.core.views import CsrView, DenseView
-from kpegasos.kernels.exact import always
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
 from kpegasos.rows.decisions import Decisions, new_rows
 from kpegasos.rows.factor import Factor, factor_of
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_numbers
+from kpegasos.utils.patience import heed
 from kpegasos.utils.scan import largest_magnitude
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
@@ -141,7 +141,6 @@ class FeatureRows(RowSource):
         self,
         evaluated: Evaluated,
         examples: Examples,
-        go_on: Callable[[], bool] = always,
         *,
         losses: bool = True,
     ) -> Evaluated:
@@ -151,8 +150,7 @@ class FeatureRows(RowSource):
         vector = np.abs(self.image_of(evaluated))
         margin_sizes = np.full(self.n_samples, self.intercept_scaling * vector[-1])
         for part in self._parts(copies=6):  # of which some in float64
-            if not go_on():
-                return evaluated
+            heed()
             rows = self._gather(part).T
             features += rows @ signed[part]
             rows = abs(rows)

@@ -21,6 +21,7 @@ from kpegasos.rows.base import Algorithm
 from kpegasos.rows.budget import scored_bytes
 from kpegasos.rows.cache import RowCache
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import finishing
 
 
 class DrawTile:
@@ -222,14 +223,15 @@ class TiledSteps:
             status, position = tile.run(algorithm, state, image, position, parameters)
             if status != RESCALE:
                 tile.close()  # memory for rows is wanted now
-            self._add(
-                state,
-                members,
-                state.alpha[members] - alpha,
-                state.stamps[members] - stamps,
-                examples,
-                parameters,
-            )
+            with finishing():
+                self._add(
+                    state,
+                    members,
+                    state.alpha[members] - alpha,
+                    state.stamps[members] - stamps,
+                    examples,
+                    parameters,
+                )
             if status == RESCALE:
                 fold_scale(state)
 

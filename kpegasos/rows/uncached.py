@@ -136,6 +136,7 @@ class UncachedRows(KernelSource):
     """
 
     image_kind = "none"
+    computes_as_asked = True
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 from weakref import WeakMethod
 
@@ -34,12 +35,12 @@ from kpegasos.core.problem import (
     primal_of,
 )
 from kpegasos.core.state import State
-from kpegasos.kernels.exact import always
 from kpegasos.losses import Hinge
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.evaluated import Evaluated
 from kpegasos.solvers.account import OnAccount
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.patience import CutShort, heeding
 
 #: Settling is cheap enough up to so many kernel values, or this share of those computed so far.
 _FEW_VALUES, _FEW_SHARE = 1 << 12, 0.1
@@ -267,17 +268,16 @@ class Certifier:
         """
         if self._best_known(evaluation) is not evaluation:
             return self._best_known(evaluation)
-        examples, best_dual, go_on = self._problem.examples, self._best_dual, self._patience()
+        examples, best_dual, found = self._problem.examples, self._best_dual, evaluation
         gap = max(0.0, evaluation.objective - self._state.best_dual)
-        with OnAccount(self._rows, self._state):
+        with OnAccount(self._rows, self._state), suppress(CutShort), heeding(self._patience()):
             more = best_dual is not None and best_dual.dual > evaluation.dual + 0.1 * gap
             if more and self.tol is not None and best_dual is not None:
-                other = self._rows.settle(best_dual.evaluated, examples, go_on, losses=False)
+                other = self._rows.settle(best_dual.evaluated, examples, losses=False)
                 self.evaluate(other, settled=True)
-            evaluated = self._rows.settle(evaluation.evaluated, examples, go_on)
-        found = evaluation
-        if evaluated is not evaluation.evaluated:
-            found = self.evaluate(evaluated, settled=True)
+            evaluated = self._rows.settle(evaluation.evaluated, examples)
+            if evaluated is not evaluation.evaluated:
+                found = self.evaluate(evaluated, settled=True)
         self._settled = (evaluation, found)
         return found
 
@@ -285,7 +285,7 @@ class Certifier:
         """Whether to go on with an evaluation: not after Ctrl-C, nor long after a deadline."""
         stopper = self.stopper
         if stopper is None:
-            return always
+            return lambda: True
         grace = max(_GRACE_SECONDS, _GRACE_SHARE * self._state.seconds)
         until = math.inf
         if stopper.deadline is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from functools import partial
 
 import numpy as np
 
@@ -23,8 +24,10 @@ from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper, TimeSlicer
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heeding
 
 
+# long: slices, clock, records and certificate are one state
 class SolverRun(ABC):
     """A run that can be advanced, looked at and stopped.
 
@@ -51,6 +54,8 @@ class SolverRun(ABC):
     #: Steps and draws that another run of the same fit has done before.
     steps_before: int = 0
     draws_before: int = 0
+    #: Draws of a run that begins with reason to stop.
+    fewest_draws: int = tuning.FEWEST_DRAWS
     #: Whether results hold what another run could go on from.
     keeps_state: bool = True
 
@@ -85,8 +90,8 @@ class SolverRun(ABC):
         self._stream = stream
         self._stream_begin = first
         self._first = state.steps
-        self._slicer = TimeSlicer(tuning.FIRST_SLICE)
-        self._fewest_draws = tuning.FIRST_SLICE
+        self._slicer = TimeSlicer(1 if rows.computes_as_asked else tuning.FIRST_SLICE)
+        self._first_draws = tuning.FIRST_SLICE
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
         self._certifier = Certifier(problem, rows, state, self.refuse_indefinite)
         self._own_record = -1
@@ -155,27 +160,46 @@ class SolverRun(ABC):
         reason = None
         if state.steps == self._first and stopper.reason() is not None:
             # Others have used up the time, or Ctrl-C came: there may be many more such runs.
-            self._slicer.draws = self._fewest_draws = tuning.FEWEST_DRAWS
+            self._slicer.draws = self._first_draws = self.fewest_draws
         while reason is None and state.steps < target:
             steps = state.steps
             end = self._slice_end(min(target, steps + max(1, self._slicer.draws // k)))
             n_draws, begin = (end - steps) * k, time.perf_counter()
             draws = self._stream.take(
                 (steps - self._stream_begin) * k,
-                (end - self._stream_begin) * k + self.rows.look_ahead(steps * k, k),
+                (end - self._stream_begin) * k + self._look_ahead(steps * k, n_draws),
             )
             # A user's functions may take long; where one fails, the state is still whole.
             parameters = self._parameters_of(steps + 1, end - steps)
             drawing = time.perf_counter() - begin
             state.seconds += drawing
             work = self.algorithm, state.loop, draws, n_draws, self.examples, parameters
-            with self.on_account() as account:
-                self.rows.advance(*work)
-                self._end_slice()
+            account, whole = self.on_account(), state.whole
+            try:
+                with account, heeding(partial(self._may_go_on, stopper)):
+                    self.rows.advance(*work)
+                    self._end_slice()
+            except CutShort:
+                reason = stopper.reason()
+                if state.steps == self._first or reason is None or not stopper.is_kept():
+                    raise
+                state.whole = whole  # rows are left between two steps
+                return reason
             self._slicer.done(n_draws, drawing + account.seconds)
             if state.steps < target:
                 reason = self._stop_reason(stopper)
         return reason
+
+    def _may_go_on(self, stopper: Stopper) -> bool:
+        """Whether rows may go on to compute what the next step needs; else the slice ends there."""
+        if self.state.steps == self._first:
+            return stopper.bears_delay()
+        return self._stop_reason(stopper) is None
+
+    def _look_ahead(self, done: int, n_draws: int) -> int:
+        """How many draws beyond a slice its rows are told of: none where each costs much."""
+        few = n_draws < tuning.FEWEST_DRAWS
+        return 0 if few else self.rows.look_ahead(done, self.parameters.batch_size)
 
     def _parameters_of(self, first: int, n_steps: int) -> LoopParameters:
         """Parameters of some steps, with their sizes where these are not Pegasos' own."""
@@ -195,7 +219,8 @@ class SolverRun(ABC):
     def _stop_reason(self, stopper: Stopper) -> str | None:
         """The stopper's reason, once the first slice of the run is done."""
         draws = (self.state.steps - self._first) * self.parameters.batch_size
-        return stopper.reason() if draws >= self._fewest_draws else None
+        is_enough = draws >= self._first_draws or self._slicer.is_slow
+        return stopper.reason() if is_enough else None
 
     # --- evaluating ---
 

@@ -144,6 +144,7 @@ class DualAscent(SolverRun):
 
     algorithm = DUAL
     _still = False
+    _first_gap = 0.0
 
     def __init__(
         self,
@@ -204,6 +205,17 @@ class DualAscent(SolverRun):
         ascent._best = returned
         ascent._gap = run._gap
         return ascent
+
+    @property
+    def progress(self) -> float:
+        """Share of the way from the first gap to ``tol``, by their logarithms, from 0 to 1."""
+        tol, records = self._certifier.tol, self.history.records
+        gap = records[-1].relative_gap if records else math.nan
+        self._first_gap = self._first_gap or gap
+        if not (tol and tol < self._first_gap and gap > 0.0):
+            return 0.0
+        share = math.log(self._first_gap / gap) / math.log(self._first_gap / tol)
+        return min(1.0, max(0.0, share))
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on for one epoch."""

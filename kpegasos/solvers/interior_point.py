@@ -17,11 +17,11 @@ from scipy.linalg import lapack
 from kpegasos.core import interior
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import STEPS
-from kpegasos.kernels.exact import always
 from kpegasos.rows.factor import Factor
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heed, heeding
 
 #: β of the point to begin at, and how much larger its multipliers are than they need to be.
 _SHARE, _SPREAD = 0.1, 0.5
@@ -93,14 +93,11 @@ class InteriorPointAscent(DualAscent):
         reason, loop = None, self.state.loop
         goal = self._goal_factor * (self._certifier.tol or np.finfo(np.float64).eps)
         with self.on_account(), np.errstate(all="ignore"):
-            for _ in range(_STEPS_OF_A_ROUND):
+            try:
+                with heeding(stopper.lasts):
+                    self._make_steps(newton, goal)
+            except CutShort:
                 reason = stopper.reason()
-                if reason is not None or not newton.step(lambda: stopper.reason() is None):
-                    break
-                loop.counters[STEPS] += self.problem.y.size
-                if newton.has_reached(goal):
-                    self._goal_factor *= 0.1  # if rounding should leave the certificate above tol
-                    break
             beta = newton.beta
             if beta is None or reason is not None:
                 beta = newton.best if self._is_gain(newton.lowest) else beta
@@ -110,6 +107,16 @@ class InteriorPointAscent(DualAscent):
         if newton.failed:
             self._newton, self._failed = None, True
         return reason or stopper.reason()
+
+    def _make_steps(self, newton: NewtonSteps, goal: float) -> None:
+        for _ in range(_STEPS_OF_A_ROUND):
+            heed()
+            if not newton.step():
+                return
+            self.state.loop.counters[STEPS] += self.problem.y.size
+            if newton.has_reached(goal):
+                self._goal_factor *= 0.1  # if rounding should leave the certificate above tol
+                return
 
     def _is_gain(self, objective: float) -> bool:
         """Whether a model of some objective would be the best so far."""
@@ -151,13 +158,11 @@ class NewtonSteps:
         self._best_gap = self._best_difference = self._mismatch = math.inf
         self._idle, self._faces = 0, 0
 
-    def step(self, go_on: Callable[[], bool] = always) -> bool:
-        """Make a predictor and a corrector step; false if ``go_on`` said no, or none is left."""
+    def step(self) -> bool:
+        """Make a predictor and a corrector step; false if none is left."""
         point, inverse, right = self._point, self._inverse, self._right
         total = interior.inverse_barrier(point, inverse)
-        gram = self._factor.gram(inverse * self._signed**2, go_on)
-        if gram is None:
-            return False
+        gram = self._factor.gram(inverse * self._signed**2)
         solve = self._solver(gram)
         if solve is None:
             return False

@@ -36,6 +36,7 @@ from kpegasos.solvers.certificate import Certifier
 from kpegasos.solvers.polish import sets_for
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 #: Sets between two looks at the clock, where a set takes next to no time.
@@ -206,13 +207,19 @@ class PathRun:
             status = follow(path, loop, self._view, sets)
             if status == DONE:
                 break
-            if status == NEED_ROWS:
-                self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
-            elif status == ADD_MOVES:
+            try:
+                with heeding(stopper.lasts):
+                    if status == NEED_ROWS:
+                        self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
+                    elif status == HARD:
+                        self._solve_active(stopper)
+            except CutShort:  # for rows, before anything has moved
+                self.rows.forget()
+            if status == ADD_MOVES:
                 add_moves(loop, self._view, sets)
-            elif status == HARD:
-                self._solve_active(stopper)
             reason = stopper.reason()
+            if reason is None:
+                heed()
         self.seconds += time.perf_counter() - begin
         return reason
 

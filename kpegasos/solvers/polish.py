@@ -7,6 +7,7 @@ features single ones do, or an interior point method (`kpegasos.solvers.interior
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import threads_for
 
 #: How a run has ended that had not come to its end.
@@ -51,6 +53,7 @@ def polish(
     tol: float = 1e-2,
     max_epochs: int = MOST_EPOCHS,
     stopper: Stopper | None = None,
+    on_round: Callable[[DualAscent], None] = lambda ascent: None,
 ) -> Result:
     """Refine the model of a Pegasos run by dual ascent, until it is certified to be near-optimal.
 
@@ -70,6 +73,8 @@ def polish(
         Passes over the data at the most.
     stopper : Stopper, default=None
         Deadline and Ctrl-C.
+    on_round : callable
+        Is told the ascent after each of its rounds.
 
     Returns
     -------
@@ -97,6 +102,7 @@ def polish(
         ascent.end_at_once(run.status)
     while not ascent.finished:
         ascent.advance(stopper, tol)
+        on_round(ascent)
     if ascent.status in _CUT_SHORT:
         _consider_multiples(ascent, run)
     return ascent.result(of=run)
@@ -192,12 +198,24 @@ class WorkingSetAscent(DualAscent):
                 status = ascend(loop, self._view, sets, self.examples, self.parameters)
                 if status == NEED_ROWS:
                     wanted = sets.wanted[: sets.counts[WANTED]]
-                    self._view = self.rows.ensure_rows(wanted, self.state.steps)
+                    try:
+                        with heeding(stopper.lasts):
+                            self._view = self.rows.ensure_rows(wanted, self.state.steps)
+                    except CutShort:
+                        return self._left(stopper)
                 elif status == ADD_MOVES:
                     add_moves(loop, self._view, sets)
             reason = stopper.reason() if sets.counts[LEFT] < self._n_sets else None
             if status == DONE or reason is not None:
                 return reason
+
+    def _left(self, stopper: Stopper) -> str:
+        """The reason to stop where rows were not waited for."""
+        self.rows.forget()
+        reason = stopper.reason()
+        if reason is None:
+            raise CutShort  # by whoever waits for the whole run
+        return reason
 
     def record(self) -> None:
         """Add a record, and note whether the round has gained anything."""

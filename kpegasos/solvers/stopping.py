@@ -21,9 +21,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heeding
 
 #: Seconds after a press that has interrupted for good in which others belong to it.
 _WAY_OUT = 1.0
+#: Seconds of a slice that make a run slow: later ones may have fewer draws than `FEWEST_DRAWS`.
+_LONG_SECONDS = 0.1
+#: Seconds after Ctrl-C in which a run that has no model yet may make one.
+_FIRST_MODEL = 0.5
 
 
 class Interrupted(KeyboardInterrupt):
@@ -49,16 +54,27 @@ class TimeSlicer:
     ----------
     first : int
         Draws of the first slice.
+
+    Attributes
+    ----------
+    is_slow : bool
+        Whether the last slice took long enough to be asked to stop after it.
     """
 
     def __init__(self, first: int) -> None:
         self.draws = first
+        self.is_slow = False
 
     def done(self, draws: int, seconds: float) -> None:
         """Learn from a slice that made so many draws in so many seconds."""
-        if seconds > 2 * tuning.SLICE_SECONDS:
+        # Few draws at a time cost more each, and are for those that cost much anyway.
+        few = self.draws < tuning.FEWEST_DRAWS
+        self.is_slow = seconds > _LONG_SECONDS
+        if self.is_slow and draws <= tuning.FEWEST_DRAWS:
+            self.draws = max(1, self.draws // 2)
+        elif seconds > 2 * tuning.SLICE_SECONDS and not few:
             self.draws = max(tuning.FEWEST_DRAWS, self.draws // 2)
-        elif seconds < tuning.SLICE_SECONDS and draws >= self.draws:
+        elif (few or seconds < tuning.SLICE_SECONDS) and draws >= self.draws:
             # A slice that ended early, at a checkpoint, says nothing of a longer one.
             self.draws = min(tuning.MOST_DRAWS, 2 * self.draws)
 
@@ -86,6 +102,8 @@ class Stopper:
         self.presses_kept = 1.0
         self._interrupted = threading.Event()
         self._failed = threading.Event()
+        self._abandoned = threading.Event()
+        self._pressed = math.inf
 
     def limit(self, max_time: float | None) -> None:
         """Stop so many seconds after the stopper was made; None for no limit."""
@@ -93,7 +111,24 @@ class Stopper:
 
     def interrupt(self) -> None:
         """Ask all runs to stop."""
+        self._pressed = min(self._pressed, time.perf_counter())
         self._interrupted.set()
+
+    def abandon(self) -> None:
+        """Let all that is computed be left at once, whatever is lost."""
+        self._abandoned.set()
+
+    def is_kept(self) -> bool:
+        """Whether somebody still waits: no press has interrupted for good."""
+        return not self._abandoned.is_set()
+
+    def lasts(self) -> bool:
+        """Whether there is no reason to stop."""
+        return self.reason() is None
+
+    def bears_delay(self) -> bool:
+        """Whether a first model may still be waited for: not long after Ctrl-C."""
+        return time.perf_counter() < self._pressed + _FIRST_MODEL
 
     def fail(self) -> None:
         """Ask all runs to stop, since one of them has failed."""
@@ -140,6 +175,7 @@ class _Handler:
             stopper.presses_kept -= 1
         elif time.perf_counter() > self._passed_on + _WAY_OUT:
             self._passed_on = time.perf_counter()
+            stopper.abandon()
             self._previous(number, frame)
 
 
@@ -165,7 +201,12 @@ def interruptible(stopper: Stopper) -> Iterator[Stopper]:
         return
     try:
         signal.signal(signal.SIGINT, _Handler(stopper, previous))
-        yield stopper
+        with heeding(stopper.is_kept, for_good=True):
+            yield stopper
+    except CutShort as cut:
+        if stopper.interrupted:
+            raise KeyboardInterrupt("stopped by Ctrl-C before there was a model") from cut
+        raise
     except Exception as error:
         if stopper.interrupted:
             raise KeyboardInterrupt("stopped by Ctrl-C, and by an error") from error

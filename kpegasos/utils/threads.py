@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from contextvars import Context, copy_context
 from itertools import pairwise
 from typing import Any
 
 from joblib.parallel import get_active_backend
 
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heeding
 
 try:  # scikit-learn's own answer hears of more limits, but its name is private
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
@@ -69,13 +71,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_fresh_pool)  # its threads do not live on in a child
 
 
-def _fulfil(future: Future[None], function: Callable[..., object], piece: tuple[Any, ...]) -> None:
+def _fulfil(
+    future: Future[None],
+    context: Context,
+    failed: list[bool],
+    function: Callable[..., object],
+    piece: tuple[Any, ...],
+) -> None:
     """Call a function for a future, unless that is cancelled."""
     if not future.set_running_or_notify_cancel():
         return
     try:
-        function(*piece)
+        context.run(function, *piece)
     except BaseException as error:
+        failed.append(True)
         future.set_exception(error)
     else:
         future.set_result(None)
@@ -105,9 +114,11 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
         function(*first)
         return
     others: list[Future[None]] = [Future() for _ in rest]
-    with suppress(RuntimeError):  # no more threads: a limit, or the interpreter is about to end
+    failed: list[bool] = []
+    # no more threads: a limit, or the interpreter is about to end
+    with suppress(RuntimeError), heeding(lambda: not failed, for_good=True):
         for piece, other in zip(rest, others, strict=True):
-            _pool.submit(_fulfil, other, function, piece)
+            _pool.submit(_fulfil, other, copy_context(), failed, function, piece)
     try:
         function(*first)
         for piece, other in zip(rest, others, strict=True):
@@ -115,5 +126,10 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
                 function(*piece)
             else:
                 other.result()
-    finally:
-        wait([other for other in others if not other.cancel()])
+    except BaseException as error:
+        failed.append(True)  # the others end at their next look
+        running = [other for other in others if not other.cancel()]
+        wait(running)
+        errors = [error, *(other.exception() for other in running)]
+        # Who was cut short since another has failed is not the cause.
+        raise next((e for e in errors if e and not isinstance(e, CutShort)), error) from None

@@ -5,7 +5,7 @@ import pytest
 from tests.campaigns import harness
 
 #: Campaigns that start processes or compile much.
-SLOW = {"damaged", "environment", "lifecycle", "losses", "memory"}
+SLOW = {"damaged", "environment", "lifecycle", "losses", "memory", "punctuality"}
 
 
 @pytest.mark.parametrize(

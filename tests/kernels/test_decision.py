@@ -81,7 +81,8 @@ def test_decision_of_a_function_asks_for_no_diagonal():
     model = PegasosSVC(kernel=function, random_state=0).fit(A, np.resize([0, 1], 23))
     shapes.clear()
     model.decision_function(B)
-    assert shapes == [(11, model.support_.size)]
+    assert shapes.pop() == (11, model.support_.size)
+    assert set(shapes) <= {(1, 1)}  # how long a value takes
 
 
 # --- pairs of classes -----------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.products import SharedProducts
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heeding
 
 KERNELS = {
     "rbf": RBF(0.3),
@@ -210,7 +211,8 @@ def test_held_products_are_given_up_when_told_to(n_blocks, monkeypatch):
         asked.append(len(asked) < n_blocks)
         return asked[-1]
 
-    assert values.products(np.ones(70), np.ones(70, dtype=bool), 1.0, go_on) is None
+    with pytest.raises(CutShort), heeding(go_on):
+        values.products(np.ones(70), np.ones(70, dtype=bool), 1.0)
     assert len(asked) == n_blocks + 1
 
 

@@ -15,6 +15,7 @@ from kpegasos.kernels.exact import ExactValues
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.packed import PackedKernel
 from kpegasos.kernels.symmetric import SymmetricSums, roundings
+from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.tuning import MEBIBYTE
 
 
@@ -29,8 +30,8 @@ def _problem(n_samples=400, n_support=290):
     return X, coef, wanted
 
 
-def _products(X, coef, wanted, go_on=lambda: True):
-    return ExactValues(RBF(0.3), X).products(coef, wanted, 1.0, go_on)
+def _products(X, coef, wanted):
+    return ExactValues(RBF(0.3), X).products(coef, wanted, 1.0)
 
 
 @pytest.mark.parametrize("block_bytes", [1, 1 << 23])
@@ -61,7 +62,8 @@ def test_symmetric_sums_do_not_depend_on_the_threads(monkeypatch, threads):
 
 def test_symmetric_sums_are_given_up_when_told_to():
     left = iter([True, True])
-    assert _products(*_problem(), go_on=lambda: next(left, False)) is None
+    with pytest.raises(CutShort), heeding(lambda: next(left, False)):
+        _products(*_problem())
 
 
 def _symmetric_sums(n_samples, n_support, n_features, **options):
@@ -86,7 +88,7 @@ def test_symmetric_sums_round_as_often_as_they_say(monkeypatch, block_rows, mirr
     values = np.empty((1100, 1100))
     packed.write(X, np.square(X).sum(axis=1), values)
     expected = values[:, :900].astype(np.longdouble) @ weights.astype(np.longdouble)
-    assert symmetric_sums.add_all(lambda: True)
+    symmetric_sums.add_all()
     half_a_unit = 0.5 * np.finfo(float).eps
     error = np.abs(symmetric_sums.sums - expected)
     assert np.all(error <= roundings(900, 5) * half_a_unit * expected)
@@ -105,7 +107,7 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
 
     monkeypatch.setattr(symmetric, "_add_tile", count)
     _, _, sums = _symmetric_sums(n_support + 20, n_support, n_features, threads=1)
-    assert sums.add_all(lambda: True)
+    sums.add_all()
     assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
 
 
@@ -113,12 +115,12 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
 def test_symmetric_sums_take_little_memory(monkeypatch, n_samples, n_features):
     monkeypatch.setattr(SymmetricSums, "_add_strip", lambda *arguments: None)
     _, _, first = _symmetric_sums(n_samples, n_samples, n_features)
-    assert first.add_all(lambda: True)  # compiles, or reads compiled code
+    first.add_all()  # compiles, or reads compiled code
     del first
     _, _, sums = _symmetric_sums(n_samples, n_samples, n_features)
     tracemalloc.start()
     try:
-        assert sums.add_all(lambda: True)
+        sums.add_all()
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -151,7 +153,7 @@ def test_threads_of_symmetric_sums_stop_when_one_fails(monkeypatch):
     monkeypatch.setattr(SymmetricSums, "_add_strip", add_strip)
     _, _, sums = _symmetric_sums(4000, 1000, 1)
     with pytest.raises(KeyboardInterrupt):
-        sums.add_all(lambda: True)
+        sums.add_all()
     assert len(done) <= 5
 
 

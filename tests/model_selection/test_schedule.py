@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 from threading import Barrier, Event, Lock, current_thread
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
 from kpegasos.model_selection._schedule import Work, do_all
+from kpegasos.model_selection._works import Task
 from kpegasos.solvers.stopping import Stopper
 
 each_number_of_threads = pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -197,3 +199,15 @@ def test_jobs_on_several_threads_have_a_thread_of_BLAS_each():
     done([3], n_threads=2, n_open=1, does=lambda *_: seen.append(threads_of_blas()))
     assert seen == [[1] * len(before)] * 3
     assert threads_of_blas() == before
+
+
+def test_certificates_that_a_stop_cut_short_are_no_cells():
+    """The first that is too large ends what is kept of a path; without a stop all of it is."""
+    nothing = (None,) * 4
+    gaps, stopper = np.array([0.001, 0.02, 0.001]), Stopper()
+    task = Task(*nothing, 0.01, True, stopper, None, None, None)
+    assert task.n_good(gaps) == 3
+    stopper.interrupt()
+    assert task.n_good(gaps) == 1
+    assert task.n_good(gaps[:1]) == 1
+    assert task.n_good(np.array([np.nan])) == 0
