@@ -100,3 +100,15 @@ def test_table_that_the_playground_refuses_is_named(kpegasos, tmp_path):
     ran = kpegasos("playground", "wide.csv")
     assert ran.status == 1
     assert ran.err.startswith("kpegasos playground: wide.csv: table must have two columns")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_program_says_that_its_words_cannot_be_written(option):
+    """The version ended in a traceback, help in status 0."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "kpegasos", option], stdout=full, stderr=subprocess.PIPE
+        )
+    assert ran.returncode == 1
+    assert ran.stderr == b"kpegasos: no space left on device\n"
