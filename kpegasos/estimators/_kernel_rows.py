@@ -199,11 +199,11 @@ def rows_of_kernel(
 
     if cache in ("auto", "precomputed") and _fits_at_once(X, pairs, budget, small):
         # A few thousand values a pair are copied sooner than they are computed.
-        return _WholeMatrix(kernel, X, pairs, dtype, intercept_scaling, make_rows)
+        return WholeMatrix(kernel, X, pairs, dtype, intercept_scaling, make_rows)
     return make_rows
 
 
-class _WholeMatrix:
+class WholeMatrix:
     """Makes the rows of pairs of a kernel matrix that is not waited for; `prepare` computes it.
 
     Parameters
@@ -215,6 +215,11 @@ class _WholeMatrix:
     intercept_scaling : float
     otherwise : callable
         Makes the rows of brief runs.
+
+    Attributes
+    ----------
+    is_quick : bool
+        Whether the matrix takes no longer than the pairs one by one: of a kernel of our own.
     """
 
     def __init__(
@@ -228,6 +233,7 @@ class _WholeMatrix:
     ) -> None:
         self._order, self._pairs = _sorted_by_class(pairs)
         self._values = kernel, X, dtype
+        self.is_quick = bounds_rounding(kernel)
         self._scaling, self._otherwise = intercept_scaling, otherwise
 
     def prepare(self) -> GramParts:

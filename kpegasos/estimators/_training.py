@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kpegasos.core.state import State
+from kpegasos.estimators._kernel_rows import WholeMatrix
 from kpegasos.estimators._one_vs_one import Pair, Pairs
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import CheckpointObserver
@@ -107,12 +108,16 @@ class FitPlan:
         return run
 
     def prepare(self, stopper: Stopper) -> None:
-        """Make what the rows of all pairs share, while there is no reason to stop."""
-        prepare = getattr(self.make_rows, "prepare", None)
-        if prepare is not None and stopper.reason() is None:
+        """Make what the rows of all pairs share, while there is no reason to stop.
+
+        Where that is quick it is done in any case, as the pairs one by one would take longer.
+        """
+        make_rows = self.make_rows
+        if isinstance(make_rows, WholeMatrix):
             try:
-                with heeding(stopper.lasts):
-                    self.make_rows = prepare()
+                with heeding(stopper.bears_delay if make_rows.is_quick else stopper.lasts):
+                    heed()
+                    self.make_rows = make_rows.prepare()
             except CutShort:
                 self.is_slow = True
 
