@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kpegasos.kernels.base import Kernel, check_finite
+from kpegasos.kernels.composable import bounds_rounding
 from kpegasos.kernels.gemm import PackedMatrix
 from kpegasos.kernels.kept import Parts, keep, kept
 from kpegasos.kernels.matrix import KernelValues
@@ -27,6 +28,8 @@ FEW_OUTPUTS = 16
 _TILE_ROWS = 256
 #: Bytes of given kernel values that are gathered at a time.
 _GATHERED = 64 * tuning.MEBIBYTE
+#: Largest error of a decision that is to be expected of values in the dtype of float32 rows.
+MOST_ROUNDING = 1e-3
 
 
 def _check_products(
@@ -125,19 +128,11 @@ class _OutputSums:
         In SVC's layout if ``n_support`` is given, with an output for each pair of classes.
     width : int
         Support vectors of a tile.
-    scale : float
-        What coefficients are divided by.
-    dtype : dtype
     n_support : ndarray of shape (n_classes,), default=None
     """
 
     def __init__(
-        self,
-        coefs: np.ndarray,
-        width: int,
-        scale: float,
-        dtype: np.dtype,
-        n_support: np.ndarray | None = None,
+        self, coefs: np.ndarray, width: int, n_support: np.ndarray | None = None
     ) -> None:
         many = coefs.shape[0] > FEW_OUTPUTS
         self._tiles: list[list[_Segment]] = [[] for _ in range(0, coefs.shape[1], width)]
@@ -147,7 +142,7 @@ class _OutputSums:
                 left, right = max(first, begin), min(last, begin + width)
                 if left == right:
                     continue
-                part = (coefs[:, left:right] / scale).astype(dtype, order="C")
+                part = coefs[:, left:right].astype(np.float64, order="C")
                 columns = slice(left - begin, right - begin)
                 packed = self._pack(part) if many else None
                 self._tiles[begin // width].append(_Segment(columns, outputs, part, packed))
@@ -164,14 +159,39 @@ class _OutputSums:
             if packed is None:
                 _add_products(values, columns.start, coefs, outputs, result)
                 continue
-            sums = np.empty((values.shape[0], coefs.shape[0]), values.dtype)
-            part = np.ascontiguousarray(values[:, columns])
+            sums = np.empty((values.shape[0], coefs.shape[0]))
+            part = np.ascontiguousarray(values[:, columns], dtype=np.float64)
             packed.products(part).write(0, coefs.shape[0], sums)
             _add_sums(sums, outputs, result)
 
 
+def _points_for(
+    kernel: Kernel, support_vectors: Any, coefs: np.ndarray, n_support: np.ndarray | None
+) -> KernelPoints:
+    """Support vectors in as many digits as the coefficients ask for.
+
+    Errors of kernel values are taken as independent, so that the squares of what they do to a
+    decision add up. Values of functions of a user's own are taken as they are returned.
+    """
+    points = KernelPoints(kernel, support_vectors, diagonal=False)
+    if support_vectors.dtype == np.float64 or not bounds_rounding(kernel):
+        return points
+    each = points.expected_rounding
+    squares = np.square(each + each.max())
+    error = np.zeros(_n_outputs(coefs, n_support))
+    for first, last, outputs in _groups(coefs, n_support):
+        part = coefs[:, first:last]
+        error[outputs] += np.einsum("ij,ij,j->i", part, part, squares[first:last])
+    if error.max() <= MOST_ROUNDING**2:
+        return points
+    return KernelPoints(kernel, support_vectors.astype(np.float64), diagonal=False)
+
+
 class KernelExpansion:
-    """``x -> K(x, support vectors) @ coefs.T``, in the support vectors' dtype.
+    """``x -> K(x, support vectors) @ coefs.T``, summed in float64.
+
+    Kernel values of float32 support vectors are computed in float32, unless a decision is then
+    expected to be off by more than `MOST_ROUNDING`.
 
     Dense support vectors of a kernel of inner products are packed when they are first needed.
 
@@ -193,12 +213,10 @@ class KernelExpansion:
         coefs: np.ndarray,
         n_support: np.ndarray | None = None,
     ) -> None:
-        self.points = KernelPoints(kernel, support_vectors, diagonal=False)
+        self.points = _points_for(kernel, support_vectors, coefs, n_support)
         self.n_outputs = _n_outputs(coefs, n_support)
         self._width = min(self.points.n_points, _TILE_VECTORS)
-        # A power of two: nothing is rounded, and no coefficient leaves the range of float32.
-        self._scale = 2.0 ** np.frexp(max(coefs.max(), -coefs.min()) or 1.0)[1]
-        self._sums = _OutputSums(coefs, self._width, self._scale, self.points.dtype, n_support)
+        self._sums = _OutputSums(coefs, self._width, n_support)
 
     def decide(self, X: Any, block_mb: float = 64.0) -> np.ndarray:
         """Values of all outputs for the rows of X; see `kernel_decision`."""
@@ -221,7 +239,6 @@ class KernelExpansion:
             parallel_for(
                 lambda top, bottom: self._add_blocks(X, result, top, bottom, height), pieces
             )
-        result *= self._scale
         check_finite(result)
         return result
 
@@ -229,8 +246,7 @@ class KernelExpansion:
         """Add the sums of some rows, ``height`` of them at a time, on one thread."""
         points, width = self.points, self._width
         n_vectors = points.n_points
-        dtype = points.work_dtype if points.can_pack else points.dtype
-        scratch = np.empty(min(height, bottom - top) * width, dtype)
+        scratch = np.empty(min(height, bottom - top) * width, points.work_dtype)
         for start in range(top, bottom, height):
             rows = points.others(X[start : min(bottom, start + height)])
             n_rows = rows[0].shape[0]
@@ -243,7 +259,6 @@ class KernelExpansion:
                     points.write(rows, values, first, last)
                 else:
                     points.packed().write_tile(products, rows[1], first, last, values)
-                    values = values.astype(points.dtype, copy=False)
                 self._sums.add(first // width, values, result[start : start + n_rows])
 
 
@@ -257,7 +272,7 @@ def kernel_decision(
     block_mb: float = 64.0,
     owner: Any = None,
 ) -> np.ndarray:
-    """``K(X, support vectors) @ coefs.T``, in the support vectors' dtype and bounded memory.
+    """``K(X, support vectors) @ coefs.T`` in bounded memory; see `KernelExpansion`.
 
     Beside the result it takes a packed copy of dense support vectors, three of the coefficients,
     ``block_mb``, and the features of up to 1024 rows.

@@ -7,6 +7,7 @@ computed in float64. Which values are wanted is decided by others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from threading import Lock
@@ -128,12 +129,14 @@ class KernelPoints:
     def _choose_dtypes(self, dtype: np.dtype, work_dtype: Any, diagonal: bool) -> None:
         """Find the dtypes of values and arithmetic, and prepare for them."""
         kernel, given = self.kernel, np.dtype(self.X.dtype)
-        of_products = isinstance(kernel, InnerProductKernel)
-        # Own functions and differences are of the rows as they are given.
-        self._prepare(dtype, np.dtype(work_dtype or dtype) if of_products else given, diagonal)
-        if dtype.itemsize < given.itemsize and not self._has_range():
-            dtype = given
-            self._prepare(dtype, given, diagonal)
+        work = np.dtype(work_dtype or dtype)
+        if not isinstance(kernel, InnerProductKernel):
+            # Functions of a user's own are of the rows as they are given, differences no less.
+            work = np.promote_types(work, given) if bounds_rounding(kernel) else given
+        self._prepare(dtype, work, diagonal)
+        if dtype == np.float32 and not self._has_range(given):
+            dtype = np.dtype(np.float64)
+            self._prepare(dtype, dtype if bounds_rounding(kernel) else given, diagonal)
         self._check_sizes()
         if isinstance(kernel, InnerProductKernel) and (
             self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self)
@@ -149,12 +152,18 @@ class KernelPoints:
                     f"scale the features or lower gamma"
                 )
 
-    def _has_range(self) -> bool:
-        """Whether the largest norm and the largest value leave float32 room on either side."""
-        sizes = [v for v in (self.squared_norms, self.diagonal) if v.size]
+    def _has_range(self, given: np.dtype) -> bool:
+        """Whether the largest norm and the largest value leave float32 room on either side.
+
+        What is too large of float32 rows is refused, and not computed in float64.
+        """
+        sizes = [self._largest_norm, float(np.abs(self.diagonal).max(initial=0.0))]
+        if bounds_rounding(self.kernel):
+            sizes[1] = self.kernel.value_bound(np.array([self._largest_norm]))
         least, most = _NARROWED
+        most = most if given == np.float64 else np.inf
         # Comparisons that are false for NaN.
-        return all(least <= float(np.abs(size).max()) <= most for size in sizes)
+        return all(size == 0.0 or least <= size <= most for size in sizes)
 
     def _rounding(self, kernel: InnerProductKernel) -> float:
         return kernel.rounding(self._spacing(), float(self.squared_norms.max(initial=0.0)))
@@ -177,9 +186,21 @@ class KernelPoints:
         handed_out = rounding_on_the_way_out(self.dtype, self.diagonal)
         if not bounds_rounding(self.kernel):
             return handed_out if self.dtype == np.float32 else np.zeros(self.n_points)
+        return self._bound(self._spacing(), self._roundings()) + handed_out
+
+    @property
+    def expected_rounding(self) -> np.ndarray:
+        """Like `rounding`, the root of its mean square, before values are handed out.
+
+        Independent roundings of half a spacing at the most: n of them come to ``sqrt(n / 12)``
+        spacings (Higham & Mary 2019). For kernels that bound their rounding only.
+        """
+        return self._bound(self._spacing() / 12**0.5, math.isqrt(self._roundings()) + 1)
+
+    def _bound(self, spacing: float, n_roundings: int) -> np.ndarray:
+        kernel: Any = self.kernel
         norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_points)
-        bound = self.kernel.value_rounding(self._spacing(), norms, self._roundings())
-        return np.asarray(bound + handed_out)
+        return np.asarray(kernel.value_rounding(spacing, norms, n_roundings))
 
     def _roundings(self) -> int:
         """How often sums are rounded: of products, and of norms unless they are of a wider type."""
@@ -218,6 +239,7 @@ class KernelPoints:
                 if uses_products(self.kernel):
                     norms.append(_squared_norms(rows))
         self.diagonal = np.concatenate(diagonals)
+        self._largest_norm = float(np.concatenate(norms).max(initial=0.0))
         with np.errstate(over="ignore"):
             self.squared_norms = np.concatenate(norms).astype(work_dtype)
 
