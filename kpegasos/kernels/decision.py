@@ -184,7 +184,7 @@ def _points_for(
         error[outputs] += np.einsum("ij,ij,j->i", part, part, squares[first:last])
     if error.max() <= MOST_ROUNDING**2:
         return points
-    return KernelPoints(kernel, support_vectors.astype(np.float64), diagonal=False)
+    return KernelPoints(kernel, support_vectors, diagonal=False, row_dtype=np.float64)
 
 
 class KernelExpansion:

@@ -158,12 +158,13 @@ class KernelPoints:
         What is too large of float32 rows is refused, and not computed in float64.
         """
         sizes = [self._largest_norm, float(np.abs(self.diagonal).max(initial=0.0))]
-        if bounds_rounding(self.kernel):
+        if bounds_rounding(self.kernel) and self._largest_norm < np.inf:
             sizes[1] = self.kernel.value_bound(np.array([self._largest_norm]))
         least, most = _NARROWED
-        most = most if given == np.float64 else np.inf
+        if given == np.float32:  # where zero is no rounded number
+            return all(size == 0.0 or not size < least for size in sizes)
         # Comparisons that are false for NaN.
-        return all(size == 0.0 or least <= size <= most for size in sizes)
+        return all(least <= size <= most for size in sizes)
 
     def _rounding(self, kernel: InnerProductKernel) -> float:
         return kernel.rounding(self._spacing(), float(self.squared_norms.max(initial=0.0)))

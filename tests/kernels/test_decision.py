@@ -188,7 +188,7 @@ def test_float32_model_decides_float64_rows_the_same_in_any_batch(kernel, far):
 @each_dtype
 def test_decision_is_made_of_the_values_of_training(dtype):
     """A single support vector with coefficient one: the decision is the kernel value."""
-    X = RNG.normal(size=(30, 7)).astype(dtype)
+    X = 0.3 * RNG.normal(size=(30, 7)).astype(dtype)
     for kernel in (Linear(), Polynomial(0.7, 3, 0.5)):
         out = np.empty((30, 30), dtype)
         KernelMatrix(kernel, X).write_rows(np.arange(30), out)

@@ -178,9 +178,8 @@ def test_held_products_are_within_their_bounds(problem):
         assert np.all(np.abs(sums - exact @ coef) <= rounding)
         assert evaluations == np.count_nonzero(coef) * chosen.size
         # A bound that is far beyond what the arithmetic does would certify nothing.
-        narrow = isinstance(kernel, Laplacian) and rows.dtype == np.float32
         size = float(np.abs(coef).sum()) * largest
-        assert np.all(rounding <= (1e-5 if narrow else 1e-9) * size)
+        assert np.all(rounding <= 1e-9 * size)
 
 
 def test_subsets_of_subsets_are_those_examples():
