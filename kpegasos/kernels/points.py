@@ -157,9 +157,11 @@ class KernelPoints:
 
         What is too large of float32 rows is refused, and not computed in float64.
         """
-        sizes = [self._largest_norm, float(np.abs(self.diagonal).max(initial=0.0))]
+        sizes = [self._largest_norm] if self.squared_norms.size else []
         if bounds_rounding(self.kernel) and self._largest_norm < np.inf:
-            sizes[1] = self.kernel.value_bound(np.array([self._largest_norm]))
+            sizes.append(self.kernel.value_bound(np.array([self._largest_norm])))
+        elif self.diagonal.size:
+            sizes.append(float(np.abs(self.diagonal).max()))
         least, most = _NARROWED
         if given == np.float32:  # where zero is no rounded number
             return all(size == 0.0 or not size < least for size in sizes)

@@ -319,3 +319,19 @@ def test_rows_beyond_the_dtype_of_the_model_are_refused(case, large, as_rows):
     X[5, 1] = large
     with pytest.raises(ValueError, match=r"X must be small enough that .* values fit in float32"):
         kernel_decision(CASES[case], as_rows(X), as_rows(B.astype(np.float32)), np.ones((1, 11)))
+
+
+# --- float32 rows ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(0.05, 2)], ids=repr)
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e3])
+def test_decisions_of_float32_rows_keep_their_digits(kernel, size):
+    """Large values that cancel, and products below float32."""
+    rng = np.random.default_rng(0)
+    X = (size * rng.uniform(1, 2, size=(200, 20))).astype(np.float32)
+    coefs = rng.normal(size=(1, 200))
+    exact = X.astype(np.float64)
+    expected = kernel.block(exact, exact) @ coefs.T
+    error = np.abs(kernel_decision(kernel, X, X, coefs) - expected).max()
+    assert error <= 1e-3 * min(1.0, np.abs(expected).max())
