@@ -131,9 +131,7 @@ class _OutputSums:
     n_support : ndarray of shape (n_classes,), default=None
     """
 
-    def __init__(
-        self, coefs: np.ndarray, width: int, n_support: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, coefs: np.ndarray, width: int, n_support: np.ndarray | None = None) -> None:
         many = coefs.shape[0] > FEW_OUTPUTS
         self._tiles: list[list[_Segment]] = [[] for _ in range(0, coefs.shape[1], width)]
         for first, last, outputs in _groups(coefs, n_support):
