@@ -211,8 +211,8 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
             results = self._train(plan, targets, observers, stopper)
             stopper.presses_kept = math.inf  # nothing may come between model and end
         report_early_end(
-            type(self).__name__, results, stopper, plan.settings, stacklevel=3
-        )  # the caller of fit, beyond its decorator
+            type(self).__name__, results, stopper, plan.settings, stacklevel=4
+        )  # the caller of fit, beyond its decorators
         self._report_distance(X, results, plan.settings)
         return self
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators import _one_vs_one as one_vs_one
 from kpegasos.estimators._coupling import couple
 from kpegasos.estimators._fitted import fitted
+from kpegasos.estimators._one_model import of_one_model
 from kpegasos.estimators._one_vs_one import Pairs
 from kpegasos.estimators._probabilities import has_log_odds, own_sigmoids
 from kpegasos.estimators._settings import Settings
@@ -168,6 +169,7 @@ class OneVsOneMixin(ClassifierMixin):
 
     # --- predict ---
 
+    @of_one_model
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values.
 
@@ -191,6 +193,7 @@ class OneVsOneMixin(ClassifierMixin):
             return self._decide(X)
         return self._by_blocks(X, lambda d: one_vs_one.one_vs_rest(d, n_classes))
 
+    @of_one_model
     def predict(self, X: Any) -> np.ndarray:
         """Class of each example, of shape (n_samples,).
 
@@ -204,6 +207,7 @@ class OneVsOneMixin(ClassifierMixin):
         return self._by_blocks(self._validate(X, reset=False), self._vote)
 
     @available_if(_gives_probabilities)
+    @of_one_model
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, with ``loss="log_loss"`` or of a LIBSVM model that has them.
 

@@ -11,6 +11,7 @@ import numpy as np
 from kpegasos.estimators._base import POSITIVE, BasePegasos, validated_rows
 from kpegasos.estimators._exports import ReadMixin
 from kpegasos.estimators._kernel_rows import GramParts, rows_of_kernel
+from kpegasos.estimators._one_model import original
 from kpegasos.estimators._one_vs_one import Pair, Pairs
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import (
@@ -153,7 +154,12 @@ class KernelMixin(ReadMixin, _Base):
             decisions = gram_decision(X, self.support_, coefs, n_support)
         else:
             decisions = kernel_decision(
-                model.kernel, X, model.vectors, coefs, n_support=n_support, owner=self
+                model.kernel,
+                X,
+                model.vectors,
+                coefs,
+                n_support=n_support,
+                owner=original(self),
             )
         decisions += self.intercept_
         return finite_decisions(decisions)

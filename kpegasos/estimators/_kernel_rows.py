@@ -83,7 +83,7 @@ class GramParts:
         )
 
 
-class _PairRows(GramRows):
+class _PairRows(GramRows, unchanging=True):
     """Rows of a kernel matrix whose memory is used again.
 
     Fresh pages cost more than the values that are copied into them: for the 45 pairs of ten classes

@@ -102,5 +102,5 @@ class LinearMixin(ExportMixin, _Base):
     def _report_distance(self, X: Any, results: Results, settings: Settings) -> None:
         if settings.tol is None:  # or it has been said already
             warn_of_large_features(
-                type(self).__name__, X, results, settings.options.batch_size, stacklevel=5
+                type(self).__name__, X, results, settings.options.batch_size, stacklevel=6
             )

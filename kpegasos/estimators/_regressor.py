@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.core.problem import Problem
+from kpegasos.estimators._one_model import of_one_model
 from kpegasos.estimators._one_vs_one import Pair, Pairs, check_weight_range, lam_of_weights
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import Interval
@@ -96,6 +97,7 @@ class RegressionMixin(RegressorMixin):
             "history_": result.history,
         }
 
+    @of_one_model
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets, of shape (n_samples,).
 

@@ -7,6 +7,7 @@ elsewhere the estimators have no ``set_callbacks``, and the observers here have 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from inspect import signature
 from numbers import Number, Real
 from operator import index
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -27,6 +28,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from kpegasos.core.problem import check_weights
 from kpegasos.exports.model import Model as ExportedModel
+from kpegasos.utils.turns import Turn
 from kpegasos.utils.validation import (
     LARGEST,
     SMALLEST,
@@ -81,6 +83,22 @@ class Interval(_Interval):
             return bool(super().is_satisfied_by(float(val) if self.type is Real else index(val)))
         except OverflowError:  # beyond every float
             return False
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Any], Any]:
+    """scikit-learn's decorator of a method that fits; threads take turns with the estimator."""
+
+    def decorate(method: Any) -> Any:
+        checked = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)(method)
+
+        @wraps(method)
+        def fit(estimator: Any, *arguments: Any, **options: Any) -> Any:
+            with Turn(estimator, "estimator"):
+                return checked(estimator, *arguments, **options)
+
+        return fit
+
+    return decorate
 
 
 #: A call makes the fitted attributes of the model as it stands.

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels import maps
@@ -25,6 +24,7 @@ from kpegasos.kernels.base import (
     finite_if_definite,
 )
 from kpegasos.kernels.composable import Composable
+from kpegasos.kernels.distances import city_block
 from kpegasos.kernels.pairwise import AdditiveChi2, Chi2, Cosine
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
@@ -203,13 +203,15 @@ class Laplacian(_Numbers, Composable):
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
+        values = city_block(A, B)
         with np.errstate(over="ignore"):
-            return laplacian_kernel(A, B, gamma=self.gamma).astype(A.dtype, copy=False)
+            values *= -self.gamma
+            return np.exp(values, out=values).astype(A.dtype, copy=False)
 
     def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
 
-        scikit-learn sums in float64 the differences that it takes in the dtype of the rows.
+        Sums in float64 are of differences in the dtype of the rows.
         """
         in_sums = n_roundings * float(np.finfo(np.float64).eps)
         return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))

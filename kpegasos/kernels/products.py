@@ -13,9 +13,9 @@ from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics.pairwise import manhattan_distances
 
 from kpegasos.kernels.base import InnerProductKernel, Kernel
+from kpegasos.kernels.distances import city_block
 from kpegasos.kernels.functions import Laplacian
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.points import rounding_on_the_way_out
@@ -61,7 +61,7 @@ class _Distances:
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Distances of shape (n_a, n_b)."""
-        return np.asarray(manhattan_distances(A, B), dtype=np.float64)
+        return city_block(A, B)
 
     def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """None: that of the kernels is their own."""

@@ -26,6 +26,7 @@ from kpegasos.estimators._base import validated_rows
 from kpegasos.estimators._settings import settings_of
 from kpegasos.estimators._sklearn_compat import validate_parameters
 from kpegasos.large.totals import Totals, kind_of_totals
+from kpegasos.utils.turns import Turn
 from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
@@ -223,7 +224,8 @@ def fit_chunks(
             n_rows = _n_rows(X, y)
             n_examples += n_rows
             if n_rows and (sample_weight is None or np.any(sample_weight)):
-                online.fit_chunk(estimator, X, y, sample_weight)
+                with Turn(estimator, "estimator"):
+                    online.fit_chunk(estimator, X, y, sample_weight)
             elif n_rows:
                 reset, labels = not online.streams, online.has_labels
                 validated_rows(copy.copy(estimator), X, y, reset=reset, labels=labels)

@@ -34,6 +34,7 @@ from kpegasos.estimators._settings import Settings, settings_of
 from kpegasos.estimators._streams import Chunk, OnlineModel, losses_at_zero
 from kpegasos.large.chunks import LinearEstimator, check_estimator
 from kpegasos.large.totals import kind_of_totals
+from kpegasos.utils.turns import Turn
 from kpegasos.utils.validation import as_integer, optional
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
@@ -177,7 +178,7 @@ def fit_dask(
         online.enclose(client.gather(client.map(_losses, partitions, pure=False)))
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
-        with unchanged_by_errors(estimator):
+        with Turn(estimator, "estimator"), unchanged_by_errors(estimator):
             estimator.n_features_in_ = n_features
             estimator.__dict__.pop("feature_names_in_", None)
             online.install(estimator)

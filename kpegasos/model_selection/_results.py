@@ -159,7 +159,7 @@ def cv_results(record: SearchRecord, grid: Grid) -> dict[str, Any]:
         warnings.warn(
             f"One or more of the test scores are non-finite: {means}",
             UserWarning,
-            stacklevel=5,  # the caller of fit, beyond its decorator
+            stacklevel=6,  # the caller of fit, beyond its decorator
         )
     return results
 

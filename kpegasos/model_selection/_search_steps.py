@@ -175,7 +175,7 @@ def make_plan(
             f"scoring={search.scoring} takes no sample_weight, so that scores count all examples "
             f"alike.",
             UserWarning,
-            stacklevel=4,  # the caller of fit, beyond its decorator
+            stacklevel=5,  # the caller of fit, beyond its decorator
         )
     score.try_out(folds.tests[0], targets)
     record, digest = SearchRecord(grid, folds), None

@@ -323,7 +323,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
             # Nothing may come between the model and the end of the fit.
             stopper.presses_kept = math.inf
             set_model(self, {**found, "_fitted": facts})
-        report_early_end(self, settings.tol, stacklevel=4)  # the caller, beyond the decorator
+        report_early_end(self, settings.tol, stacklevel=5)  # the caller, beyond the decorator
         return self
 
     def _is_precomputed(self) -> bool:

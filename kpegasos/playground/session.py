@@ -20,6 +20,7 @@ from kpegasos.playground.presets import preset_points, table_points
 from kpegasos.playground.runs import PaneRun
 from kpegasos.playground.scenes import Scene
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.turns import Turn
 
 #: Seconds that the steps of one answer may take.
 MOST_SECONDS = 20.0
@@ -32,7 +33,7 @@ class Session:
     """Answers requests about the state that a page sent last.
 
     It keeps runs of the last states, so that time can go back and forth, and nothing that could not
-    be computed again.
+    be computed again. Threads that share it take turns.
 
     Parameters
     ----------
@@ -90,18 +91,23 @@ class Session:
         list of dict
             None or more answers. Whatever is wrong is told in one of kind "error".
         """
-        try:
-            self._note_revision(message)
-            request = messages.request_of(message)
-            answer = ANSWERS[request["kind"]](self, request)
-        except MessageError as error:
-            return [self.told(message, error)]
-        except Exception as error:  # whatever a page sends, the session goes on
-            return [self.told(message, _named(error))]
-        return [] if answer is None else [answer]
+        with Turn(self, "session"):
+            try:
+                self._note_revision(message)
+                request = messages.request_of(message)
+                answer = ANSWERS[request["kind"]](self, request)
+            except MessageError as error:
+                return [self.told(message, error)]
+            except Exception as error:  # whatever a page sends, the session goes on
+                return [self.told(message, _named(error))]
+            return [] if answer is None else [answer]
 
     def models(self, t: int) -> list[PegasosSVC]:
         """The fitted estimator of each pane after ``t`` steps; none without two classes."""
+        with Turn(self, "session"):
+            return self._models(t)
+
+    def _models(self, t: int) -> list[PegasosSVC]:
         if not t or self._data is None or self._data.status != "ok":
             return []
         stopper = self._new_stopper()
@@ -160,7 +166,7 @@ class Session:
         scene, data = self._current(request)
         algorithm, what = request["algorithm"], request["what"]
         if algorithm == "pegasos" or what not in PICTURES or data.status != "ok":
-            return file_message(request, scene, self.models(request["t"]))
+            return file_message(request, scene, self._models(request["t"]))
         runs = self._pane_runs()
         if any(algorithm not in run.others for run in runs):
             self._by_another(request, algorithm)

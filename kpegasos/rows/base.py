@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,15 @@ from kpegasos.utils.validation import check_scaling
 
 class RowSource(ABC):
     """Rows of the examples of a binary problem, as solvers see them.
+
+    Runs on several threads may share them: they take turns, slice by slice (see
+    `kpegasos.utils.turns`), and each gets the model that it would get alone.
+
+    Parameters
+    ----------
+    unchanging : bool, default=False
+        Of the class, which does not inherit it: whether runs may go on at the same time, as nothing
+        but `settle` changes anything.
 
     Attributes
     ----------
@@ -68,12 +78,16 @@ class RowSource(ABC):
     computes_as_asked: bool = False
     cheap_evaluation: bool = True
     blameless: float = 0.0
+    evaluations: int = 0
+    unchanging: bool = False
+
+    def __init_subclass__(cls, *, unchanging: bool = False, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.unchanging = unchanging
 
     def __init__(self, n_samples: int, positive_definite: bool) -> None:
         self.n_samples = n_samples
         self.positive_definite = positive_definite
-        self.evaluations = 0
-        self._unclaimed = 0
 
     @abstractmethod
     def advance(
@@ -183,8 +197,7 @@ class RowSource(ABC):
 
     def claim_construction(self) -> int:
         """Kernel values that were computed before any run; the first run counts them as its own."""
-        claimed, self._unclaimed = self._unclaimed, 0
-        return claimed
+        return int(vars(self).pop("_unclaimed", 0))  # at once: runs may begin together
 
     def forget(self) -> None:  # noqa: B027
         """Give up what is kept of earlier steps, since an error may have left it half done."""

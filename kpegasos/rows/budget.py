@@ -195,6 +195,10 @@ class Account:
     @property
     def granted_mb(self) -> float:
         """MiB of all grants that are alive."""
+        with self._lock:
+            return self._granted()
+
+    def _granted(self) -> float:
         return sum(grant.mb for grant in self._grants)
 
     def grant(self, wanted_mb: float, least_mb: float, shares: int = 1) -> Grant:
@@ -209,11 +213,11 @@ class Account:
         shares : int, default=1
             Sources that will want as much.
         """
+        free = free_memory() if wanted_mb >= _MODEST_MB else None
         with self._lock:
             grant = Grant(wanted_mb)
-            free = free_memory() if wanted_mb >= _MODEST_MB else None
             if free is not None:
-                left_mb = _SHARE_OF_FREE * free / tuning.MEBIBYTE - self.granted_mb
+                left_mb = _SHARE_OF_FREE * free / tuning.MEBIBYTE - self._granted()
                 grant.mb = min(wanted_mb, max(left_mb / shares, least_mb))
             self._grants.add(grant)
             return grant

@@ -43,7 +43,7 @@ def longest_row(X: Any, largest: float) -> float:
     return math.sqrt(n_values) * largest
 
 
-class FeatureRows(RowSource):
+class FeatureRows(RowSource, unchanging=True):
     """Rows of a dense or CSR matrix.
 
     Parameters

@@ -21,7 +21,7 @@ from kpegasos.utils.validation import as_flag, as_integer, shown
 _SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
 
 
-class GramRows(KernelSource):
+class GramRows(KernelSource, unchanging=True):
     """Rows of a whole Gram matrix.
 
     Parameters

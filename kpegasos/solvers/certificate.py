@@ -270,7 +270,8 @@ class Certifier:
             return self._best_known(evaluation)
         examples, best_dual, found = self._problem.examples, self._best_dual, evaluation
         gap = max(0.0, evaluation.objective - self._state.best_dual)
-        with OnAccount(self._rows, self._state), suppress(CutShort), heeding(self._patience()):
+        account = OnAccount(self._rows, self._state, counts=True)
+        with account, suppress(CutShort), heeding(self._patience()):
             more = best_dual is not None and best_dual.dual > evaluation.dual + 0.1 * gap
             if more and self.tol is not None and best_dual is not None:
                 other = self._rows.settle(best_dual.evaluated, examples, losses=False)

@@ -18,7 +18,7 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import ROW_HITS, Iterate, LoopParameters, State
 from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.account import OnAccount
+from kpegasos.solvers.account import OnAccount, alone_with
 from kpegasos.solvers.certificate import Certifier, Evaluation
 from kpegasos.solvers.history import History, Record
 from kpegasos.solvers.result import Result
@@ -71,9 +71,7 @@ class SolverRun(ABC):
     ) -> None:
         rows.check_length(problem.y.size)
         rows.check_lam(problem.lam)
-        self.problem = problem
-        self.rows = rows
-        self.state = state
+        self.problem, self.rows, self.state = problem, rows, state
         self.history = history if history is not None else History()
         self.status = "running"
         state.certified = state.certified and rows.positive_definite
@@ -213,7 +211,7 @@ class SolverRun(ABC):
         """Do what is due after a slice."""
 
     def on_account(self) -> OnAccount:
-        """Charge time and kernel values of a block to the state."""
+        """Have the rows alone in a block, and charge its time and kernel values to the state."""
         return OnAccount(self.rows, self.state)
 
     def _stop_reason(self, stopper: Stopper) -> str | None:
@@ -227,7 +225,8 @@ class SolverRun(ABC):
     def evaluate(self) -> tuple[Evaluation, Evaluation]:
         """The last iterate and the returned one, as they stand; also raises the dual bound."""
         if self._evaluated is None or self._evaluated[0] != self.state.steps:
-            found = self.rows.evaluate(self.iterates(), self.state.loop, self.examples)
+            with alone_with(self.rows):
+                found = self.rows.evaluate(self.iterates(), self.state.loop, self.examples)
             evaluations = [self._certifier.evaluate(evaluated) for evaluated in found]
             self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]

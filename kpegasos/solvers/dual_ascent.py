@@ -31,6 +31,7 @@ from kpegasos.core.state import (
 from kpegasos.losses import Hinge
 from kpegasos.losses.base import bests
 from kpegasos.rows.base import Algorithm, RowSource
+from kpegasos.solvers.account import alone_with
 from kpegasos.solvers.certificate import Evaluation
 from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.pegasos import PegasosRun, check_task
@@ -164,7 +165,8 @@ class DualAscent(SolverRun):
         self._most_steps = max_epochs * problem.y.size
         self._unit = Iterate(LinearCombination(1.0 / (problem.lam * problem.y.size), 0.0))
         self._best: Evaluation | None = None
-        rows.prepare()
+        with alone_with(rows):
+            rows.prepare()
 
     @classmethod
     def after(cls, run: PegasosRun, *, max_epochs: int) -> DualAscent:
@@ -250,7 +252,8 @@ class DualAscent(SolverRun):
         iterate = run.iterates()[-1]
         combination = LinearCombination(*(factor * share for share in iterate.combination))
         multiple = iterate._replace(combination=combination)
-        (evaluated,) = self.rows.evaluate([multiple], run.state.loop, self.examples)
+        with alone_with(self.rows):
+            (evaluated,) = self.rows.evaluate([multiple], run.state.loop, self.examples)
         evaluation = self._certifier.evaluate(evaluated)
         if evaluation.objective < self.evaluate()[1].objective:
             self._best = evaluation

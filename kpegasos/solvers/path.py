@@ -18,6 +18,7 @@ from kpegasos.core.problem import Problem, best_multiple
 from kpegasos.core.state import INHERITED, STEPS, Iterate, PegasosOptions, new_state
 from kpegasos.losses import Hinge
 from kpegasos.rows.base import RowSource
+from kpegasos.solvers.account import alone_with
 from kpegasos.solvers.interior_point import InteriorPointAscent
 from kpegasos.solvers.path_run import PathRun
 from kpegasos.solvers.pegasos import check_task
@@ -263,7 +264,8 @@ def _by_ascents(
         state = new_state(n_samples, rows.image_size, PegasosOptions(average=None), own.lam, seed)
         if before is not None:
             to_w = Iterate(LinearCombination(1.0 / (own.lam * n_samples), 0.0))
-            (evaluated,) = rows.evaluate([to_w], before, own.examples)
+            with alone_with(rows):
+                (evaluated,) = rows.evaluate([to_w], before, own.examples)
             factor = best_multiple(evaluated.coef, evaluated.squared_norm, own)
             np.minimum(1.0, factor * before.alpha, out=state.loop.alpha)
             state.loop.image[:] = factor * before.image

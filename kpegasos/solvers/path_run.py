@@ -6,7 +6,6 @@ weights of the examples alone.
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from kpegasos.core.problem import (
     primal_bound,
     primal_of,
 )
-from kpegasos.core.set_counts import WANTED
+from kpegasos.core.set_counts import CHOSEN, WANTED
 from kpegasos.core.shrinking import active_examples
 from kpegasos.core.small_runs import SAFE
 from kpegasos.core.state import STEPS, Examples, PegasosOptions, State, new_state
@@ -31,6 +30,7 @@ from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import ADD_MOVES, DONE, NEED_ROWS, add_moves
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.evaluated import Evaluated
+from kpegasos.solvers.account import OnAccount
 from kpegasos.solvers.active import solve_among
 from kpegasos.solvers.certificate import Certifier
 from kpegasos.solvers.polish import sets_for
@@ -102,9 +102,11 @@ class PathRun:
     Attributes
     ----------
     seconds : float
-        Time in `advance` so far.
+        Time with the rows so far.
     evaluations : int
         Kernel values computed for it so far.
+    whole : bool
+        False once an error has come in the middle of a set.
 
     Raises
     ------
@@ -130,7 +132,7 @@ class PathRun:
         rows.check_lam(float(lams.min()))
         self.rows, self.tol = rows, tol
         self.weights = weights * (n_samples / totals)
-        self.seconds, self.evaluations = 0.0, rows.claim_construction()
+        self.seconds, self.evaluations, self.whole = 0.0, rows.claim_construction(), True
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets = sets_for(rows, self._loop.alpha, alone=alone)
         most_sets = -(-max_epochs * n_samples // self._sets.members.size)
@@ -141,7 +143,8 @@ class PathRun:
         patience = tuning.PATIENT_SETS if worth else most_sets + 1
         self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets, patience)
         self._alone = alone
-        self._view = self._rows_of(self._sets.wanted[:0])
+        with OnAccount(rows, self):
+            self._view = self._rows_of(self._sets.wanted[:0])
 
     def _refuse_indefinite(self) -> None:
         raise ValueError(
@@ -151,9 +154,7 @@ class PathRun:
 
     def _rows_of(self, members: np.ndarray) -> KernelView:
         """A view that holds the rows of some examples."""
-        before = self.rows.evaluations
         view = self.rows.ensure_rows(members, int(self._loop.counters[STEPS]) + 1)
-        self.evaluations += self.rows.evaluations - before
         # When a row was used is written down: each thread has notes of its own.
         return view._replace(ticks=view.ticks.copy()) if self._alone else view
 
@@ -184,9 +185,10 @@ class PathRun:
         threads = 1 if self._alone else threads_for(tuning.MEMORY_WORK * height * n_samples)
         for top in range(0, removed.size, height):
             members = removed[top : top + height]
-            view = self._view if self._alone else self._rows_of(members)
-            arguments = (path, cells, view, members, moves[members])
-            parallel_for(partial(remove_held_out, *arguments), even_ranges(n_samples, threads))
+            with OnAccount(self.rows, self):
+                view = self._view if self._alone else self._rows_of(members)
+                arguments = (path, cells, view, members, moves[members])
+                parallel_for(partial(remove_held_out, *arguments), even_ranges(n_samples, threads))
         # The same vector by other weights: where these differ by a factor, so do all β.
         ratios = np.zeros(self.weights.shape)
         np.divide(whole.weights, self.weights, out=ratios, where=self.weights > 0.0)
@@ -201,26 +203,27 @@ class PathRun:
         What has been begun can be gone on with.
         """
         path, loop, sets = self.path, self._loop, self._sets
-        begin, reason = time.perf_counter(), stopper.reason()
+        reason = stopper.reason()
         while reason is None:
             path.counts[BEFORE_PAUSE] = _SETS_BEFORE_PAUSE
-            status = follow(path, loop, self._view, sets)
+            status = NEED_ROWS
+            with OnAccount(self.rows, self):
+                try:
+                    with heeding(stopper.lasts):
+                        if sets.counts[CHOSEN]:  # and between two blocks rows may be another run's
+                            self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
+                        status = follow(path, loop, self._view, sets)
+                        if status == HARD:
+                            self._solve_active(stopper)
+                    if status == ADD_MOVES:
+                        add_moves(loop, self._view, sets)
+                except CutShort:  # for rows, before anything has moved
+                    self.rows.forget()
             if status == DONE:
                 break
-            try:
-                with heeding(stopper.lasts):
-                    if status == NEED_ROWS:
-                        self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
-                    elif status == HARD:
-                        self._solve_active(stopper)
-            except CutShort:  # for rows, before anything has moved
-                self.rows.forget()
-            if status == ADD_MOVES:
-                add_moves(loop, self._view, sets)
             reason = stopper.reason()
             if reason is None:
                 heed()
-        self.seconds += time.perf_counter() - begin
         return reason
 
     def _solve_active(self, stopper: Stopper) -> None:

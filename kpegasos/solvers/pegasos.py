@@ -33,6 +33,7 @@ from kpegasos.core.steps import StepRule, rates_of
 from kpegasos.losses import Hinge
 from kpegasos.losses.base import pulls
 from kpegasos.rows.base import Algorithm, RowSource
+from kpegasos.solvers.account import alone_with
 from kpegasos.solvers.checkpoints import Checkpoints, CheckpointSpec, growing_steps
 from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.result import Result
@@ -117,7 +118,8 @@ class PegasosRun(SolverRun):
         self.points = points
         self._ahead = iter(points)
         if state.options.projection:
-            rows.prepare()
+            with alone_with(rows):
+                rows.prepare()
 
     @property
     def progress(self) -> float:
@@ -212,7 +214,8 @@ def _restore(state: State, rows: RowSource, problem: Problem) -> None:
     state.image_kind = rows.image_kind
     snapshots = state.suffix_snapshots
     sums = [loop.alpha, loop.stamps, *(alpha for alpha, _ in snapshots.values())]
-    image, stamped, *early = rows.images(np.stack(sums, axis=1) * signed[:, None])
+    with alone_with(rows):
+        image, stamped, *early = rows.images(np.stack(sums, axis=1) * signed[:, None])
     if state.options.average is None:
         stamped = np.empty(0)
     state.loop = loop._replace(image=image, stamped_image=stamped)

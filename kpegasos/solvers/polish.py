@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from kpegasos.core.problem import Problem, dual_value, primal
+from kpegasos.core.set_counts import CHOSEN
 from kpegasos.core.small_runs import IDLE_ROUNDS, LEAST_GAIN, MOST_EPOCHS, SAFE
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
     ENOUGH,
     LEFT,
-    NEED_ROWS,
     SETS_DONE,
     WANTED,
     WorkingSets,
@@ -186,7 +186,8 @@ class WorkingSetAscent(DualAscent):
         super().__init__(*arguments, **options)
         self._sets = sets_for(self.rows, self.state.loop.alpha)
         self._n_sets = shape_of_sets(self.rows.n_samples, self.rows.row_capacity)[1]
-        self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
+        with self.on_account():
+            self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a few working sets."""
@@ -195,15 +196,15 @@ class WorkingSetAscent(DualAscent):
         sets.scalars[ENOUGH] = SAFE * (self._certifier.tol or 0.0)
         while True:
             with self.on_account():
-                status = ascend(loop, self._view, sets, self.examples, self.parameters)
-                if status == NEED_ROWS:
+                if sets.counts[CHOSEN]:  # and between two blocks rows may be another run's
                     wanted = sets.wanted[: sets.counts[WANTED]]
                     try:
                         with heeding(stopper.lasts):
                             self._view = self.rows.ensure_rows(wanted, self.state.steps)
                     except CutShort:
                         return self._left(stopper)
-                elif status == ADD_MOVES:
+                status = ascend(loop, self._view, sets, self.examples, self.parameters)
+                if status == ADD_MOVES:
                     add_moves(loop, self._view, sets)
             reason = stopper.reason() if sets.counts[LEFT] < self._n_sets else None
             if status == DONE or reason is not None:

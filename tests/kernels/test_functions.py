@@ -1,5 +1,7 @@
 """Kernel values against their definitions, whatever holds the rows; and what is refused."""
 
+import multiprocessing
+
 import naive
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
+from kpegasos.kernels.distances import city_block
 from kpegasos.kernels.functions import scale_gamma
 
 RNG = np.random.default_rng(0)
@@ -242,3 +245,37 @@ def test_scale_gamma_is_that_of_svc(as_rows):
 
 def test_scale_gamma_of_constant_features():
     assert scale_gamma("scale", np.ones((3, 2))) == 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("left", [sparse.csr_matrix, sparse.coo_array, np.asarray])
+def test_distances_of_sparse_rows_are_those_of_dense_ones(left, dtype):
+    rng = np.random.default_rng(0)
+    A, B = (rng.normal(size=(n, 9)) * (rng.random((n, 9)) < 0.4) for n in (11, 7))
+    A, B = A.astype(dtype), B.astype(dtype)
+    expected = np.abs(A[:, None] - B).sum(axis=2, dtype=np.float64)
+    assert_allclose(city_block(left(A), sparse.csr_matrix(B)), expected, rtol=1e-14)
+    assert city_block(left(A[:0]), sparse.csr_matrix(B)).shape == (0, 7)
+    with pytest.raises(ValueError, match="equally many features"):
+        city_block(left(A), sparse.csr_matrix(B[:, :5]))
+
+
+def _sparse_laplacian():
+    rows = sparse.random(60, 8, 0.5, format="csr", random_state=0)
+    return Laplacian(0.5).block(rows, rows)
+
+
+def _send(queue):
+    queue.put(_sparse_laplacian())
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_laplacian_of_sparse_rows_is_the_same_in_a_forked_process():
+    expected, context = _sparse_laplacian(), multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_send, args=(queue,), daemon=True)
+    child.start()
+    child.join(60.0)
+    assert child.exitcode == 0
+    assert_array_equal(queue.get(), expected)

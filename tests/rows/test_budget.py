@@ -1,7 +1,7 @@
 """Memory: what a budget is enough for, and that it is kept."""
 
 import gc
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
@@ -211,6 +211,16 @@ def test_account_grants_no_more_than_is_free_to_many_at_once(monkeypatch):
     with ThreadPoolExecutor(8) as pool:
         grants = list(pool.map(lambda _: account.grant(300, 0), range(64)))
     assert sum(grant.mb for grant in grants) == 750
+
+
+def test_account_is_read_by_one_thread_at_a_time():
+    account = Account()
+    grant = account.grant(1.0, 1.0)
+    with ThreadPoolExecutor(1) as pool:
+        with account._lock:
+            read = pool.submit(lambda: account.granted_mb)
+            assert not wait([read], 0.05).done
+        assert read.result(10.0) == grant.mb
 
 
 def test_account_asks_nothing_for_little(monkeypatch):

@@ -33,7 +33,12 @@ from kpegasos import (
     make_rows,
     sdca,
 )
+from kpegasos.core.draws import IndexStream
+from kpegasos.core.state import PegasosOptions
+from kpegasos.solvers.dual_ascent import DualAscent
+from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import polish
+from kpegasos.solvers.stopping import Stopper
 
 
 @pytest.mark.pure_python
@@ -182,3 +187,17 @@ def test_sdca_returns_the_best_iterate(source):
     assert result.objective == returned[-1] == pytest.approx(last.min(), rel=1e-12)
     coef, K = result.coef, naive.gram(X, X)
     assert_allclose(result.objective, naive.primal(coef, K, y, 1e-4), rtol=1e-9)
+
+
+def test_ascent_after_a_run_draws_what_no_run_draws():
+    """Neither what its own run has drawn, nor what the runs of other pairs draw."""
+    y = np.where(np.arange(40) % 2, 1, -1)
+    problem, rows = make_problem(y, lam=0.1), linear_rows(np.eye(40))
+    options = {"n_steps": 10, "epochs": None, "checkpoints": None, "tol": None, "seed": 0}
+    run = make_run(problem, rows, PegasosOptions(), spawn_key=(1,), **options)
+    run.advance(Stopper())
+    draws = DualAscent.after(run, max_epochs=3)._stream.take(0, 3 * y.size)
+    for key in ((), (0,), (1,), (2,), (1, 0)):
+        other = IndexStream(y.size, "permutation", 0, key).take(0, 3 * y.size)
+        same = draws.reshape(3, -1)[:, None] == other.reshape(3, -1)
+        assert not same.all(axis=2).any()

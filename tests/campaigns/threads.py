@@ -1,0 +1,322 @@
+"""Threads that share an object get what the same calls get one by one, and true certificates.
+
+Rows, estimators, searches, streams, accounts and sessions of the playground are used by two to four
+threads at once, which the interpreter switches as often as it can. Machine constants are small, so
+that runs have many slices. No call may hang.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import permutations
+from threading import Barrier, Thread
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kpegasos import (
+    LinearPegasosSVC,
+    PegasosSVC,
+    PegasosSVCCV,
+    fit_chunks,
+    linear_rows,
+    make_problem,
+    make_rows,
+    pegasos,
+    regularization_path,
+    sdca,
+)
+from kpegasos.core.state import PegasosOptions
+from kpegasos.rows.budget import Account
+from kpegasos.rows.cache import BufferPool
+from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import polish
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+from tests.campaigns._problems import one_of, power
+from tests.playground_cases import session_of, shown, state_of
+
+CI_TRIALS = 12
+
+#: Seconds after which a call hangs.
+_PATIENCE = 120.0
+_SMALL = {
+    "TILE_ROWS": 8, "SMALL_TILE_ROWS": 2, "TILE_DRAWS": 4, "FIRST_SLICE": 16, "FEWEST_ROWS": 1,
+    "FEWEST_DRAWS": 4, "WORKING_SET": 16, "SMALL_WORKING_SET": 8, "MOST_DRAWS": 64,
+}  # fmt: skip
+
+
+def trial(rng: np.random.Generator) -> str:
+    """Use one object from several threads, and compare."""
+    kinds = [_rows, _rows, _rows, _estimator, _predictions, _search, _stream, _account, _session]
+    with mock.patch.multiple(tuning, **_SMALL), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        outcome: str = one_of(rng, kinds)(rng)
+    return outcome
+
+
+@contextmanager
+def _eager_switches() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What calls return that begin at the same time, a thread each."""
+    found: list[Any] = [None] * len(calls)
+    together = Barrier(len(calls))
+
+    def work(number: int) -> None:
+        together.wait()
+        try:
+            found[number] = calls[number]()
+        except BaseException as error:
+            found[number] = error
+
+    with _eager_switches():
+        threads = [Thread(target=work, args=(k,), daemon=True) for k in range(len(calls))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(_PATIENCE)
+            assert not thread.is_alive(), "a call hangs"
+    for each in found:
+        if isinstance(each, BaseException):
+            raise AssertionError("a call failed") from each
+    return found
+
+
+def _data(rng: np.random.Generator, n_features: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    n = int(rng.integers(40, 160))
+    X = rng.normal(size=(n, n_features))
+    return X, np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _polished(problem: Any, rows: Any, seed: int) -> Any:
+    options = {"n_steps": 100, "epochs": None, "checkpoints": None, "tol": None, "seed": seed}
+    run = make_run(problem, rows, PegasosOptions(), **options)
+    while not run.finished:
+        run.advance(Stopper())
+    return polish(run, tol=1e-3)
+
+
+_SOLVERS: dict[str, Callable[[Any, Any, int], Any]] = {
+    "pegasos": lambda problem, rows, seed: pegasos(problem, rows, epochs=3, random_state=seed),
+    "sdca": lambda problem, rows, seed: sdca(problem, rows, tol=1e-3, random_state=seed),
+    "polish": _polished,
+    "path": lambda problem, rows, seed: regularization_path(problem, rows, [1.0 + seed], tol=1e-3),
+}
+
+
+def _rows(rng: np.random.Generator) -> str:
+    """Runs on the same rows."""
+    X, y = _data(rng)
+    lam, gamma = power(rng, -3, -1), power(rng, -1, 1)
+    problem = make_problem(y, lam=lam)
+    cache = one_of(rng, ["cached", "cached", "cached", "precomputed", "streamed", "features"])
+
+    def new() -> Any:
+        if cache == "features":
+            return linear_rows(X)
+        room = len(y) * (int(rng.integers(20, 60)) if cache == "cached" else len(y) + 40)
+        mb = max(room * 8 / 2**20, 0.02)
+        return make_rows(X, "rbf", gamma=gamma, cache=cache, cache_mb=mb)
+
+    jobs = [(one_of(rng, list(_SOLVERS)), seed) for seed in range(int(rng.integers(2, 5)))]
+    alone = [_SOLVERS[name](problem, new(), seed) for name, seed in jobs]
+    rows = new()
+    found = _at_once([lambda job=job: _SOLVERS[job[0]](problem, rows, job[1]) for job in jobs])
+    K = X @ X.T
+    if cache != "features":
+        squares = np.diag(K)
+        K = np.exp(-gamma * (squares[:, None] + squares - 2.0 * K))
+    for (name, seed), one, other in zip(jobs, alone, found, strict=True):
+        same = np.array_equal(_coef(one), _coef(other))
+        assert same or name != "pegasos", f"{cache}: counts are those of the run alone"
+        lam_of = 1.0 / ((1.0 + seed) * len(y)) if name == "path" else lam
+        _check_truth(K, y, lam_of, other)
+        low, high = _bracket(one)
+        other_low, other_high = _bracket(other)
+        slack = 1e-9 * high
+        assert max(low, other_low) <= min(high, other_high) + slack, f"{cache} {name}: intervals"
+    if cache in ("cached", "streamed") and all(name != "path" for name, _ in jobs):
+        charged = sum(each.history["kernel_evaluations"][-1] for each in found)
+        assert charged == rows.evaluations, "each value is charged to the run that computed it"
+    return f"rows, {cache}"
+
+
+def _coef(result: Any) -> np.ndarray:
+    return np.asarray(result.coefs[0] if hasattr(result, "coefs") else result.coef)
+
+
+def _bracket(result: Any) -> tuple[float, float]:
+    if hasattr(result, "objectives"):
+        return float(result.dual_bounds[0]), float(result.objectives[0])
+    return result.dual_bound, result.objective
+
+
+def _check_truth(K: np.ndarray, y: np.ndarray, lam: float, result: Any) -> None:
+    """The objective is that of the coefficients, and no lower than the bound."""
+    coef = _coef(result)
+    low, told = _bracket(result)
+    margins = K @ coef
+    true = 0.5 * lam * coef @ margins + np.maximum(0.0, 1.0 - y * margins).mean()
+    assert abs(true - told) <= 1e-8 * true, f"the objective told is {told}, the true one {true}"
+    assert low <= true * (1.0 + 1e-12), f"the bound {low} lies above {true}"
+
+
+# --- estimators -----------------------------------------------------------------------------------
+
+
+def _models(rng: np.random.Generator) -> tuple[Any, list[Any], np.ndarray]:
+    """An estimator, what it may be fitted to, and new examples."""
+    problems = [_data(rng) for _ in range(2)]
+    options = {"random_state": int(rng.integers(100)), "epochs": 2}
+    model: Any = one_of(rng, [PegasosSVC(**options), LinearPegasosSVC(**options)])
+    if isinstance(model, PegasosSVC):
+        model.set_params(cache=one_of(rng, ["auto", "cached"]), polish=one_of(rng, [False, True]))
+    return model, problems, rng.normal(size=(50, 3))
+
+
+def _decisions(model: Any, problems: list[Any], new: np.ndarray) -> list[np.ndarray]:
+    return [type(model)(**model.get_params()).fit(*p).decision_function(new) for p in problems]
+
+
+def _estimator(rng: np.random.Generator) -> str:
+    """Fits of one estimator: the last one's model is left, whole."""
+    model, problems, new = _models(rng)
+    expected = _decisions(model, problems, new)
+    numbers = rng.integers(2, size=int(rng.integers(2, 5))).tolist()
+    _at_once([lambda number=number: model.fit(*problems[number]) for number in numbers])
+    found = model.decision_function(new)
+    which = [k for k in set(numbers) if np.array_equal(found, expected[k])]
+    assert which, "a model is that of one of the fits"
+    sizes = [len(problems[k][1]) for k in which]
+    assert np.size(getattr(model, "alpha_", found)) in (*sizes, found.size), "all of one fit"
+    return "estimators, fit"
+
+
+def _predictions(rng: np.random.Generator) -> str:
+    """Predictions while others fit are those of one model or the other."""
+    model, problems, new = _models(rng)
+    expected = _decisions(model, problems, new)
+    model.fit(*problems[0])
+
+    def predict() -> list[np.ndarray]:
+        return [model.decision_function(new) for _ in range(40)]
+
+    def fit() -> None:
+        for number in (1, 0, 1):
+            model.fit(*problems[number])
+
+    for found in _at_once([predict, fit, predict])[::2]:
+        for each in found:
+            assert any(np.array_equal(each, one) for one in expected), "decisions of one model"
+    return "estimators, predict while fit runs"
+
+
+def _search(rng: np.random.Generator) -> str:
+    """Fits of one search."""
+    X, y = _data(rng)
+    search = PegasosSVCCV(
+        Cs=[0.1, 10.0], gammas=[0.1, 1.0], cv=3, n_jobs=one_of(rng, [1, 2]), random_state=0
+    )
+    alone = PegasosSVCCV(**search.get_params()).fit(X, y)
+    _at_once([lambda: search.fit(X, y)] * 2)
+    assert search.best_params_ == alone.best_params_
+    for name in ("mean_test_score", "split0_test_score"):
+        np.testing.assert_array_equal(search.cv_results_[name], alone.cv_results_[name])
+    np.testing.assert_array_equal(search.decision_function(X), alone.decision_function(X))
+    return "searches"
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+def _stream(rng: np.random.Generator) -> str:
+    """Chunks of one stream: none is lost, and they come in some order."""
+    chunks = [_data(rng) for _ in range(int(rng.integers(2, 4)))]
+    options = {"lam": power(rng, -3, -1), "random_state": int(rng.integers(100)), "epochs": 2}
+    model = LinearPegasosSVC(**options)
+    if rng.random() < 0.3:
+        alone = fit_chunks(LinearPegasosSVC(**options), chunks)
+        _at_once([lambda: fit_chunks(model, chunks)] * 2)
+        np.testing.assert_array_equal(model.coef_, alone.coef_)
+        return "streams, fit_chunks"
+    calls = [lambda chunk=chunk: model.partial_fit(*chunk, classes=[-1, 1]) for chunk in chunks]
+    _at_once(calls)
+    orders = []
+    for order in permutations(chunks):
+        other = LinearPegasosSVC(**options)
+        for chunk in order:
+            other.partial_fit(*chunk, classes=[-1, 1])
+        orders.append(other)
+    assert any(np.array_equal(model.coef_, other.coef_) for other in orders), "an order of calls"
+    np.testing.assert_array_equal(model.n_steps_, orders[0].n_steps_)
+    return "streams, partial_fit"
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def _account(rng: np.random.Generator) -> str:
+    """Grants and buffers: none is lost, none is given twice."""
+    account, pool = Account(), BufferPool()
+    kept = [account.grant(1.0, 1.0) for _ in range(100)]
+
+    def grant() -> None:
+        some: list[Any] = []
+        for _ in range(2000):
+            some.append(account.grant(1.0, 1.0))
+            if len(some) > 50:
+                some.clear()
+
+    def read() -> None:
+        for _ in range(300):
+            assert account.granted_mb >= len(kept)
+
+    def borrow(number: int) -> None:
+        for size in range(1, 300):
+            buffer = pool.acquire(size, np.dtype(np.float64))
+            buffer[:] = number
+            assert (buffer == number).all(), "a buffer has one owner"
+            pool.release(buffer)
+
+    _at_once([grant, read, grant, *(lambda k=k: borrow(k) for k in range(3))])
+    assert account.granted_mb == len(kept)
+    return "accounts and buffers"
+
+
+# --- the playground -------------------------------------------------------------------------------
+
+
+def _session(rng: np.random.Generator) -> str:
+    """Requests to one session."""
+    state = state_of(n_classes=int(rng.integers(2, 4)), n=int(rng.integers(20, 60)))
+    steps = rng.integers(1, 400, size=int(rng.integers(2, 5))).tolist()
+    alone = [shown(session_of(state), t) for t in steps]
+    session = session_of(state)
+    found = _at_once([lambda t=t: shown(session, t) for t in steps])
+    assert _plain(found) == _plain(alone), "frames are those of a session alone"
+    return "sessions"
+
+
+def _plain(frames: Any) -> Any:
+    """Frames as they can be compared, without times."""
+    if isinstance(frames, dict):
+        return {k: _plain(v) for k, v in frames.items() if "seconds" not in str(k)}
+    if isinstance(frames, list | tuple):
+        return [_plain(each) for each in frames]
+    return frames.tolist() if isinstance(frames, np.ndarray) else frames

@@ -1,0 +1,124 @@
+"""Turns: one thread at a time, in order, and nothing that ends without release is waited for."""
+
+import gc
+import sys
+from threading import Event, Thread
+
+import pytest
+
+from kpegasos.utils import turns
+from kpegasos.utils.turns import Turn
+
+
+class Owner:
+    """Something that changes, whose class knows nothing of turns and has no hash."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return True
+
+
+def in_thread(function):
+    thread = Thread(target=function, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_turns_come_one_at_a_time_in_the_order_of_coming():
+    owner, begun, go, order = Owner(), Event(), Event(), []
+
+    def hold():
+        with Turn(owner, "rows"):
+            begun.set()
+            go.wait(10.0)
+            order.append(0)
+
+    def follow(number):
+        with Turn(owner, "rows"):
+            order.append(number)
+
+    threads = [in_thread(hold)]
+    begun.wait(10.0)
+    for number in (1, 2):
+        threads.append(in_thread(lambda number=number: follow(number)))
+        while len(turns._line_of(owner)) < 1 + number:
+            pass
+    assert not order
+    go.set()
+    for thread in threads:
+        thread.join(10.0)
+    assert order == [0, 1, 2]
+
+
+def test_turn_ends_with_an_error():
+    owner = Owner()
+    with pytest.raises(ZeroDivisionError), Turn(owner, "rows"):
+        raise ZeroDivisionError
+    with Turn(owner, "rows"):
+        pass
+
+
+def test_turn_within_a_turn_of_the_same_thread_is_refused_in_one_sentence():
+    owner = Owner()
+    with Turn(owner, "rows"):
+        message = "rows must be free for this call, got rows that a"
+        with pytest.raises(ValueError, match=message), Turn(owner, "rows"):
+            pass
+        with Turn(Owner(), "rows"):  # of something else
+            pass
+    with Turn(owner, "rows"):
+        pass
+
+
+def test_turn_whose_block_is_gone_is_passed_over():
+    """A second Ctrl-C may come on the way out of a block, before the turn is given back."""
+    owner = Owner()
+
+    def take_and_forget():
+        turn = Turn(owner, "rows")
+        turn.take(sys._getframe())
+        return turn
+
+    kept = take_and_forget()
+    with Turn(owner, "rows"):
+        pass
+    thread = in_thread(lambda: kept.take(sys._getframe()))
+    thread.join(10.0)
+    with Turn(owner, "rows"):
+        pass
+
+
+def test_wait_for_a_turn_ends_with_an_interrupt(monkeypatch):
+    owner, begun, go = Owner(), Event(), Event()
+
+    def hold():
+        with Turn(owner, "rows"):
+            begun.set()
+            go.wait(10.0)
+
+    class Pressed(Event):
+        def wait(self, timeout=None):
+            raise KeyboardInterrupt
+
+    thread = in_thread(hold)
+    begun.wait(10.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(turns, "Event", Pressed)
+        with pytest.raises(KeyboardInterrupt), Turn(owner, "rows"):
+            pass
+    assert len(turns._line_of(owner)) == 1
+    go.set()
+    thread.join(10.0)
+    with Turn(owner, "rows"):
+        pass
+
+
+def test_lines_do_not_outlive_their_owners():
+    owner = Owner()
+    with Turn(owner, "rows"):
+        key = id(owner)
+        assert key in turns._lines
+    del owner
+    gc.collect()
+    assert key not in turns._lines
