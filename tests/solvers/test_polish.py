@@ -54,7 +54,7 @@ def test_polish_ends_below_rounding(C, tol, dtype, source):
         assert result.status == "completed"  # the gap is a rounding error, and not 0
 
 
-@pytest.mark.parametrize("questions", [0, 1, 5, 20, 60])
+@pytest.mark.parametrize("questions", [0, 1, 5, 60, 180])
 def test_polish_cut_short_returns_its_best_iterate(questions):
     """With large C the objective swings; the last iterate used to be returned."""
     run = moons(4000, 1e4, noise=0.25, epochs=5)
@@ -63,7 +63,7 @@ def test_polish_cut_short_returns_its_best_iterate(questions):
     assert result.status == "max_time"
     objectives = np.array([before, *result.history["objective_last"][1:]])
     assert result.objective <= objectives.min() * (1 + 1e-11)
-    if questions >= 20:  # so that the last is not the best by itself
+    if questions >= 60:  # so that the last is not the best by itself
         assert (objectives > 1.2 * np.minimum.accumulate(objectives)).any()
 
 
