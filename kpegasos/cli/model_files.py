@@ -17,7 +17,7 @@ from kpegasos import PegasosSVC, PegasosSVR, load, save
 from kpegasos.cli.options.arguments import UsageError
 from kpegasos.cli.options.train import LIBSVM_KERNELS
 from kpegasos.cli.output_files import STANDARD, write_by
-from kpegasos.exports.libsvm_reader import CLASSIFIERS, REGRESSORS
+from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
 from kpegasos.utils.files import is_stream
 
 LIBSVM, NATIVE = "libsvm", "native"

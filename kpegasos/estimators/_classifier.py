@@ -21,7 +21,7 @@ from kpegasos.estimators._probabilities import has_log_odds, own_sigmoids
 from kpegasos.estimators._settings import Settings
 from kpegasos.estimators._sklearn_compat import Interval, StrOptions
 from kpegasos.estimators._training import FitPlan
-from kpegasos.exports.terms import check_ties
+from kpegasos.exports.model import check_ties
 from kpegasos.solvers.result import Results
 from kpegasos.utils import tuning
 from kpegasos.utils.labels import check_labels

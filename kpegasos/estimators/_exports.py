@@ -18,12 +18,9 @@ from kpegasos.estimators._one_vs_one import pair_coefficients
 from kpegasos.estimators._probabilities import own_sigmoids, sigmoids_around
 from kpegasos.estimators._sklearn_compat import HtmlNoteMixin
 from kpegasos.estimators._to_sklearn import to_sklearn
-from kpegasos.exports.json_file import write_json
-from kpegasos.exports.libsvm import write_libsvm
-from kpegasos.exports.libsvm_reader import read_libsvm
+from kpegasos.exports.libsvm import read_libsvm, write_libsvm
 from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.exports.onnx import write_onnx
-from kpegasos.exports.python_module import write_python
 from kpegasos.utils.validation import shown
 
 T = TypeVar("T", bound="ReadMixin")
@@ -147,64 +144,6 @@ class ExportMixin(HtmlNoteMixin):
         """
         model = self._to_be_written(calibrated)
         write_onnx(path, model, **self._of_pairs(model))
-
-    def to_json(self, path: str | PathLike[str], calibrated: Any = None) -> None:
-        """Write the model as a JSON object, whose names the page "Models for other programs" has.
-
-        Numbers are exact. Kernels are those of `to_onnx`, and "precomputed".
-
-        Parameters
-        ----------
-        path : path-like
-            Written whole or not at all; a file that is there is replaced.
-        calibrated : CalibratedClassifierCV, default=None
-            As in `to_onnx`.
-
-        Raises
-        ------
-        TypeError
-            If ``calibrated`` is no such thing.
-        ValueError
-            If the kernel is a function or a class of the user's, classes are neither numbers nor
-            strings, or ``calibrated`` is not what `to_onnx` takes.
-        OSError
-            If the file cannot be written.
-        sklearn.exceptions.NotFittedError
-            Before ``fit``.
-        """
-        model = self._to_be_written(calibrated)
-        options = self._of_pairs(model)
-        del options["coefs"]
-        write_json(path, model, **options)
-
-    def to_python(self, path: str | PathLike[str], calibrated: Any = None) -> None:
-        """Write the model as a Python module that needs NumPy only.
-
-        It has ``predict``, of a classifier ``decision_function``, and ``predict_proba`` where
-        `to_onnx` has probabilities, with the results of the estimator's methods. They take arrays
-        of shape (n_samples, n_features), which are computed with in float64.
-
-        Parameters
-        ----------
-        path : path-like
-            Written whole or not at all; a file that is there is replaced.
-        calibrated : CalibratedClassifierCV, default=None
-            As in `to_onnx`.
-
-        Raises
-        ------
-        TypeError
-            If ``calibrated`` is no such thing.
-        ValueError
-            If the kernel is a function or a class of the user's, classes are neither numbers nor
-            strings, the model is above 1 GiB, or ``calibrated`` is not what `to_onnx` takes.
-        OSError
-            If the file cannot be written.
-        sklearn.exceptions.NotFittedError
-            Before ``fit``.
-        """
-        model = self._to_be_written(calibrated)
-        write_python(path, model, **self._of_pairs(model))
 
     def _of_pairs(self, model: Model) -> dict[str, Any]:
         """Coefficients of each pair, and how a classifier makes decisions of several classes."""

@@ -13,7 +13,7 @@ from kpegasos.estimators._classifier import OneVsOneMixin
 from kpegasos.estimators._counterparts import tells_counterparts
 from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._one_vs_one import pair_coefficients
-from kpegasos.exports.libsvm_reader import CLASSIFIERS
+from kpegasos.exports.libsvm import CLASSIFIERS
 from kpegasos.kernels.decision import FEW_OUTPUTS
 from kpegasos.kernels.functions import Linear
 

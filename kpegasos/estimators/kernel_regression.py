@@ -10,7 +10,7 @@ from kpegasos.estimators._base import BasePegasos
 from kpegasos.estimators._counterparts import tells_counterparts
 from kpegasos.estimators._kernel_model import KernelMixin
 from kpegasos.estimators._regressor import RegressionMixin
-from kpegasos.exports.libsvm_reader import REGRESSORS
+from kpegasos.exports.libsvm import REGRESSORS
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.

@@ -121,3 +121,20 @@ def check_model(model: Model, *, values: bool = False) -> Model:
             if array is not None and not np.isfinite(largest_magnitude(array)):
                 raise ValueError(f"{name} must be finite, got NaN or infinity")
     return model._replace(vectors=vectors)
+
+
+def check_ties(shape: str, break_ties: bool) -> None:
+    """Check that ties are broken only where there are values of classes.
+
+    Parameters
+    ----------
+    shape : {"ovr", "ovo"}
+        Whether decisions have a column for each class, or for each pair.
+    break_ties : bool
+
+    Raises
+    ------
+    ValueError
+    """
+    if break_ties and shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")

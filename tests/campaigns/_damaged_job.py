@@ -172,10 +172,10 @@ def use(rng, model, rows):
     assert predicted.shape[0] == n, predicted.shape
     if hasattr(model, "predict_proba"):
         assert len(model.predict_proba(rows)) == n
-    if not hasattr(model, "to_json"):
+    if not hasattr(model, "to_libsvm"):
         return "used"
     with tempfile.TemporaryDirectory() as folder:
-        how = pick(rng, ["to_json", "to_libsvm", "to_python", "to_sklearn", "go on", "save"])
+        how = pick(rng, ["to_libsvm", "to_onnx", "to_sklearn", "go on", "save"])
         if how == "to_sklearn":
             model.to_sklearn()
         elif how == "save":

@@ -205,7 +205,7 @@ GOOD_OF |= {
 GOOD_OF |= {
     f"{name}.{method}.path": ("folder() / 'a.model'", "str(folder() / 'a.model')")
     for name in ("PegasosSVC", "PegasosSVCCV", "LinearPegasosSVC", "PegasosSVR", "LinearPegasosSVR")
-    for method in ("to_json", "to_libsvm", "to_python", *(["to_onnx"] if find_spec("onnx") else []))
+    for method in ("to_libsvm", *(["to_onnx"] if find_spec("onnx") else []))
 }
 GOOD_OF |= {
     f"{name}.from_libsvm.path": (f"libsvm({name!r})", f"str(libsvm({name!r}))")

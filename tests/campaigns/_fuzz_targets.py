@@ -138,19 +138,15 @@ def _target(
 #: Methods that return neither predictions nor accuracies.
 _CHECKS_OF_METHODS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "from_libsvm": checks.model,
-    "to_json": checks.returned,
     "to_libsvm": checks.returned,
     "to_onnx": checks.returned,
-    "to_python": checks.returned,
     "to_sklearn": checks.returned,
 }
 #: What writes a file.
 _WRITERS = (
     "save",
-    "to_json",
     "to_libsvm",
     "to_onnx",
-    "to_python",
     "write_svmlight",
     "write_table",
 )

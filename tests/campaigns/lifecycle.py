@@ -88,7 +88,6 @@ def told(model, X):
     if hasattr(model, "predict_proba"):
         found["probabilities"] = model.predict_proba(X)
     with tempfile.TemporaryDirectory() as folder:
-        found["json"] = tried(lambda: model.to_json(f"{folder}/m") or read(f"{folder}/m"))
         found["libsvm"] = tried(lambda: model.to_libsvm(f"{folder}/m") or read(f"{folder}/m"))
     svm = tried(model.to_sklearn)
     if hasattr(svm, "predict"):

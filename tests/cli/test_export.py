@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-
 import numpy as np
 import pytest
 from shell_cases import blobs
@@ -30,17 +27,12 @@ def decisions_of(path):
         return PegasosSVC.from_libsvm(path).decision_function(X)
     if path.suffix == ".skops":
         return load(path).decision_function(X)
-    if path.suffix == ".py":
-        spec = importlib.util.spec_from_file_location("exported", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.decision_function(X)
     onnxruntime = pytest.importorskip("onnxruntime")
     session = onnxruntime.InferenceSession(path)
     return session.run(["decision"], {"X": X})[0].ravel()
 
 
-@pytest.mark.parametrize("ending", [".model", ".skops", ".py", ".onnx"])
+@pytest.mark.parametrize("ending", [".model", ".skops", ".onnx"])
 def test_decisions_are_the_same(model, tmp_path, capsys, ending):
     if ending == ".onnx":
         pytest.importorskip("onnx")
@@ -51,18 +43,11 @@ def test_decisions_are_the_same(model, tmp_path, capsys, ending):
     np.testing.assert_allclose(decisions_of(out), expected, atol=1e-9)
 
 
-def test_json_is_an_object(model, tmp_path):
-    assert main(["export", model, str(tmp_path / "b.json"), "-q"]) == 0
-    written = json.loads((tmp_path / "b.json").read_text())
-    load(model).to_json(tmp_path / "c.json")
-    assert written == json.loads((tmp_path / "c.json").read_text())
-
-
 def test_models_of_libsvm_go_elsewhere(model, tmp_path):
     assert main(["export", model, str(tmp_path / "b.model"), "-q"]) == 0
-    assert main(["export", str(tmp_path / "b.model"), str(tmp_path / "b.py"), "-q"]) == 0
+    assert main(["export", str(tmp_path / "b.model"), str(tmp_path / "b.skops"), "-q"]) == 0
     expected = load(model).decision_function(blobs()[0])
-    np.testing.assert_allclose(decisions_of(tmp_path / "b.py"), expected, atol=1e-9)
+    np.testing.assert_allclose(decisions_of(tmp_path / "b.skops"), expected, atol=1e-9)
 
 
 def test_format_may_be_told(model, tmp_path):
@@ -81,9 +66,9 @@ def test_search_is_exported_as_its_model(tmp_path):
     X, y = blobs()
     search = PegasosSVCCV([1.0], gammas=[0.1], cv=3, random_state=0).fit(X, y)
     save(search, tmp_path / "a.skops")
-    assert main(["export", str(tmp_path / "a.skops"), str(tmp_path / "b.py"), "-q"]) == 0
+    assert main(["export", str(tmp_path / "a.skops"), str(tmp_path / "b.skops"), "-q"]) == 0
     np.testing.assert_allclose(
-        decisions_of(tmp_path / "b.py"), search.decision_function(X), atol=1e-9
+        decisions_of(tmp_path / "b.skops"), search.decision_function(X), atol=1e-9
     )
 
 
@@ -96,7 +81,7 @@ def test_probabilities_around_a_model_go_with_it(tmp_path):
     np.testing.assert_allclose(read.predict_proba(X), clf.predict_proba(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("ending", [".model", ".onnx", ".json", ".py"])
+@pytest.mark.parametrize("ending", [".model", ".onnx"])
 @pytest.mark.parametrize("calibrated", [False, True])
 def test_scaling_is_not_left_out_in_silence(tmp_path, capsys, ending, calibrated):
     X, y = blobs()
@@ -130,7 +115,7 @@ def test_whole_pipeline_stays_a_native_file(tmp_path):
 )
 def test_broken_models_are_one_line(tmp_path, capsys, content, expected):
     (tmp_path / "a.bad").write_bytes(content)
-    assert main(["export", str(tmp_path / "a.bad"), str(tmp_path / "b.py")]) == 1
+    assert main(["export", str(tmp_path / "a.bad"), str(tmp_path / "b.skops")]) == 1
     err = capsys.readouterr().err
     assert err.startswith("kpegasos export: ")
     assert err.count("\n") == 1

@@ -327,7 +327,7 @@ def test_edited_model_reads_within_its_arrays(kernel, attribute, edit, tmp_path)
     model = PegasosSVC(kernel=kernel, epochs=2, random_state=0).fit(X, y)
     model.predict(X)
     setattr(model, attribute, edit(getattr(model, attribute)))
-    for use in (model.predict, model.decision_function, lambda _: model.to_json(tmp_path / "m")):
+    for use in (model.predict, model.decision_function, lambda _: model.to_libsvm(tmp_path / "m")):
         with pytest.raises(ValueError, match=r"^(\w+_) must (be|have|hold|not) .*, got "):
             use(X)
 

@@ -139,7 +139,7 @@ def test_model_of_many_columns_stays_sparse(tmp_path):
     assert model.support_vectors_.nnz == 3
 
 
-@pytest.mark.parametrize("method", ["to_libsvm", "to_onnx", "to_json", "to_python", "save"])
+@pytest.mark.parametrize("method", ["to_libsvm", "to_onnx", "save"])
 @pytest.mark.parametrize(
     ("path", "kind", "message"),
     [

@@ -8,7 +8,7 @@ from export_cases import KERNELS, LABELS, classifier, data, linear_classifier, r
 from sklearn.exceptions import NotFittedError
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, PegasosSVR, Polynomial
-from kpegasos.exports import onnx_graph
+from kpegasos.exports import onnx as onnx_graph
 from kpegasos.kernels import InnerProductKernel
 
 onnx = pytest.importorskip("onnx", reason="needs onnx")
@@ -209,6 +209,19 @@ def test_graph_that_is_too_large_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", 1000)
     with pytest.raises(ValueError, match="support_vectors_ must be below 2 GiB for ONNX"):
         model.to_onnx(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("kernel", ["rbf\ngamma 1", "linear"])
+def test_wide_sparse_model_is_refused_before_it_is_dense(kernel, tmp_path):
+    pytest.importorskip("onnx", reason="needs onnx")
+    (tmp_path / "model").write_text(
+        f"svm_type c_svc\nkernel_type {kernel}\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\n"
+        "nr_sv 1 1\nSV\n1 1:1\n-1 2000000000:1\n"
+    )
+    model = PegasosSVC.from_libsvm(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"^support_vectors_ must be below . GiB.*for "):
+        model.to_onnx(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_to_onnx_needs_a_model(tmp_path):

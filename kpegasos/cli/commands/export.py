@@ -14,7 +14,7 @@ from kpegasos.cli.output_files import STANDARD, check_outputs, write_by
 from kpegasos.exports.native import save
 
 #: Names of formats in sentences.
-_TITLES = {"libsvm": "LIBSVM's format", "onnx": "ONNX", "json": "JSON", "python": "Python code"}
+_TITLES = {"libsvm": "LIBSVM's format", "onnx": "ONNX"}
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-SUMMARY = "write a model for other programs: LIBSVM, ONNX, JSON, Python"
+SUMMARY = "write a model for other programs: LIBSVM, ONNX"
 
 #: Formats, and the endings of their names.
 MODEL_FORMATS = {
     "libsvm": ".model",
     "native": ".skops",
     "onnx": ".onnx",
-    "json": ".json",
-    "python": ".py",
 }
 
 
@@ -21,8 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     endings = ", ".join(f"{ending} ({name})" for name, ending in MODEL_FORMATS.items())
     parser.usage = "kpegasos export [options] MODEL OUT"
     parser.epilog = (
-        f"The format follows from the name of OUT: {endings}. python is a module that needs numpy "
-        f"alone, onnx needs the extra 'onnx'."
+        f"The format follows from the name of OUT: {endings}. onnx needs the extra 'onnx'."
     )
     parser.add_argument("model", metavar="MODEL", help="of kpegasos or LIBSVM")
     parser.add_argument("out", metavar="OUT", help="file to write; - is the standard output")
