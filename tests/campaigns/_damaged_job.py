@@ -34,8 +34,6 @@ from kpegasos import (
 from kpegasos.cli.main import main
 from kpegasos.datasets import write_svmlight, write_table
 
-#: A case that would take all memory ends in its own MemoryError, not in the machine's.
-resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
 #: MiB that a case may take at most, of data that have some thousand numbers.
 MOST_MB = 800
 RNG = np.random.default_rng(0)
