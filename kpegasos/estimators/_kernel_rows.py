@@ -214,7 +214,7 @@ class WholeMatrix:
         Of the rows.
     intercept_scaling : float
     otherwise : callable
-        Makes the rows of brief runs.
+        Makes the rows of pairs that do not wait for it.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ class WholeMatrix:
 
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         """The rows of a pair."""
-        return self._otherwise(pair, n_at_once, True)
+        return self._otherwise(pair, n_at_once, brief)
 
 
 def _largest_cost(pairs: Pairs) -> float:

@@ -236,6 +236,7 @@ class PaneRun:
         # The estimator's own validation would find nothing: a scene is checked, and of float64.
         self.targets = estimator._targets(y, np.ones(len(y)))
         self.plan = estimator._plan(X, self.targets, in_step=False)
+        self.plan.prepare(Stopper())
         self.X, self.y = X, y
         if settings.step is not None:
             options = self.plan.settings.options._replace(step=step_of(settings.step, 1.0))
