@@ -9,9 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from experiments._catalog import HERE, ROOT, Experiment, discover
-from experiments._side_by_side import each
 from experiments._store import Output, read
-from experiments._work import Work
 
 #: Quick runs at a time, at most: each has the memory of a small fit.
 _MOST_JOBS = 4
@@ -179,6 +177,8 @@ def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path =
         return 0
     if args.jobs is not None and args.jobs < 1:
         return _error(f"--jobs must be at least 1, got {args.jobs}.")
+    from experiments._run import Work, each
+
     made: dict[str, bool] = {}
     try:
         options = (args.quick, args.fresh, tuple(args.only), args.figures_only)

@@ -18,7 +18,7 @@ An experiment is a module of this folder (its name without a leading underscore)
 A list of flat dictionaries under the key ``"table"`` is written as a CSV file too; a value under
 ``"seeds"`` is noted in the metadata, and one under ``"vectors"`` in place of this process's.
 
-How an experiment is run is left to `experiments._run`, how it is drawn to `experiments._draw`.
+How an experiment is run and drawn is left to `experiments._run`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-#: How the names of helpers end that take part in no result.
-_TELLING = ("_claims", "_plots", "_figure", "_markdown")
+#: Helpers that take part in no result.
+TELLING = {"_claims", "_plots", "_run"}
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,12 @@ class Experiment:
         return cls(path, summary, times.get("FULL_TIME", "?"), times.get("QUICK_TIME", "?"))
 
     def sources(self) -> list[Path]:
-        """Return the files that its results depend on: its own, and the helpers that it needs."""
+        """Return the files that its results depend on: its own, and those that it needs."""
         found = [self.path]
         for path in found:  # which grows, as helpers import helpers
-            found += [helper for helper in _helpers(path) if helper not in found]
+            names = [name for node in ast.parse(path.read_bytes()).body for name in imported(node)]
+            needed = [path.with_name(f"{name}.py") for name in names if name not in TELLING]
+            found += [one for one in needed if one.exists() and one not in found]
         return found
 
     def claims(self, results: dict[str, Any]) -> list[Claim]:
@@ -96,18 +98,14 @@ class Experiment:
         return module
 
 
-def tells(module: str) -> bool:
-    """Say whether a helper only draws and tells what came out."""
-    return module.removeprefix("experiments.").endswith(_TELLING)
-
-
-def _helpers(path: Path) -> list[Path]:
-    """Return the helpers that a module imports, without those that only draw."""
-    tree = ast.parse(path.read_bytes(), filename=str(path))
-    modules = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
-    names = [module.removeprefix("experiments.") for module in modules]
-    names = [name for name in names if name.startswith("_") and not tells(name)]
-    return [helper for name in names if (helper := path.with_name(f"{name}.py")).exists()]
+def imported(node: ast.stmt) -> list[str]:
+    """Return the modules of this folder that a statement imports."""
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    module = node.module or ""
+    if module == "experiments":
+        return [alias.name for alias in node.names]
+    return [module.removeprefix("experiments.")] if module.startswith("experiments.") else []
 
 
 def discover(folder: Path = HERE) -> dict[str, Experiment]:

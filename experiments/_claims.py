@@ -8,7 +8,7 @@ documentation, so that no number there is typed by hand. How numbers are written
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -136,6 +136,21 @@ def listed(items: Iterable[str]) -> str:
     """Join words: "a, b and c"."""
     *first, last = items
     return f"{', '.join(first)} and {last}" if first else last
+
+
+#: Times faster from which ours counts as ahead; less is lost in the noise.
+AHEAD = 1.05
+
+
+def bold(text: str, *, when: bool) -> str:
+    """Write something in bold type, or not."""
+    return f"**{text}**" if when else text
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table in Markdown; nothing without rows."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) if len(lines) > 2 else ""
 
 
 def slope(x: ArrayLike, y: ArrayLike) -> float:

@@ -22,7 +22,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils import gen_batches
 
 from experiments._kernel_problems import Task
-from experiments._settings import hinge_objective
+from experiments._runs import hinge_objective
 from kpegasos import RBF
 
 

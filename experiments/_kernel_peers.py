@@ -1,33 +1,24 @@
 """Kernel SVMs side by side: one solver in a process of its own, timed, weighed and judged alike.
 
-``python -m experiments._kernel_peers '{"problem": ..., "solver": ..., ...}'`` prints one line of
-JSON. A process of its own gives each solver the same start and shows its peak memory. Small
-problems have one process for all solvers, which take turns. How a model is judged is told in
+A process of its own gives each solver the same start and shows its peak memory. Small problems have
+one process for all solvers, which take turns. How a model is judged is told in
 `experiments._kernel_judge`.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
-import subprocess
-import sys
-import time
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from experiments._kernel_judge import expansion, judge, own_judgement
+from experiments._kernel_judge import judge, own_judgement
 from experiments._kernel_problems import Task, load
-from experiments._memory import Memory, touch_memory
+from experiments._measure import in_a_process, of_seconds, repeated, timed, touch_memory
 from experiments._meta import vectors
 from kpegasos import PegasosSVC
-
-__all__ = ["expansion", "in_a_process", "installed", "load", "make_model", "measure"]
 
 #: What holds every solver to AVX2 on a processor with more. oneDAL has no switch of its own: the
 #: matrix products, which are Intel's MKL, obey, the code around them goes on with AVX-512, to
@@ -66,32 +57,8 @@ def make_model(solver: str, task: Task, parameters: dict[str, Any]) -> Any:
     return SVC(C=task.C, gamma=task.gamma, **parameters)
 
 
-def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    begin = time.perf_counter()
-    result = work()
-    return time.perf_counter() - begin, result
-
-
-def _repeated(
-    work: Callable[[], Any], times: int, budget: float, before: Callable[[], Any] = lambda: None
-) -> tuple[list[float], Any]:
-    """Seconds of some calls, no new one after ``budget`` seconds, and the last result."""
-    spent: list[float] = []
-    result = None
-    while len(spent) < times and sum(spent) < budget:
-        before()
-        seconds, result = _seconds(work)
-        spent.append(seconds)
-    return spent, result
-
-
 def _times(name: str, seconds: list[float]) -> dict[str, float]:
-    return {
-        f"{name}_seconds": float(np.median(seconds)),
-        f"{name}_seconds_min": min(seconds),
-        f"{name}_seconds_max": max(seconds),
-        f"{name}s": len(seconds),
-    }
+    return {**of_seconds(f"{name}_seconds", seconds), f"{name}s": len(seconds)}
 
 
 def _accuracy(predicted: np.ndarray, task: Task) -> float | None:
@@ -99,10 +66,9 @@ def _accuracy(predicted: np.ndarray, task: Task) -> float | None:
 
 
 def _prepare(job: dict[str, Any]) -> Task:
+    warnings.simplefilter("ignore")
     task = load(job["problem"], job.get("n_samples"), job.get("dtype", "float32"))
-    if "C" in job:
-        task = task._replace(C=job["C"])
-    return task
+    return task._replace(C=job.get("C", task.C))
 
 
 def measure(job: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +78,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     ----------
     job : dict
         ``problem``, ``solver``, ``parameters``, optionally ``n_samples``, ``dtype`` (default
-        float32), ``C``, ``repeats`` (at most, 3 by default) and ``judge`` (default True).
+        float32), ``C`` and ``repeats`` (at most, 3 by default).
 
     Returns
     -------
@@ -121,41 +87,32 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     """
     task = _prepare(job)
     solver, parameters = job["solver"], job["parameters"]
-    warnings.simplefilter("ignore")
     few = np.arange(min(_WARM_UP, len(task.y)))
     make_model(solver, task, parameters).fit(task.X[few], task.y[few]).predict(task.X[:100])
 
     def fit() -> Any:
         return make_model(solver, task, parameters).fit(task.X, task.y)
 
-    # Watched in the first fit alone, as watching takes time. Few examples need no memory.
+    # Few examples need no memory.
     touch = partial(touch_memory, _TOUCHED_MB if len(task.y) > _WARM_UP else 0)
-    touch()
-    with Memory() as memory:
-        first, model = _seconds(fit)
-    times = job.get("repeats", _FITS) - 1
-    more, again = _repeated(fit, times, _FIT_SECONDS - first, before=touch)
-    model = model if again is None else again
-    predictions, predicted = _repeated(
+    fits = (job.get("repeats", _FITS), _FIT_SECONDS)
+    spent, model, memory = repeated(fit, *fits, before=touch, weighed=True)
+    predictions, predicted, _ = repeated(
         lambda: model.predict(task.X_test), _PREDICTIONS, _PREDICT_SECONDS
     )
-    result = {
-        **_times("fit", [first, *more]),
+    return {
+        **_times("fit", spent),
         **_times("predict", predictions),
         "test_accuracy": _accuracy(predicted, task),
-        "extra_mb": memory.extra,
-        "peak_mb": memory.peak,
+        **memory,
+        **_describe(model, task, solver),
     }
-    return result | _describe(model, task, solver, judged=job.get("judge", True))
 
 
-def _describe(model: Any, task: Task, solver: str, *, judged: bool = True) -> dict[str, Any]:
-    result: dict[str, Any] = {"support_vectors": int(model.support_.size), "vectors": vectors()}
-    if solver == "kpegasos":
-        result |= own_judgement(model) | _costs(model, task)
-    elif judged:
-        result |= judge(model, task)
-    return result
+def _describe(model: Any, task: Task, solver: str) -> dict[str, Any]:
+    ours = solver == "kpegasos"
+    judged = own_judgement(model) | _costs(model, task) if ours else judge(model, task)
+    return {"support_vectors": int(model.support_.size), "vectors": vectors(), **judged}
 
 
 def _costs(model: PegasosSVC, task: Task) -> dict[str, Any]:
@@ -187,18 +144,17 @@ def take_turns(job: dict[str, Any]) -> list[dict[str, Any]]:
         What `measure` returns, without memory, in the order of the solvers.
     """
     task = _prepare(job)
-    warnings.simplefilter("ignore")
-    fits: list[list[float]] = [[] for _ in job["solvers"]]
-    predictions: list[list[float]] = [[] for _ in job["solvers"]]
-    models: list[Any] = [None for _ in job["solvers"]]
-    budget = job.get("seconds", _TURN_SECONDS)
+    solvers, budget = job["solvers"], job.get("seconds", _TURN_SECONDS)
+    fits: list[list[float]] = [[] for _ in solvers]
+    predictions: list[list[float]] = [[] for _ in solvers]
+    models: list[Any] = [None for _ in solvers]
     for turn in range(1 + job.get("turns", _TURNS)):
-        for number, each in enumerate(job["solvers"]):
+        for number, each in enumerate(solvers):
             if sum(fits[number]) > budget:
                 continue
             model = make_model(each["solver"], task, each["parameters"])
-            seconds, models[number] = _seconds(lambda model=model: model.fit(task.X, task.y))  # type: ignore[misc]
-            took, _ = _seconds(lambda model=model: model.predict(task.X_test))  # type: ignore[misc]
+            seconds, models[number] = timed(model.fit, task.X, task.y)
+            took, _ = timed(models[number].predict, task.X_test)
             if turn > 0:  # the first may have compiled something
                 fits[number].append(seconds)
                 predictions[number].append(took)
@@ -209,44 +165,29 @@ def take_turns(job: dict[str, Any]) -> list[dict[str, Any]]:
             "test_accuracy": _accuracy(models[number].predict(task.X_test), task),
             **_describe(models[number], task, each["solver"]),
         }
-        for number, each in enumerate(job["solvers"])
+        for number, each in enumerate(solvers)
     ]
 
 
-def in_a_process(job: dict[str, Any]) -> Any:
-    """Run `measure`, or `take_turns` for a job with several solvers, in a fresh process.
+def work(job: dict[str, Any]) -> Any:
+    """Do a job here, `take_turns` if it has several solvers, else `measure`."""
+    return take_turns(job) if "solvers" in job else measure(job)
+
+
+def work_apart(job: dict[str, Any]) -> Any:
+    """Do a job in a fresh process.
 
     Parameters
     ----------
     job : dict
-        What they take, and optionally ``environment``: variables of the process, and ``timeout``
+        What `work` takes, and optionally ``environment``: variables of the process, and ``timeout``
         in seconds.
 
     Returns
     -------
     dict or list of dict
-        What they return; empty after the timeout.
+        What it returns; empty after the timeout.
     """
-    command = [sys.executable, "-m", "experiments._kernel_peers", json.dumps(job)]
-    environment = os.environ | job.get("environment", {})
-    try:
-        done = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            check=True,
-            text=True,
-            env=environment,
-            timeout=job.get("timeout"),
-        )
-    except subprocess.TimeoutExpired:
-        return {}
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def work(job: dict[str, Any]) -> Any:
-    """Do a job here, of either kind."""
-    return take_turns(job) if "solvers" in job else measure(job)
-
-
-if __name__ == "__main__":
-    print(json.dumps(work(json.loads(sys.argv[1]))))
+    options = {key: job.get(key) for key in ("environment", "timeout")}
+    found, _ = in_a_process(work, job, **options)  # type: ignore[arg-type]
+    return found[-1] if found else {}

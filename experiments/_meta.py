@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import kpegasos
-from experiments._catalog import ROOT, Experiment, tells
+from experiments._catalog import ROOT, TELLING, Experiment, imported
 
 #: Rooms of the package that show models, or bring them elsewhere: no number depends on them.
 _SHOWING = ("cli", "exports", "playground", "plotting")
@@ -54,8 +54,8 @@ def _code_of(source: bytes) -> str:
 
 def _tells(node: ast.stmt) -> bool:
     """Say whether a definition, or what an import brings, takes part in no result."""
-    if isinstance(node, ast.ImportFrom):
-        return tells(node.module or "")
+    if names := imported(node):
+        return set(names) <= TELLING
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
     if isinstance(node, ast.Assign):

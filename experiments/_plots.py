@@ -13,18 +13,41 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
     from kpegasos.plotting.style import Look
+
+    NamedLine = tuple[ArrayLike, ArrayLike, str]
 
 #: Okabe and Ito's palette, told apart by the colour-blind too, without the yellow that is too faint
 #: for a line; `kpegasos.plotting.style` says which of them are not to meet in one figure.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
 DARK_GREY, GREY, SILVER, LIGHT_GREY = "#666666", "#999999", "#BBBBBB", "#DDDDDD"
+
+STYLE: dict[str, Any] = {
+    # An opaque white card reads well in a light and in a dark README alike; at 150 dpi a figure is
+    # 1350 pixels wide, half as many again as a page shows.
+    "figure.facecolor": "white",
+    "figure.figsize": (9.0, 4.5),
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 150,
+    "savefig.facecolor": "white",
+    "savefig.bbox": "standard",
+    "font.size": 11,
+    "axes.titlesize": 11.5,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": f"cycler('color', {list(PALETTE)})",
+    # Text as outlines: the same picture wherever it is looked at, whatever fonts are there.
+    "svg.fonttype": "path",
+}
 
 
 def look(key: str) -> Look:
@@ -74,9 +97,15 @@ def panels(n_rows: int, n_columns: int, height: float, **options: Any) -> tuple[
     return plt.subplots(n_rows, n_columns, figsize=(WIDTH, height), squeeze=False, **options)
 
 
+def line(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: str, **options: Any) -> NamedLine:
+    """Draw a line; return it as `name_lines` takes it."""
+    ax.plot(x, y, color=color, **options)
+    return x, y, color
+
+
 def band(
-    ax: Axes, x: ArrayLike, values: ArrayLike, *, color: str, alpha: float = 0.2, **line: Any
-) -> None:
+    ax: Axes, x: ArrayLike, values: ArrayLike, *, color: str, alpha: float = 0.2, **options: Any
+) -> NamedLine:
     """Draw a line in a band.
 
     Parameters
@@ -91,12 +120,38 @@ def band(
         Colour of both.
     alpha : float, default 0.2
         Opacity of the band.
-    **line
+    **options
         Options of the line.
+
+    Returns
+    -------
+    tuple of (x, y, colour)
+        The line as `name_lines` takes it.
     """
     low, middle, high = np.asarray(values, dtype=float)
-    ax.plot(x, middle, color=color, **line)
+    ax.plot(x, middle, color=color, **options)
     ax.fill_between(x, low, high, color=color, alpha=alpha, linewidth=0)
+    return x, middle, color
+
+
+def rows_down(ax: Axes, names: Sequence[str], **options: Any) -> None:
+    """Name the rows of axes, the first at the top."""
+    ax.set_yticks(range(len(names)), names, **options)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+
+
+def beside(
+    ax: Axes, text: str, at: tuple[Any, Any], shift: tuple[float, float], **options: Any
+) -> None:
+    """Write beside a point, shifted by some points of type."""
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **{"va": "center", **options})
+
+
+def handle(label: str, **style: Any) -> Line2D:
+    """Return an entry of a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **style)
 
 
 def log_log(
@@ -132,7 +187,7 @@ def log_x(ax: Axes, **properties: Any) -> None:
 
 
 def legend_above(
-    ax: Axes, handles: Sequence[Artist], *, over_title: bool = False, **options: Any
+    ax: Axes, handles: Sequence[Line2D], *, over_title: bool = False, **options: Any
 ) -> None:
     """Put a legend in one line above axes, where lines have no ends of their own.
 
@@ -140,7 +195,7 @@ def legend_above(
     ----------
     ax : Axes
         The axes; with a title of one line if the legend is to be above that.
-    handles : sequence of Artist
+    handles : sequence of Line2D
         What the legend has, by their labels.
     over_title : bool, default False
         Whether the legend is above the title and may be wider than the axes.
@@ -161,7 +216,7 @@ def legend_above(
     legend.set_in_layout(not over_title)
 
 
-def name_lines(ax: Axes, names: Mapping[str, tuple[ArrayLike, ArrayLike, str]]) -> None:
+def name_lines(ax: Axes, names: Mapping[str, NamedLine]) -> None:
     """Write the names of lines at their ends.
 
     Parameters

@@ -1,30 +1,45 @@
-"""Running an experiment: progress, parts that survive an interrupt, results with their origin."""
+"""Running experiments: parts that survive an interrupt, results with their origin, figures, jobs.
+
+What an experiment is given is an `ExperimentContext`; what a command does for each is `Work`, in
+this process or in several, each of which takes the next one when it has ended its own. Ctrl-C ends
+them all as it ends one: what is under way is broken off, the rest is not begun.
+"""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sized
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from experiments._catalog import ROOT, Experiment
-from experiments._meta import fingerprint, provenance
+from experiments._meta import commit, fingerprint, package_fingerprint, provenance
+from experiments._plots import STYLE
 from experiments._store import Output, Parts, plain, read, to_json, write, write_table
 
 
-def _bars() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
+def _bars() -> Any:
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(elapsed_when_finished=True),
         console=Console(stderr=True),
         transient=True,
     )
+
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,7 @@ class ExperimentContext:
 
     quick: bool = False
     cache: Parts = field(default_factory=Parts)
-    bars: Progress = field(default_factory=_bars)
+    bars: Any = field(default_factory=_bars)
     only: tuple[str, ...] = ()
     previous: dict[str, Any] = field(default_factory=dict)
 
@@ -55,16 +70,61 @@ class ExperimentContext:
         """Say whether a group of parts is to be run: its name has one of the words in ``only``."""
         return not self.only or any(word.lower() in group.lower() for word in self.only)
 
-    def part(self, key: str, fn: Callable[[], Any]) -> Any:
-        """Return ``fn()``, or what it returned when an earlier attempt was interrupted later on.
+    def groups(
+        self,
+        work: Mapping[str, Callable[[], Mapping[str, list[Row]]]],
+        column: str = "group",
+        on_request: str = "",
+    ) -> dict[str, Any]:
+        """Run the groups that are asked for, and take the others from the results at hand.
+
+        Parameters
+        ----------
+        work : dict of str to callable
+            What measures each group, and returns tables by name: lists of rows.
+        column : str, default "group"
+            Column of the tables that has the name of the group.
+        on_request : str, default ""
+            A group that is run only where groups are asked for.
+
+        Returns
+        -------
+        dict
+            The tables of all groups, and under ``"groups"`` when and by what code each was
+            measured.
+        """
+        tables: dict[str, list[Row]] = {}
+        origins: dict[str, Any] = {}
+        for name, measure in work.items():
+            if self.wants(name) and (name != on_request or self.only):
+                found = measure()
+                today = datetime.now(UTC).date().isoformat()
+                code = {"commit": commit(), "package": package_fingerprint()}
+                origins[name] = {"date": today, **code}
+            elif name in self.previous.get("groups", {}):
+                origins[name] = self.previous["groups"][name]
+                found = {
+                    key: [row for row in rows if isinstance(row, dict) and row.get(column) == name]
+                    for key, rows in self.previous.items()
+                    if isinstance(rows, list)
+                }
+            else:
+                continue
+            for key, rows in found.items():
+                tables.setdefault(key, []).extend(rows)
+        return {**tables, "groups": origins}
+
+    def part(self, key: str, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a function, or return what it returned before an earlier attempt was interrupted.
 
         Parameters
         ----------
         key : str
             Name of the part, unique in the experiment.
         fn : callable
-            Function without arguments.  If it raises, as a fit does after Ctrl-C, nothing is
-            stored.
+            What computes it.  If it raises, as a fit does after Ctrl-C, nothing is stored.
+        *args, **kwargs
+            Its arguments.
 
         Returns
         -------
@@ -72,7 +132,7 @@ class ExperimentContext:
             The value as it would come back from a file, whether it is new or not.
         """
         if key not in self.cache.values:
-            self.cache.store(key, json.loads(to_json(fn())))
+            self.cache.store(key, json.loads(to_json(fn(*args, **kwargs))))
         return self.cache.values[key]
 
     def progress(self, work: Iterable[Any] | int, description: str = "") -> Iterator[Any]:
@@ -90,9 +150,9 @@ class ExperimentContext:
         object
             The next item.
         """
-        items = work if isinstance(work, Iterable) else range(work)
-        total = len(items) if isinstance(items, Sized) else None
-        task = self.bars.add_task(description, total=total)
+        items = range(work) if isinstance(work, int) else work
+        items = items if isinstance(items, Sized) else list(items)
+        task = self.bars.add_task(description, total=len(items))
         try:
             for item in items:
                 yield item
@@ -158,3 +218,142 @@ def run(
         write_table(output.results / f"{name}.csv", results["table"])
     for path in output.partial.glob(f"{stem}-*.json"):
         path.unlink()
+
+
+def draw(experiment: Experiment, output: Output) -> None:
+    """Make the figure, and what moves, from the results in the file.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment to draw.
+    output : Output
+        Folders of the results and of the figures.
+    """
+    results = read(output.document(experiment.name))["results"]
+    module = experiment.load()
+    import matplotlib
+    from matplotlib import pyplot as plt
+
+    from kpegasos.plotting.labels import freeze
+
+    output.figures.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # whatever the user's matplotlibrc says
+        style: Any = {**STYLE, "svg.hashsalt": experiment.name}
+        matplotlib.rcParams.update(style)
+        figure = module.plot(results)
+        freeze(figure)
+        stem = output.figures / experiment.name
+        figure.savefig(stem.with_suffix(".png"), metadata={"Software": None})
+        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+        if hasattr(module, "animate"):
+            module.animate(results, stem)
+
+
+@dataclass(frozen=True)
+class Work:
+    """The options that hold for all experiments of a command.
+
+    Attributes
+    ----------
+    experiments : dict
+        All experiments, by name.
+    output : Output
+        The folders to write to.
+    quick, fresh, only
+        As `run` has them.
+    figures_only : bool
+        Whether to draw from the results at hand.
+    """
+
+    experiments: dict[str, Experiment]
+    output: Output
+    quick: bool
+    fresh: bool
+    only: tuple[str, ...]
+    figures_only: bool
+
+    def __call__(self, name: str) -> bool:
+        """Run and draw an experiment; return whether its figure was made."""
+        experiment, output = self.experiments[name], self.output
+        if not self.figures_only:
+            expected = experiment.quick_time if self.quick else experiment.full_time
+            print(f"{name}: {experiment.summary} ({expected})", flush=True)
+            run(experiment, output, quick=self.quick, fresh=self.fresh, only=self.only)
+        elif not output.document(name).exists():
+            print(f"{name}: no results in {output.results}, run it first", file=sys.stderr)
+            return False
+        draw(experiment, output)
+        print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
+        if not self.figures_only:
+            for claim in experiment.claims(read(output.document(name))["results"]):
+                print(f"{claim.mark or '-'} {claim.claim} {claim.found}", flush=True)
+        return True
+
+
+_interrupted = False
+
+
+def _start() -> None:
+    """Leave Ctrl-C to the work, and bars to processes that have a terminal of their own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["TERM"] = "dumb"
+
+
+def _end_pools() -> None:
+    """End the processes that joblib keeps for later, which this one would wait for at its end."""
+    loky = sys.modules.get("joblib.externals.loky")
+    if loky is not None:
+        loky.get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+def _interruptible(work: Callable[[str], bool], name: str) -> bool:
+    """Do the work, unless an earlier one of this process was interrupted."""
+    global _interrupted
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        if _interrupted:
+            raise KeyboardInterrupt
+        return work(name)
+    except KeyboardInterrupt:
+        _interrupted = True
+        raise KeyboardInterrupt from None  # without the model of the fit, which stays here
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end_pools()
+
+
+def each(
+    work: Callable[[str], bool], names: Sequence[str], n_jobs: int
+) -> Iterator[tuple[str, bool]]:
+    """Do some work for each name.
+
+    Parameters
+    ----------
+    work : callable
+        What to do; with several processes it can be pickled.
+    names : sequence of str
+        What it is called with.
+    n_jobs : int
+        Number of processes; 1 does the work in this one, in the order of the names.
+
+    Yields
+    ------
+    tuple
+        A name and what ``work`` returned, as each ends. What it raises is raised here.
+    """
+    n_jobs = min(n_jobs, len(names))
+    if n_jobs <= 1:
+        for name in names:
+            yield name, work(name)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(n_jobs, spawn, initializer=_start)
+    try:
+        futures = {pool.submit(_interruptible, work, name): name for name in names}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,8 +1,8 @@
 """Text with numbers in README and documentation, written from the results.
 
 A block stands between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, each on a line of its
-own. ``python -m experiments --text`` writes what the function of that name returns (BLOCKS in
-`experiments._text_blocks`) between them; a test fails where text and results differ.
+own. ``python -m experiments --text`` writes what the function of that name returns (`BLOCKS`)
+between them; a test fails where text and results differ.
 """
 
 from __future__ import annotations
@@ -10,13 +10,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments._catalog import Experiment, discover
-from experiments._claims import Claim
+import numpy as np
+
+from experiments._catalog import ROOT, Experiment, discover
+from experiments._claims import (
+    OURS,
+    SOURCES,
+    Claim,
+    duration,
+    exponent,
+    markdown,
+    medians,
+    percent,
+    rounded,
+    slope,
+)
 from experiments._meta import experiment_changed
 from experiments._store import read, write
+from experiments._tables import select
 
 Block = Callable[["Documents"], str]
 
@@ -166,8 +181,6 @@ def write_all(root: Path, folder: Path) -> list[Path]:
     list of Path
         The pages that have changed.
     """
-    from experiments._text_blocks import BLOCKS
-
     documents, changed = Documents(folder), []
     for path in pages(root):
         if not path.exists():
@@ -178,3 +191,367 @@ def write_all(root: Path, folder: Path) -> list[Path]:
             write(path, after)
             changed.append(path)
     return changed
+
+
+# Claims as a table, findings as sections, and where results come from
+
+#: What follows in a table on results that other code measured.
+OLDER = "†"
+#: Experiments in the order of their claims, and how many of each the README has: what the algorithm
+#: does, its bounds, its parts, then the applications.
+_ORDER = {
+    **{"convergence": 1, "step_rules": 1, "run_time": 3, "sample_size": 1, "lambda_dependence": 1},
+    **{"bounds": 1, "generalization": 2, "losses": 1, "projection": 2, "averaging": 1},
+    **{"sampling": 1, "minibatch": 1, "bias": 1, "margin": 1, "linear_vs_rbf": 1, "digits": 1},
+    **{"fashion_mnist": 3, "kernel_table": 2, "text_classification": 1, "benchmark_linear": 1},
+    **{"grid_search": 1, "slips": 1},
+}
+#: Findings of this project, in the order of the README.
+FINDINGS = ("clock", "gap_and_error", "warm_start", "run_time", "equal_seconds", "accuracy_map")
+
+
+def _linked(source: str) -> str:
+    """Write sources as links, where they have one."""
+    return ", ".join(
+        f"[{one}]({SOURCES[one]})" if SOURCES[one] else one
+        for one in filter(None, source.split("; "))
+    )
+
+
+def table(documents: Documents) -> str:
+    """Return the first claims of each experiment that tests some: claim, what was found, mark."""
+    known = [name for name in _ORDER if name in documents]
+    rows = []
+    for name in [*known, *(name for name in documents.experiments if name not in known)]:
+        figure, claims = f"[`{name}`](figures/{name}.png)", documents.claims(name)
+        older = OLDER if documents.older(name) else ""
+        if claims is None:
+            told = "results of an older form, to be measured again"
+            rows.append(f"| | | {told} | {older} | {figure} |")
+        tested = [claim for claim in claims or [] if claim.source != OURS]
+        for claim in tested[: _ORDER.get(name, 1)]:
+            cells = (claim.claim, _linked(claim.source), claim.found, f"{claim.mark}{older}")
+            rows.append(f"| {' | '.join([*cells, figure])} |")
+    head = "| claim | source | what came out here | | figure |\n| --- | --- | --- | --- | --- |"
+    return "\n".join([head, *rows]) + f"\n\n{_note_on_older(documents)}"
+
+
+def _note_on_older(documents: Documents) -> str:
+    if any(map(documents.older, documents.experiments)):
+        return f"{OLDER} Measured by other code than the newest results; to be measured again.\n\n"
+    return ""
+
+
+def findings(documents: Documents) -> str:
+    """Return a section for each finding that has results: title, sentence, figure."""
+    sections = []
+    for name in (name for name in FINDINGS if name in documents):
+        own = [claim for claim in documents.claims(name) or [] if claim.source == OURS]
+        if own:
+            older = f" {OLDER}" if documents.older(name) else ""
+            sections.append(
+                f"**{own[0].claim}** {own[0].found}{older} [More](docs/findings/{name}.md). "
+                f"![{own[0].claim}](figures/{name}.png)"
+            )
+    return "\n\n".join(["## What we found", *sections]) if sections else ""
+
+
+def told(claims: list[Claim] | None) -> str:
+    """Return claims as a list, each with its criterion."""
+    if claims is None:
+        return "Its results are of an older form, and are to be measured again."
+    lines = []
+    for claim in claims:
+        mark = f"{claim.mark} " if claim.mark else ""
+        whose = f" ({_linked(claim.source)})" if claim.source else ""
+        criterion = f" *{claim.criterion}*" if claim.criterion else ""
+        lines.append(f"- {mark}**{claim.claim}**{whose} {claim.found}{criterion}")
+    return "\n".join(lines)
+
+
+def _claims_of(*names: str) -> Block:
+    """Return a block: what some experiments say, as lists."""
+
+    def block(documents: Documents) -> str:
+        present = [name for name in names if name in documents]
+        note = _note_on_older(documents) if any(map(documents.older, present)) else ""
+        lists = "\n".join(
+            line + (f" {OLDER}" if documents.older(name) else "")
+            for name in present
+            for line in told(documents.claims(name)).splitlines()
+        )
+        return f"{lists}\n\n{note}"
+
+    return block
+
+
+def machine(meta: dict[str, Any]) -> str:
+    """Name the processor, its vectors and the cores that measured."""
+    own = meta["machine"]
+    vectors = "/".join(sorted(own.get("vectors") or ["vectors not noted"]))
+    return f"{own['processor']}, {vectors}, {own['cores']} cores"
+
+
+def machine_line(documents: Documents) -> str:
+    """Return a line on where, when and with what the results were measured, and how long."""
+    metas = [documents.meta(name) for name in documents.experiments]
+    dated = sorted((meta for meta in metas if meta.get("date")), key=lambda m: str(m["date"]))
+    if not dated:
+        return "Not measured yet."
+    when = " to ".join(dict.fromkeys((dated[0]["date"], dated[-1]["date"])))
+    where = "; ".join(dict.fromkeys(map(machine, dated)))
+    versions = ", ".join(f"{name} {number}" for name, number in dated[-1]["versions"].items())
+    hours = sum(meta["seconds"] for meta in metas) / 3600
+    older = sum(map(documents.older, documents.experiments))
+    other = f" {older} of {len(metas)} were measured by other code ({OLDER})." if older else ""
+    return (
+        f"Measured {when} on {where}; versions: {versions}. All {len(metas)} results together took "
+        f"{hours:.1f} hours.{other}"
+    )
+
+
+def provenance(documents: Documents) -> str:
+    """Return a table of when, where and by what code each experiment was measured."""
+    rows = []
+    for name in documents.experiments:
+        meta = documents.meta(name)
+        took, load = meta["seconds"], meta.get("load")
+        rows.append(
+            [
+                f"`{name}`" + (f" {OLDER}" if documents.older(name) else ""),
+                meta.get("date", "not noted"),
+                machine(meta),
+                "not noted" if load is None else f"load {load:g}",
+                meta.get("commit", "not noted"),
+                f"{took / 60:.1f} min" if took >= 60 else f"{took:g} s",
+            ]
+        )
+    head = ["experiment", "measured", "machine", "other processes", "commit", "took"]
+    return f"{markdown(head, rows)}\n\n{_note_on_older(documents)}"
+
+
+# Tables and sentences of single experiments
+
+KERNEL = ("benchmark_kernel", "benchmark_kernel_avx2")
+
+
+def _kernel_readme(documents: Documents) -> str:
+    """Return the larger problems at one level, with both kinds of vectors; the rest in words."""
+    from experiments import benchmark_kernel as kernel
+
+    rows: list[list[str]] = []
+    head: list[str] = []
+    for name in (name for name in KERNEL if name in documents):
+        results = kernel.of_size(documents.results(name), small=False)
+        own_head, own = kernel.fit_rows(results, (kernel.LEVEL,), show_level=False)
+        vectors = sorted(results.get("vectors") or ["not noted"])[0]  # AVX-512 has AVX2 too
+        mark = OLDER if documents.older(name) else ""
+        head = [*own_head[:2], "vectors", *own_head[2:]]
+        rows += [[*row[:2], f"{vectors}{mark}", *row[2:]] for row in own]
+    words = [kernel.told(documents.results(name)) for name in KERNEL[:1] if name in documents]
+    return "\n\n".join([markdown(head, rows), *words, machine_line(documents)])
+
+
+def _kernel_details(name: str) -> Block:
+    """Return a block: all tables of a kernel benchmark."""
+
+    def block(documents: Documents) -> str:
+        from experiments import benchmark_kernel
+
+        return benchmark_kernel.tables(documents.results(name)) if name in documents else ""
+
+    return block
+
+
+def _grid(documents: Documents) -> str:
+    from experiments import grid_search
+
+    return grid_search.tables(documents.results("grid_search"))
+
+
+def _startup(documents: Documents) -> str:
+    """Return the times to the first model, with their spread."""
+    rows = [
+        [
+            row["job"],
+            duration(row["median_seconds"]),
+            f"{duration(row['min_seconds'])} to {duration(row['max_seconds'])}",
+            str(row["repeats"]),
+        ]
+        for row in documents.results("startup")["table"]
+    ]
+    return markdown(["fresh process", "median", "least to most", "runs"], rows)
+
+
+def _startup_words(documents: Documents) -> str:
+    """Return one sentence on start-up for the limitations."""
+    rows = {row["job"].split(", ")[-1]: row for row in documents.results("startup")["table"]}
+    warm, cold = rows["warm"], rows["cold"]
+    return (
+        f"- The first fit of a process takes {duration(warm['median_seconds'])}, imports included. "
+        f"After an installation it takes {duration(cold['median_seconds'])} "
+        f"({duration(cold['min_seconds'])} to {duration(cold['max_seconds'])}). The first "
+        "`polish=True`, other loss or search of an installation compiles more, for up to a minute."
+    )
+
+
+def _fashion_mnist(documents: Documents) -> str:
+    """Return accuracy, seconds and gap of each model on Fashion-MNIST."""
+    results = documents.results("fashion_mnist")
+    rows = [
+        [
+            row["model"] + (" (not converged)" if row["convergence_warning"] else ""),
+            f"{row['train_images']:,}",
+            percent(row["test_accuracy"], 2),
+            duration(row["fit_seconds"]),
+            "" if gap is None else percent(gap, 0),
+        ]
+        for row in results["table"]
+        for gap in [row["median_relative_gap"]]
+    ]
+    plain = [
+        [
+            f"{row['lam']:g}",
+            f"{row['steps']:,}",
+            percent(row["test_accuracy"], 2),
+            f"{percent(row['test_accuracy_min'], 2)} to {percent(row['test_accuracy_max'], 2)}",
+            duration(row["fit_seconds"]),
+        ]
+        for row in results["plain"]
+    ]
+    head = ["model", "training images", "test accuracy", "fit", "median certified relative gap"]
+    heads = ["λ of each pair", "steps a pair", "test accuracy", "over seeds", "fit"]
+    return f"{markdown(head, rows)}\n\nThe plain algorithm:\n\n{markdown(heads, plain)}"
+
+
+def _usual_gaps(documents: Documents) -> str:
+    """Return what gaps are usual where accuracy has settled, early and at the end."""
+    parts = [
+        f"{percent(row['median_relative_gap'], 0)} with a test accuracy of "
+        f"{percent(row['test_accuracy'])} ({row['model']})"
+        for row in documents.results("fashion_mnist")["table"]
+        if row["median_relative_gap"] is not None
+    ]
+    results = documents.results("convergence")
+    curve, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
+    ratios = medians(curve["gap"]) / (medians(curve["objective_average"]) - optimum)
+    epochs = np.array(curve["epoch"])
+    early = int(np.abs(epochs - 10).argmin())
+    return (
+        f"Certified relative gaps on Fashion-MNIST, in the median over pairs: {'; '.join(parts)}. "
+        f"On two moons the gap is {rounded(ratios[early])} times the suboptimality after "
+        f"{epochs[early]:.0f} epochs and {rounded(ratios[-1])} times after {epochs[-1]:,.0f}."
+    )
+
+
+def _readers(_: Documents) -> str:
+    """Return how long a file in LIBSVM's format takes to read, and scikit-learn's loader."""
+    found = read(ROOT / "benchmarks" / "results" / "readers.json")
+    seconds = {name: duration(float(np.median(runs))) for name, runs in found["seconds"].items()}
+    return (
+        f"A synthetic file of {found['megabytes']:.0f} MB in LIBSVM's format is read in "
+        f"{seconds['load_svmlight, 2 threads']} on two threads and "
+        f"{seconds['load_svmlight, 1 thread']} on one; scikit-learn's loader takes "
+        f"{seconds['scikit-learn']} (`python -m benchmarks.readers`; medians; {found['machine']})."
+    )
+
+
+def _slips(documents: Documents) -> str:
+    """Return the slips in the sources, and what each of them does."""
+    keys = ("printed", "source", "meant", "consequence")
+    rows = [[row[key] for key in keys] for row in documents.results("slips")["table"]]
+    return markdown(["printed", "where", "meant", "what it does"], rows)
+
+
+def _sampling_rates(documents: Documents) -> str:
+    """Return the exponents of each sampling, from the eighth epoch on, for the last iterate."""
+    results, rows = documents.results("sampling"), []
+    for data, by_moment in results["curves"].items():
+        curve = by_moment["last, end"]
+        names = [name for name in curve if name != "epoch"]
+        rates = [slope(curve["epoch"][3:], medians(curve[name])[3:]) for name in names]
+        rows.append([results["titles"][data], *map(exponent, rates)])
+    return markdown(["exponent of the epochs, last iterate", *names], rows)
+
+
+def _lambda_rates(documents: Documents) -> str:
+    """Return the exponents of λ in the suboptimality for each decade of λ, after one epoch."""
+    results = documents.results("lambda_dependence")
+    rows, first = [], min(row["epochs"] for row in results["table"])
+    methods = list(dict.fromkeys(row["method"] for row in results["table"]))
+    decades = range(-6, 0)
+    for data, method in product(results["titles"], methods):
+        own = select(results["table"], data=data, method=method, epochs=first)
+        cells = []
+        for power in decades:
+            part = [row for row in own if 0.99 * 10**power <= row["lam"] <= 10.1 * 10**power]
+            lams, values = ([row[key] for row in part] for key in ("lam", "suboptimality"))
+            known = len(part) >= 2 and all(row["resolved"] for row in part)
+            cells.append(exponent(slope(lams, values)) if known else "–")
+        rows.append([results["titles"][data], method, *cells])
+    heads = [f"{10.0**power:g} to {10.0 ** (power + 1):g}" for power in decades]
+    return markdown(["exponent of λ", "method", *heads], rows)
+
+
+def _lambda_steps(documents: Documents) -> str:
+    """Return λT for the steps that reach a suboptimality, for each λ, on moons and on documents."""
+    needed: list[tuple[str, float, float]] = []
+    if "slips" in documents:
+        found = documents.results("slips")["runtimes"]
+        largest = found["steps"][max(found["steps"], key=int)]
+        steps = [float(np.median(runs)) for runs in largest]
+        needed += [("moons, RBF", *pair) for pair in zip(found["lam"], steps, strict=True)]
+    if "sample_size" in documents:
+        for row in documents.results("sample_size")["by_lam"]:
+            needed.append(("synthetic documents, linear", row["lam"], row["steps"]))
+    rows = [[data, f"{lam:g}", f"{n:,.0f}", rounded(lam * n)] for data, lam, n in needed]
+    return markdown(["data", "λ", "steps T", "λT"], rows)
+
+
+def _published_then(documents: Documents) -> str:
+    """Return the kernel table: seconds to ε here and in 2011."""
+    from experiments.kernel_table import succeeded
+
+    if documents.claims("kernel_table") is None:
+        return "Its results are of an older form, and are to be measured again."
+    now = ("pegasos_last", "pegasos_average", "sdca", "polished", "scikit-learn")
+    then = ("Pegasos", "SDCA", "SVM-Light", "LASVM")
+    rows = [
+        [
+            row["data"],
+            f"{row['epsilon']:g}",
+            *(
+                duration(row[f"{key}_seconds"]) if succeeded(row, key) else "–"
+                for key in (*now, "scikit-learn-intelex")
+            ),
+            *(duration(row[f"published_{name}_seconds"]) for name in then),
+        ]
+        for row in documents.results("kernel_table")["table"]
+    ]
+    heads = ["Pegasos, last", "averaged", "SDCA", "polished", "LIBSVM", "intelex"]
+    return markdown(["data", "ε", *heads, *(f"{name}, 2011" for name in then)], rows)
+
+
+BLOCKS: dict[str, Block] = {
+    "readers": _readers,
+    "benchmark": _kernel_readme,
+    "findings": findings,
+    "claims": table,
+    "provenance": provenance,
+    "startup": _startup,
+    "startup-words": _startup_words,
+    "fashion-mnist": _fashion_mnist,
+    "usual-gaps": _usual_gaps,
+    "kernel": _kernel_details("benchmark_kernel"),
+    "kernel-avx2": _kernel_details("benchmark_kernel_avx2"),
+    "grid": _grid,
+    "linear": _claims_of("benchmark_linear", "text_classification", "sample_size"),
+    "large": _claims_of("out_of_core", "dask_workers"),
+    "regression": _claims_of("regression"),
+    **{f"finding-{name}": _claims_of(name) for name in FINDINGS},
+    "kernel-table": _published_then,
+    "slips": _slips,
+    "sampling-rates": _sampling_rates,
+    "lambda-rates": _lambda_rates,
+    "lambda-steps": _lambda_steps,
+}

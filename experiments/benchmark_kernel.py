@@ -7,32 +7,274 @@ solvers take turns in one process, many times. Predictions are repeated on one m
 median counts: what a model keeps for the next one, as ours does its packed vectors, is not in it
 where there are three or more. Each model is judged by the objective that its solver
 minimises, against the best dual bound of that (`experiments._kernel_judge` says how the intercept
-is treated), and seconds are compared where the relative suboptimality is equal
-(`experiments._kernel_levels` says how).
+is treated), and seconds are compared where the relative suboptimality is equal.
+
+Runs of one solver on one problem that differ in how far they go make a series. The seconds of a
+series at a level are those of its cheapest run that reaches it, brought up to the level on the
+line, in logarithms, to the tightest of the cheaper runs that do not: so a run that overshoots is
+not charged for what nobody asked for. Nothing is extrapolated: looser than the loosest run costs as
+much as that, and tighter than the tightest is not reached. Where a peer's loosest run overshoots a
+level, ours is compared with it at the suboptimality that it has.
 
 `SVC` works in float64 whatever it is given, so it is run on one dtype of the larger problems. On
 Fashion-MNIST it takes five minutes and is run only when asked for, by ``--only slow``.
 
 ``--only NAME`` runs a group alone and keeps the rest of the results at hand; the groups are the
-names of the problems, ``small``, ``cache``, ``start`` and ``slow``. ``python -m
-experiments._kernel_markdown`` prints the results as tables. ``benchmark_kernel_avx2`` is the same
-for processors without AVX-512. Install the peers with ``pip install kpegasos[bench]``.
+names of the problems, ``small``, ``cache``, ``start`` and ``slow``. ``benchmark_kernel_avx2`` is
+the same for processors without AVX-512. Install the peers with ``pip install kpegasos[bench]``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import math
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain, zip_longest
+from typing import Any
 
-from experiments._kernel_figure import draw
-from experiments._kernel_suite import run_groups
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from experiments import _plots as plots
+from experiments._claims import AHEAD, bold, duration, markdown, span
+from experiments._kernel_peers import installed, work, work_apart
+from experiments._kernel_problems import SMALL
+from experiments._run import ExperimentContext
+from experiments._tables import select
 
 FULL_TIME = "50 min"
 QUICK_TIME = "30 s"
+
+#: MiB for kernel rows, the same for all.
+CACHE_MB = 1024
+_OURS = {"n_jobs": -1, "cache_mb": CACHE_MB}
+#: Seconds after which pure Pegasos stops, and after which a process is given up.
+_MAX_TIME, _TIMEOUT = 30.0, 150.0
+#: Tolerances of polished runs, the certified relative gap; the first is the default.
+_GAPS = {"float32": (1e-2, 1e-3, 1e-4), "float64": (1e-2, 1e-3)}
+_LADDER = (1e-1, 1e-2, 1e-3, 1e-4)
+#: Problem: dtype: tolerances of intelex and of SVC. They bound the violation at each example, so
+#: that large C needs smaller ones; where a problem takes long, those that reach no level are left.
+_PEER_LADDERS: dict[str, dict[str, tuple[tuple[float, ...], tuple[float, ...]]]] = {
+    "Fashion-MNIST": {"float32": ((1e-2, 1e-3), ())},
+    "T-shirt or shirt": {"float32": (_LADDER, (1e-2,)), "float64": (_LADDER[:2], ())},
+    "MNIST 8": {"float32": (_LADDER[:3], ())},
+    "Adult": {"float32": (_LADDER, (1e-2,)), "float64": (_LADDER[:2], ())},
+    "Covertype 20,000": {"float32": (_LADDER, (1e-1, 1e-3)), "float64": (_LADDER[:2], ())},
+    "Covertype, C = 10": {"float32": (_LADDER[1:], (1e-2, 1e-4))},
+    "Covertype, C = 100": {"float32": ((*_LADDER[1:], 1e-5), (1e-3, 1e-5))},
+}
+#: Pure Pegasos is hopeless where C is large.
+_NOT_PLAIN = ("Covertype, C = 10", "Covertype, C = 100")
+_BUDGETS = (64, 128, 256, 512, 1024, 2048, 4096)
+#: Starts of a polished run.
+_STARTS: dict[str, dict[str, float]] = {
+    "1 step": {"n_steps": 1},
+    "0.05 epochs": {"epochs": 0.05},
+    "0.5 epochs": {"epochs": 0.5},
+    "3 epochs": {"epochs": 3},
+}
+Job = dict[str, Any]
+Row = dict[str, Any]
+
+LEVELS = (1e-2, 1e-3, 1e-4)
+#: Series, in the order of tables and legends; the first is ours for comparisons.
+SERIES = {
+    "polished": "PegasosSVC(polish=True)",
+    "plain": "PegasosSVC()",
+    "intelex": "intelex SVC",
+    "SVC": "scikit-learn SVC",
+}
+PEERS = ("intelex", "SVC")
+#: Below this, rounding decides.
+FLOOR = 1e-7
+
+
+# Jobs
+
+
+def _ours(setting: str, **parameters: Any) -> Job:
+    return {"solver": "kpegasos", "setting": setting, "parameters": parameters}
+
+
+def _polished(tolerances: tuple[float, ...], **parameters: Any) -> list[Job]:
+    return [_ours(f"tol = {tol:g}", polish=True, tol=tol, **parameters) for tol in tolerances]
+
+
+def _peers(solver: str, tolerances: tuple[float, ...]) -> list[Job]:
+    if solver not in installed():
+        return []
+    return [
+        {"solver": solver, "setting": f"tol = {tol:g}", "parameters": parameters}
+        for tol in tolerances
+        for parameters in [{"cache_size": CACHE_MB, "tol": tol}]
+    ]
+
+
+def _alternating(*lists: list[Job]) -> list[Job]:
+    """Take the first of each list, then the second of each, and so on."""
+    return [job for job in chain(*zip_longest(*lists)) if job]
+
+
+def _curve_jobs(name: str) -> list[Job]:
+    jobs = []
+    for dtype, (intelex, svc) in _PEER_LADDERS[name].items():
+        limited = {"max_time": _MAX_TIME, **_OURS}
+        plain = [_ours("5 epochs", epochs=5, **limited), _ours("as it comes", **limited)]
+        mixed = _alternating(
+            _polished(_GAPS[dtype], **_OURS),
+            _peers("scikit-learn-intelex", intelex),
+            _peers("scikit-learn", svc),
+            [] if dtype == "float64" or name in _NOT_PLAIN else plain,
+        )
+        jobs += [{**job, "problem": name, "dtype": dtype} for job in mixed]
+    return jobs
+
+
+def _small_jobs(names: list[str]) -> list[Job]:
+    """One job for all solvers of a problem and dtype, ours with the parameters that users have."""
+    solvers = _alternating(
+        [_ours("as it comes"), _ours("5 epochs", epochs=5), _ours("100 epochs", epochs=100)],
+        _polished(_LADDER),
+        _peers("scikit-learn", _LADDER),
+        _peers("scikit-learn-intelex", _LADDER),
+    )
+    return [
+        {"problem": name, "dtype": dtype, "solvers": solvers, "setting": "all"}
+        for name in names
+        for dtype in ("float64", "float32")
+    ]
+
+
+def _ablation_jobs() -> dict[str, list[Job]]:
+    """Return runs with other starts, and with other budgets of kernel rows."""
+    ends: dict[str, Any] = {"polish": True, "tol": 1e-3, **_OURS}
+    starts = [_ours(label, **start, **ends) for label, start in _STARTS.items()]
+    plain = {"max_time": _MAX_TIME, **_OURS}
+    budgets = [
+        {**_ours(f"{label}, {budget}", **{**parameters, "cache_mb": budget}), "repeats": repeats}
+        for budget in _BUDGETS
+        for label, parameters, repeats in (("polished", ends, 2), ("plain", plain, 1))
+    ]
+    return {
+        group: [{**job, "problem": name, "dtype": "float32", "ablation": group} for job in jobs]
+        for group, name, jobs in (
+            ("start", "T-shirt or shirt", starts),
+            ("cache", "Covertype 20,000", budgets),
+        )
+    }
+
+
+def _groups() -> dict[str, list[Job]]:
+    """Return the jobs by the name that ``--only`` has for them."""
+    head = {"problem": "Fashion-MNIST", "dtype": "float32", "repeats": 1, "timeout": 900}
+    return {
+        "small": _small_jobs(list(SMALL)),
+        **{name: _curve_jobs(name) for name in _PEER_LADDERS},
+        **_ablation_jobs(),
+        "slow": [{**job, **head} for job in _peers("scikit-learn", (1e-3,))],
+    }
+
+
+def _quick_groups(*, small_only: bool = False) -> dict[str, list[Job]]:
+    """Return a few jobs of each kind, and of those in a process of their own the small one."""
+    groups = _groups()
+    name = "T-shirt or shirt"
+    small = [{**job, "turns": 3, "seconds": 0.5} for job in _small_jobs(["moons 100"])]
+    if small_only:
+        return {"small": small[:1]}  # other vectors are compiled for in each process
+    chosen = {
+        name: [job for job in groups[name] if job["setting"].endswith(("0.01", "0.1"))],
+        "small": small,
+        "start": groups["start"][::3],
+        "cache": groups["cache"][2:4],
+    }
+    few = {"n_samples": 600, "repeats": 1}
+    return {group: [{**job, **few} for job in jobs] for group, jobs in chosen.items()}
+
+
+def series_of(solver: str, parameters: dict[str, Any]) -> str:
+    """Name the series that a run of a solver belongs to."""
+    if solver == "kpegasos":
+        return "polished" if parameters.get("polish") else "plain"
+    return "SVC" if solver == "scikit-learn" else "intelex"
+
+
+def _rows(group: str, job: Job, result: Any) -> list[Row]:
+    """Put the head of a job before each of its results; a run that was given up has none."""
+    head = {"group": group, "problem": job["problem"], "dtype": job["dtype"]}
+    pairs = zip(job["solvers"], result, strict=True) if "solvers" in job else [(job, result)]
+    return [
+        {
+            **head,
+            "series": series_of(each["solver"], each["parameters"]),
+            "solver": each["solver"],
+            "setting": each["setting"],
+            "cache_mb": each["parameters"].get("cache_mb", each["parameters"].get("cache_size")),
+            "ablation": job.get("ablation", ""),
+            **found,
+        }
+        for each, found in pairs
+        if found
+    ]
+
+
+def _measured(
+    context: ExperimentContext, group: str, jobs: list[Job], environment: dict[str, str]
+) -> dict[str, list[Row]]:
+    """Run the jobs of a group; return their rows."""
+    run = work if context.quick and not environment else work_apart
+    given_up: set[tuple[str, ...]] = set()
+    table: list[Row] = []
+    for job in context.progress(jobs, group):
+        series = (job["problem"], job["dtype"], job.get("solver", ""), job.get("ablation", ""))
+        if series in given_up:  # which a tighter tolerance does not mend
+            continue
+        full = {"timeout": _TIMEOUT, **job, "environment": environment}
+        # Named by all that it depends on, so that it is not taken up after an edit here.
+        result = context.part(f"{group}: {json.dumps(full, sort_keys=True)}", run, full)
+        if not result:
+            given_up.add(series)
+        table += _rows(group, job, result)
+    return {"table": table}
+
+
+def run_groups(
+    context: ExperimentContext, environment: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Run every solver on every problem, in groups.
+
+    Parameters
+    ----------
+    context : ExperimentContext
+        Says which groups to run; the others are taken from the results at hand.
+    environment : dict or None, default None
+        Variables for the processes that fit.
+
+    Returns
+    -------
+    dict
+        ``table``, a row for each run; ``levels``, the seconds at each level; ``groups``, where the
+        rows of each come from; ``vectors`` that our code was compiled for.
+    """
+    environment = environment or {}
+    groups = _quick_groups(small_only=bool(environment)) if context.quick else _groups()
+    found = context.groups(
+        {
+            group: partial(_measured, context, group, jobs, environment)
+            for group, jobs in groups.items()
+        },
+        on_request="slow",
+    )
+    table = found["table"]
+    judge_all(table)
+    vectors = [row.pop("vectors") for row in table if "vectors" in row]
+    return {
+        "seeds": [0],
+        "vectors": vectors[0] if vectors else context.previous.get("vectors"),
+        "environment": environment,
+        "groups": found["groups"],
+        "levels": seconds_at_levels(table),
+        "table": table,
+    }
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -40,6 +282,374 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     return run_groups(context)
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Suboptimality against seconds for each problem; small ones, predictions and budgets."""
-    return draw(results)
+# Levels of suboptimality
+
+
+def judge_all(rows: list[Row]) -> None:
+    """Add to each row how far it is from the best bound of its problem, relative to that.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Runs with ``problem``, ``series``, and, if judged, ``objective``, ``dual_bound`` and
+        ``our_objective``; they get ``suboptimality`` and ``our_suboptimality``, the latter by our
+        objective for all.
+    """
+    bounds: dict[tuple[str, bool], float] = {}
+    for row in rows:
+        key = (row["problem"], row["series"] in PEERS)
+        bounds[key] = max(bounds.get(key, -math.inf), row.get("dual_bound") or -math.inf)
+    for row in rows:
+        if row.get("objective") is not None:
+            bound = bounds[row["problem"], row["series"] in PEERS]
+            row["suboptimality"] = (row["objective"] - bound) / bound
+            bound = bounds.get((row["problem"], False), math.nan)
+            row["our_suboptimality"] = (row["our_objective"] - bound) / bound
+
+
+def at_level(rows: list[Row], level: float) -> Row | None:
+    """Return seconds of a series at a level of suboptimality, and the run that reaches it.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Runs with ``fit_seconds`` and ``suboptimality``.
+    level : float
+        Suboptimality asked for.
+
+    Returns
+    -------
+    dict or None
+        ``seconds``, the ``suboptimality`` that they buy (the level, or what the loosest run has if
+        that is less), ``run_seconds`` and ``setting``; None if no run reaches the level.
+    """
+    judged = [row for row in rows if row.get("suboptimality") is not None]
+    reaching = [row for row in judged if row["suboptimality"] <= level]
+    if not reaching:
+        return None
+    best = min(reaching, key=lambda row: float(row["fit_seconds"]))
+    seconds, reached = float(best["fit_seconds"]), max(best["suboptimality"], FLOOR)
+    missing = [row for row in judged if row["suboptimality"] > level]
+    cheaper = [row for row in missing if row["fit_seconds"] < best["fit_seconds"]]
+    if cheaper:
+        near = min(cheaper, key=lambda row: float(row["suboptimality"]))
+        share = math.log(near["suboptimality"] / level) / math.log(near["suboptimality"] / reached)
+        seconds = near["fit_seconds"] * (best["fit_seconds"] / near["fit_seconds"]) ** share
+    return {
+        "seconds": seconds,
+        "suboptimality": level if cheaper else min(level, reached),
+        "run_seconds": best["fit_seconds"],
+        "setting": best["setting"],
+    }
+
+
+def curves(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[Row]]]:
+    """Sort the runs that make curves by problem and dtype, and by series within."""
+    found: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        if not row.get("ablation"):
+            series = found.setdefault((row["problem"], row["dtype"]), {})
+            series.setdefault(row["series"], []).append(row)
+    return found
+
+
+def seconds_at_levels(rows: list[Row]) -> list[Row]:
+    """Return seconds of every series of every problem at every level that it reaches."""
+    found = []
+    for (problem, dtype), all_series in curves(rows).items():
+        for level in LEVELS:
+            for name, runs in all_series.items():
+                at = at_level(runs, level)
+                if at is None:
+                    continue
+                row = {"problem": problem, "dtype": dtype, "level": level, "series": name, **at}
+                ours = at_level(all_series.get("polished", []), at["suboptimality"])
+                if name in PEERS and ours is not None:
+                    row["ours_times_faster"] = at["seconds"] / ours["seconds"]
+                found.append(row)
+    return found
+
+
+def representative(rows: list[Row], level: float) -> Row:
+    """Return the run of a series that prediction and memory are told of: the one at a level.
+
+    It is the cheapest that reaches the level, or else the tightest.
+    """
+    at = at_level(rows, level)
+    if at is not None:
+        return next(row for row in rows if row["setting"] == at["setting"])
+    return min(rows, key=lambda row: float(row.get("suboptimality") or math.inf))
+
+
+# The figure
+
+#: Method whose look a series has, which is also its short name but for LIBSVM.
+_LOOKS = {"polished": "polished", "plain": "Pegasos", "intelex": "intelex", "SVC": "SVC"}
+_SHORT = {**_LOOKS, "SVC": "LIBSVM"}
+_COLUMNS = 3
+#: The level that titles and the README speak of.
+LEVEL = 1e-3
+_SMALLEST = 2e-6
+#: The type of the data of the large problems, and of the small ones.
+_LARGE, _FINE = "float32", "float64"
+
+
+def _finding(levels: list[Row], problems: list[str]) -> str:
+    """What the large problems say at equal accuracy."""
+    found = []
+    for peer in PEERS:
+        rows = select(levels, series=peer, level=LEVEL, dtype=_LARGE)
+        known = [row for row in rows if "ours_times_faster" in row and row["problem"] not in SMALL]
+        if ratios := sorted(row["ours_times_faster"] for row in known):
+            ahead = sum(ratio > 1 for ratio in ratios)
+            spread = " to ".join(dict.fromkeys(map(plots.times, (ratios[0], ratios[-1]))))
+            mixed = 0 < ahead < len(ratios)
+            of = f" (ahead on {ahead} of {len(ratios)})" if mixed else ""
+            found.append(f"{spread} times as fast as {_SHORT[peer]}{of}")
+    if not found:
+        return f"Seconds to a relative suboptimality of {LEVEL:.1%}"
+    where = f" on {problems[0]}" if len(problems) == 1 else ""
+    return f"At equal accuracy, {LEVEL:.1%}, polished Pegasos is {', '.join(found)}{where}"
+
+
+def _curve(ax: plots.Axes, problem: str, all_series: dict[str, Any], levels: list[Row]) -> None:
+    """Relative suboptimality of the runs of each series against their seconds."""
+    names: dict[str, Any] = {}
+    for series, runs in all_series.items():
+        judged = [row for row in runs if row.get("suboptimality") is not None]
+        judged.sort(key=lambda row: float(row["suboptimality"]))
+        seconds = [row["fit_seconds"] for row in judged]
+        above = [max(row["suboptimality"], _SMALLEST) for row in judged]
+        look = plots.look(_LOOKS[series]).options(linewidth=1.6)
+        names[_SHORT[series]] = plots.line(ax, seconds, above, **look)
+    for level in LEVELS:
+        ax.axhline(level, color=plots.SILVER, linewidth=0.8, linestyle=":", zorder=0)
+    plots.log_log(ax, xlabel=plots.words("fit_seconds"))
+    ax.margins(x=0.12)
+    worst = max(max(above) for _, above, _ in names.values())
+    ax.set_ylim(_SMALLEST / 1.6, max(1.0, 2 * worst))
+    at = {row["series"]: row for row in select(levels, level=LEVEL)}
+    speeds = [
+        f"{plots.times(at[peer]['ours_times_faster'])} × {_SHORT[peer]}"
+        for peer in PEERS
+        if "ours_times_faster" in at.get(peer, {})
+    ]
+    both = "polished" in at and any(peer in at for peer in PEERS)
+    none = "peers' runs are more accurate" if both else f"{LEVEL:.1%} not reached by both"
+    ax.set_title(f"{problem}\n{', '.join(speeds) or none}", fontsize=10.5)
+    plots.name_lines(ax, names)
+
+
+def _small(ax: plots.Axes, levels: list[Row]) -> None:
+    """A line for each small problem, a dot on it for each series."""
+    values: dict[str, dict[str, float]] = {}
+    for row in select(levels, dtype=_FINE, level=LEVEL):
+        if row["problem"] in SMALL:
+            values.setdefault(row["problem"], {})[row["series"]] = 1e3 * row["seconds"]
+    for height, of_series in enumerate(values.values()):
+        ends = [min(of_series.values()), max(of_series.values())]
+        ax.plot(ends, [height] * 2, color=plots.SILVER)
+        for series, value in of_series.items():
+            ax.plot(value, height, **plots.look(_LOOKS[series]).options(linestyle="none"))
+    plots.rows_down(ax, list(values), fontsize=9)
+    plots.log_x(ax, xlabel=f"milliseconds to {LEVEL:.1%}")
+    compared = [of for of in values.values() if {"polished", "SVC"} <= set(of)]
+    ahead = sum(of["polished"] <= of["SVC"] for of in compared)
+    title = f"small problems, {_FINE}\nahead of LIBSVM: {ahead} of {len(compared)}"
+    ax.set_title(title, fontsize=10.5)
+
+
+def plot(results: dict[str, Any]) -> plots.Figure:
+    """Suboptimality against seconds for each large problem, and a panel for the small ones."""
+    levels = results["levels"]
+    large = {
+        problem: all_series
+        for (problem, dtype), all_series in curves(results["table"]).items()
+        if problem not in SMALL and dtype == _LARGE
+    }
+    has_small = any(row["problem"] in SMALL for row in levels)
+    number = len(large) + has_small
+    n_rows = max(1, -(-number // _COLUMNS))
+    figure, grid = plots.panels(n_rows, min(_COLUMNS, max(1, number)), 2.9 * n_rows + 1.1)
+    axes = list(grid.flat)
+    for ax, (problem, all_series) in zip(axes, large.items(), strict=False):
+        _curve(ax, problem, all_series, select(levels, problem=problem, dtype=_LARGE))
+    if has_small:
+        _small(axes[len(large)], levels)
+    for ax in axes[number:]:
+        ax.set_axis_off()
+    for row in grid:
+        row[0].set_ylabel(plots.words("relative_suboptimality") if large else "")
+    vectors = ", ".join(results.get("vectors") or [])
+    plots.state(
+        figure,
+        _finding(levels, list(large)),
+        f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit; each mark is a "
+        f"tolerance or a number of epochs. Above the panels: speed against peers at {LEVEL:.1%}"
+        + (f". Vectors of the processor: {vectors}." if vectors else "."),
+    )
+    return figure
+
+
+# Tables in Markdown. Ours is bold where it is ahead of every peer at equal suboptimality, and a
+# ratio where ours is ahead of that peer, by a twentieth at least; nothing else is.
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def fit_rows(
+    results: dict[str, Any], levels: Sequence[float], *, show_level: bool = True
+) -> tuple[list[str], list[list[str]]]:
+    """Return seconds to each level, and how many times faster polished runs are than each peer.
+
+    Where the loosest run of a peer has less than the level, the ratio is that at what it has.
+
+    Parameters
+    ----------
+    results : dict
+        Results of `benchmark_kernel`.
+    levels : sequence of float
+        The levels of suboptimality.
+    show_level : bool, default True
+        Whether a column names the level.
+
+    Returns
+    -------
+    tuple of (list of str, list of list of str)
+        The headings, and the cells of each row.
+    """
+    rows = []
+    for problem, dtype in curves(results["table"]):
+        for level in levels:
+            at = select(results["levels"], problem=problem, dtype=dtype, level=level)
+            seconds = {row["series"]: row["seconds"] for row in at}
+            ratios = {
+                row["series"]: row["ours_times_faster"] for row in at if "ours_times_faster" in row
+            }
+            cells = [duration(seconds.get(name)) for name in SERIES]
+            cells[0] = bold(cells[0], when=bool(ratios) and min(ratios.values()) >= AHEAD)
+            cells += [
+                bold(_ratio(ratios.get(peer)), when=ratios.get(peer, 0.0) >= AHEAD)
+                for peer in PEERS
+            ]
+            rows.append([problem, dtype, *[f"{level:g}"] * show_level, *cells])
+    columns = ["suboptimality"] * show_level
+    faster = [f"times faster than {SERIES[peer]}" for peer in PEERS]
+    return ["problem", "dtype", *columns, *SERIES.values(), *faster], rows
+
+
+def dtype_table(results: dict[str, Any]) -> str:
+    """Return the time that float64 takes at the level, in that of float32, for each series."""
+    at = {
+        (row["problem"], row["dtype"], row["series"]): row["seconds"]
+        for row in select(results["levels"], level=LEVEL)
+    }
+    rows = []
+    for problem in dict.fromkeys(problem for problem, _, _ in at):
+        pairs = [[at.get((problem, f"float{bits}", name)) for bits in (64, 32)] for name in SERIES]
+        ratios = [a / b if a and b else None for a, b in pairs]
+        if any(ratios):
+            rows.append([problem, *map(_ratio, ratios)])
+    return markdown(["problem: time in float64 / float32", *SERIES.values()], rows)
+
+
+def run_table(results: dict[str, Any]) -> str:
+    """Return prediction, accuracy, memory and support of each series' run at the level."""
+    rows = []
+    for (problem, dtype), all_series in curves(results["table"]).items():
+        chosen = {
+            name: representative(all_series[name], LEVEL) for name in SERIES if name in all_series
+        }
+        peers = [chosen[peer]["predict_seconds"] for peer in PEERS if peer in chosen]
+        for name, row in chosen.items():
+            ahead = name == "polished" and bool(peers) and row["predict_seconds"] < min(peers)
+            rows.append(
+                [
+                    problem,
+                    dtype,
+                    f"{SERIES[name]}, {row['setting']}",
+                    duration(row["fit_seconds"]),
+                    _suboptimality(row),
+                    bold(duration(row["predict_seconds"]), when=ahead),
+                    "–" if row.get("test_accuracy") is None else f"{row['test_accuracy']:.4f}",
+                    f"{row['support_vectors']:,}",
+                    "–" if row.get("extra_mb") is None else f"{row['extra_mb']:,.0f}",
+                ]
+            )
+    head = ["problem", "dtype", "run", "fit", "suboptimality", "predict", "test accuracy"]
+    return markdown([*head, "support vectors", "memory of the fit, MiB"], rows)
+
+
+def _suboptimality(row: Row) -> str:
+    value = row.get("suboptimality")
+    return "–" if value is None else f"{max(value, 0.0):.2g}"
+
+
+def ablation_table(results: dict[str, Any], name: str, head: str) -> str:
+    """Return seconds, kernel values and memory of the runs with other starts or budgets."""
+    rows = [
+        [
+            row["setting"],
+            duration(row["fit_seconds"]),
+            f"{row['kernel_evaluations'] / 1e6:,.1f}",
+            f"{row['needed_evaluations'] / 1e6:,.1f}",
+            _suboptimality(row),
+            f"{row['extra_mb']:,.0f}",
+        ]
+        for row in select(results["table"], ablation=name)
+    ]
+    heads = [head, "fit", "kernel values, million", "needed, million", "suboptimality"]
+    return markdown([*heads, "memory of the fit, MiB"], rows)
+
+
+def of_size(results: dict[str, Any], *, small: bool) -> dict[str, Any]:
+    """Return the results of the small or of the other problems."""
+    chosen = {r["problem"] for r in results["table"] if (r.get("group") == "small") is small}
+    return results | {
+        key: [row for row in results[key] if row["problem"] in chosen]
+        for key in ("table", "levels")
+    }
+
+
+def tables(results: dict[str, Any]) -> str:
+    """Return all tables, each with its title."""
+    large, small = (of_size(results, small=small) for small in (False, True))
+    parts = {
+        "Seconds of `fit` to a suboptimality": markdown(*fit_rows(large, LEVELS)),
+        "The same on small problems": markdown(*fit_rows(small, (1e-2, LEVEL))),
+        f"What the dtype costs, at {LEVEL:g}": dtype_table(results),
+        f"Predictions, accuracy, support and memory of the runs at {LEVEL:g}": run_table(large),
+        "Starts: how much Pegasos does before dual ascent": ablation_table(large, "start", "start"),
+        "Budgets of kernel rows": ablation_table(large, "cache", "run, budget in MiB"),
+    }
+    return "\n\n".join(f"**{title}**\n\n{text}" for title, text in parts.items() if text)
+
+
+def told(results: dict[str, Any]) -> str:
+    """Say how often ours is ahead at the level, and what memory it takes."""
+    sentences = []
+    for peer in PEERS:
+        found = []
+        for words, small in (("larger", False), ("small", True)):
+            rows = select(of_size(results, small=small)["levels"], level=LEVEL, series=peer)
+            own = [row["ours_times_faster"] for row in rows if "ours_times_faster" in row]
+            if own:
+                ahead = sum(ratio >= AHEAD for ratio in own)
+                behind = sum(ratio <= 1 / AHEAD for ratio in own)
+                found.append(
+                    f"ahead on {ahead} of {len(own)} {words} cases and behind on {behind} "
+                    f"({span(own)} times as fast)"
+                )
+        if found:
+            sentences.append(f"Beside {SERIES[peer]}, `polish=True` is {'. It is '.join(found)}.")
+    memory = []
+    for all_series in curves(results["table"]).values():
+        if {"polished", "intelex"} <= set(all_series):
+            runs = [representative(all_series[name], LEVEL) for name in ("polished", "intelex")]
+            if all(run.get("peak_mb") for run in runs):
+                memory.append(runs[0]["peak_mb"] / runs[1]["peak_mb"])
+    if memory:
+        sentences.append(f"Its process peaks at {span(memory)} times the memory of intelex's.")
+    return " ".join(sentences)

@@ -3,23 +3,18 @@
 For machines with AVX-512: numba compiles for Haswell, OpenBLAS and Intel's MKL are told to leave
 the wider vectors alone. What of oneDAL is not MKL does not listen and keeps AVX-512, to the peer's
 advantage. It has the small problems and one large one; ``--only`` takes other groups of
-`benchmark_kernel`. ``python -m experiments._kernel_markdown benchmark_kernel_avx2`` prints the
-tables.
+`benchmark_kernel`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from experiments._kernel_figure import draw
+from experiments import _plots as plots
+from experiments import benchmark_kernel
 from experiments._kernel_peers import AVX2
-from experiments._kernel_suite import run_groups
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from experiments._run import ExperimentContext
 
 FULL_TIME = "10 min"
 QUICK_TIME = "30 s"
@@ -29,9 +24,9 @@ GROUPS = ("small", "T-shirt or shirt")
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run the groups with AVX2 in all processes."""
-    return run_groups(replace(context, only=context.only or GROUPS), AVX2)
+    return benchmark_kernel.run_groups(replace(context, only=context.only or GROUPS), AVX2)
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Draw what `benchmark_kernel` draws."""
-    return draw(results)
+    return benchmark_kernel.plot(results)

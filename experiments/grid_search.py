@@ -2,16 +2,17 @@
 
 Digits (10 classes), two moons, T-shirt or shirt (4,000 and 12,000 images) and the first 8,000 of
 Adult, 5 γ × 5 C × 5 folds (T-shirt or shirt 4,000: 4 × 4 × 5), each with a final fit to all
-examples. All tools have the same folds, γ, C and float32 data, and two cores. Ours has a certified
-relative gap of 1% in each cell, peers have the tolerance that they come with. A tool has a process
-of its own, a warm-up outside the clock, and up to three searches, of which the median counts;
-memory is what the process and its workers take beyond the data. Scores of all cells are held
-against those of `SVC`, or of intelex where `SVC` was not measured; both have a free intercept,
-which makes a difference where γ and C are so small that nearly all examples are support vectors.
-The dearest single fit is that of the cell that takes `PegasosSVC` longest on all examples.
-
-What warm starts along C save is measured on one fold of two of the problems, against a path for
-each C, on the same rows.
+examples. γ are powers of 4 times SVC's "scale" of all data, and C are powers of 10: five of each
+are the default grid of `PegasosSVCCV`. All tools have the same folds, γ, C and float32 data, two
+cores, and 1,024 MiB for the kernel rows of a fit (our search has the budget that it comes with);
+they score by accuracy, and refit the best cell to all examples. `SVC` runs one fit per process, two
+at a time; the others use all cores in one process. Ours has a certified relative gap of 1% in each
+cell, peers have the tolerance that they come with. A tool has a process of its own, a warm-up
+outside the clock, and up to three searches, of which the median counts; memory is what the process
+and its workers take beyond the data. Scores of all cells are held against those of `SVC`, or of
+intelex where `SVC` was not measured; both have a free intercept, which makes a difference where γ
+and C are so small that nearly all examples are support vectors. The dearest single fit is that of
+the cell that takes `PegasosSVC` longest on all examples.
 
 The protocol of TorchKM, 500 fits at n = 10,000, is told with all that differs in
 `experiments._torchkm`; published seconds stand beside ours, of other machines and other draws.
@@ -20,70 +21,411 @@ The protocol of TorchKM, 500 fits at n = 10,000, is told with all that differs i
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import math
+import warnings
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import Any, NamedTuple
 
-from experiments._claims import Claim, duration, listed, mark
-from experiments._grid_figure import draw
-from experiments._grid_judge import goals, judge
-from experiments._grid_peers import SINGLE, TOOLS, in_a_process, measure
-from experiments._grid_problems import COMPARED, SIMULATED
-from experiments._grid_starts import starts
-from experiments._meta import commit, package_fingerprint
-from experiments._torchkm import PUBLISHED
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.svm import SVC
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from experiments import _plots as plots
+from experiments import _torchkm as torchkm
+from experiments._claims import AHEAD, Claim, bold, duration, listed, mark
+from experiments._measure import in_a_process, of_seconds, repeated, timed, touch_memory
+from experiments._meta import vectors
+from experiments._run import ExperimentContext
+from experiments._tables import select
+from kpegasos import PegasosSVC, PegasosSVCCV
+from kpegasos.datasets import load_adult, load_fashion_mnist, make_toy
 
 FULL_TIME = "50 min"
 QUICK_TIME = "10 s"
 
 Job = dict[str, Any]
-#: Ways of our search beside the default one: what it takes, and variables of its process.
-VARIANTS: dict[str, Job] = {}
-#: Problems of two classes whose warm starts are measured against cold ones.
-_STARTED = ("moons 2,000", "T-shirt or shirt 4,000")
+Row = dict[str, Any]
+
+#: What searches, by the name that tables have for it.
+OURS = "PegasosSVCCV"
+TOOLS = (OURS, "PegasosSVC", "intelex", "SVC")
+#: Each cell once on all examples, no folds; the dearest of them is what counts.
+SINGLE = "single fits"
+CACHE_MB = 1024
+#: Certified relative gap of ours.
+TOL = 1e-2
+_SEARCHES, _SECONDS = 3, 60.0
+#: Examples of the warm-up, and memory that has been touched before a search.
+_WARM_UP, _TOUCHED_MB = 1000, 2048
 #: Seconds after which ours returns what it has, and after which a process is given up.
 _MAX_TIME, _TIMEOUT, _SLOW_TIMEOUT = 900.0, 1800.0, 6 * 3600.0
-_SLOW, _STARTS = "slow", "starts"
+_SLOW = "slow"
+#: Peers that say what the scores should be, the first that was measured; LIBSVM's solver in both.
+_REFERENCES = ("SVC", "intelex")
+#: Mean scores that differ by no more are alike.
+ALIKE = 0.003
+
+
+# Problems
+
+
+class Search(NamedTuple):
+    """A search as every tool is given it: examples, grid, and indices of each fold."""
+
+    X: np.ndarray
+    y: np.ndarray
+    gammas: np.ndarray
+    Cs: np.ndarray
+    splits: list[tuple[np.ndarray, np.ndarray]]
+
+
+class Problem(NamedTuple):
+    """How a search is made.
+
+    Attributes
+    ----------
+    make : callable
+        Makes at most as many examples as it is told, all of them if None.
+    gammas : callable
+        Makes the values of γ for the examples.
+    Cs : ndarray of shape (n_Cs,)
+        Values of C, increasing.
+    n_splits : int
+        Number of folds.
+    slow : tuple of str
+        Tools that take more than ten minutes or so, which are run only when they are asked for.
+    """
+
+    make: Callable[[int | None], tuple[np.ndarray, np.ndarray]]
+    gammas: Callable[[np.ndarray], np.ndarray]
+    Cs: np.ndarray
+    n_splits: int = 5
+    slow: tuple[str, ...] = ()
+
+
+def _digits(n_samples: int | None) -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_digits(return_X_y=True)
+    return X[:n_samples], y[:n_samples]
+
+
+def _two_garments(most: int | None, n_samples: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Take the first T-shirts (0) and shirts (6)."""
+    data = load_fashion_mnist()
+    chosen = np.flatnonzero(np.isin(data.y_train, (0, 6)))[: n_samples or most]
+    return data.X_train[chosen], data.y_train[chosen]
+
+
+def _adult(n_samples: int | None) -> tuple[np.ndarray, np.ndarray]:
+    data = load_adult()
+    first = slice(n_samples or 8000)
+    return data.X_train[first].toarray(), data.y_train[first]
+
+
+def _around_scale(exponents: range, X: np.ndarray) -> np.ndarray:
+    scale = 1.0 / (X.shape[1] * X.var(dtype=np.float64))
+    return scale * 4.0 ** np.array(exponents)
+
+
+_FIVE = (partial(_around_scale, range(-2, 3)), np.logspace(-1, 3, 5))
+_FOUR = (partial(_around_scale, range(-1, 3)), np.logspace(-1, 2, 4))
+
+#: With peers.
+COMPARED: dict[str, Problem] = {
+    "digits": Problem(_digits, *_FIVE),
+    "moons 2,000": Problem(
+        lambda n: make_toy("moons", n or 2000, noise=0.3, random_state=0), *_FIVE
+    ),
+    "T-shirt or shirt 4,000": Problem(partial(_two_garments, 4000), *_FOUR),
+    "T-shirt or shirt 12,000": Problem(partial(_two_garments, None), *_FIVE, slow=("SVC",)),
+    "Adult 8,000": Problem(_adult, *_FIVE, slow=("SVC",)),
+}
+#: Number of features of each problem of TorchKM, and its grid.
+SIMULATED: dict[str, tuple[int, str]] = {
+    f"TorchKM {n_features:,} features, grid of the {grid}": (n_features, grid)
+    for n_features, grid in product(torchkm.PUBLISHED, ("paper", "script"))
+}
+PROBLEMS: dict[str, Problem] = COMPARED | {
+    name: Problem(
+        lambda n, p=n_features: torchkm.make_mixture(n or torchkm.N_SAMPLES, p),  # type: ignore[misc]
+        lambda X: np.array([torchkm.kernel_gamma(X)]),
+        torchkm.grid(grid),
+        torchkm.N_FOLDS,
+    )
+    for name, (n_features, grid) in SIMULATED.items()
+}
+
+
+def load(name: str, n_samples: int | None = None, n_values: int | None = None) -> Search:
+    """Make a search.
+
+    Parameters
+    ----------
+    name : str
+        A key of `PROBLEMS`.
+    n_samples : int or None, default None
+        How many examples; all of them if None.
+    n_values : int or None, default None
+        How many γ and C at most, about the middle of the grid; all of them if None.
+
+    Returns
+    -------
+    Search
+    """
+    problem = PROBLEMS[name]
+    X, y = problem.make(n_samples)
+    X, y = np.ascontiguousarray(X, dtype=np.float32), np.asarray(y)
+
+    def middle(values: np.ndarray) -> np.ndarray:
+        surplus = 0 if n_values is None else max(0, values.size - n_values)
+        return values[surplus // 2 : values.size - (surplus - surplus // 2)]
+
+    folds = StratifiedKFold(problem.n_splits, shuffle=True, random_state=0)
+    splits: Any = list(folds.split(X, y))
+    return Search(X, y, middle(problem.gammas(X)), middle(problem.Cs), splits)
+
+
+# Measurements
+
+
+def _single_fit(**parameters: Any) -> PegasosSVC:
+    return PegasosSVC(
+        polish=True, tol=TOL, cache_mb=CACHE_MB, n_jobs=-1, random_state=0, **parameters
+    )
+
+
+def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:
+    """Make the estimator that searches.
+
+    Parameters
+    ----------
+    tool : str
+        One of `TOOLS`.
+    search : Search
+        Folds, γ and C.
+    parameters : dict
+        More of what `PegasosSVCCV` takes; of no use to the others.
+
+    Returns
+    -------
+    estimator
+    """
+    if tool == OURS:
+        ours: dict[str, Any] = {"tol": TOL, "cache_mb": "auto", "n_jobs": -1, "random_state": 0}
+        ours |= parameters
+        return PegasosSVCCV(search.Cs, gammas=search.gammas, cv=search.splits, **ours)
+    estimator: Any = _single_fit()
+    if tool == "intelex":
+        from sklearnex.svm import SVC as fast_SVC
+
+        estimator = fast_SVC(cache_size=CACHE_MB)
+    elif tool == "SVC":
+        estimator = SVC(cache_size=CACHE_MB)
+    elif tool != "PegasosSVC":
+        raise ValueError(f"tool must be one of {', '.join(map(repr, TOOLS))}, got {tool!r}")
+    grid = {"gamma": search.gammas.tolist(), "C": search.Cs.tolist()}
+    n_jobs = 2 if tool == "SVC" else None
+    return GridSearchCV(estimator, grid, cv=search.splits, n_jobs=n_jobs)
+
+
+def _few(search: Search) -> Search:
+    """The first examples, with two folds and two C."""
+    size = min(_WARM_UP, search.y.size)
+    halves = np.arange(size) % 2 == 0
+    splits = [(np.flatnonzero(half), np.flatnonzero(~half)) for half in (halves, ~halves)]
+    return Search(search.X[:size], search.y[:size], search.gammas[:1], search.Cs[-2:], splits)
+
+
+def _surface(model: Any, search: Search, column: str) -> np.ndarray:
+    """A column of ``cv_results_`` as an array of shape (n_gammas, n_Cs)."""
+    values = np.full((search.gammas.size, search.Cs.size), np.nan)
+    for params, value in zip(model.cv_results_["params"], model.cv_results_[column], strict=True):
+        row = np.abs(search.gammas - params["gamma"]).argmin()
+        values[row, np.abs(search.Cs - params["C"]).argmin()] = value
+    return values
+
+
+def _describe(model: Any, search: Search) -> dict[str, Any]:
+    """What a search found, and its certificates if it is ours."""
+    row: dict[str, Any] = {"n_fits": search.gammas.size * search.Cs.size * len(search.splits)}
+    if hasattr(model, "best_params_"):  # not where time was up before any cell was complete
+        row |= {
+            "refit_seconds": float(model.refit_time_),
+            "best_gamma": float(model.best_params_["gamma"]),
+            "best_C": float(model.best_params_["C"]),
+            "best_score": float(model.best_score_),
+        }
+    surface: dict[str, Any] = {
+        "gammas": search.gammas,
+        "Cs": search.Cs,
+        "n_splits": len(search.splits),
+        "scores": _surface(model, search, "mean_test_score"),
+        "deviations": _surface(model, search, "std_test_score"),
+    }
+    if hasattr(model, "relative_gaps_"):
+        gaps = np.asarray(model.relative_gaps_, dtype=float)
+        row |= {
+            "missing": len(model.missing_),
+            "max_relative_gap": float(np.nanmax(gaps)),
+            "fits_above_tol": int(np.sum(gaps > TOL)),
+            "kernel_evaluations": int(model.kernel_evaluations_),
+        }
+        surface["gaps"] = _surface(model, search, "max_relative_gap")
+    return {"row": row, "surface": surface}
+
+
+def _describe_fit(model: PegasosSVC) -> dict[str, Any]:
+    """The cell of a single fit, and its certificate."""
+    gap = float(np.max(model.relative_gap_))
+    cell = {"best_gamma": model.gamma, "best_C": model.C, "max_relative_gap": gap}
+    return {"row": {"n_fits": 1, **cell}}
+
+
+def _dearest_fit(search: Search) -> PegasosSVC:
+    """The model of the cell whose fit takes longest."""
+    cells = product(search.gammas, search.Cs)
+    models = [_single_fit(gamma=gamma, C=C) for gamma, C in cells]
+    seconds = [timed(model.fit, search.X, search.y)[0] for model in models]
+    return models[int(np.argmax(seconds))]
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """Search after a warm-up, or fit the dearest cell.
+
+    Parameters
+    ----------
+    job : dict
+        ``problem``, ``tool`` (one of `TOOLS`, or `SINGLE`), optionally ``parameters`` of
+        `PegasosSVCCV`, ``n_samples``, ``n_values`` of γ and C, and ``repeats`` (at most, 3 by
+        default).
+
+    Returns
+    -------
+    dict
+        ``row``: seconds (median, least, most), memory in MiB, chosen cell, and for ours
+        certificates and kernel values; ``surface`` of a search: γ, C, mean scores of all cells and
+        their deviations over the folds, and the gaps of ours; ``vectors`` that our code has.
+    """
+    search = load(job["problem"], job.get("n_samples"), job.get("n_values"))
+    tool, few = job["tool"], _few(search)
+    warnings.simplefilter("ignore")
+    if tool == SINGLE:
+        _dearest_fit(few)
+        dearest = _dearest_fit(search)
+        make: Callable[[], Any] = partial(_single_fit, gamma=dearest.gamma, C=dearest.C)
+    else:
+        make = partial(make_search, tool, search, job.get("parameters", {}))
+        make_search(tool, few, job.get("parameters", {})).fit(few.X, few.y)
+    seconds, model, memory = repeated(
+        lambda: make().fit(search.X, search.y),
+        job.get("repeats", _SEARCHES),
+        _SECONDS,
+        weighed=True,
+    )
+    found = _describe_fit(model) if tool == SINGLE else _describe(model, search)
+    found["row"] |= {"n_samples": search.y.size, **of_seconds("seconds", seconds)}
+    found["row"] |= {"repeats": len(seconds), **memory}
+    return found | {"vectors": vectors()}
+
+
+def measure_alone(job: Job) -> dict[str, Any]:
+    """Do a job in a process of its own, in memory that has been touched."""
+    touch_memory(_TOUCHED_MB)
+    return measure(job)
+
+
+def _apart(job: Job) -> dict[str, Any]:
+    found, _ = in_a_process(measure_alone, job, timeout=job["timeout"])
+    return found[0] if found else {}
+
+
+# What searches say beside each other
+
+
+def find(rows: list[Row], problem: str, tool: str) -> Row:
+    """Return the row of a problem and tool, an empty one if it was not measured."""
+    return next(iter(select(rows, problem=problem, tool=tool)), {})
+
+
+def _against(surface: Row, reference: Row) -> Row:
+    """Compare the scores of two searches over the same cells."""
+    scores, truth, deviations = (
+        np.asarray(values, dtype=float)
+        for values in (surface["scores"], reference["scores"], reference["deviations"])
+    )
+    differences = np.abs(scores - truth)
+    if np.isnan(scores).all():
+        return {}
+    chosen = np.unravel_index(np.nanargmax(scores), scores.shape)
+    best = np.unravel_index(np.nanargmax(truth), truth.shape)
+    return {
+        "reference": reference["tool"],
+        "largest_difference": float(np.nanmax(differences)),
+        "differing_cells": int(np.sum(differences > ALIKE)),
+        "same_cell": bool(chosen == best),
+        # How far the reference's score of the chosen cell is below that of its own choice.
+        "shortfall": float(truth[best] - truth[chosen]),
+        "standard_error": float(deviations[best] / math.sqrt(reference["n_splits"])),
+    }
+
+
+def judge(rows: list[Row], surfaces: list[Row]) -> list[Row]:
+    """Say how the scores of searches differ from a peer's, and how much longer they took.
+
+    Parameters
+    ----------
+    rows : list of dict
+        One for each search or fit.
+    surfaces : list of dict
+        Scores of the searches, by ``problem`` and ``tool``.
+
+    Returns
+    -------
+    list of dict
+        The rows; those of a problem have ``times_ours``, its seconds over ours, and where there are
+        peers ``reference``, ``largest_difference`` of the mean scores over all cells,
+        ``differing_cells``, ``same_cell``, ``shortfall`` and ``standard_error`` of the chosen cell.
+    """
+    columns = {"times_ours", "reference", "largest_difference", "differing_cells"}
+    columns |= {"same_cell", "shortfall", "standard_error"}
+    judged = []
+    for row in rows:
+        row = {key: value for key, value in row.items() if key not in columns}
+        ours = find(rows, row["problem"], OURS)
+        if row.get("seconds") and ours.get("seconds"):
+            row["times_ours"] = row["seconds"] / ours["seconds"]
+        surface = find(surfaces, row["problem"], row["tool"])
+        references = [find(surfaces, row["problem"], name) for name in _REFERENCES]
+        others = [found for found in references if found and found["tool"] != row["tool"]]
+        judged.append(row | _against(surface, others[0]) if surface and others else row)
+    return judged
+
+
+# Groups
 
 
 def _installed() -> list[str]:
     return [tool for tool in TOOLS if tool != "intelex" or find_spec("sklearnex") is not None]
 
 
-def _ours(problem: str, **parameters: Any) -> list[Job]:
-    """Our search, in each of its ways."""
-    job = {"problem": problem, "tool": "PegasosSVCCV", "setting": "", "parameters": parameters}
-    return [job] + [
-        {
-            **job,
-            "setting": setting,
-            "parameters": parameters | variant.get("parameters", {}),
-            "environment": variant.get("environment", {}),
-        }
-        for setting, variant in VARIANTS.items()
-    ]
+def _job(problem: str, tool: str, **more: Any) -> Job:
+    return {"problem": problem, "tool": tool, "setting": "", **more}
 
 
 def _groups() -> dict[str, list[Job]]:
     """Return the jobs by the name that ``--only`` has for them."""
     groups: dict[str, list[Job]] = {}
     slow: list[Job] = []
+    last = {"repeats": 1, "timeout": _SLOW_TIMEOUT}
     for name, problem in COMPARED.items():
-        peers = [tool for tool in [SINGLE, *_installed()] if tool != "PegasosSVCCV"]
-        jobs = [{"problem": name, "tool": tool, "setting": ""} for tool in peers]
-        groups[name] = _ours(name) + [job for job in jobs if job["tool"] not in problem.slow]
-        slow += [
-            {**job, "repeats": 1, "timeout": _SLOW_TIMEOUT}
-            for job in jobs
-            if job["tool"] in problem.slow
-        ]
-    groups |= {name: _ours(name, max_time=_MAX_TIME) for name in SIMULATED}
+        tools = [tool for tool in [OURS, SINGLE, *_installed()[1:]] if tool not in problem.slow]
+        groups[name] = [_job(name, tool) for tool in tools]
+        slow += [_job(name, tool, **last) for tool in _installed() if tool in problem.slow]
+    limit = {"max_time": _MAX_TIME}
+    groups |= {name: [_job(name, OURS, parameters=limit)] for name in SIMULATED}
     return groups | {_SLOW: slow}
 
 
@@ -92,87 +434,76 @@ def _quick_groups() -> dict[str, list[Job]]:
     groups = _groups()
     few = {"n_samples": 200, "n_values": 2, "repeats": 1}
     chosen = {name: groups[name] for name in ("moons 2,000", next(iter(SIMULATED)))}
-    chosen["digits"] = [job for job in groups["digits"] if job["tool"] in ("PegasosSVCCV", "SVC")]
+    chosen["digits"] = [job for job in groups["digits"] if job["tool"] in (OURS, "SVC")]
     return {name: [{**job, **few} for job in jobs] for name, jobs in chosen.items()}
 
 
-def _published() -> list[dict[str, Any]]:
-    """Seconds that others published, a row for each problem and tool."""
-    return [
-        {"problem": problem, "tool": tool, "seconds": seconds}
-        for problem, (n_features, _) in SIMULATED.items()
-        for tool, seconds in PUBLISHED[n_features]._asdict().items()
-    ]
+def _measured(context: ExperimentContext, group: str, jobs: list[Job]) -> dict[str, list[Row]]:
+    """Run the jobs of a group; return their rows, and the surfaces of the searches."""
+    table, surfaces = [], []
+    for job in context.progress(jobs, group):
+        full = {"timeout": _TIMEOUT, **job}
+        run = measure if context.quick else _apart
+        found = context.part(f"{group}: {json.dumps(full, sort_keys=True)}", run, full)
+        head = {key: job[key] for key in ("problem", "tool", "setting")} | {"group": group}
+        if not found:
+            table.append({**head, "gave_up_after": full["timeout"]})
+            continue
+        table.append({**head, **found["row"], "vectors": found["vectors"]})
+        if "surface" in found:
+            surfaces.append({**head, **found["surface"]})
+    return {"table": table, "surfaces": surfaces}
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every search of the groups that are asked for, and judge all of them."""
-    table: list[dict[str, Any]] = []
-    surfaces: list[dict[str, Any]] = []
-    origins: dict[str, Any] = {}
-    measured: list[str] = []
-    previous = context.previous
-    run, groups = (measure, _quick_groups()) if context.quick else (in_a_process, _groups())
-    for group, jobs in groups.items():
-        if not context.wants(group) or (group == _SLOW and not context.only):
-            if group in previous.get("groups", {}):
-                origins[group] = previous["groups"][group]
-                table += [row for row in previous["table"] if row["group"] == group]
-                surfaces += [row for row in previous["surfaces"] if row["group"] == group]
-            continue
-        for job in context.progress(jobs, group):
-            full = {"timeout": _TIMEOUT, **job}
-            key = f"{group}: {json.dumps(full, sort_keys=True)}"
-            found = context.part(key, partial(run, full))
-            head = {key: job[key] for key in ("problem", "tool", "setting")} | {"group": group}
-            if not found:
-                table.append({**head, "gave_up_after": full["timeout"]})
-                continue
-            measured += found["vectors"]
-            table.append({**head, **found["row"]})
-            if "surface" in found:
-                surfaces.append({**head, **found["surface"]})
-        today = datetime.now(UTC).date().isoformat()
-        origins[group] = {"date": today, "commit": commit(), "package": package_fingerprint()}
-    judge(table, surfaces)
-    begun = previous.get("starts", [])
-    if context.wants(_STARTS):
-        few = {"n_samples": 200, "n_values": 2} if context.quick else {}
-        names = _STARTED[:1] if context.quick else _STARTED
-        begun = [context.part(f"{_STARTS}: {name}", partial(starts, name, **few)) for name in names]
+    groups = _quick_groups() if context.quick else _groups()
+    work = {group: partial(_measured, context, group, jobs) for group, jobs in groups.items()}
+    found = context.groups(work, on_request=_SLOW)
+    measured = {name for row in found["table"] for name in row.pop("vectors", [])}
+    table = judge(found["table"], found["surfaces"])
+    problems = {row["problem"] for row in table}
     return {
         "seeds": [0],
-        "vectors": sorted(set(measured)) or previous.get("vectors"),
-        "groups": origins,
-        "not_measured": _not_measured(table, groups),
-        "published": _published(),
-        "goals": goals(table),
-        "starts": begun,
-        "surfaces": surfaces,
+        "vectors": sorted(measured) or context.previous.get("vectors"),
+        "groups": found["groups"],
+        "not_measured": [
+            {key: job[key] for key in ("problem", "tool", "setting")}
+            for job in (job for jobs in groups.values() for job in jobs)
+            if job["problem"] in problems and not find(table, job["problem"], job["tool"])
+        ],
+        "published": [
+            {"problem": problem, "tool": tool, "seconds": seconds}
+            for problem, (n_features, _) in SIMULATED.items()
+            for tool, seconds in torchkm.PUBLISHED[n_features]._asdict().items()
+        ],
+        "surfaces": found["surfaces"],
         "table": table,
     }
+
+
+# What came out
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The seconds of TorchKM's second table, beside ours on its protocol."""
     published = {
-        row["problem"]: row["seconds"] for row in results["published"] if row["tool"] == "torchkm"
+        row["problem"]: row["seconds"] for row in select(results["published"], tool="torchkm")
     }
     ours = {
-        row["problem"]: row
-        for row in results["table"]
-        if row["tool"] == "PegasosSVCCV" and not row["setting"] and row["problem"] in published
+        row["problem"]: row["seconds"]
+        for row in select(results["table"], tool=OURS)
+        if row["problem"] in published and "seconds" in row
     }
-    ours = {name: row for name, row in ours.items() if "seconds" in row}
     if not ours:
         return []
     grids: dict[str, list[str]] = {}
-    for name, row in ours.items():
+    for name, seconds in ours.items():
         features, grid = name.removeprefix("TorchKM ").split(", ", 1)
         where = f"with {features} (GPU, published: {duration(published[name])})"
-        grids.setdefault(where, []).append(f"{duration(row['seconds'])} on the {grid}")
+        grids.setdefault(where, []).append(f"{duration(seconds)} on the {grid}")
     told = [f"{listed(seconds)} {where}" for where, seconds in grids.items()]
-    faster = [row["seconds"] < published[name] for name, row in ours.items()]
+    faster = [seconds < published[name] for name, seconds in ours.items()]
     return [
         Claim(
             "Tuning an SVM by 500 fits takes a GPU seconds, and CPUs minutes to hours.",
@@ -186,21 +517,169 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _not_measured(
-    table: list[dict[str, Any]], groups: dict[str, list[Job]]
-) -> list[dict[str, str]]:
-    """Jobs that have no row, of problems that have some."""
-    key = ("problem", "tool", "setting")
-    done = {tuple(row[name] for name in key) for row in table}
-    problems = {row["problem"] for row in table}
-    return [
-        {name: job[name] for name in key}
-        for jobs in groups.values()
-        for job in jobs
-        if job["problem"] in problems and tuple(job[name] for name in key) not in done
+#: Columns of peers in the table: heading, tool.
+_HEADS = {
+    "scikit-learn-intelex": "intelex",
+    "`SVC`, two jobs": "SVC",
+    "`PegasosSVC`, polished": "PegasosSVC",
+}
+
+
+def _cell(row: Row, ours: Row) -> str:
+    """Seconds of a search and their ratio to ours, bold where ours is ahead by a twentieth."""
+    if not row:
+        return "not measured"
+    if "seconds" not in row:
+        return f"given up after {row['gave_up_after']:.0f} s"
+    ratio = row["seconds"] / ours["seconds"]
+    return f"{row['seconds']:.3g} s ({bold(f'{ratio:.1f}', when=ratio >= AHEAD)} times)"
+
+
+def tables(results: dict[str, Any]) -> str:
+    """Return the tables of searches with peers and of TorchKM's protocol, in Markdown."""
+    table = results["table"]
+    heads = ["problem", f"`{OURS}`", *_HEADS, "largest difference"]
+    lines = [heads, []]
+    simulated = [["TorchKM's protocol, 500 fits", "here", "TorchKM, L40S", "ThunderSVM, L40S"], []]
+    for row in select(table, tool=OURS):
+        name, seconds = row["problem"], f"{row.get('seconds', 0):.3g} s"
+        published = {one["tool"]: one for one in select(results["published"], problem=name)}
+        if "seconds" not in row:
+            continue
+        if published:
+            left = row["missing"] + row["fits_above_tol"]
+            here = seconds + (f", {left} above 1%" if left else "")
+            others = [f"{published[tool]['seconds']:g} s" for tool in ("torchkm", "thundersvm")]
+            simulated.append([name.removeprefix("TorchKM "), here, *others])
+        else:
+            peers = [_cell(find(table, name, tool), row) for tool in _HEADS.values()]
+            difference = row.get("largest_difference")
+            last = "" if difference is None else f"{difference:.2g}"
+            lines.append([name, seconds, *peers, last])
+    return "\n\n".join(
+        "\n".join(
+            f"| {' | '.join(cells)} |" if cells else "|---" * len(part[0]) + "|" for cells in part
+        )
+        for part in (lines, simulated)
+    )
+
+
+#: Name of each tool, and the method whose look it has, or its colour and marker.
+_LOOKS: dict[str, tuple[str, str | tuple[str, str]]] = {
+    OURS: (OURS, "polished"),
+    "PegasosSVC": ("GridSearchCV, PegasosSVC", "Pegasos"),
+    "intelex": ("GridSearchCV, intelex", "intelex"),
+    "SVC": ("GridSearchCV, SVC", "SVC"),
+    SINGLE: ("dearest single fit", (plots.GREY, "|")),
+    "torchkm": ("TorchKM, GPU, published", (plots.PURPLE, "P")),
+    "thundersvm": ("ThunderSVM, same GPU, published", (plots.SKY, "D")),
+    "scikit_learn": ("scikit-learn, published", (plots.ORANGE, "X")),
+}
+
+
+def _style(tool: str) -> dict[str, Any]:
+    look = _LOOKS[tool][1]
+    known = (plots.look(look).color, plots.look(look).marker) if isinstance(look, str) else look
+    color, marker = known
+    style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 8}
+    return {**style, "markeredgewidth": 1.5, "linestyle": "none"}
+
+
+def _seconds(ax: plots.Axes, lines: dict[str, list[Row]]) -> None:
+    """A line for each name, a dot on it for each row, and how much longer than ours it took."""
+    for height, rows in enumerate(lines.values()):
+        ours = next((row["seconds"] for row in rows if row["tool"] == OURS), None)
+        measured = [row["seconds"] for row in rows]
+        ends = [min(measured), max(measured)]
+        ax.plot(ends, [height] * 2, color=plots.SILVER, linewidth=1, zorder=1)
+        for position, row in enumerate(sorted(rows, key=lambda row: float(row["seconds"]))):
+            ax.plot(
+                row["seconds"],
+                height,
+                zorder=3 if row["tool"] == OURS else 2,
+                **_style(row["tool"]),
+            )
+            if ours and row["seconds"] != ours:
+                shift = (0, (8, -17)[position % 2])  # neighbours may be close
+                ratio = f"{plots.times(row['seconds'] / ours)}×"
+                place: Any = {"ha": "center", "va": "baseline", "fontsize": 9}
+                plots.beside(ax, ratio, (row["seconds"], height), shift, **place)
+    ax.set_yticks(range(len(lines)), list(lines), fontsize=9.5)
+    ax.set_ylim(len(lines) - 0.4, -0.6)
+    plots.log_x(ax, xlabel="seconds of the search; ×: of ours")
+    ax.margins(x=0.1)
+    ax.tick_params(axis="y", length=0)
+
+
+def _by_problem(rows: list[Row]) -> dict[str, list[Row]]:
+    known = [row for row in rows if row.get("seconds")]
+    return {
+        name: select(known, problem=name) for name in dict.fromkeys(r["problem"] for r in known)
+    }
+
+
+def _missing(results: Row, problem: str) -> list[str]:
+    """Say which tools have no seconds for a problem."""
+    gave_up = [
+        f"{row['tool']} given up after {row['gave_up_after']:,.0f} s"
+        for row in select(results["table"], problem=problem)
+        if row.get("gave_up_after")
     ]
+    rows = select(results["not_measured"], problem=problem)
+    return gave_up + [f"{row['tool']} not measured" for row in rows]
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def _simulated(results: Row) -> dict[str, list[Row]]:
+    """Rows of TorchKM's protocol, ours and published ones, by what they are called."""
+    labelled = {}
+    for problem, published in _by_problem(results["published"]).items():
+        ours = find(results["table"], problem, OURS)
+        if ours:
+            words = [problem.removeprefix("TorchKM ").replace(", ", "\n")]
+            words += [f"{ours['missing']} fits missing"] * bool(ours.get("missing"))
+            words += _missing(results, problem)
+            labelled["\n".join(words)] = [row for row in [ours] if row.get("seconds")] + published
+    return labelled
+
+
+def _ratios(table: list[Row], tools: tuple[str, ...]) -> list[float]:
+    """How many times ours the fastest of some tools takes, on each problem that has both."""
+    found = [
+        [[row["seconds"] for row in rows if row["tool"] in some] for some in ((OURS,), tools)]
+        for rows in _by_problem(table).values()
+    ]
+    return [min(theirs) / min(ours) for ours, theirs in found if ours and theirs]
+
+
+def _finding(table: list[Row]) -> str:
+    """What a search costs, in single fits and beside the peers."""
+    found = []
+    if single := _ratios(table, (SINGLE,)):
+        costs = sorted(1 / ratio for ratio in single)
+        found.append(
+            f"costs {plots.times(costs[0])} to {plots.times(costs[-1])} times its dearest fit"
+        )
+    if peers := _ratios(table, ("intelex", "SVC")):
+        span = f"{plots.times(min(peers))} to {plots.times(max(peers))}"
+        found.append(f"GridSearchCV with the faster peer takes {span} times as long")
+    return "A search by PegasosSVCCV " + "; ".join(found) if found else "Seconds of a search"
+
+
+def plot(results: Row) -> plots.Figure:
     """Seconds of each tool on each problem, and TorchKM's protocol."""
-    return draw(results)
+    figure, ((compared, simulated),) = plots.panels(1, 2, 5.6)
+    protocol = {row["problem"] for row in results["published"]}
+    table = [row for row in results["table"] if row["problem"] not in protocol]
+    lines = {
+        "\n".join([problem.replace(" or", "\nor"), *_missing(results, problem)]): rows
+        for problem, rows in _by_problem(table).items()
+    }
+    _seconds(compared, lines)
+    compared.set_title("search over γ and C")
+    _seconds(simulated, _simulated(results))
+    simulated.set_title("TorchKM's protocol: 50 λ, 10 folds")
+    used = {row["tool"] for row in [*results["table"], *results["published"]]}
+    handles = [plots.handle(_LOOKS[tool][0], **_style(tool)) for tool in _LOOKS if tool in used]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    plots.state(figure, _finding(table))
+    return figure

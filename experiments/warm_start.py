@@ -12,43 +12,37 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
-from experiments._plots import (
-    BLACK,
-    BLUE,
-    DARK_GREY,
-    GREEN,
-    GREY,
-    SKY,
-    VERMILION,
-    legend_above,
-    look,
-    name_lines,
-    panels,
-    state,
-)
+from experiments._kernel_judge import judge
+from experiments._kernel_problems import PROBLEMS, Task, load
+from experiments._run import ExperimentContext
 from experiments._tables import select
-from experiments._warm_runs import (
-    TOLERANCES,
-    Kind,
-    by_libsvm,
-    in_random_order,
-    polished,
-    sample,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from kpegasos import RBF, make_problem, make_rows
+from kpegasos.core.state import PegasosOptions, new_state
+from kpegasos.estimators._settings import POLISH_DRAWS, POLISH_EPOCHS
+from kpegasos.solvers.dual_ascent import DualAscent
+from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import WorkingSetAscent
+from kpegasos.solvers.stopping import Stopper
 
 FULL_TIME = "4 min"
 QUICK_TIME = "10 s"
+
+
+class Kind(NamedTuple):
+    """A set of data: the problem of the kernel benchmark that it is taken from, and a name."""
+
+    problem: str
+    title: str
+    size: int
+
 
 KINDS = (
     Kind("moons 2,000", "Two moons", 2000),
@@ -57,6 +51,8 @@ KINDS = (
     Kind("Adult", "Adult", 6000),
     Kind("Covertype, C = 100", "Covertype, C = 100", 6000),
 )
+#: Certified relative gaps, the loosest first.
+TOLERANCES = (0.1, 0.01, 0.001)
 STARTS = ("0", "1 step", "0.05", "0.2", "0.5", "1", "3", "10")
 #: What ``polish=True`` does if it is told nothing.
 DEFAULT = "default"
@@ -68,7 +64,156 @@ SEEDS, FEW_SEEDS = 10, 3
 #: Share of the kernel values that a start must save for it to be told as a gain.
 WORTH = 0.1
 #: Colour and marker of each set, in their order.
-LOOKS = ((GREEN, "^"), (VERMILION, "s"), (BLUE, "o"), (SKY, "D"), (DARK_GREY, "v"))
+LOOKS = (
+    *((plots.GREEN, "^"), (plots.VERMILION, "s"), (plots.BLUE, "o")),
+    *((plots.SKY, "D"), (plots.DARK_GREY, "v")),
+)
+_CACHE_MB = 3000
+#: Passes of an ascent at the most.
+_MOST_EPOCHS = 250
+#: The first tolerance of LIBSVM, and the least factor of a next one.
+_FIRST_TOL, _LEAST_FACTOR = 1.0, 0.02
+Row = dict[str, Any]
+
+
+# Runs. Ascents go on from level to level of the gap, so that one run serves all of them.
+
+
+def sample(kind: Kind, seed: int, most: int | None) -> tuple[Task, np.ndarray]:
+    """Take float64 examples of a set by a seed, new ones where they are made; and labels ±1."""
+    size = min(kind.size, most or kind.size)
+    task = load(kind.problem, None, "float64")
+    if kind.problem.startswith("moons"):
+        X, y = make_moons(size, noise=0.25, random_state=seed)
+        gamma = 1.0 / (X.shape[1] * X.var())
+        task = task._replace(X=X, y=y, gamma=gamma, C=PROBLEMS[kind.problem].C)
+    else:
+        members = np.random.default_rng(seed).choice(len(task.y), size, replace=False)
+        task = task._replace(X=np.ascontiguousarray(task.X[members]), y=task.y[members])
+    return task, np.where(task.y == task.y.max(), 1.0, -1.0)
+
+
+def draws_of(start: str, n_samples: int) -> int:
+    """Return the draws of a start by its name: "0", "1 step", "default", or a number of epochs."""
+    if start == "1 step":
+        return 1
+    if start == DEFAULT:
+        return min(math.ceil(POLISH_EPOCHS * n_samples), POLISH_DRAWS)
+    return math.ceil(float(start) * n_samples)
+
+
+class Climber:
+    """An ascent that counts the kernel values of its certificates apart.
+
+    Parameters
+    ----------
+    task : Task
+    y : ndarray of shape (n_samples,)
+        Labels ±1.
+    draws : int
+        Draws of Pegasos before; without any the ascent begins at zero.
+    seed : int
+        Of the draws.
+    kind : type of DualAscent, default WorkingSetAscent
+        What ascends, from zero.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        y: np.ndarray,
+        draws: int,
+        seed: int,
+        kind: type[DualAscent] = WorkingSetAscent,
+    ) -> None:
+        options: dict[str, Any] = {"cache": "cached", "cache_mb": _CACHE_MB}
+        rows: Any = make_rows(task.X, "rbf", gamma=task.gamma, intercept_scaling=1.0, **options)
+        self.of_certificates, settle = 0, rows.settle
+
+        def counted(*arguments: Any, **more: Any) -> Any:
+            before = rows.evaluations
+            found = settle(*arguments, **more)
+            self.of_certificates += rows.evaluations - before
+            return found
+
+        rows.settle = counted
+        problem = make_problem(y, C=task.C)
+        if draws:
+            once: dict[str, Any] = {"epochs": None, "checkpoints": None, "tol": None, "seed": seed}
+            run = make_run(problem, rows, PegasosOptions(), n_steps=draws, **once)
+            while not run.finished:
+                run.advance(Stopper())
+            self.ascent: DualAscent = WorkingSetAscent.after(run, max_epochs=_MOST_EPOCHS)
+        else:
+            state = new_state(
+                rows.n_samples, rows.image_size, PegasosOptions(average=None), problem.lam, seed
+            )
+            state.loss = problem.loss
+            self.ascent = kind(problem, rows, state, max_epochs=_MOST_EPOCHS)
+
+    def now(self) -> Row:
+        """Return kernel values of the ascent, those of certificates, and the best iterate's gap."""
+        evaluations = self.ascent.state.evaluations - self.of_certificates
+        _, best = self.ascent.evaluate()
+        return {
+            "evaluations": evaluations,
+            "of_certificates": self.of_certificates,
+            "support": int(np.count_nonzero(best.coef)),
+            "gap": 1.0 - self.ascent.state.best_dual / best.objective,
+            "moves": self.ascent.state.steps,
+            "seconds": self.ascent.state.seconds,
+        }
+
+    def climb(self) -> list[Row | None]:
+        """Go to each of `TOLERANCES`; those that are not reached are None."""
+        stopper = Stopper()
+        levels: list[Row | None] = []
+        for tol in TOLERANCES:
+            if not self.ascent.reaches(tol, stopper):
+                self.ascent.status = "running"
+                while not self.ascent.finished:
+                    self.ascent.advance(stopper, tol)
+            if not self.ascent.reaches(tol, stopper):
+                return levels + [None] * (len(TOLERANCES) - len(levels))
+            levels.append(self.now())
+        return levels
+
+
+def polished(task: Task, y: np.ndarray, start: str, seed: int) -> Row:
+    """Go from a start, as `draws_of` takes it, to each of `TOLERANCES`."""
+    climber = Climber(task, y, draws_of(start, y.size), seed)
+    return {"before": climber.now(), "levels": climber.climb()}
+
+
+def in_random_order(task: Task, y: np.ndarray, seed: int) -> Row:
+    """Ascend one example at a time, in random order, as `sdca` does."""
+    return {"levels": Climber(task, y, 0, seed, DualAscent).climb()}
+
+
+def by_libsvm(task: Task) -> Row:
+    """Find tolerances at which the models of `SVC` have the gaps, and its iterations.
+
+    The problem of `SVC` has an intercept that is free and ours one that is penalised. So its
+    models are held to the same relative gap, that of its own problem and own dual. It is given the
+    kernel matrix, which makes no difference to its iterations.
+    """
+    matrix = RBF(task.gamma).block(task.X, task.X)
+    tol, levels = _FIRST_TOL, []
+    found: Row = {"gap": math.inf}
+    for level in TOLERANCES:
+        while found["gap"] > level:
+            if math.isfinite(found["gap"]):
+                tol *= max(_LEAST_FACTOR, min(0.7, 0.8 * level / found["gap"]))
+            model = SVC(C=task.C, kernel="precomputed", tol=tol).fit(matrix, task.y)
+            judged = judge(model, task)
+            found = {
+                "iterations": int(model.n_iter_[0]),
+                "support": int(model.support_.size),
+                "gap": 1.0 - judged["dual_bound"] / judged["objective"],
+                "tol_of_libsvm": tol,
+            }
+        levels.append(dict(found))
+    return {"levels": levels}
 
 
 def _columns(key: str, values: Any) -> dict[str, float]:
@@ -78,11 +223,11 @@ def _columns(key: str, values: Any) -> dict[str, float]:
     return dict(zip((f"{key}_low", key, f"{key}_high"), found, strict=True))
 
 
-def _middle(parts: list[dict[str, Any]], key: str) -> float:
+def _middle(parts: list[Row], key: str) -> float:
     return float(np.median([part[key] for part in parts]))
 
 
-def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) -> list[Any]:
+def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) -> list[Row]:
     """Rows of the table: for each way and tolerance what the seeds say."""
     ascents = [way for way in runs if way not in (SDCA, LIBSVM)]
     ends = [[run["levels"][-1] for run in runs[way]] for way in ascents]
@@ -94,7 +239,7 @@ def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) ->
     for way, found in runs.items():
         for at, tol in enumerate(TOLERANCES):
             levels = [run["levels"][at] for run in found]
-            row: dict[str, Any] = {"data": kind.title, "m": size, "C": C, "way": way, "tol": tol}
+            row: Row = {"data": kind.title, "m": size, "C": C, "way": way, "tol": tol}
             row["seeds"], reached = len(levels), None not in levels
             if reached and way != LIBSVM:
                 values = np.array([level["evaluations"] for level in levels])
@@ -120,35 +265,30 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run all starts on each set, with some seeds, then the two other methods."""
     kinds = KINDS[:4:3] if context.quick else KINDS
     starts = (*STARTS[:1], *STARTS[2::2], DEFAULT) if context.quick else (*STARTS, DEFAULT)
-    most = 1000 if context.quick else None
-    table: list[dict[str, Any]] = []
+    many, few = (2, 2) if context.quick else (SEEDS, FEW_SEEDS)
+    table: list[Row] = []
     for kind in kinds:
-        many = kind is KINDS[0]
-        seeds = 2 if context.quick else SEEDS if many else FEW_SEEDS
         runs: dict[str, list[Any]] = {way: [] for way in (*starts, SDCA, LIBSVM)}
-        size, C = 0, 0.0
-        for seed in context.progress(seeds, kind.title):
-            task, y = sample(kind, seed, most)
-            size, C = y.size, task.C
-            for start in context.progress(starts, "starts"):
-                work = partial(polished, task, y, start, seed)
-                runs[start].append(context.part(f"{kind.title}, {seed}, {start}", work))
-            if many or seed == 0:
-                others = (
-                    (SDCA, partial(in_random_order, task, y, seed)),
-                    (LIBSVM, partial(by_libsvm, task)),
-                )
-                for way, work in others:
-                    runs[way].append(context.part(f"{kind.title}, {seed}, {way}", work))
-        table += _rows_of_set(kind, size, C, runs)
+        for seed in context.progress(many if kind is KINDS[0] else few, kind.title):
+            task, y = sample(kind, seed, 1000 if context.quick else None)
+            ways: dict[str, Any] = {way: partial(polished, task, y, way, seed) for way in starts}
+            if kind is KINDS[0] or seed == 0:
+                ways[SDCA] = partial(in_random_order, task, y, seed)
+                ways[LIBSVM] = partial(by_libsvm, task)
+            for way, work in context.progress(ways.items(), "starts"):
+                runs[way].append(context.part(f"{kind.title}, {seed}, {way}", work))
+        table += _rows_of_set(kind, y.size, task.C, runs)
     return {
-        "seeds": list(range(2 if context.quick else SEEDS)),
-        "few_seeds": 2 if context.quick else FEW_SEEDS,
+        "seeds": list(range(many)),
+        "few_seeds": few,
         "starts": list(starts[:-1]),
         "titles": [kind.title for kind in kinds],
         "tolerances": list(TOLERANCES),
         "table": table,
     }
+
+
+# What came out
 
 
 def _told_share(value: float) -> str:
@@ -161,24 +301,19 @@ def _told_pick(results: dict[str, Any], ways: Any, key: str = "ratio", **where: 
     return [row[key] for row in rows if row["way"] in ways and row.get(key) is not None]
 
 
-def _told_times(results: dict[str, Any], ways: Any) -> str:
+def _told_times(results: dict[str, Any], *ways: str) -> str:
     """Say how many times the kernel values of an ascent from zero some starts take."""
     return span(_told_pick(results, ways, "against_none"), "{:.2f}".format)
 
 
-def _told_levels(results: dict[str, Any]) -> str:
-    """Say how many times the kernel values of the support each gap takes, from zero."""
-    first, *others = results["tolerances"]
-    parts = [
-        f"{span(_told_pick(results, ('0',), tol=tol))} to {_told_share(tol)}" for tol in others
-    ]
-    start = f"{span(_told_pick(results, ('0',), tol=first))} times"
-    return f"{start} to a gap of {_told_share(first)}, {listed(parts)}"
+def _told_short(results: dict[str, Any]) -> list[str]:
+    """Return the starts of at most half an epoch that were run."""
+    return [way for way in SHORT if way in (*results["starts"], DEFAULT)]
 
 
 def _told_title(results: dict[str, Any]) -> str:
     """The finding in a sentence, by what starts save at the best."""
-    starts = [way for way in (*results["starts"], DEFAULT) if way != "0"]
+    starts = [*results["starts"][1:], DEFAULT]
     saved = 1 - min(_told_pick(results, starts, "against_none"))
     if saved < WORTH:
         return "A Pegasos start saves dual ascent next to nothing."
@@ -186,35 +321,36 @@ def _told_title(results: dict[str, Any]) -> str:
 
 
 def _told_finding(results: dict[str, Any]) -> Claim:
-    short = [way for way in SHORT if way in results["starts"] or way == DEFAULT]
     longest = results["starts"][-1]
     return Claim(
         _told_title(results),
         OURS,
         f"After at most half an epoch of Pegasos, dual ascent to a certified gap takes "
-        f"{_told_times(results, short)} times the kernel values that it takes from zero, those of "
-        f"the start included ({len(results['titles'])} data sets). After {longest} epochs it "
-        f"takes {_told_times(results, (longest,))} times as many.",
+        f"{_told_times(results, *_told_short(results))} times the kernel values that it takes from "
+        f"zero, those of the start included ({len(results['titles'])} data sets). After {longest} "
+        f"epochs it takes {_told_times(results, longest)} times as many.",
     )
 
 
 def _told_sets(results: dict[str, Any]) -> Claim:
     """How near to the lower bound each set comes with a short start, at the tightest tolerance."""
-    last = results["tolerances"][-1]
-    short = [way for way in ("0", *SHORT) if way in (*results["starts"], DEFAULT)]
+    first, *others = results["tolerances"]
+    short = ["0", *_told_short(results)]
     parts = [
-        f"{title} {span(_told_pick(results, short, data=title, tol=last))}"
+        f"{title} {span(_told_pick(results, short, data=title, tol=others[-1]))}"
         for title in results["titles"]
     ]
-    ends = _told_pick(results, short, tol=last)
+    by_gap = {tol: span(_told_pick(results, ["0"], tol=tol)) for tol in results["tolerances"]}
+    levels = listed(f"{by_gap[tol]} to {_told_share(tol)}" for tol in others)
     most, where = max(_told_certificates(results, short))
     note = f" A certificate adds up to {rounded(most)} ({where})." if most > 0 else ""
     return Claim(
-        f"Polishing computes {span(ends)} times the kernel values of the support's rows, the least "
-        "for a solver that computes whole rows.",
+        f"Polishing computes {span(_told_pick(results, short, tol=others[-1]))} times the kernel "
+        "values of the support's rows, the least for a solver that computes whole rows.",
         OURS,
-        f"With starts of at most half an epoch, to a gap of {_told_share(last)}: {listed(parts)}. "
-        f"From zero, over all sets: {_told_levels(results)}.{note}",
+        f"With starts of at most half an epoch, to a gap of {_told_share(others[-1])}: "
+        f"{listed(parts)}. From zero, over all sets: {by_gap[first]} times to a gap of "
+        f"{_told_share(first)}, {levels}.{note}",
     )
 
 
@@ -231,33 +367,32 @@ def _told_certificates(results: dict[str, Any], ways: Any) -> list[tuple[float, 
 
 
 def _told_default(results: dict[str, Any]) -> Claim:
-    values = _told_pick(results, (DEFAULT,), "against_none")
     gaps = _told_pick(results, (DEFAULT,), "gap_before", tol=results["tolerances"][-1])
-    middle = float(np.median(values))
-    what = (
-        "costs nothing and saves nothing"
-        if abs(middle - 1) < 0.05
-        else "costs a little"
-        if middle > 1
-        else "saves a little"
-    )
+    middle = float(np.median(_told_pick(results, (DEFAULT,), "against_none")))
+    what = "costs a little" if middle > 1 else "saves a little"
+    if abs(middle - 1) < 0.05:
+        what = "costs nothing and saves nothing"
     return Claim(
         f"The start that `polish=True` makes by itself {what}.",
         OURS,
-        f"Kernel values with it are {_told_times(results, (DEFAULT,))} times those from zero, "
+        f"Kernel values with it are {_told_times(results, DEFAULT)} times those from zero, "
         f"{middle:.2f} times in the median over sets and tolerances. The start itself, 512 draws "
         f"or half an epoch, comes to a certified gap of {span(gaps, _told_share)}.",
     )
 
 
+def _told_lost(rows: list[Row]) -> list[str]:
+    """Return the sets on which some gap was not reached."""
+    return sorted({row["data"] for row in rows if row.get("ratio") is None})
+
+
 def _told_sdca(results: dict[str, Any]) -> Claim:
-    rows = [row for row in select(results["table"], way=SDCA) if row.get("ratio") is not None]
-    shares = [row["kernel_rows"] / row["m"] for row in rows]
-    missed = sorted({row["data"] for row in select(results["table"], way=SDCA)
-                     if row.get("ratio") is None})  # fmt: skip
+    every = select(results["table"], way=SDCA)
+    rows, missed = [row for row in every if row.get("ratio") is not None], _told_lost(every)
     note = f" It did not reach every gap on {listed(missed)}." if missed else ""
     if not rows:
         return Claim("In random order, dual ascent does not reach these gaps.", OURS, note.strip())
+    shares = [row["kernel_rows"] / row["m"] for row in rows]
     much = "the whole kernel matrix" if min(shares) >= 0.9 else "a large part of the kernel matrix"
     return Claim(
         f"In random order, dual ascent computes {much}, where it gets there.",
@@ -271,13 +406,14 @@ def _told_sdca(results: dict[str, Any]) -> Claim:
 def _told_libsvm(results: dict[str, Any]) -> Claim:
     middle = results["tolerances"][1]
     rows = select(results["table"], way=LIBSVM, tol=middle)
-    rows = [row for row in rows if row.get("iterations") is not None]
-    parts = [f"{row['data']} {row['iterations']:,.0f} ({row['support']:,.0f})" for row in rows]
-    theirs = {row["data"]: 2 * row["iterations"] for row in rows}
+    known = {row["data"]: row for row in rows if row.get("iterations") is not None}
+    parts = [
+        f"{data} {row['iterations']:,.0f} ({row['support']:,.0f})" for data, row in known.items()
+    ]
     ratios = [
-        row["moves"] / theirs[row["data"]]
+        row["moves"] / (2 * known[row["data"]]["iterations"])
         for row in select(results["table"], way="0", tol=middle)
-        if row["data"] in theirs
+        if row["data"] in known
     ]
     fewer = "fewer" if ratios and min(ratios) > 1.1 else "about as many"
     return Claim(
@@ -292,34 +428,29 @@ def _told_libsvm(results: dict[str, Any]) -> Claim:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The finding, and what it looks like set by set, by default, and beside other methods."""
-    return [
-        _told_finding(results),
-        _told_sets(results),
-        _told_default(results),
-        _told_sdca(results),
-        _told_libsvm(results),
-    ]
+    parts = (_told_finding, _told_sets, _told_default, _told_sdca, _told_libsvm)
+    return [tell(results) for tell in parts]
 
 
 def _told_name(title: str) -> str:
     return title.replace(" or ", "/").partition(",")[0]
 
 
-def _told_starts(ax: Axes, results: dict[str, Any], tol: float) -> None:
-    """Kernel values against the start, a line for each set."""
+def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
+    """Draw kernel values against the start, a line for each set."""
     starts = results["starts"]
     x = np.arange(len(starts))
     names: dict[str, Any] = {}
     for title, (color, marker) in zip(results["titles"], LOOKS, strict=False):
-        rows = select(results["table"], data=title, tol=tol)
-        line = [next(row for row in rows if row["way"] == start) for start in starts]
+        rows = {row["way"]: row for row in select(results["table"], data=title, tol=tol)}
         low, middle, high = np.array(
-            [[row.get(f"ratio{end}") for row in line] for end in ("_low", "", "_high")], dtype=float
+            [[rows[way].get(f"ratio{end}") for way in starts] for end in ("_low", "", "_high")],
+            dtype=float,
         )
         ax.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
-        ax.plot(x, middle, color=color, marker=marker, markersize=4.5, linewidth=1.6)
-        names[_told_name(title)] = (x, middle, color)
-    ax.axhline(1, color=BLACK, linewidth=1.2)
+        style: Any = {"marker": marker, "markersize": 4.5, "linewidth": 1.6}
+        names[_told_name(title)] = plots.line(ax, x, middle, color=color, **style)
+    ax.axhline(1, color=plots.BLACK, linewidth=1.2)
     ax.set_xticks(x, [start.replace(" ", "\n") for start in starts], fontsize=9)
     ax.set_title(f"to a gap of {_told_share(tol)}")
     most = max(_told_pick(results, starts))
@@ -330,42 +461,38 @@ def _told_starts(ax: Axes, results: dict[str, Any], tol: float) -> None:
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.grid(alpha=0.25)
-    name_lines(ax, names)
+    plots.name_lines(ax, names)
 
 
-def _told_others(ax: Axes, results: dict[str, Any]) -> None:
-    """Kernel values of other ways, a line for each set, at the tightest tolerance."""
+def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
+    """Draw kernel values of other ways, a line for each set, at the tightest tolerance."""
     tol, longest = results["tolerances"][-1], results["starts"][-1]
-    ways = {
-        DEFAULT: ("default", look("polished")),
-        longest: (f"{longest} epochs", look("Pegasos")),
-        SDCA: (SDCA, look("SDCA")),
-    }
-    titles = results["titles"]
-    handles = []
-    for way, (name, drawn) in ways.items():
-        found = {row["data"]: row.get("ratio") for row in
-                 select(results["table"], way=way, tol=tol)}  # fmt: skip
+    titles, handles = results["titles"], []
+    for way, name, method in (
+        (DEFAULT, "default", "polished"),
+        (longest, f"{longest} epochs", "Pegasos"),
+        (SDCA, SDCA, "SDCA"),
+    ):
+        rows = select(results["table"], way=way, tol=tol)
+        found = {row["data"]: row.get("ratio") for row in rows}
         known = [(found[title], at) for at, title in enumerate(titles) if found[title]]
-        handles += ax.plot(*zip(*known, strict=True), label=name, linestyle="",
-                           color=drawn.color, marker=drawn.marker, markersize=6)  # fmt: skip
+        style = plots.look(method).options(linestyle="", markersize=6)
+        handles += ax.plot(*zip(*known, strict=True), label=name, **style)
     whole = [select(results["table"], data=title, tol=tol)[0]["whole_matrix"] for title in titles]
-    ax.plot(whole, range(len(titles)), "|", color=GREY, markersize=14, markeredgewidth=2)
-    ax.axvline(1, color=BLACK, linewidth=1.2)
+    ax.plot(whole, range(len(titles)), "|", color=plots.GREY, markersize=14, markeredgewidth=2)
+    ax.axvline(1, color=plots.BLACK, linewidth=1.2)
     ax.set_xscale("log")
     ax.set_xlim(0.9, 9)
     ax.set_xticks((1, 2, 3, 5, 8), ("1", "2", "3", "5", "8"))
     ax.minorticks_off()
-    ax.set_yticks(range(len(titles)), [_told_name(title) for title in titles])
-    ax.set_ylim(len(titles) - 0.5, -0.5)
+    plots.rows_down(ax, [_told_name(title) for title in titles])
     ax.grid(alpha=0.25, axis="x")
     ax.set_title(f"to a gap of {_told_share(tol)}: starts and SDCA")
-    legend_above(ax, handles, over_title=True)
+    plots.legend_above(ax, handles, over_title=True)
 
 
 def _told_note(results: dict[str, Any]) -> str:
-    rows = select(results["table"], way=SDCA, tol=results["tolerances"][-1])
-    lost = [row["data"] for row in rows if row.get("ratio") is None]
+    lost = _told_lost(select(results["table"], way=SDCA, tol=results["tolerances"][-1]))
     missed = f" It does not get there on {listed(lost)}." if lost else ""
     first, *others = list(dict.fromkeys(row["m"] for row in results["table"]))
     sizes = f"{first:,} moons, {span(others or [first], '{:,}'.format)}"
@@ -376,23 +503,23 @@ def _told_note(results: dict[str, Any]) -> str:
     )
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Kernel values against the start for each tolerance, and beside other methods."""
-    figure, axes = panels(2, 2, 7.4)
+    figure, axes = plots.panels(2, 2, 7.4)
     for ax, tol in zip(axes.flat, results["tolerances"], strict=False):
         _told_starts(ax, results, tol)
     _told_others(axes[1, 1], results)
     for ax in axes[:, 0]:
         ax.set_ylabel("kernel values / those of\nthe support's rows")
-    axes[1, 0].set_xlabel("start: epochs of Pegasos")
-    axes[0, 1].set_xlabel("start: epochs of Pegasos")
+    for ax in (axes[1, 0], axes[0, 1]):
+        ax.set_xlabel("start: epochs of Pegasos")
     axes[1, 1].set_xlabel("kernel values / those of the support's rows")
-    short = [way for way in SHORT if way in results["starts"]]
+    short = [way for way in _told_short(results) if way != DEFAULT]
     longest = results["starts"][-1]
-    state(
+    plots.state(
         figure,
-        f"{_told_title(results).rstrip('.')}: {_told_times(results, short)} times the kernel "
-        f"values with up to half an epoch, {_told_times(results, (longest,))} with {longest}",
+        f"{_told_title(results).rstrip('.')}: {_told_times(results, *short)} times the kernel "
+        f"values with up to half an epoch, {_told_times(results, longest)} with {longest}",
         _told_note(results),
     )
     return figure

@@ -1,0 +1,112 @@
+"""What several experiments run: sets of data, brackets of the optimum, Pegasos with many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.preprocessing import normalize
+
+from kpegasos import Record, linear_rows, make_problem, make_rows, pegasos, sdca
+from kpegasos.datasets import load_adult, load_rcv1_sample, load_usps, make_toy
+
+
+class Setting(NamedTuple):
+    """Labels ±1, rows for the solver, and a name to read; R = max ‖φ(x)‖ is 1 in all of them."""
+
+    title: str
+    y: np.ndarray
+    rows: Any
+
+
+def moons(n_samples: int, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Make two moons with labels ±1."""
+    X, y = make_toy("moons", n_samples, noise=noise, random_state=seed)
+    return X, np.where(y == 1, 1.0, -1.0)
+
+
+@cache
+def setting(name: str) -> Setting:
+    """Make the data and rows of ``"moons"``, ``"rcv1"``, ``"adult"`` or ``"usps"``."""
+    if name == "moons":
+        X, y = moons(1000)
+        return Setting("moons, RBF", y, make_rows(X, "rbf", gamma=2.0, cache="precomputed"))
+    if name == "rcv1":
+        data = load_rcv1_sample()
+        return Setting("RCV1 sample, linear", data.y_train, linear_rows(data.X_train))
+    if name == "adult":
+        data = load_adult()
+        X = normalize(data.X_train)  # rows of length one, as those of the papers' texts
+        return Setting("Adult, linear", data.y_train, linear_rows(X))
+    if name == "usps":
+        data = load_usps()
+        rows = make_rows(data.X_train, "rbf", gamma=2 / 256, cache="precomputed")
+        y = np.where(data.y_train == 8, 1, -1)
+        return Setting("USPS 8 against the rest, RBF", y, rows)
+    raise ValueError(f"name must be 'moons', 'rcv1', 'adult' or 'usps', got {name!r}")
+
+
+def hinge_objective(y: np.ndarray, decisions: np.ndarray, squared_norm: float, lam: float) -> float:
+    """Return λ/2 ‖w‖² + mean hinge loss, from the labels ±1, the f(x_i) and ‖w‖²."""
+    return float(lam / 2 * squared_norm + np.maximum(0.0, 1 - y * decisions).mean())
+
+
+def bracket(name: str, lam: float, tol: float, max_epochs: int = 20_000) -> dict[str, Any]:
+    """Bracket the optimum by dual coordinate ascent; ``"f*"`` is the lower end."""
+    _, y, rows = setting(name)
+    problem = make_problem(y, lam)
+    result = sdca(problem, rows, tol=tol, max_epochs=max_epochs, random_state=0)
+    return {"f*": result.dual_bound, "objective": result.objective, "gap": result.gap}
+
+
+#: Columns of a history by the names of what is drawn.
+COLUMNS = {"last": "objective_last", "average": "objective_average"}
+
+
+def histories(
+    problem: Any, rows: Any, seeds: int, columns: Mapping[str, str] = COLUMNS, **options: Any
+) -> dict[str, np.ndarray]:
+    """Run Pegasos with each seed.
+
+    Parameters
+    ----------
+    problem, rows
+        As `pegasos` takes them.
+    seeds : int
+        Number of runs.
+    columns : dict of str to str
+        Columns of the histories by the names that they are to have.
+    **options
+        Options of `pegasos`.
+
+    Returns
+    -------
+    dict
+        The ``"steps"`` of the checkpoints, and each column with a row for each seed.
+    """
+    runs = [pegasos(problem, rows, random_state=seed, **options).history for seed in range(seeds)]
+    found = {name: np.array([run[column] for run in runs]) for name, column in columns.items()}
+    return {"steps": runs[0]["iteration"], **found}
+
+
+def first_record(
+    problem: Any, rows: Any, points: list[int], reached: Callable[[Any], bool], **options: Any
+) -> Record | None:
+    """Run Pegasos up to the first of some steps at which a goal is reached; None if it never is."""
+    found: list[Record] = []
+
+    def watch(run: Any) -> bool:
+        if reached(run):
+            found.append(run.history[-1])
+        return bool(found)
+
+    pegasos(problem, rows, n_steps=points[-1], checkpoints=points, monitor=watch, **options)
+    return found[0] if found else None
+
+
+def spaced(last: float, per_decade: int, first: float = 1.0) -> list[int]:
+    """Return steps that are evenly spaced in their logarithm."""
+    numbers = np.arange(0, per_decade * np.log10(last / first) + 0.5)
+    return sorted({round(step) for step in first * 10 ** (numbers / per_decade)})
