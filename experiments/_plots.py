@@ -103,6 +103,14 @@ def line(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: str, **options: Any) ->
     return x, y, color
 
 
+def outer_labels(axes: Any, x: str = "", y: str = "") -> None:
+    """Label the lowest row and the first column of panels."""
+    for ax in axes[-1] if x else ():
+        ax.set_xlabel(x)
+    for ax in axes[:, 0] if y else ():
+        ax.set_ylabel(y)
+
+
 def band(
     ax: Axes, x: ArrayLike, values: ArrayLike, *, color: str, alpha: float = 0.2, **options: Any
 ) -> NamedLine:

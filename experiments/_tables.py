@@ -27,4 +27,4 @@ def spread(rows: Iterable[dict[str, Any]], key: str) -> np.ndarray:
 
 def select(rows: Iterable[dict[str, Any]], **values: Any) -> list[dict[str, Any]]:
     """Return the rows that have these values."""
-    return [row for row in rows if all(row[key] == value for key, value in values.items())]
+    return [row for row in rows if all(row.get(key) == value for key, value in values.items())]

@@ -28,38 +28,34 @@ whole set.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
+import importlib.util
 import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, span
-from experiments._equal_ladders import LADDERS
-from experiments._equal_problems import NAMES, describe, make_task
-from experiments._equal_runs import SEEDS, here, in_a_process
-from experiments._meta import commit, package_fingerprint
-from experiments._plots import (
-    PURPLE,
-    SILVER,
-    VERMILION,
-    log_log,
-    look,
-    name_lines,
-    panels,
-    state,
-    words,
-)
+from experiments._kernel_judge import expansion
+from experiments._kernel_problems import PROBLEMS, Task, load
+from experiments._measure import in_a_process, of_seconds, timed, touch_memory
+from experiments._run import ExperimentContext
 from experiments._tables import select
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos.datasets import load_covtype
 
 FULL_TIME = "32 min"
 QUICK_TIME = "12 s"
@@ -69,6 +65,351 @@ BUDGETS = (1.0, 3.0, 10.0, 30.0)
 _TIMEOUT = 120.0
 _QUICK = {"n_samples": 1000, "n_test": 2000, "least": 250, "patience": 0.1, "budgets": [0.05, 0.2]}
 _PEERS = ("scikit-learn-intelex", "vowpalwabbit")
+#: Method of each ladder.
+LADDERS = {
+    "plain": "Pegasos",
+    "samples": "polished",
+    "samples, loose": "polished",
+    "cut off": "cut off",
+    "intelex": "intelex",
+    "intelex, loose": "intelex",
+    "SVC": "SVC",
+    "SVC, loose": "SVC",
+    "Nyström": "Nyström",
+    "Fourier": "Fourier",
+    "LASVM": "LASVM",
+}
+_CACHE_MB = 1024
+#: Least number of examples of a sample, and of features, each doubled from run to run.
+_EXAMPLES, _COMPONENTS, _MOST_COMPONENTS = 1000, 64, 4096
+#: Share of a limit after which a solver is told to stop, so that what follows fits in; LASVM
+#: finishes the example in work.
+_SHARE, _LASVM_SHARE = 0.9, 0.98
+_LOOSE = 0.1
+#: Passes of the linear solver over the features, between what is cheap and what is accurate.
+_EPOCHS = 10
+#: Short runs are repeated, with other seeds, as often as this or until they took so many seconds,
+#: with the tests; those that are short without the tests have at least so many runs.
+SEEDS, _LEAST, _REPEAT_SECONDS = 10, 3, 1.0
+#: Examples that solvers are warmed up on: few, whose kernel is computed at first, and more.
+_WARM_UPS, _TOUCHED_MB = (500, 3000), 2048
+#: Powers of the size that the seconds of the next run are expected to grow by.
+_POWERS = (1.0, 2.5)
+#: Runs are left out if they would take so many times the largest budget, as nobody knows exactly.
+_MARGIN = 1.15
+#: A solver that ends so early was not stopped by its limit.
+_STOPPED = 0.8
+Row = dict[str, Any]
+
+# Problems, with C and γ of the kernel benchmark
+
+COVERTYPE = "Covertype"
+#: Covertype's width and C are those of this problem of the benchmark, which has fewer examples.
+_LIKE = "Covertype, C = 10"
+NAMES = ("Fashion-MNIST", "MNIST 8", "Adult", COVERTYPE)
+_TRAINING, _TEST = 100_000, 20_000
+
+
+@cache
+def make_task(name: str, n_samples: int | None = None) -> Task:
+    """Make a problem, of its first training examples if a number is given.
+
+    Covertype has the first 100,000 of the training and 20,000 of the test examples, standardised.
+    """
+    if name != COVERTYPE:
+        return load(name, n_samples)
+    data, scaler = load_covtype(), StandardScaler()
+    n_training = n_samples or _TRAINING
+    X = scaler.fit_transform(data.X_train[:n_training]).astype(np.float32)
+    X_test = scaler.transform(data.X_test[:_TEST]).astype(np.float32)
+    _, gamma, C = PROBLEMS[_LIKE]
+    return Task(X, data.y_train[:n_training], X_test, data.y_test[:_TEST], float(gamma), C)
+
+
+def _describe(task: Task) -> dict[str, Any]:
+    """Return the sizes and parameters of a problem."""
+    return {
+        "examples": len(task.y),
+        "features": task.X.shape[1],
+        "classes": len(np.unique(task.y)),
+        "test_examples": len(task.y_test),
+        "C": task.C,
+        "gamma": task.gamma,
+    }
+
+
+# Ladders: runs that take longer and longer
+
+
+class Rung(NamedTuple):
+    """A run of a ladder.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the estimator for a seed.
+    setting : str
+        What it is told, in words.
+    examples : int
+        How many examples it is given, drawn by the seed.
+    size : int
+        What grows from run to run; 0 if it is the limit.
+    limit : float or None
+        Seconds after which it is told to stop.
+    """
+
+    make: Callable[[int], Any]
+    setting: str
+    examples: int
+    size: int
+    limit: float | None = None
+
+
+def available(ladder: str, task: Task) -> str:
+    """Return why a ladder cannot be run here; nothing if it can."""
+    if ladder.startswith("intelex") and importlib.util.find_spec("sklearnex") is None:
+        return "scikit-learn-intelex is not installed"
+    if ladder == "LASVM" and importlib.util.find_spec("vowpalwabbit") is None:
+        return "vowpalwabbit is not installed"
+    two_alone = ladder == "LASVM" and len(np.unique(task.y)) > 2
+    return "it knows two classes only" if two_alone else ""
+
+
+def doubled(least: int, most: int) -> list[int]:
+    """Return a number and its doubles below another, and that other."""
+    numbers = []
+    while least < most:
+        numbers.append(least)
+        least *= 2
+    return [*numbers, most]
+
+
+def _ours(task: Task, seed: int, **parameters: Any) -> Any:
+    options: dict[str, Any] = {"n_jobs": -1, "cache_mb": _CACHE_MB, **parameters}
+    return PegasosSVC(task.C, gamma=task.gamma, random_state=seed, **options)
+
+
+def _peer(kind: Any, task: Task, seed: int, **parameters: Any) -> Any:
+    return kind(C=task.C, gamma=task.gamma, cache_size=_CACHE_MB, **parameters)
+
+
+def _approximate(features: Any, n_components: int, task: Task, seed: int) -> Any:
+    options: dict[str, Any] = {"epochs": _EPOCHS, "checkpoints": None, "n_jobs": -1}
+    linear = LinearPegasosSVC(task.C, random_state=seed, **options)
+    kernel = features(gamma=task.gamma, n_components=n_components, random_state=seed)
+    return make_pipeline(kernel, linear)
+
+
+def rungs(ladder: str, task: Task, budgets: list[float], least: int = _EXAMPLES) -> list[Rung]:
+    """Return the runs of a ladder, those that take longest last.
+
+    Parameters
+    ----------
+    ladder : str
+        A key of `LADDERS`, but LASVM, which is one run.
+    task : Task
+        The problem.
+    budgets : list of float
+        The seconds that are looked at.
+    least : int, default 1000
+        Size of the smallest sample.
+
+    Returns
+    -------
+    list of Rung
+    """
+    m, loose = len(task.y), ladder.endswith("loose")
+    if ladder in ("plain", "cut off"):
+        limits = {budget: _SHARE * budget for budget in budgets}
+        polish = {"polish": True} if ladder == "cut off" else {}
+        return [
+            Rung(
+                partial(_ours, task, max_time=seconds, **polish),
+                f"all examples, max_time = {seconds:g}",
+                *(m, 0, budget),
+            )
+            for budget, seconds in limits.items()
+        ]
+    if ladder in ("Nyström", "Fourier"):
+        features = Nystroem if ladder == "Nyström" else RBFSampler
+        return [
+            Rung(partial(_approximate, features, size, task), f"{size:,} features", m, size)
+            for size in doubled(_COMPONENTS, min(_MOST_COMPONENTS, m // 2))
+        ]
+    make: Any = partial(_peer, SVC)
+    if ladder.startswith("samples"):
+        make = partial(_ours, polish=True)
+    elif ladder.startswith("intelex"):
+        from sklearnex.svm import SVC as IntelexSVC
+
+        make = partial(_peer, IntelexSVC)
+    tol = _LOOSE if loose else 1e-2 if ladder == "samples" else 1e-3
+    make = partial(make, task, tol=tol)
+    return [
+        Rung(make, f"{size:,} examples, tol = {tol:g}", size, size) for size in doubled(least, m)
+    ]
+
+
+# Runs
+
+
+def predicted(model: Any, X: np.ndarray) -> np.ndarray:
+    """Predict; with LIBSVM's models by products of matrices, as theirs takes longer than a fit."""
+    if not isinstance(model, SVC) or type(model).__module__.startswith(("sklearnex", "daal4py")):
+        return np.asarray(model.predict(X))
+    ends = np.concatenate(([0], np.cumsum(model.n_support_)))
+    dual, n_classes = np.asarray(model.dual_coef_), len(model.classes_)
+    pairs = list(combinations(range(n_classes), 2))
+    coefs = np.zeros((dual.shape[1], len(pairs)))
+    for column, (i, j) in enumerate(pairs):
+        for own, row in ((i, j - 1), (j, i)):
+            part = slice(ends[own], ends[own + 1])
+            coefs[part, column] = dual[row, part]
+    vectors = np.ascontiguousarray(model.support_vectors_, dtype=X.dtype)
+    decisions = expansion(model._gamma, X, vectors, coefs) + model.intercept_
+    if n_classes == 2:
+        return np.asarray(model.classes_[(decisions[:, 0] > 0).astype(int)])
+    votes = np.zeros((len(X), n_classes), dtype=int)
+    for column, (i, j) in enumerate(pairs):
+        votes[np.arange(len(X)), np.where(decisions[:, column] > 0, i, j)] += 1
+    return np.asarray(model.classes_[votes.argmax(axis=1)])
+
+
+def _fit(rung: Rung, task: Task, seed: int) -> tuple[float, float]:
+    """Seconds of a fit to a sample, which is drawn before, and its test error."""
+    m = len(task.y)
+    chosen = np.random.default_rng(seed).permutation(m)[: rung.examples]
+    begin = time.perf_counter()
+    X, y = (task.X, task.y) if rung.examples == m else (task.X[chosen], task.y[chosen])
+    model = rung.make(seed).fit(X, y)
+    seconds = time.perf_counter() - begin
+    return seconds, float(np.mean(predicted(model, task.X_test) != task.y_test))
+
+
+def measure(rung: Rung, task: Task, patience: float = _REPEAT_SECONDS) -> Row:
+    """Fit with some seeds, and return medians, least and most of seconds and test error."""
+    found: list[tuple[float, float]] = []
+    begin = time.perf_counter()
+    while len(found) < SEEDS:
+        found.append(_fit(rung, task, len(found)))
+        few = len(found) < _LEAST and sum(seconds for seconds, _ in found) < patience
+        if time.perf_counter() - begin > patience and not few:
+            break
+    seconds, errors = (list(values) for values in zip(*found, strict=True))
+    head: Row = {"setting": rung.setting, "examples": rung.examples, "runs": len(found)}
+    return head | of_seconds("fit_seconds", seconds) | of_seconds("error", errors)
+
+
+def expected(sizes: list[int], seconds: list[float], size: int) -> float:
+    """Say how long a run of some size may take, from those of smaller sizes."""
+    if not seconds:
+        return 0.0
+    low, high = _POWERS
+    power = low
+    if len(seconds) > 1:
+        grown = math.log(max(seconds[-1], 1e-9) / max(seconds[-2], 1e-9))
+        power = min(high, max(low, grown / math.log(sizes[-1] / sizes[-2])))
+    return float(seconds[-1] * (size / sizes[-1]) ** power)
+
+
+def _climb(ladder: list[Rung], task: Task, most: float, patience: float) -> Iterator[Row]:
+    """Yield the runs of a ladder up to those that would take longer than the largest budget."""
+    sizes: list[int] = []
+    seconds: list[float] = []
+    for rung in ladder:
+        likely = 0.0 if rung.limit else expected(sizes, seconds, rung.size)
+        if likely > _MARGIN * most:
+            yield {"setting": rung.setting, "left_out": f"about {likely:.0f} s expected"}
+            return
+        row = measure(rung, task, patience)
+        sizes.append(rung.size)
+        seconds.append(row["fit_seconds"])
+        if rung.limit is not None:
+            row["stopped"] = row["fit_seconds"] >= _STOPPED * rung.limit
+        yield row
+        if not row.get("stopped", True):
+            return  # it ended by itself, and would again
+
+
+def _lasvm(task: Task, budgets: list[float]) -> Iterator[Row]:
+    """Learn example by example; yield a row at each budget, with the clock at rest, and at the end.
+
+    LASVM (Bordes, Ertekin, Weston, Bottou 2005), as Vowpal Wabbit has it: of the online and
+    budgeted kernel SVMs it is one that ``pip`` installs, without a compiler or a GPU. An example is
+    looked at once, and after each a support vector once more (``--reprocess 1``, the default). The
+    objective is that of ours without an intercept: a coefficient is at most 1/λ, so that λ
+    (``--l2``) is 1/C. Reading examples from text is outside the clock.
+    """
+
+    def text(row: np.ndarray, label: str = "") -> str:
+        return f"{label} | " + " ".join(f"{i}:{row[i]:.8g}" for i in np.flatnonzero(row))
+
+    positive = np.max(task.y)
+    y, y_test = (np.where(labels == positive, 1, -1) for labels in (task.y, task.y_test))
+    options = f"--kernel rbf --bandwidth {task.gamma:.8g} --l2 {1 / task.C:.8g}"
+    learner = importlib.import_module("vowpalwabbit").Workspace(f"--ksvm {options} --quiet")
+    tests = [learner.example(text(row)) for row in task.X_test]
+    seconds, ahead = 0.0, list(budgets)
+    for seen, index in enumerate(np.random.default_rng(0).permutation(len(y)), start=1):
+        example = learner.example(text(task.X[index], str(y[index])))
+        seconds += timed(learner.learn, example)[0]
+        learner.finish_example(example)
+        if seconds >= _LASVM_SHARE * ahead[0] or seen == len(y):
+            scores = np.array([learner.predict(one) for one in tests])
+            error = float(np.mean(np.where(scores > 0, 1, -1) != y_test))
+            row: Row = {"setting": f"{seen:,} examples seen", "examples": seen, "runs": 1}
+            yield row | of_seconds("fit_seconds", [seconds]) | of_seconds("error", [error])
+            ahead = [budget for budget in ahead if seconds < _LASVM_SHARE * budget]
+            if not ahead:
+                return
+
+
+def _runs(job: dict[str, Any]) -> Iterator[Row]:
+    """Warm up, and yield the runs of a ladder, or why they were left out."""
+    warnings.simplefilter("ignore")
+    task, n_test = make_task(job["problem"], job.get("n_samples")), job.get("n_test")
+    task = task._replace(X_test=task.X_test[:n_test], y_test=task.y_test[:n_test])
+    if reason := available(job["ladder"], task):
+        yield {"setting": "all", "left_out": reason}
+        return
+    if job["ladder"] == "LASVM":
+        yield from _lasvm(task, job["budgets"])
+        return
+    ladder = rungs(job["ladder"], task, job["budgets"], job.get("least", _EXAMPLES))
+    for few in _WARM_UPS:
+        model = ladder[0].make(0).fit(task.X[:few], task.y[:few])
+        predicted(model, task.X_test[:100])
+    if "n_samples" not in job:
+        touch_memory(_TOUCHED_MB)
+    patience = job.get("patience", _REPEAT_SECONDS)
+    yield from _climb(ladder, task, max(job["budgets"]), patience)
+
+
+def climb(job: dict[str, Any]) -> Iterator[Row]:
+    """Yield the runs of a ladder one by one, as soon as they are over.
+
+    Parameters
+    ----------
+    job : dict
+        ``problem``, ``ladder``, ``budgets``; optionally ``n_samples``, ``n_test`` and ``least``,
+        the sizes of training set, test set and smallest sample, and ``patience``, the seconds after
+        which a run is not repeated.
+
+    Yields
+    ------
+    dict
+        A run: its setting, examples, number of repetitions, seconds and test error; or the setting
+        and why it was left out.
+    """
+    head = {"method": LADDERS[job["ladder"]], "ladder": job["ladder"]}
+    yield from ({**head, **row} for row in _runs(job))
+
+
+def apart(job: dict[str, Any]) -> list[Row]:
+    """Run a ladder in a fresh process, and return what it has done within ``timeout`` seconds."""
+    found, ended = in_a_process(climb, job, timeout=job["timeout"])
+    why = {"setting": "the rest", "left_out": f"given up after {job['timeout']:g} s"}
+    return found if ended else [*found, {"method": LADDERS[job["ladder"]], **why}]
 
 
 def _versions() -> dict[str, str]:
@@ -80,87 +421,77 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _group(context: ExperimentContext, problem: str) -> list[dict[str, Any]]:
+def _measured(context: ExperimentContext, problem: str) -> dict[str, list[Row]]:
     """Run all ladders of a problem."""
     rows = []
-    run = here if context.quick else in_a_process
     for ladder in context.progress(list(LADDERS), problem):
         job: dict[str, Any] = {"problem": problem, "ladder": ladder, "budgets": list(BUDGETS)}
         job |= _QUICK if context.quick else {"timeout": _TIMEOUT}
-        for row in context.part(json.dumps(job, sort_keys=True), partial(run, job)):
-            rows.append({"problem": problem, **row})
-    return rows
+        run = (lambda job: list(climb(job))) if context.quick else apart
+        found = context.part(json.dumps(job, sort_keys=True), run, job)
+        rows += [{"problem": problem, **row} for row in found]
+    return {
+        "left_out": [row for row in rows if "left_out" in row],
+        "table": [row for row in rows if "left_out" not in row],
+    }
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Climb all ladders of the problems that are asked for; take the others from the results."""
     names = NAMES[2:3] if context.quick else NAMES
-    before = context.previous
-    table: list[dict[str, Any]] = []
-    left_out: list[dict[str, Any]] = []
-    groups: dict[str, Any] = {}
-    problems: dict[str, Any] = {}
-    for name in names:
-        if context.wants(name):
-            rows = _group(context, name)
-            table += [row for row in rows if "left_out" not in row]
-            left_out += [row for row in rows if "left_out" in row]
-            today = datetime.now(UTC).date().isoformat()
-            groups[name] = {
-                **{"date": today, "commit": commit(), "package": package_fingerprint()},
-                "peers": _versions(),
-            }
-            problems[name] = describe(
-                make_task(name, _QUICK["n_samples"] if context.quick else None)
-            )
-        elif name in before.get("groups", {}):
-            table += select(before["table"], problem=name)
-            left_out += select(before["left_out"], problem=name)
-            groups[name], problems[name] = before["groups"][name], before["problems"][name]
+    found = context.groups({name: partial(_measured, context, name) for name in names}, "problem")
+    n_samples: Any = _QUICK["n_samples"] if context.quick else None
+    before = context.previous.get("problems", {})
     return {
         "seeds": list(range(SEEDS)),
         "budgets": _QUICK["budgets"] if context.quick else list(BUDGETS),
-        "problems": problems,
-        "groups": groups,
-        "left_out": left_out,
-        "table": table,
+        "peers": _versions(),
+        "problems": {
+            name: _describe(make_task(name, n_samples)) if context.wants(name) else before[name]
+            for name in found["groups"]
+        },
+        **found,
     }
 
 
+# What came out
+
 #: Name at the end of a line, name in a sentence, and colour, marker and line, by method.
 _METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "polished": ("polished", "polished Pegasos", look("polished").options(linewidth=3.0)),
-    "Pegasos": ("Pegasos", "plain Pegasos", look("Pegasos").options()),
-    "intelex": ("intelex", "intelex's SVC", look("intelex").options()),
-    "SVC": ("LIBSVM", "LIBSVM", look("SVC").options()),
-    "LASVM": ("LASVM", "LASVM", {**look("LASVM").options(), "linestyle": "-."}),
+    "polished": ("polished", "polished Pegasos", {"linewidth": 3.0}),
+    "Pegasos": ("Pegasos", "plain Pegasos", {}),
+    "intelex": ("intelex", "intelex's SVC", {}),
+    "SVC": ("LIBSVM", "LIBSVM", {}),
+    "LASVM": ("LASVM", "LASVM", {"linestyle": "-."}),
     "Nyström": (
         "Nyström",
         "Nyström features",
-        {"color": PURPLE, "marker": "P", "linestyle": "--", "markersize": 5},
+        {"color": plots.PURPLE, "marker": "P", "linestyle": "--", "markersize": 5},
     ),
     "Fourier": (
         "random",
         "random features",
-        {"color": VERMILION, "marker": "X", "linestyle": ":", "markersize": 5},
+        {"color": plots.VERMILION, "marker": "X", "linestyle": ":", "markersize": 5},
     ),
 }
 #: Methods that solve the problem of a sample to the end.
 _EXACT = {"polished", "intelex", "SVC"}
 #: Share of the most cases from which a method is named with the first.
 _CLOSE = 0.75
+#: Methods at the front of each problem within each budget.
+Cases = dict[tuple[str, float], list[str]]
 
 
-def _told_front(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _told_front(rows: list[Row]) -> list[Row]:
     """Return the runs that are better than every shorter one."""
-    front: list[dict[str, Any]] = []
+    front: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["fit_seconds"], row["error"])):
         if not front or row["error"] < front[-1]["error"]:
             front.append(row)
     return front
 
 
-def _told_best(rows: list[dict[str, Any]], budget: float) -> dict[str, dict[str, Any]]:
+def _told_best(rows: list[Row], budget: float) -> dict[str, Row]:
     """Return the best run of each method within some seconds, the best method first."""
     best = {}
     for method in _METHODS:
@@ -170,38 +501,36 @@ def _told_best(rows: list[dict[str, Any]], budget: float) -> dict[str, dict[str,
     return dict(sorted(best.items(), key=lambda item: float(item[1]["error"])))
 
 
-def _told_level(best: dict[str, dict[str, Any]], n_test: int) -> list[str]:
+def _told_level(best: dict[str, Row], n_test: int) -> list[str]:
     """Return the methods within one standard error of the best, that one first."""
     least = next(iter(best.values()))["error"]
     deviation = float(np.sqrt(least * (1 - least) / n_test))
     return [method for method, row in best.items() if row["error"] <= least + deviation]
 
 
-def _told_cases(results: dict[str, Any]) -> dict[tuple[str, float], list[str]]:
+def _told_cases(results: dict[str, Any]) -> Cases:
     """Return who is at the front of each problem within each budget."""
-    cases = {}
-    for name, problem in results["problems"].items():
-        rows = select(results["table"], problem=name)
-        for budget in results["budgets"]:
-            best = _told_best(rows, budget)
-            if best:
-                cases[name, budget] = _told_level(best, problem["test_examples"])
-    return cases
+    return {
+        (name, budget): _told_level(best, problem["test_examples"])
+        for name, problem in results["problems"].items()
+        for budget in results["budgets"]
+        if (best := _told_best(select(results["table"], problem=name), budget))
+    }
 
 
-def _told_counts(cases: dict[tuple[str, float], list[str]]) -> dict[str, int]:
+def _told_counts(cases: Cases) -> dict[str, int]:
     """Return in how many cases each method is at the front, the most first."""
     counts = {name: sum(name in level for level in cases.values()) for name in _METHODS}
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
-def _told_first(cases: dict[tuple[str, float], list[str]]) -> list[str]:
+def _told_first(cases: Cases) -> list[str]:
     """Return the methods that are at the front most often, or not much more seldom."""
     counts = _told_counts(cases)
     return [name for name, count in counts.items() if count >= _CLOSE * max(counts.values())]
 
 
-def _told_title(cases: dict[tuple[str, float], list[str]]) -> str:
+def _told_title(cases: Cases) -> str:
     """Say who is at the front most often."""
     first = _told_first(cases)
     if first == ["polished"]:
@@ -217,7 +546,7 @@ def _told_title(cases: dict[tuple[str, float], list[str]]) -> str:
     return f"At equal seconds, the least error belongs most often to {names}."
 
 
-def _told_tally(cases: dict[tuple[str, float], list[str]]) -> str:
+def _told_tally(cases: Cases) -> str:
     """Say in how many cases each method is at the front."""
     counts = _told_counts(cases)
     told = [f"{_METHODS[name][1]} in {count}" for name, count in counts.items() if count]
@@ -232,9 +561,7 @@ def _told_tally(cases: dict[tuple[str, float], list[str]]) -> str:
 def _told_cut(results: dict[str, Any]) -> str:
     """Compare polishing the whole set up to a limit with a sample that fits in; "" if none was."""
     pairs = []
-    for row in select(results["table"], method="cut off"):
-        if not row["stopped"]:
-            continue
+    for row in select(results["table"], method="cut off", stopped=True):
         own = select(results["table"], problem=row["problem"])
         best = _told_best(own, row["fit_seconds"])
         if "polished" in best:
@@ -286,43 +613,46 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return [first, *(_told_problem(results, name) for name in results["problems"]), told]
 
 
-def _told_panel(ax: Axes, rows: list[dict[str, Any]], budgets: list[float], title: str) -> None:
+def _told_look(method: str) -> dict[str, Any]:
+    known = {} if "color" in _METHODS[method][2] else plots.look(method).options()
+    return {"linewidth": 1.5, **known, **_METHODS[method][2]}
+
+
+def _told_panel(ax: plots.Axes, rows: list[Row], budgets: list[float], title: str) -> None:
     """Draw the front of each method, to the end of the largest budget."""
     last = 1.25 * max(budgets)
-    fronts = {name: _told_front(select(rows, method=name)) for name in _METHODS}
     fronts = {
         name: shown
-        for name, front in fronts.items()
-        if (shown := [row for row in front if row["fit_seconds"] <= last])
+        for name in _METHODS
+        if (
+            shown := [r for r in _told_front(select(rows, method=name)) if r["fit_seconds"] <= last]
+        )
     }
     ends = {name: 100 * front[-1]["error"] for name, front in fronts.items()}
     least, most = min(ends.values()), max(ends.values())
     high = least * max((most / least) ** 1.5, 1.15)
     names: dict[str, Any] = {}
     for order, (name, front) in enumerate(reversed(fronts.items())):
-        seconds = [row["fit_seconds"] for row in front]
-        errors = [100 * row["error"] for row in front]
-        label, _, line = _METHODS[name]
-        marks = range(len(seconds))
+        line = _told_look(name)
         ax.plot(
-            [*seconds, last],
-            [*errors, errors[-1]],
+            [*(row["fit_seconds"] for row in front), last],
+            [*(100 * row["error"] for row in front), ends[name]],
             drawstyle="steps-post",
-            markevery=list(marks),
+            markevery=list(range(len(front))),
             zorder=3 + order,
-            **{"linewidth": 1.5, **line},
+            **line,
         )
-        names[label] = ([last], [errors[-1]], line["color"])
+        names[_METHODS[name][0]] = ([last], [ends[name]], line["color"])
     for budget in budgets:
-        ax.axvline(budget, color=SILVER, linewidth=0.8, linestyle=":", zorder=0)
-    log_log(ax)
+        ax.axvline(budget, color=plots.SILVER, linewidth=0.8, linestyle=":", zorder=0)
+    plots.log_log(ax)
     ax.set(xlim=(min(budgets) / 30, last), ylim=(least / (high / least) ** 0.06, high))
     _told_ticks(ax, budgets)
     ax.set_title(title)
-    name_lines(ax, names)
+    plots.name_lines(ax, names)
 
 
-def _told_ticks(ax: Axes, budgets: list[float]) -> None:
+def _told_ticks(ax: plots.Axes, budgets: list[float]) -> None:
     """Put ticks at the budgets and their tenths, and at round errors if there are some in view."""
     from kpegasos.plotting.ticks import ticks_at
 
@@ -336,23 +666,20 @@ def _told_ticks(ax: Axes, budgets: list[float]) -> None:
         ticks_at(ax.yaxis, shown)
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Test error against seconds, a front for each method, a panel for each problem."""
     problems, cases = results["problems"], _told_cases(results)
     n_rows = -(-len(problems) // 2)
-    figure, axes = panels(n_rows, min(2, len(problems)), 3.2 * n_rows + 1.3)
+    figure, axes = plots.panels(n_rows, min(2, len(problems)), 3.2 * n_rows + 1.3)
     for ax in axes.flat[len(problems) :]:
         ax.set_axis_off()
     for ax, (name, problem) in zip(axes.flat, problems.items(), strict=False):
         title = f"{name}, m = {problem['examples']:,}"
         _told_panel(ax, select(results["table"], problem=name), results["budgets"], title)
-    for ax in axes[-1]:
-        ax.set_xlabel(words("fit_seconds"))
-    for row in axes:
-        row[0].set_ylabel(words("test_error"))
+    plots.outer_labels(axes, plots.words("fit_seconds"), plots.words("test_error"))
     counts = listed(f"{_told_counts(cases)[name]}" for name in _told_first(cases))
     budgets = listed(f"{budget:g}" for budget in results["budgets"])
-    state(
+    plots.state(
         figure,
         f"{_told_title(cases)[:-1]} ({counts} of {len(cases)} cases)",
         "Least error of the runs that took no longer; Gaussian kernel, the same C and γ for all. "

@@ -9,8 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from experiments._catalog import Experiment, discover
-from experiments._text import Documents
-from experiments._text_claims import machine, told
+from experiments._text import Documents, machine, told
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
