@@ -103,6 +103,15 @@ def line(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: str, **options: Any) ->
     return x, y, color
 
 
+def empty(height: float) -> Figure:
+    """Make a figure of the one width, without panels."""
+    import matplotlib.pyplot as plt
+
+    from kpegasos.plotting.style import WIDTH
+
+    return plt.figure(figsize=(WIDTH, height))
+
+
 def outer_labels(axes: Any, x: str = "", y: str = "") -> None:
     """Label the lowest row and the first column of panels."""
     for ax in axes[-1] if x else ():

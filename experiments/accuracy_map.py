@@ -8,33 +8,17 @@ is the algorithm of its pseudocode (independent draws, last iterate, no intercep
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import KARTHIK, OURS, Claim, mark, percent, rounded, span
-from experiments._plots import (
-    BLACK,
-    VERMILION,
-    band,
-    log_x,
-    name_lines,
-    panels,
-    shades,
-    state,
-    text_color,
-    words,
-)
+from experiments._run import ExperimentContext
 from experiments._tables import percentiles
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import load_fashion_mnist
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
@@ -84,8 +68,9 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds, n_images = (1, 4000) if context.quick else (SEEDS, IMAGES)
     found = np.empty((len(lams), seeds, len(steps)))
     for (row, lam), seed in context.progress(list(product(enumerate(lams), range(seeds))), "runs"):
-        work = partial(_accuracies, n_images, lam, steps, seed)
-        found[row, seed] = context.part(f"{lam:g}, seed {seed}", work)
+        found[row, seed] = context.part(
+            f"{lam:g}, seed {seed}", _accuracies, n_images, lam, steps, seed
+        )
     return {
         "seeds": list(range(seeds)),
         "images": n_images,
@@ -187,7 +172,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def _told_outline(ax: Any, above: np.ndarray) -> None:
     """Draw the border between cells that are above a level and others."""
-    line = {"color": VERMILION, "linewidth": 3, "solid_capstyle": "round"}
+    line = {"color": plots.VERMILION, "linewidth": 3, "solid_capstyle": "round"}
     for row, column in np.argwhere(above[:, 1:] != above[:, :-1]):
         ax.plot([column + 0.5] * 2, [row - 0.5, row + 0.5], **line)
     for row, column in np.argwhere(above[1:] != above[:-1]):
@@ -202,7 +187,7 @@ def _told_map(ax: Any, results: dict[str, Any]) -> None:
     ax.imshow(values, cmap="viridis", aspect="auto", origin="lower", vmin=55)
     middle = (55 + values.max()) / 2
     for (row, column), value in np.ndenumerate(values):
-        color = BLACK if value > middle else "white"
+        color = plots.BLACK if value > middle else "white"
         ax.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=9.5, color=color)
     _told_outline(ax, values >= 100 * results["reported"])
     steps = [f"{n:,}" for n in results["steps"]]
@@ -210,35 +195,37 @@ def _told_map(ax: Any, results: dict[str, Any]) -> None:
     ax.set_yticks(range(len(results["lams"])), [power_of_ten(lam) for lam in results["lams"]])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set(xlabel=f"{words('steps')} of each pair", ylabel=words("lam"))
+    ax.set(xlabel=f"{plots.words('steps')} of each pair", ylabel=plots.words("lam"))
     ax.yaxis.label.set_rotation(0)
     ax.set_title(f"median test accuracy, %; line: {percent(results['reported'], 2)}")
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Accuracy as a map over λ and T, and against T with what seeds spread."""
     from kpegasos.plotting.ticks import log_ticks, power_of_ten
 
-    figure, axes = panels(1, 2, 5.0, width_ratios=[1.15, 1])
+    figure, axes = plots.panels(1, 2, 5.0, width_ratios=[1.15, 1])
     left, right = axes[0]
     _told_map(left, results)
     names: dict[str, Any] = {}
     found = 100 * np.array(results["accuracy"], dtype=float)
-    colors = shades(len(found))
+    colors = plots.shades(len(found))
     for lam, color, accuracies in zip(results["lams"], colors, found, strict=True):
         curve = percentiles(accuracies)
-        band(right, results["steps"], curve, color=color, linewidth=1.8)
+        plots.band(right, results["steps"], curve, color=color, linewidth=1.8)
         names[f"λ = {power_of_ten(lam)}"] = (results["steps"], curve[1], color)
     reported = 100 * results["reported"]
-    right.axhline(reported, color=VERMILION, linewidth=2)
-    log_x(right, xlabel=f"{words('steps')} of each pair", ylabel=words("test_accuracy"))
+    right.axhline(reported, color=plots.VERMILION, linewidth=2)
+    plots.log_x(
+        right, xlabel=f"{plots.words('steps')} of each pair", ylabel=plots.words("test_accuracy")
+    )
     log_ticks(right, "x", most=4)
     label = f"term paper: {reported:.2f}%"
     place = (results["steps"][0], reported)
     shift = {"xytext": (0, 4), "textcoords": "offset points"}
-    right.annotate(label, place, color=text_color(VERMILION), fontsize=10, **shift)
-    name_lines(right, names)
-    state(figure, _told_title(results), _told_setting(results))
+    right.annotate(label, place, color=plots.text_color(plots.VERMILION), fontsize=10, **shift)
+    plots.name_lines(right, names)
+    plots.state(figure, _told_title(results), _told_setting(results))
     return figure
 
 

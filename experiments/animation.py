@@ -8,19 +8,15 @@ violated the margin.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from experiments._plots import state
+from experiments import _plots as plots
+from experiments._run import ExperimentContext
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 from kpegasos.plotting.animation import TrainingAnimation
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "10 s"
 QUICK_TIME = "10 s"
@@ -71,7 +67,7 @@ def _stated(results: dict[str, Any]) -> TrainingAnimation:
     m, gamma, C = len(results["animation"]["y"]), results["gamma"], results["C"]
     last = results["table"][-1]
     gap = last["objective_average"] / last["dual_bound"] - 1
-    state(
+    plots.state(
         animation.figure_,
         f"Pegasos finds the boundary, and knows when: after {int(last['iteration']):,} steps it "
         f"is within {gap:.0%} of the optimum",
@@ -81,7 +77,7 @@ def _stated(results: dict[str, Any]) -> TrainingAnimation:
     return animation
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Draw the last frame."""
     return _stated(results).figure_
 

@@ -9,22 +9,17 @@ iterate, of which they prove nothing.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, RAKHLIN, Claim, mark, span
-from experiments._plots import BLACK, band, log_log, look, name_lines, panels, state, words
-from experiments._settings import bracket, setting
+from experiments._run import ExperimentContext
+from experiments._runs import bracket, setting
 from experiments._tables import percentiles
 from kpegasos import make_problem, pegasos
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
@@ -73,10 +68,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
         m = setting(name).y.size
         steps = _steps(m, epochs)
-        find = partial(bracket, name, LAM_MS[name] / m, 1e-6)
-        optima[name] = context.part(f"optimum of {name}", find)
-        work = partial(_excess, name, sampling, steps, seeds, optima[name]["f*"])
-        found = context.part(f"{name}, {sampling}", work)
+        optima[name] = context.part(f"optimum of {name}", bracket, name, LAM_MS[name] / m, 1e-6)
+        found = context.part(
+            f"{name}, {sampling}", _excess, name, sampling, steps, seeds, optima[name]["f*"]
+        )
         excess = {kind: np.array(values) for kind, values in found.items()}
         curves[f"{name}, {sampling}"] = {
             "epoch": np.array(steps) / m,
@@ -149,36 +144,36 @@ def _crossing(curve: dict[str, Any], kind: str) -> float | None:
     return float(lam_T[worse[-1] + 1] if worse.size else lam_T[0])
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality of each average over that of the last iterate; a row for each sampling."""
     titles = results["titles"]
-    figure, axes = panels(2, len(titles), 6.6, sharex=True, sharey=True)
+    figure, axes = plots.panels(2, len(titles), 6.6, sharex=True, sharey=True)
     crossings = []
     for (name, title), column in zip(titles.items(), axes.T, strict=True):
         for ax, (sampling, sampling_name) in zip(column, SAMPLINGS.items(), strict=True):
             curve = results["curves"][f"{name}, {sampling}"]
             names: dict[str, Any] = {}
             for kind in AVERAGES:
-                style = look(kind)
+                style = plots.look(kind)
                 options = style.line_options(linewidth=1.8)
-                band(ax, curve["lam_T"], curve[kind], **options)
+                plots.band(ax, curve["lam_T"], curve[kind], **options)
                 names[style.name] = (curve["lam_T"], np.array(curve[kind])[1], style.color)
             crossings.append(_crossing(curve, "weighted"))
-            ax.axhline(1, color=BLACK, linewidth=1)
+            ax.axhline(1, color=plots.BLACK, linewidth=1)
             ax.axhspan(1e-9, 1, color="#F0F4F8", zorder=0)
-            ax.axvline(1, color=BLACK, linewidth=1, linestyle=":")
-            log_log(ax)
+            ax.axvline(1, color=plots.BLACK, linewidth=1, linestyle=":")
+            plots.log_log(ax)
             ax.set_ylim(0.03, 30)
             if ax in axes[:, 0]:
                 ax.set_ylabel(f"{sampling_name}\nf − f*, over the last iterate's", fontsize=10)
             if ax in axes[:, -1]:
-                name_lines(ax, names)
+                plots.name_lines(ax, names)
         column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=10.5)
-        column[1].set_xlabel(words("lam_T"))
+        column[1].set_xlabel(plots.words("lam_T"))
     known = [at for at in crossings if at is not None]
     never = len(crossings) - len(known)
     span = f"from λT = {min(known):.2g} to {max(known):.2g} on" if known else "nowhere"
-    state(
+    plots.state(
         figure,
         f"The t-weighted average beats the last iterate {span}"
         + (f", and not at all in {never} of {len(crossings)} panels" if never else ""),

@@ -18,23 +18,19 @@ from __future__ import annotations
 import time
 import warnings
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, OURS, Claim, duration, mark, percent
-from experiments._plots import SILVER, log_log, look, name_lines, panels, state, words
-from experiments._settings import hinge_objective
+from experiments._run import ExperimentContext
+from experiments._runs import hinge_objective
 from experiments._tables import select
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
 from kpegasos.datasets import load_covtype, make_text_like
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "13 min"
 QUICK_TIME = "25 s"
@@ -220,12 +216,12 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every solver until it has reached all goals."""
     optima, curves = {}, []
     for name in context.progress(PROBLEMS, "problems"):
-        optima[name] = context.part(f"{name}, optimum", partial(_optimum, name, context.quick))
+        optima[name] = context.part(f"{name}, optimum", _optimum, name, context.quick)
         for solver, (_, efforts) in context.progress(_solvers(name, context.quick).items(), name):
             goals = [False] * len(GOALS)
             for effort in efforts:
                 key = f"{name}, {solver}, {effort:g}"
-                row = context.part(key, partial(_measure, name, solver, effort, context.quick))
+                row = context.part(key, _measure, name, solver, effort, context.quick)
                 curves.append({"problem": name, "solver": solver, **row})
                 now = _reached(name, row, optima[name])
                 goals = [a or b for a, b in zip(goals, now, strict=True)]
@@ -352,9 +348,9 @@ def _first(results: dict[str, Any], goal: str) -> str:
     return f"First {goal}: " + ", ".join(f"{name}, {time}" for name, time in found.values())
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality against seconds to fit, the best runs of each solver."""
-    figure, axes = panels(1, len(results["optima"]), 4.4, sharey=True)
+    figure, axes = plots.panels(1, len(results["optima"]), 4.4, sharey=True)
     for ax, (problem, optimum) in zip(axes[0], results["optima"].items(), strict=True):
         names: dict[str, Any] = {}
         for key, (name, solvers) in SHOWN.items():
@@ -362,19 +358,19 @@ def plot(results: dict[str, Any]) -> Figure:
             own = [row for row in own if row["solver"] in solvers]
             if own:
                 seconds, above = _envelope(own, optimum["dual_bound"])
-                ax.plot(seconds, above, **look(key).options(linestyle="-"))
-                names[name] = (seconds, above, look(key).color)
+                ax.plot(seconds, above, **plots.look(key).options(linestyle="-"))
+                names[name] = (seconds, above, plots.look(key).color)
         for level in (0.01, 0.001):
-            ax.axhline(level, color=SILVER, linestyle=":", zorder=0)
-        log_log(ax, xlabel=words("fit_seconds"), title=NAMES.get(problem, problem))
+            ax.axhline(level, color=plots.SILVER, linestyle=":", zorder=0)
+        plots.log_log(ax, xlabel=plots.words("fit_seconds"), title=NAMES.get(problem, problem))
         ax.set_ylim(0.7 * _LEAST, 2)
-        name_lines(ax, names)
-    axes[0, 0].set_ylabel(words("relative_suboptimality"))
-    state(
+        plots.name_lines(ax, names)
+    axes[0, 0].set_ylabel(plots.words("relative_suboptimality"))
+    plots.state(
         figure,
         _first(results, GOALS[0]),
         "The best run of each solver within the seconds, medians; float32, no intercept, "
-        f"certificate included; LinearPegasosSVC is the {look('weighted').name} over contiguous "
+        f"certificate included; LinearPegasosSVC is the {plots.look('weighted').name} over contiguous "
         "blocks of rows, which presupposes rows in random order. SGDClassifier and LinearSVC make "
         "whole passes. Labels of the text are flipped at random, 6% of them.",
     )

@@ -14,36 +14,20 @@ independent draws and t-weighted averages of w and b:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, mark, rounded, span
-from experiments._plots import (
-    BLACK,
-    BLUE,
-    GREEN,
-    SKY,
-    VERMILION,
-    band,
-    log_log,
-    name_lines,
-    panels,
-    state,
-    words,
-)
-from experiments._settings import hinge_objective
+from experiments._run import ExperimentContext
+from experiments._runs import hinge_objective
 from experiments._tables import select, spread, summary
 from kpegasos import linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import load_usps, make_gaussian_noise
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "10 min"
 QUICK_TIME = "10 s"
@@ -204,13 +188,12 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds, n_moments, epochs = (2, 3, 200) if context.quick else (SEEDS, len(STEPS), 50_000)
     steps = list(STEPS[:n_moments])
     names = list(TITLES)
-    optima = {
-        name: context.part(f"optimum of {name}", partial(_optimum, name, epochs)) for name in names
-    }
+    optima = {name: context.part(f"optimum of {name}", _optimum, name, epochs) for name in names}
     table, parts = [], [(name, treatment) for name in names for treatment in TREATMENTS]
     for name, treatment in context.progress(parts, "treatments"):
-        work = partial(_runs, name, treatment, steps, seeds)
-        values = np.array(context.part(f"{name}, {treatment}", work))
+        values = np.array(
+            context.part(f"{name}, {treatment}", _runs, name, treatment, steps, seeds)
+        )
         excess = values[:, :, 0] - optima[name]["f*"]
         off = np.abs(values[:, :, 1] - optima[name]["b*"])
         for i, n_steps in enumerate(steps):
@@ -265,11 +248,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 #: Treatments that are drawn: short name, colour, line and marker; the table has the others.
 SHOWN = {
-    "batch": (f"best in each batch, k = {BATCH}", BLUE, "-", "s"),
-    "small batch": (f"best in each batch, k = {SMALL_BATCH}", SKY, "--", "D"),
-    "constant 1": ("constant feature", BLACK, "-", "o"),
-    "unregularised": ("steps on b", VERMILION, "-", "v"),
-    "search": ("outer search", GREEN, "-", "^"),
+    "batch": (f"best in each batch, k = {BATCH}", plots.BLUE, "-", "s"),
+    "small batch": (f"best in each batch, k = {SMALL_BATCH}", plots.SKY, "--", "D"),
+    "constant 1": ("constant feature", plots.BLACK, "-", "o"),
+    "unregularised": ("steps on b", plots.VERMILION, "-", "v"),
+    "search": ("outer search", plots.GREEN, "-", "^"),
 }
 #: Early steps, of which the title speaks.
 EARLY = 300
@@ -296,9 +279,9 @@ def _finding(leads: list[float]) -> str:
     )
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality against steps, a panel for each set."""
-    figure, (axes,) = panels(1, len(TITLES), 4.6, sharey=True)
+    figure, (axes,) = plots.panels(1, len(TITLES), 4.6, sharey=True)
     table = results["table"]
     for ax, (name, title) in zip(axes, TITLES.items(), strict=True):
         names: dict[str, Any] = {}
@@ -306,14 +289,14 @@ def plot(results: dict[str, Any]) -> Figure:
             own = select(table, data=name, treatment=treatment)
             steps, values = [row["T"] for row in own], spread(own, "suboptimality")
             style: dict[str, Any] = {"marker": marker, "markersize": 5, "linestyle": line}
-            band(ax, steps, values, color=color, alpha=0.15, **style)
+            plots.band(ax, steps, values, color=color, alpha=0.15, **style)
             names[label] = (steps, values[1], color)
-        log_log(ax, xlabel=words("steps"))
+        plots.log_log(ax, xlabel=plots.words("steps"))
         ax.set_ylim(1e-6, 100)
         ax.set_title(title.replace(", d", "\nd"))
-        name_lines(ax, names)
+        plots.name_lines(ax, names)
     axes[0].set_ylabel("suboptimality f(w, b) − f*")
-    state(
+    plots.state(
         figure,
         _finding([_lead(table, name) for name in TITLES]),
         f"λ = {results['lam']:g}, k = {BATCH} but where it says otherwise; t-weighted averages; "

@@ -10,40 +10,31 @@ coordinate ascent (SDCA) for the same number of steps, against λT and the passe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
+from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, exponent, listed, percent, rounded, span
-from experiments._clock_crossings import LEVELS, _told_spreads, crossing_of, spread_of
-from experiments._clock_runs import DATA, ascents, batches, optimum, others, problem_of, weighted
-from experiments._plots import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    PURPLE,
-    VERMILION,
-    legend_above,
-    log_log,
-    look,
-    name_lines,
-    panels,
-    state,
-    words,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from experiments._run import ExperimentContext
+from experiments._runs import Setting, hinge_objective, histories, setting, spaced
+from experiments._tables import select
+from kpegasos import make_problem, make_rows, pegasos
+from kpegasos.core.state import PegasosOptions, new_state
+from kpegasos.datasets import load_adult, load_covtype, load_usps
+from kpegasos.solvers.dual_ascent import DualAscent
+from kpegasos.solvers.pegasos import PegasosRun, make_run
+from kpegasos.solvers.polish import polish
+from kpegasos.solvers.stopping import Stopper
 
 FULL_TIME = "7 min"
 QUICK_TIME = "10 s"
 
+DATA = ("moons", "usps", "adult", "covtype")
 LAMS = tuple(10.0 ** -np.arange(0.5, 6))
 SEEDS = 10
 #: The last λT, and the steps that may be fewer than it takes if λT is at least the other one.
@@ -52,13 +43,105 @@ PER_DECADE = 6
 #: Batch sizes beside 1, and λkT, their number of draws.
 SIZES, LAM_DRAWS = (10, 30, 100, 300, 1000), 10.0
 METHODS = ("last", "weighted", "suffix", "uniform", "SDCA")
+TOL = 1e-8
+#: What crosses: a ratio, and the level below which it is to stay.
+LEVELS = {"close": 0.1, "gap": 0.5, "average": 1.0, "projection": 1.1, "batches": 2.0}
+REPLICATES = 200
+Row = dict[str, Any]
 
 
-def _steps(lam: float, most: float) -> list[int]:
-    """Steps evenly spaced in their logarithm."""
-    last = min(MOST_LAM_T / lam, max(most, LEAST_LAM_T / lam))
-    numbers = np.arange(0, PER_DECADE * np.log10(last) + 0.5)
-    return sorted({round(step) for step in 10 ** (numbers / PER_DECADE)})
+# Runs. Rows have at most length one in all four problems: 1/λ is what the theory measures T by.
+
+
+@cache
+def problem_of(name: str) -> Setting:
+    """Make labels and rows; kernel matrices are held, of the linear kernel too."""
+    if name == "moons":
+        return setting(name)
+    data: Any = {"usps": load_usps, "adult": load_adult}.get(name, load_covtype)
+    data = data(positive=1) if name == "covtype" else data()
+    chosen = np.random.default_rng(0).permutation(data.y_train.size)
+    chosen = chosen[: 2000 if name == "usps" else 1000]
+    X, y = data.X_train[chosen].astype(float), data.y_train[chosen]
+    if name == "usps":
+        rows = make_rows(X, "rbf", gamma=2 / 256, cache="precomputed")
+        return Setting("USPS even/odd, RBF", np.where(y % 2 == 0, 1, -1), rows)
+    title = {"adult": "Adult, linear", "covtype": "Covertype, linear"}[name]
+    return Setting(title, y, make_rows(normalize(X), "linear", cache="precomputed"))
+
+
+def _problem(name: str, lam: float) -> tuple[Any, Any]:
+    _, y, rows = problem_of(name)
+    return make_problem(y, lam), rows
+
+
+def optimum(name: str, lam: float) -> Row:
+    """Bracket the optimum by polishing an epoch of Pegasos; ``"f*"`` is the lower end."""
+    options: Any = {"n_steps": None, "epochs": 1, "checkpoints": None, "tol": None, "seed": 0}
+    run, stopper = make_run(*_problem(name, lam), PegasosOptions(), **options), Stopper()
+    while not run.finished:
+        run.advance(stopper)
+    found = polish(run, tol=TOL, max_epochs=100_000, stopper=stopper)
+    return {"f*": found.dual_bound, "objective": found.objective, "gap": found.gap}
+
+
+def weighted(name: str, lam: float, steps: list[int], seeds: int, projection: bool) -> Row:
+    """Objective of the last and of the t-weighted iterate, and the gap, a row for each seed."""
+    columns = {"last": "objective_last", "weighted": "objective_average", "gap": "gap"}
+    options: Any = {"n_steps": steps[-1], "checkpoints": steps, "projection": projection}
+    return histories(*_problem(name, lam), seeds, columns, sampling="uniform", **options)
+
+
+def others(name: str, lam: float, steps: list[int], seeds: int) -> Row:
+    """Objective of the suffix and of the uniform average of the same iterates."""
+    found: dict[str, Any] = {"suffix": [], "uniform": []}
+    for seed in range(seeds):
+        uniform: list[float] = []
+
+        def note(run: PegasosRun, values: list[float] = uniform) -> None:
+            # Both averages are made from the same sums.
+            iterate = run.state.iterate("uniform")
+            (model,) = run.rows.evaluate([iterate], run.state.loop, run.examples)
+            values.append(
+                hinge_objective(problem_of(name).y, model.margins, model.squared_norm, lam)
+            )
+
+        options: Any = {"sampling": "uniform", "average": "suffix", "monitor": note}
+        run = pegasos(
+            *_problem(name, lam),
+            n_steps=steps[-1],
+            checkpoints=steps,
+            random_state=seed,
+            **options,
+        )
+        found["suffix"].append(run.history["objective_average"])
+        found["uniform"].append(uniform)
+    return found
+
+
+def batches(name: str, lam: float, sizes: list[int], draws: int, seeds: int) -> np.ndarray:
+    """Objective of the t-weighted average after so many draws, for each size and each seed."""
+    problem, rows = _problem(name, lam)
+    options: Any = {"sampling": "uniform", "checkpoints": None}
+    runs = [
+        pegasos(problem, rows, n_steps=draws // k, batch_size=k, random_state=seed, **options)
+        for seed in range(seeds)
+        for k in sizes
+    ]
+    return np.reshape([run.objective for run in runs], (seeds, len(sizes)))
+
+
+def ascents(name: str, lam: float, steps: list[int], seeds: int) -> np.ndarray:
+    """Objective of dual coordinate ascent after each number of its steps, a row for each seed."""
+    (problem, rows), values = _problem(name, lam), []
+    for seed in range(seeds):
+        state = new_state(rows.n_samples, rows.image_size, PegasosOptions(average=None), lam, seed)
+        state.loss = problem.loss
+        ascent = DualAscent(problem, rows, state, max_epochs=1 + steps[-1] // rows.n_samples)
+        for step in steps:
+            ascent.take_steps(step, Stopper())
+            values.append(ascent.evaluate()[0].objective)
+    return np.reshape(values, (seeds, len(steps)))
 
 
 def _batches(draws: int) -> tuple[list[int], list[int]]:
@@ -67,29 +150,84 @@ def _batches(draws: int) -> tuple[list[int], list[int]]:
     return sizes, [*(draws // k for k in sizes), draws]
 
 
-def _ratios(found: dict[str, np.ndarray], least: float) -> dict[str, np.ndarray]:
-    """What is to fall below its level, a row for each seed."""
-    excess = found["weighted"] - least
-    return {
-        "close": excess / least,
-        "gap": excess / found["gap"],
-        "average": excess / (found["last"] - least),
-        "projection": excess / (found["projected"] - least),
+def _runs(
+    context: ExperimentContext, name: str, lam: float, steps: list[int], seeds: int
+) -> dict[str, np.ndarray]:
+    """All that is measured for one problem and one λ, a row for each seed."""
+    draws = round(LAM_DRAWS / lam)
+    key, where = f"{name}, lam = {lam:.3g}", (name, lam, steps, seeds)
+    sizes = (_batches(draws)[0], draws, seeds)
+    found = {
+        **context.part(f"{key}, plain", weighted, *where, False),
+        "projected": context.part(f"{key}, projected", weighted, *where, True)["weighted"],
+        **context.part(f"{key}, others", others, *where),
+        "batches": context.part(f"{key}, batches", batches, name, lam, *sizes),
+        "SDCA": context.part(f"{key}, dual", ascents, *where),
     }
+    return {what: np.array(values) for what, values in found.items()}
+
+
+# Crossings: the step that divides a run into before and after
+
+
+def crossing(steps: Sequence[int], ratio: np.ndarray, level: float) -> float | None:
+    """Return the step that best divides a run into above and below a level; None if none does.
+
+    It is the one up to which the logarithms of ratio over level have the largest sum, so that a
+    swing back to the level, as noise makes them, does not count. Between two steps the logarithms
+    are joined by a line.
+    """
+    height, at = np.log(np.asarray(ratio) / level), np.log(np.asarray(steps, dtype=float))
+    i = int(np.argmax(np.concatenate(([0.0], np.cumsum(height))))) - 1
+    if i == at.size - 1:
+        return None
+    if i < 0:
+        return float(steps[0])
+    share = height[i] / (height[i] - height[i + 1])
+    return float(np.exp(at[i] + share * (at[i + 1] - at[i])))
+
+
+def crossing_of(steps: Sequence[int], ratios: np.ndarray, level: float) -> Row:
+    """Return the crossing of the median over the seeds, and 20–80% over resampled seeds.
+
+    Its ``"state"`` is "crossed", "always" if the ratio is below the level from the first step on,
+    "never" if it ends above, or "unclear" if resampling moves it by more than a decade.
+    """
+    rng, found = np.random.default_rng(0), []
+    for _ in range(REPLICATES):
+        rows = ratios[rng.integers(len(ratios), size=len(ratios))]
+        at = crossing(steps, np.median(rows, axis=0), level)
+        found.append(np.inf if at is None else at)
+    low, high = np.sort(found)[[REPLICATES // 5, 4 * REPLICATES // 5]]
+    T = crossing(steps, np.median(ratios, axis=0), level)
+    state = "crossed" if high <= 10 * low else "unclear"
+    if T is None:
+        state = "never"
+    elif steps[0] >= T:
+        state = "always"
+    return {"T": T, "T_20": low, "T_80": high, "state": state}
 
 
 def _crossings(
     name: str, lam: float, steps: list[int], found: dict[str, np.ndarray], least: float
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """A row of the table for each kind of crossing."""
-    m, draws, rows = problem_of(name).y.size, round(LAM_DRAWS / lam), []
-    curves = {kind: (steps, ratio) for kind, ratio in _ratios(found, least).items()}
+    m, draws = problem_of(name).y.size, round(LAM_DRAWS / lam)
+    excess = found["weighted"] - least
     # With the same seed, batches of one are the run itself.
-    one = found["weighted"][:, [steps.index(draws)]] - least
-    cost = np.hstack([(found["batches"] - least) / one, np.ones_like(one)])
-    curves["batches"] = (_batches(draws)[1], cost)
-    for kind, (at, ratio) in curves.items():
-        row: dict[str, Any] = {"kind": kind, "data": name, "lam": lam, "m": m}
+    one = excess[:, [steps.index(draws)]]
+    # What is to fall below its level, a row for each seed.
+    ratios = {
+        "close": excess / least,
+        "gap": excess / found["gap"],
+        "average": excess / (found["last"] - least),
+        "projection": excess / (found["projected"] - least),
+        "batches": np.hstack([(found["batches"] - least) / one, np.ones_like(one)]),
+    }
+    rows = []
+    for kind, ratio in ratios.items():
+        at = _batches(draws)[1] if kind == "batches" else steps
+        row: Row = {"kind": kind, "data": name, "lam": lam, "m": m}
         row |= crossing_of(at, ratio, LEVELS[kind])
         T = row["T"]
         row["lam_T"], row["epochs"] = (None, None) if T is None else (lam * T, T / m)
@@ -98,29 +236,34 @@ def _crossings(
     return rows
 
 
-def _runs(
-    context: ExperimentContext, name: str, lam: float, steps: list[int], seeds: int
-) -> dict[str, np.ndarray]:
-    """All that is measured for one problem and one λ, a row for each seed."""
-    draws = round(LAM_DRAWS / lam)
-    work: dict[str, Callable[[], Any]] = {
-        "plain": partial(weighted, name, lam, steps, seeds, False),
-        "projected": partial(weighted, name, lam, steps, seeds, True),
-        "others": partial(others, name, lam, steps, seeds),
-        "batches": partial(batches, name, lam, _batches(draws)[0], draws, seeds),
-        "dual": partial(ascents, name, lam, steps, seeds),
-    }
-    parts = {
-        what: context.part(f"{name}, lam = {lam:.3g}, {what}", one) for what, one in work.items()
-    }
-    found = {
-        **parts["plain"],
-        **parts["others"],
-        "projected": parts["projected"]["weighted"],
-        "batches": parts["batches"],
-        "SDCA": parts["dual"],
-    }
-    return {what: np.array(values) for what, values in found.items()}
+def decades(values: Sequence[float]) -> float:
+    """Return the decades that some values span."""
+    return float(np.log10(max(values) / min(values)))
+
+
+def exponent_of(rows: Sequence[Row]) -> float:
+    """Fit p of T ~ λ^−p, with a constant for each problem."""
+    x, y = [], []
+    for name in dict.fromkeys(row["data"] for row in rows):
+        own = select(rows, data=name)
+        lam, T = (np.log([row[key] for row in own]) for key in ("lam", "T"))
+        x += (lam - lam.mean()).tolist()
+        y += (T - T.mean()).tolist()
+    return float(-np.dot(x, y) / np.dot(x, x)) if np.dot(x, x) else float("nan")
+
+
+def spread_of(rows: Sequence[Row]) -> Row:
+    """Say how far the crossings of a kind lie apart, by each of three clocks."""
+    known = select(rows, state="crossed")
+    found: Row = {"crossings": len(known), "of": len(rows)}
+    if known:
+        for key in ("T", "epochs", "lam_T"):
+            values = [row[key] for row in known]
+            found[f"decades_{key}"] = decades(values)
+            found[f"{key}_from"], found[f"{key}_to"] = min(values), max(values)
+        found["lam_T_median"] = float(np.median([row["lam_T"] for row in known]))
+        found["exponent"] = exponent_of(known)
+    return found
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -128,17 +271,16 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds, most = (3, 3e3) if context.quick else (SEEDS, MOST_STEPS)
     names, lams = (DATA[::2], LAMS[1:3]) if context.quick else (DATA, LAMS)
     table, optima, curves = [], {}, {}
-    for name, lam in context.progress(list(product(names, lams)), "problems and λ"):
-        key, steps = f"{name}, {lam:.3g}", _steps(lam, most)
-        bracket = context.part(f"optimum of {key}", partial(optimum, name, lam))
-        found, least = _runs(context, name, lam, steps, seeds), bracket["f*"]
+    for name, lam in context.progress(product(names, lams), "problems and λ"):
+        key = f"{name}, {lam:.3g}"
+        steps = spaced(min(MOST_LAM_T / lam, max(most, LEAST_LAM_T / lam)), PER_DECADE)
+        optima[key] = context.part(f"optimum of {key}", optimum, name, lam)
+        found, least = _runs(context, name, lam, steps, seeds), optima[key]["f*"]
         table += _crossings(name, lam, steps, found, least)
         excess = {kind: np.median(found[kind], axis=0) - least for kind in METHODS}
         curves[key] = {"data": name, "lam": lam, "T": steps} | {
             kind: [float(f"{value:.4g}") for value in values] for kind, values in excess.items()
         }
-        optima[key] = bracket
-    kinds = {kind: [row for row in table if row["kind"] == kind] for kind in LEVELS}
     return {
         "seeds": list(range(seeds)),
         "titles": {name: problem_of(name).title for name in names},
@@ -147,50 +289,81 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "lam_draws": LAM_DRAWS,
         "levels": LEVELS,
         "optima": optima,
-        "spreads": {kind: spread_of(rows) for kind, rows in kinds.items()},
+        "spreads": {kind: spread_of(select(table, kind=kind)) for kind in LEVELS},
         "table": table,
         "curves": curves,
     }
 
 
-def _told_kinds() -> dict[str, tuple[str, str, str, str]]:
-    """What crosses: in the figure, in a sentence, its colour and its line."""
-    return {
-        "close": ("near the optimum", "the average is within 10% of the optimum", BLACK, "-"),
-        "gap": ("gap twice the truth", "its certified gap is over twice its f − f*", GREEN, "-."),
-        "batches": ("batches are cheap", "batches cost less than twice as much", PURPLE, ":"),
-        "average": ("average beats last", "the average beats the last iterate", BLUE, "-"),
-        "projection": ("projection is over", "the projection is over", VERMILION, "--"),
-    }
+# What came out
+
+#: What crosses: in the figure, in a sentence, its colour and its line.
+KINDS = {
+    "close": ("near the optimum", "the average is within 10% of the optimum", plots.BLACK, "-"),
+    "gap": (
+        "gap twice the truth",
+        "its certified gap is over twice its f − f*",
+        plots.GREEN,
+        "-.",
+    ),
+    "batches": ("batches are cheap", "batches cost less than twice as much", plots.PURPLE, ":"),
+    "average": ("average beats last", "the average beats the last iterate", plots.BLUE, "-"),
+    "projection": ("projection is over", "the projection is over", plots.VERMILION, "--"),
+}
+NUMBERS = ("none", "one", "two", "three", "four", "five")
+MARKERS = "os^D"
+
+
+def _told_spreads(results: dict[str, Any]) -> dict[str, Row]:
+    """How far the crossings lie apart; one that did not come counts where its run ended."""
+    spreads = {}
+    for kind, spread in results["spreads"].items():
+        rows = select(results["table"], kind=kind, state="never")
+        spread = spread | {"beyond": 0}
+        if spread["crossings"]:
+            for key, scale in (("lam_T", lambda row: 1.0), ("T", lambda row: row["lam"])):
+                ends = [row["last_lam_T"] / scale(row) for row in rows]
+                far = max([spread[f"{key}_to"], *ends])
+                spread[f"decades_{key}"] = decades([spread[f"{key}_from"], far])
+            spread["beyond"] = sum(row["last_lam_T"] > spread["lam_T_to"] for row in rows)
+        spreads[kind] = spread
+    return spreads
 
 
 def _told_timed(results: dict[str, Any]) -> list[str]:
     """The kinds whose λT spans at most a third of the decades that their T spans."""
-    spreads = {kind: _told_spreads(results)[kind] for kind in _told_kinds()}
-    several = {kind: spread for kind, spread in spreads.items() if spread["crossings"] > 1}
+    spreads = _told_spreads(results)
+    several = {kind: spreads[kind] for kind in KINDS if spreads[kind]["crossings"] > 1}
     return [kind for kind, s in several.items() if 3 * s["decades_lam_T"] <= s["decades_T"]]
 
 
-def _told_number(number: int) -> str:
-    return ("none", "one", "two", "three", "four", "five")[number]
+def _told_widest(results: dict[str, Any]) -> str:
+    """The decades of λT that the kinds which keep its time span at most."""
+    spreads = _told_spreads(results)
+    return rounded(max(spreads[kind]["decades_lam_T"] for kind in _told_timed(results)))
+
+
+def _told_steps(results: dict[str, Any]) -> str:
+    """The decades of T that they span."""
+    spreads = _told_spreads(results)
+    return span([spreads[kind]["decades_T"] for kind in _told_timed(results)])
 
 
 def _told_title(results: dict[str, Any]) -> str:
     """The finding in one sentence."""
-    timed, spreads = _told_timed(results), _told_spreads(results)
-    number = f"{_told_number(len(timed))} of {_told_number(len(spreads))} changes along a run"
+    timed = _told_timed(results)
+    number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(results['spreads'])]} changes along a run"
     if not timed:
         return f"λT is not the clock: {number} keep its time"
-    widest = rounded(max(spreads[kind]["decades_lam_T"] for kind in timed))
-    steps = [spreads[kind]["decades_T"] for kind in timed]
+    widest = _told_widest(results)
     within = "a decade" if widest in ("1.0", "0.9") else f"{widest} decades"
     return (
         f"λT is the clock of {number}: they come within {within} of λT, where T spans "
-        f"{span(steps)} decades"
+        f"{_told_steps(results)} decades"
     )
 
 
-def _told_wins(results: dict[str, Any]) -> list[dict[str, Any]]:
+def _told_wins(results: dict[str, Any]) -> list[Row]:
     """Every moment of every run from λT = 0.01 on, and how far each method is from the best."""
     moments = []
     for curve in results["curves"].values():
@@ -199,17 +372,16 @@ def _told_wins(results: dict[str, Any]) -> list[dict[str, Any]]:
         behind = np.log(np.maximum(excess, 1e-300) / np.maximum(excess.min(axis=0), 1e-300))
         for T, column in zip(curve["T"], behind.T, strict=True):
             if (lam_T := curve["lam"] * T) > 0.0105:
-                place = {"lam_T": lam_T, "epochs": T / m, "lam_m": curve["lam"] * m}
-                moments.append({**place, "behind": column, "data": curve["data"]})
+                moments.append({"lam_T": lam_T, "epochs": T / m, "behind": column})
     return moments
 
 
 def _told_cells(results: dict[str, Any]) -> list[tuple[float, float, str, float]]:
     """Cells of half a decade: their corner, the best method and how far ahead it is."""
-    cells: dict[tuple[int, int], list[np.ndarray]] = {}
+    cells: dict[tuple[int, ...], list[np.ndarray]] = {}
     for moment in _told_wins(results):
-        place = [int(np.floor(2 * np.log10(moment[key]) - 0.01)) for key in ("lam_T", "epochs")]
-        cells.setdefault((place[0], place[1]), []).append(moment["behind"])
+        place = (np.floor(2 * np.log10(moment[key]) - 0.01) for key in ("lam_T", "epochs"))
+        cells.setdefault(tuple(map(int, place)), []).append(moment["behind"])
     found = []
     for (x, y), columns in cells.items():
         mean = np.mean(columns, axis=0)
@@ -219,107 +391,45 @@ def _told_cells(results: dict[str, Any]) -> list[tuple[float, float, str, float]
     return found
 
 
-def _told_crossings(ax: Any, results: dict[str, Any], chosen: list[str], joined: bool) -> None:
-    """Draw λT at some crossings against λ: markers for problems, lines for medians or problems."""
-    markers = dict(zip(results["titles"], "os^D", strict=False))
-    crossed = [row for row in results["table"] if row["state"] == "crossed"]
-    names: dict[str, Any] = {}
-    for kind, (name, _, color, line) in _told_kinds().items():
-        rows = [row for row in crossed if row["kind"] == kind]
-        lams = sorted({row["lam"] for row in rows}, reverse=True)
-        if kind not in chosen or not lams:
-            continue
-        for data, marker in markers.items():
-            own = [(row["lam"], row["lam_T"]) for row in rows if row["data"] == data]
-            style = {"color": color, "lw": 0 if joined else 1.3, "ls": line, "alpha": 0.6}
-            if own:
-                ax.plot(*np.transpose(own), **style, marker=marker, ms=4)
-        medians = [np.median([r["lam_T"] for r in rows if r["lam"] == lam]) for lam in lams]
-        if joined:
-            ax.plot(lams, medians, color=color, linestyle=line, linewidth=2)
-        names[name] = (lams[-1:], medians[-1:], color)
-    log_log(ax)
-    ax.set(xlim=(2 * max(results["lams"]), min(results["lams"]) / 2), ylabel="λT of the change")
-    ax.axhline(1, color=BLACK, linewidth=0.8, linestyle=":")
-    name_lines(ax, names)
-
-
-def _told_data(results: dict[str, Any], name: str) -> str:
-    """The name of a problem without its kernel."""
-    return str(results["titles"][name]).partition(",")[0].partition(" ")[0]
-
-
-def _told_legend(ax: Any, handles: list[Any]) -> None:
-    """Put a legend over the title of a panel."""
-    place = {"bbox_to_anchor": (-0.12, 1.0), "columnspacing": 0.7, "handletextpad": 0.0}
-    legend_above(ax, handles, over_title=True, fontsize=9, **place)
-
-
-def _told_map(ax: Any, results: dict[str, Any]) -> None:
-    """Draw the best method over λT and passes; pale where it is hardly ahead of the next."""
-    from matplotlib.patches import Rectangle
-
-    cells, step = _told_cells(results), 10**0.5
-    for x, y, best, ahead in cells:
-        size, alpha = (x * (step - 1), y * (step - 1)), 0.75 if ahead > 1.1 else 0.3
-        ax.add_patch(Rectangle((x, y), *size, lw=0, color=look(best).color, alpha=alpha))
-        ax.plot(x * step**0.5, y * step**0.5, look(best).marker, color="white", ms=4)
-    handles = [
-        ax.plot([], [], look(kind).marker, color=look(kind).color, label=name)[0]
-        for kind in [kind for kind in METHODS if kind in {best for _, _, best, _ in cells}]
-        for name in [look(kind).name.removesuffix(" iterate").removesuffix(" average")]
-    ]
-    log_log(ax, xlabel=words("lam_T"), ylabel="passes T/m")
-    for which, column in (("xlim", 0), ("ylim", 1)):
-        corners = [cell[:2][column] for cell in cells]
-        ax.set(**{which: (min(corners), max(corners) * step)})
-    ax.axvline(1, color=BLACK, linewidth=0.8, linestyle=":")
-    ax.axhline(1, color=BLACK, linewidth=0.8, linestyle=":", zorder=3)
-    ax.set_title("the best after T steps")
-    _told_legend(ax, handles)
-
-
 def _told_clock(results: dict[str, Any]) -> Claim:
     """The finding: how many changes keep the time of λT."""
-    spreads, timed, lams = _told_spreads(results), _told_timed(results), results["lams"]
+    timed, lams = _told_timed(results), results["lams"]
     if not timed:
         return Claim(f"{_told_title(results)}.", OURS, f"λ goes from {span(lams)}.")
-    widest = rounded(max(spreads[kind]["decades_lam_T"] for kind in timed))
     found = (
-        f"These ({', '.join(_told_kinds()[k][0] for k in timed)}) span at most {widest} decades of "
-        f"λT over {len(results['titles'])} problems and λ from {span(lams)}, and "
-        f"{span(spreads[k]['decades_T'] for k in timed)} decades of T."
+        f"These ({', '.join(KINDS[kind][0] for kind in timed)}) span at most "
+        f"{_told_widest(results)} decades of λT over {len(results['titles'])} problems and λ from "
+        f"{span(lams)}, and {_told_steps(results)} decades of T."
     )
     if "close" in timed:
-        at = _told_span(spreads["close"], "lam_T")
+        at = _told_span(_told_spreads(results)["close"])
         found += f" The average comes within 10% of the optimum at λT = {at}."
-    claim = f"{_told_number(len(timed)).capitalize()} of {_told_number(len(spreads))} changes"
+    claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(results['spreads'])]} changes"
     return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
 
 
 def _told_changes(results: dict[str, Any]) -> Claim:
     """At which λT each change comes."""
-    spreads, kinds, timed = _told_spreads(results), _told_kinds(), _told_timed(results)
-    told = [
-        f"{kinds[kind][1]} from λT = {_told_span(spreads[kind], 'lam_T')} on "
-        f"({spreads[kind]['crossings']} of {spreads[kind]['of']} cases)"
-        for kind in timed
-    ]
-    other = [
-        f"{kinds[kind][1]} from λT = {_told_span(spreads[kind], 'lam_T')} on, "
-        f"T ∝ λ^{exponent(-spreads[kind]['exponent'])} ({spreads[kind]['crossings']} cases, "
-        f"{spreads[kind]['beyond']} later)"
-        for kind in kinds
-        if kind not in timed and spreads[kind].get("exponent") is not None
-    ]
-    found = f"These keep the time of λT: {'; '.join(told)}." if told else ""
+    spreads, timed = _told_spreads(results), _told_timed(results)
+    kept, other = [], []
+    for kind in [*timed, *(kind for kind in KINDS if kind not in timed)]:
+        spread = spreads[kind]
+        if kind in timed or spread.get("exponent") is not None:
+            told = f"{KINDS[kind][1]} from λT = {_told_span(spread)} on"
+            cases = f"{spread['crossings']} of {spread['of']} cases"
+            if kind in timed:
+                kept.append(f"{told} ({cases})")
+            else:
+                later = f"{spread['crossings']} cases, {spread['beyond']} later"
+                other.append(f"{told}, T ∝ λ^{exponent(-spread['exponent'])} ({later})")
+    found = f"These keep the time of λT: {'; '.join(kept)}." if kept else ""
     if other:
         found += f" These do not: {'; '.join(other)}."
     return Claim("The λT at which each change comes.", OURS, found.strip())
 
 
-def _told_span(spread: dict[str, Any], key: str) -> str:
-    return span([spread[f"{key}_from"], spread[f"{key}_to"]])
+def _told_span(spread: Row) -> str:
+    return span([spread["lam_T_from"], spread["lam_T_to"]])
 
 
 def _told_best(results: dict[str, Any]) -> Claim:
@@ -327,18 +437,22 @@ def _told_best(results: dict[str, Any]) -> Claim:
     moments, dual = _told_wins(results), METHODS.index("SDCA")
     inside = np.array([m["lam_T"] >= 1 and m["epochs"] <= 1 for m in moments])
     behind = np.array([m["behind"] for m in moments])
-    pegasos = behind.argmin(axis=1) != dual
+    ahead = behind.argmin(axis=1) != dual
     factor = np.exp(behind[:, dual] - behind[:, :dual].min(axis=1))
-    shares = [float(pegasos[which].mean()) for which in (inside, ~inside)]
-    clear = shares[0] > 0.5 > 2 * shares[1]
-    where = "only where λT exceeds 1 within the first pass" if clear else "here and there"
+    (share, rest), (near, far) = (
+        [float(f(values[which])) for which in (inside, ~inside)]
+        for f, values in ((np.mean, ahead), (np.median, factor))
+    )
+    where = "here and there"
+    if share > 0.5 > 2 * rest:
+        where = "only where λT exceeds 1 within the first pass"
     return Claim(
         f"After the same number of steps, Pegasos is ahead of dual ascent {where}.",
         OURS,
         f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best in "
-        f"{percent(shares[0], 0)} of the moments, and elsewhere in {percent(shares[1], 0)}. SDCA "
-        f"is {rounded(float(np.median(factor[inside])))} times as far from the optimum as the best "
-        f"of these four there, and {rounded(float(np.median(factor[~inside])))} times elsewhere "
+        f"{percent(share, 0)} of the moments, and elsewhere in {percent(rest, 0)}. SDCA "
+        f"is {rounded(near)} times as far from the optimum as the best "
+        f"of these four there, and {rounded(far)} times elsewhere "
         "(medians; Pegasos draws independently, SDCA by permutations).",
     )
 
@@ -347,8 +461,8 @@ def _told_averages(results: dict[str, Any]) -> Claim:
     """Where the average overtakes the last iterate at all."""
     told, numbers = [], []
     for name in results["titles"]:
-        rows = [r for r in results["table"] if (r["kind"], r["data"]) == ("average", name)]
-        found = [row["lam_T"] for row in rows if row["state"] == "crossed"]
+        rows = select(results["table"], kind="average", data=name)
+        found = [row["lam_T"] for row in select(rows, state="crossed")]
         at = f" (λT = {span(found)})" if found else ""
         told.append(f"{len(found)} of {len(rows)} λ on {_told_data(results, name)}{at}")
         numbers.append(len(found))
@@ -367,24 +481,85 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return [tell(results) for tell in (_told_clock, _told_changes, _told_best, _told_averages)]
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def _told_crossings(
+    ax: plots.Axes, results: dict[str, Any], kinds: list[str], joined: bool
+) -> None:
+    """Draw λT at some crossings against λ: markers for problems, lines for medians or problems."""
+    names: dict[str, Any] = {}
+    for kind in kinds:
+        name, _, color, line = KINDS[kind]
+        rows = select(results["table"], kind=kind, state="crossed")
+        lams = sorted({row["lam"] for row in rows}, reverse=True)
+        if not lams:
+            continue
+        for data, marker in zip(results["titles"], MARKERS, strict=False):
+            own = [(row["lam"], row["lam_T"]) for row in select(rows, data=data)]
+            style = {"color": color, "lw": 0 if joined else 1.3, "ls": line, "alpha": 0.6}
+            if own:
+                ax.plot(*np.transpose(own), **style, marker=marker, ms=4)
+        medians = [np.median([row["lam_T"] for row in select(rows, lam=lam)]) for lam in lams]
+        if joined:
+            ax.plot(lams, medians, color=color, linestyle=line, linewidth=2)
+        names[name] = (lams[-1:], medians[-1:], color)
+    plots.log_log(ax)
+    ax.set(xlim=(2 * max(results["lams"]), min(results["lams"]) / 2), ylabel="λT of the change")
+    ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
+    plots.name_lines(ax, names)
+
+
+def _told_data(results: dict[str, Any], name: str) -> str:
+    """The name of a problem without its kernel."""
+    return str(results["titles"][name]).partition(",")[0].partition(" ")[0]
+
+
+def _told_legend(ax: plots.Axes, handles: list[Any]) -> None:
+    """Put a legend over the title of a panel."""
+    place = {"bbox_to_anchor": (-0.12, 1.0), "columnspacing": 0.7, "handletextpad": 0.0}
+    plots.legend_above(ax, handles, over_title=True, fontsize=9, **place)
+
+
+def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
+    """Draw the best method over λT and passes; pale where it is hardly ahead of the next."""
+    from matplotlib.patches import Rectangle
+
+    cells, step = _told_cells(results), 10**0.5
+    for x, y, best, ahead in cells:
+        size, alpha = (x * (step - 1), y * (step - 1)), 0.75 if ahead > 1.1 else 0.3
+        ax.add_patch(Rectangle((x, y), *size, lw=0, color=plots.look(best).color, alpha=alpha))
+        ax.plot(x * step**0.5, y * step**0.5, plots.look(best).marker, color="white", ms=4)
+    handles = [
+        ax.plot([], [], look.marker, color=look.color, label=name)[0]
+        for look in [plots.look(kind) for kind in METHODS if kind in {cell[2] for cell in cells}]
+        for name in [look.name.removesuffix(" iterate").removesuffix(" average")]
+    ]
+    plots.log_log(ax, xlabel=plots.words("lam_T"), ylabel="passes T/m")
+    for which, column in (("xlim", 0), ("ylim", 1)):
+        corners = [cell[:2][column] for cell in cells]
+        ax.set(**{which: (min(corners), max(corners) * step)})
+    ax.axvline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
+    ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":", zorder=3)
+    ax.set_title("the best after T steps")
+    _told_legend(ax, handles)
+
+
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Crossings in λT against λ, and a map of the best method."""
-    figure, axes = panels(2, 2, 6.0, sharex="col", sharey="col")
+    figure, axes = plots.panels(2, 2, 6.0, sharex="col", sharey="col")
     grid = axes[0, 0].get_gridspec()
     for ax in axes[:, 1]:
         ax.remove()
-    timed = _told_timed(results)
-    _told_crossings(axes[0, 0], results, timed, True)
-    _told_crossings(axes[1, 0], results, [k for k in _told_kinds() if k not in timed], False)
-    axes[0, 0].set_title("these keep the time of λT")
-    axes[1, 0].set(title="these do not", xlabel=f"{words('lam')}  (falls to the right)")
+    timed, (kept, lost) = _told_timed(results), axes[:, 0]
+    _told_crossings(kept, results, timed, True)
+    _told_crossings(lost, results, [kind for kind in KINDS if kind not in timed], False)
+    kept.set_title("these keep the time of λT")
+    lost.set(title="these do not", xlabel=f"{plots.words('lam')}  (falls to the right)")
     handles = [
-        axes[0, 0].plot([], [], marker, color=GREY, label=_told_data(results, name))[0]
-        for name, marker in zip(results["titles"], "os^D", strict=False)
+        kept.plot([], [], marker, color=plots.GREY, label=_told_data(results, name))[0]
+        for name, marker in zip(results["titles"], MARKERS, strict=False)
     ]
-    _told_legend(axes[0, 0], handles)
+    _told_legend(kept, handles)
     _told_map(figure.add_subplot(grid[:, 1]), results)
-    state(
+    plots.state(
         figure,
         _told_title(results),
         "Left: markers are problems, the upper lines medians; what never came counts and is not "

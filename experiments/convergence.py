@@ -8,32 +8,16 @@ experiment of its own looks into.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, exponent, mark, medians, slope
-from experiments._plots import (
-    GREY,
-    band,
-    log_log,
-    look,
-    name_lines,
-    panels,
-    power,
-    state,
-    times,
-    words,
-)
+from experiments._run import ExperimentContext
 from experiments._tables import percentiles
 from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "20 s"
 QUICK_TIME = "10 s"
@@ -124,7 +108,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     n_draws, seeds = (32_000, 10) if context.quick else (1_000_000, SEEDS)
     bracket = context.part("optimum", _bracket)
     curves = {
-        name: context.part(name, partial(_histories, name, n_draws, seeds))
+        name: context.part(name, _histories, name, n_draws, seeds)
         for name in context.progress(CONFIGURATIONS, "configurations")
     }
     return {
@@ -168,10 +152,10 @@ def _rate(steps: np.ndarray, values: np.ndarray) -> float:
     return float(np.polyfit(np.log(steps[late]), np.log(values[late]), 1)[0])
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """The last iterate, the average and its certificate in one panel, beside 1/T."""
     default, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
-    figure, ((ax,),) = panels(1, 1, 4.8)
+    figure, ((ax,),) = plots.panels(1, 1, 4.8)
     steps = np.array(default["iteration"], dtype=float)
     excess = {
         "last": percentiles(np.array(default["objective_last"]) - optimum),
@@ -179,26 +163,29 @@ def plot(results: dict[str, Any]) -> Figure:
         "gap": percentiles(default["gap"]),
     }
     for key, values in excess.items():
-        band(ax, steps, values, color=look(key).color, linewidth=1.8)
+        plots.band(ax, steps, values, color=plots.look(key).color, linewidth=1.8)
     average, gap = excess["weighted"][1], excess["gap"][1]
     late = steps >= steps[-1] / 100
     reference = 0.25 * average[-1] * steps[-1] / steps
-    ax.plot(steps[late], reference[late], color=GREY, linestyle=":", linewidth=1.5)
-    log_log(ax, xlabel=words("steps"), ylabel=words("suboptimality"))
+    ax.plot(steps[late], reference[late], color=plots.GREY, linestyle=":", linewidth=1.5)
+    plots.log_log(ax, xlabel=plots.words("steps"), ylabel=plots.words("suboptimality"))
     ax.set_xlim(steps[0], steps[-1])
-    name_lines(
+    plots.name_lines(
         ax,
-        {look(key).name: (steps, values[1], look(key).color) for key, values in excess.items()}
-        | {"proportional to 1/T": (steps[late], reference[late], GREY)},
+        {
+            plots.look(key).name: (steps, values[1], plots.look(key).color)
+            for key, values in excess.items()
+        }
+        | {"proportional to 1/T": (steps[late], reference[late], plots.GREY)},
     )
     rate, factor = _rate(steps, average), float(np.median(gap[late] / average[late]))
     better = excess["last"][1][-1] / average[-1]
-    state(
+    plots.state(
         figure,
-        f"The average nears the optimum like {power('T', rate)}; the gap that certifies it, "
-        f"without knowing the optimum, is {times(factor)} times as large",
+        f"The average nears the optimum like {plots.power('T', rate)}; the gap that certifies it, "
+        f"without knowing the optimum, is {plots.times(factor)} times as large",
         f"Two moons, m = {results['n_samples']:,}, RBF kernel, γ = {results['gamma']:g}, "
         f"C = {results['C']:g}; median and 20–80% of {len(results['seeds'])} runs. At the end the "
-        f"last iterate is {times(better)} times as far from the optimum as the average.",
+        f"last iterate is {plots.times(better)} times as far from the optimum as the average.",
     )
     return figure

@@ -13,21 +13,17 @@ import time
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, percent, rounded, span
-from experiments._plots import BLUE, VERMILION, panels, state, words
+from experiments._run import ExperimentContext
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import make_text_like
 from kpegasos.large.dask import fit_dask
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "4 min"
 QUICK_TIME = "1 min"
@@ -155,12 +151,12 @@ def _groups(table: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return groups
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Seconds and test error of each way, every seed a point."""
     groups = _groups(results["table"])
-    figure, ((left, right),) = panels(1, 2, 3.8, sharey=True, width_ratios=[1.5, 1])
+    figure, ((left, right),) = plots.panels(1, 2, 3.8, sharey=True, width_ratios=[1.5, 1])
     for height, rows in enumerate(groups.values()):
-        color, marker = (VERMILION, "o") if rows[0]["workers"] else (BLUE, "s")
+        color, marker = (plots.VERMILION, "o") if rows[0]["workers"] else (plots.BLUE, "s")
         for ax, key, scale in ((left, "seconds", 1), (right, "test_error", 100)):
             values = [scale * row[key] for row in rows]
             ax.plot(values, [height] * len(values), marker, color=color, alpha=0.6)
@@ -174,12 +170,12 @@ def plot(results: dict[str, Any]) -> Figure:
     apart = 100 * (max(errors) - min(errors))
     middle = 100 * np.mean([max(errors), min(errors)])
     left.set(xlabel="seconds to the model", xlim=(0, None))
-    right.set(xlabel=words("test_error"), xlim=(middle - 0.25, middle + 0.25))
+    right.set(xlabel=plots.words("test_error"), xlim=(middle - 0.25, middle + 0.25))
     for ax in (left, right):
         ax.grid(alpha=0.25, axis="x")
         ax.tick_params(axis="y", length=0)
     gain = "no gain" if min(slowdowns) > 1 else "a gain"
-    state(
+    plots.state(
         figure,
         f"On one machine workers are {gain}: {min(slowdowns):.1f} to {max(slowdowns):.1f} times "
         f"the seconds of one process, for the same error within {apart:.2f} points",

@@ -8,22 +8,16 @@ Where it did not come so far (large C, small γ), a cross says so.
 from __future__ import annotations
 
 import warnings
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from experiments._plots import VERMILION, state
+from experiments import _plots as plots
+from experiments._run import ExperimentContext
 from experiments._tables import select
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "20 s"
 QUICK_TIME = "10 s"
@@ -109,11 +103,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     epochs, tol = (2, 0.5) if context.quick else (100, TOL)
     pairs = [(problem, kernel) for kernel in KERNELS for problem in PROBLEMS]
     fits = [
-        context.part(f"{problem} {kernel}", partial(_panel, problem, kernel, epochs, tol))
+        context.part(f"{problem} {kernel}", _panel, problem, kernel, epochs, tol)
         for problem, kernel in context.progress(pairs, "fits")
     ]
     grids = [
-        context.part(f"{problem} grid", partial(_accuracies, problem, epochs, tol))
+        context.part(f"{problem} grid", _accuracies, problem, epochs, tol)
         for problem in context.progress(PROBLEMS, "grids")
     ]
     return {
@@ -133,7 +127,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 SHOWN = "spirals"
 
 
-def _regions(ax: Axes, row: dict[str, Any], panel: dict[str, Any]) -> Any:
+def _regions(ax: plots.Axes, row: dict[str, Any], panel: dict[str, Any]) -> Any:
     from kpegasos.plotting import DecisionRegionDisplay
 
     display = DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False, point_size=9)
@@ -144,7 +138,7 @@ def _regions(ax: Axes, row: dict[str, Any], panel: dict[str, Any]) -> Any:
     return display
 
 
-def _map(ax: Axes, results: dict[str, Any]) -> bool:
+def _map(ax: plots.Axes, results: dict[str, Any]) -> bool:
     """Test accuracy over γ and C, its best cell, and where the gap was not reached, if anywhere."""
     from matplotlib.ticker import PercentFormatter
 
@@ -160,7 +154,7 @@ def _map(ax: Axes, results: dict[str, Any]) -> bool:
     i, j = np.unravel_index(accuracies.argmax(), shape)
     ax.plot(gammas[j], cs[i], "k*", markersize=13, markeredgecolor="white")
     short = np.reshape([row["relative_gap"] > results["tol"] for row in rows], shape)
-    ax.plot(*_positions(short, gammas, cs), "x", color=VERMILION, markersize=6, mew=1.8)
+    ax.plot(*_positions(short, gammas, cs), "x", color=plots.VERMILION, markersize=6, mew=1.8)
     ax.set_title(f"all γ and C: best {accuracies.max():.1%} (star)", fontsize=10.5)
     assert ax.figure is not None
     percents = PercentFormatter(1, decimals=0)
@@ -180,7 +174,7 @@ def _positions(cells: np.ndarray, gammas: list[float], cs: list[float]) -> tuple
     return np.array(gammas)[along], np.array(cs)[across]
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """The RBF kernel at three widths on the spirals, and its accuracy over γ and C."""
     import matplotlib.pyplot as plt
 
@@ -200,7 +194,7 @@ def plot(results: dict[str, Any]) -> Figure:
     rows = [row for row, _ in found]
     worst, best = (f(rows, key=lambda row: float(row["test_accuracy"])) for f in (min, max))
     few = min(rows, key=lambda row: int(row["support_vectors"]))
-    state(
+    plots.state(
         figure,
         f"The width of the kernel decides: {worst['test_accuracy']:.0%} right at "
         f"{worst['kernel'].split(', ')[-1]}, {best['test_accuracy']:.1%} at "

@@ -8,23 +8,18 @@ hand-written digits", which reports 97% for SVC with gamma = 0.001 (pixels from 
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
+from experiments import _plots as plots
 from experiments._claims import Claim, mark, percent, span
-from experiments._plots import GREY, SILVER, legend_above, look, panels, state, text_color
+from experiments._run import ExperimentContext
 from kpegasos import PegasosSVC
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "35 s"
 QUICK_TIME = "10 s"
@@ -91,10 +86,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         if kernel != "laplacian":  # which SVC has not
             models["SVC"] = SVC(kernel=kernel, **fixed)
         searches[kernel] = {
-            name: context.part(f"{kernel}, {name}", partial(_search, model, kernel, cs, folds))
+            name: context.part(f"{kernel}, {name}", _search, model, kernel, cs, folds)
             for name, model in models.items()
         }
-    example = context.part("example", partial(_example, seeds))
+    example = context.part("example", _example, seeds)
     table = []
     for (kernel, by_model), name in product(searches.items(), ("PegasosSVC", "SVC")):
         if name in by_model:
@@ -153,9 +148,9 @@ def _dots(ax: Any, table: list[dict[str, Any]]) -> list[str]:
     kernels = list(dict.fromkeys(row["kernel"] for row in table))
     for row in table:
         height = kernels.index(row["kernel"]) + 0.18 * (1 if row["model"] == "SVC" else -1)
-        style = look(MODELS[row["model"]])
+        style = plots.look(MODELS[row["model"]])
         held, test = 100 * row["cv_accuracy"], 100 * row["test_accuracy"]
-        ax.plot([test, held], [height] * 2, color=SILVER, linewidth=1, zorder=1)
+        ax.plot([test, held], [height] * 2, color=plots.SILVER, linewidth=1, zorder=1)
         ax.plot(held, height, style.marker, color=style.color, markersize=8)
         ax.plot(test, height, style.marker, color=style.color, markersize=8, mfc="white", mew=1.6)
         for value, side in ((held, 9), (test, -9)):
@@ -167,7 +162,7 @@ def _dots(ax: Any, table: list[dict[str, Any]]) -> list[str]:
                 ha="left" if side > 0 else "right",
                 va="center",
                 fontsize=10,
-                color=text_color(style.color),
+                color=plots.text_color(style.color),
             )
     ax.set_yticks(range(len(kernels)), [NAMES.get(kernel, kernel) for kernel in kernels])
     ax.set_ylim(len(kernels) - 0.5, -0.5)
@@ -175,35 +170,42 @@ def _dots(ax: Any, table: list[dict[str, Any]]) -> list[str]:
     return kernels
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """The best cell of each kernel, ours and SVC's."""
     from matplotlib.lines import Line2D
 
     table, example = results["table"], results["example"]
-    figure, ((ax,),) = panels(1, 1, 4.2)
+    figure, ((ax,),) = plots.panels(1, 1, 4.2)
     kernels = _dots(ax, table)
-    ax.axvline(100 * results["reported"], color=GREY, linestyle=":", zorder=0)
+    ax.axvline(100 * results["reported"], color=plots.GREY, linestyle=":", zorder=0)
     ax.set_xlabel("accuracy of the best cell, %")
     ax.grid(alpha=0.25, axis="x")
     ax.tick_params(axis="y", length=0)
     handles = [
-        Line2D([], [], color=look(key).color, marker=look(key).marker, linestyle="none", label=name)
+        Line2D(
+            [],
+            [],
+            color=plots.look(key).color,
+            marker=plots.look(key).marker,
+            linestyle="none",
+            label=name,
+        )
         for name, key in MODELS.items()
     ]
-    grey: dict[str, Any] = {"color": GREY, "marker": "o", "linestyle": "none"}
+    grey: dict[str, Any] = {"color": plots.GREY, "marker": "o", "linestyle": "none"}
     handles.append(Line2D([], [], label="held-out folds", **grey))
     handles.append(Line2D([], [], label="test half", markerfacecolor="white", **grey))
-    dots: dict[str, Any] = {"color": GREY, "linestyle": ":"}
+    dots: dict[str, Any] = {"color": plots.GREY, "linestyle": ":"}
     name = f"test, scikit-learn's example: {results['reported']:.0%}"
     handles.append(Line2D([], [], label=name, **dots))
-    legend_above(ax, handles)
+    plots.legend_above(ax, handles)
     pairs = {
         kernel: {r["model"]: r["cv_accuracy"] for r in table if r["kernel"] == kernel}
         for kernel in kernels
     }
     both = [of["PegasosSVC"] - of["SVC"] for of in pairs.values() if len(of) == 2]
     far = 100 * max(map(abs, both), default=np.nan)
-    state(
+    plots.state(
         figure,
         f"With each kernel, PegasosSVC's best cell is within {far:.1f} points of SVC's",
         f"Digits, {results['folds']}-fold cross-validation on the first half over γ and C. "

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import parallel_config
@@ -27,15 +26,11 @@ from sklearn.metrics import confusion_matrix
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC, LinearSVC
 
+from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, duration, mark, percent, span
-from experiments._plots import BLACK, LIGHT_GREY, ORANGE, legend_above, state, text_color
+from experiments._run import ExperimentContext
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import Dataset, load_fashion_mnist
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "10 min"
 QUICK_TIME = "25 s"
@@ -144,12 +139,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     fits = {}
     for name, model, divisor, factor in context.progress(MODELS, "models"):
         key = name.format(n=n_all // divisor)
-        work = partial(_measure, name, model, data, n_all // divisor, factor)
-        fits[key] = context.part(key, work)
+        fits[key] = context.part(key, _measure, name, model, data, n_all // divisor, factor)
     seeds = 1 if context.quick else PLAIN_SEEDS
     n_plain = min(n_all, PLAIN_IMAGES)
     plain = [
-        context.part(f"plain, {lam:g}, {n}", partial(_plain, data, n_plain, lam, n, seeds))
+        context.part(f"plain, {lam:g}, {n}", _plain, data, n_plain, lam, n, seeds)
         for lam, n in context.progress(list(product(PLAIN_LAMS, PLAIN_STEPS)), "plain algorithm")
     ]
     return {
@@ -221,7 +215,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 #: Who a row is of: colour and marker.
-SIDES = {"kpegasos": (BLACK, "o"), "scikit-learn": (ORANGE, "v"), "term paper": ("#666666", "x")}
+SIDES = {
+    "kpegasos": (plots.BLACK, "o"),
+    "scikit-learn": (plots.ORANGE, "v"),
+    "term paper": ("#666666", "x"),
+}
 
 
 def _rows(results: dict[str, Any]) -> list[tuple[str, list[float], str, str]]:
@@ -251,7 +249,7 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
     for height, (_, accuracies, note, side) in enumerate(rows):
         color, marker = SIDES[side]
         low, high = 100 * min(accuracies), 100 * max(accuracies)
-        ax.plot([lowest - 3, low], [height] * 2, color=LIGHT_GREY, linewidth=1, zorder=1)
+        ax.plot([lowest - 3, low], [height] * 2, color=plots.LIGHT_GREY, linewidth=1, zorder=1)
         ax.plot([low, high], [height] * 2, color=color, linewidth=2.5)
         ax.plot([low, high], [height] * 2, marker, color=color, markersize=7)
         number = f"{high:.1f}%" if low == high else f"{low:.1f}–{high:.1f}%"
@@ -262,7 +260,7 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
             textcoords="offset points",
             va="center",
             fontsize=9.5,
-            color=text_color(color),
+            color=plots.text_color(color),
         )
     ax.set_yticks(range(len(rows)), [name for name, _, _, _ in rows], fontsize=9.5)
     ax.tick_params(axis="y", length=0)
@@ -272,7 +270,7 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
         Line2D([], [], color=color, marker=marker, linestyle="none", label=side)
         for side, (color, marker) in SIDES.items()
     ]
-    legend_above(ax, handles)
+    plots.legend_above(ax, handles)
 
 
 def _confusion(ax: Any, counts: np.ndarray, labels: list[str]) -> None:
@@ -292,7 +290,7 @@ def _confusion(ax: Any, counts: np.ndarray, labels: list[str]) -> None:
     ax.set(xlabel="taken for", ylabel="true class")
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Accuracy of the models; below, what the linear one mistakes for what."""
     import matplotlib.pyplot as plt
 
@@ -318,7 +316,7 @@ def plot(results: dict[str, Any]) -> Figure:
     kernel = max(value for name, value in ours.items() if name.startswith("PegasosSVC"))
     reported = max(results["reported"].values())
     linear = max(value for name, value in ours.items() if name.startswith("Linear"))
-    state(
+    plots.state(
         figure,
         f"Fashion-MNIST: {kernel:.1%} with the kernel that the term paper left out, "
         f"{linear:.1%} without, {reported:.1%} in the paper",

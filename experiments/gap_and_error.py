@@ -9,24 +9,34 @@ one, so as to end nine runs of ten well, and judged on the one left out.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
-from experiments._gap_runs import NEAR, TITLES, Draw, exact_models, pegasos_run, polished, settled
-from experiments._tables import percentiles, select
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from experiments._run import ExperimentContext
+from experiments._runs import moons
+from experiments._tables import percentiles, select, summary
+from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, regularization_path
+from kpegasos.datasets import load_adult, load_covtype, load_fashion_mnist, load_mnist, load_usps
 
 FULL_TIME = "3 min"
 QUICK_TIME = "10 s"
 
+#: Sets: what they are called in figures, the width of the RBF kernel, about the best of a few for
+#: each, and colour and line; those that are alike to the colour-blind differ in their line.
+SETS: dict[str, tuple[str, float, str, str]] = {
+    "moons": ("two moons", 2.0, plots.BLACK, "-"),
+    "mnist": ("MNIST 4/9", 0.02, plots.BLUE, "-"),
+    "usps": ("USPS odd/even", 2 / 256, plots.SKY, "--"),
+    "fashion": ("T-shirt/shirt", 0.03, plots.VERMILION, "-"),
+    "adult": ("Adult", 0.05, plots.ORANGE, "--"),
+    "covtype": ("Covertype", 10.0, plots.GREEN, "-"),
+}
 CS = (1.0, 10.0, 100.0)
 SEEDS, EXAMPLES, TESTED = 10, 2000, 5000
 #: Epochs at which runs are looked at, and the last for each C: what a larger C needs is longer.
@@ -34,9 +44,130 @@ EPOCHS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 3
 LAST = {1.0: 50, 10.0: 150, 100.0: 300}
 #: Relative gaps at which `polish=True` stops; the second is what it does unless told.
 TOLS = (0.2, 0.01)
+#: Relative gap that is as good as none.
+EXACT = 1e-3
+#: An error is final if it is at most so many standard errors above that of the exact solution.
+NEAR = 1.0
+#: A gap that is small by anyone's standards, whatever the runs say, and the share of the runs that
+#: come to it, on each set, whose error is to be final for the gap to be called enough.
+SMALL_GAP, ENOUGH = 0.1, 0.9
+#: Share of the runs at hand that a rule is to end well.
+RELIABLE = 0.9
+#: Relative gaps to choose from, the most careless first.
+GAPS = (
+    *(0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3),
+    *(0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01),
+)
+#: A run with lists over its checkpoints: ``epochs``, ``gap`` (relative) and ``excess`` (test error
+#: above that of the exact solution, in standard errors of the latter).
+Run = dict[str, Any]
 
 
-def _runs(name: str, seed: int, sizes: tuple[int, int], Cs: tuple[float, ...]) -> dict[str, Any]:
+# Runs
+
+
+@cache
+def pool(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Make or load all examples of a set, of training and test, with labels ±1."""
+    if name == "moons":
+        X, y = moons(8000, noise=0.3)
+        return X.astype(np.float32), y
+    if name == "adult":
+        data = load_adult()
+        return data.X_train.toarray().astype(np.float32), data.y_train
+    if name == "covtype":
+        data = load_covtype()
+        return np.array(data.X_train[:20_000]), data.y_train[:20_000]
+    data = {"mnist": load_mnist, "usps": load_usps, "fashion": load_fashion_mnist}[name]()
+    X, y = np.concatenate([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
+    if name == "usps":
+        return X, np.where(y % 2 == 0, 1, -1)
+    first, second = (4, 9) if name == "mnist" else (0, 6)
+    chosen = np.isin(y, (first, second))
+    return X[chosen], np.where(y[chosen] == first, 1, -1)
+
+
+class Draw:
+    """A random split of a set into examples to train and to test with."""
+
+    def __init__(self, name: str, seed: int, n_train: int, n_test: int) -> None:
+        X, y = pool(name)
+        order = np.random.default_rng(seed).permutation(y.size)
+        train, test = order[:n_train], order[n_train : n_train + n_test]
+        self.seed, self.gamma = seed, SETS[name][1]
+        self.X, self.y, self.X_test, self.y_test = X[train], y[train], X[test], y[test]
+        # In float32, as the kernel values of the rows.
+        squares = [np.einsum("ij,ij->i", part, part) for part in (self.X_test, self.X)]
+        distances = squares[0][:, None] + squares[1] - 2 * (self.X_test @ self.X.T)
+        self.kernel_test = np.asarray(np.exp(-self.gamma * np.maximum(distances, 0)))
+
+    def error(self, coef: np.ndarray) -> float:
+        """Test error of a model by its signed coefficients."""
+        decisions = self.kernel_test @ coef.astype(np.float32)
+        return float(np.mean(np.where(decisions > 0, 1, -1) != self.y_test))
+
+    def deviation(self, exact: dict[str, float]) -> float:
+        """Standard error of the test error of the exact solution."""
+        return float(np.sqrt(exact["error"] * (1 - exact["error"]) / self.y_test.size))
+
+
+def exact_models(draw: Draw, Cs: tuple[float, ...]) -> list[dict[str, float]]:
+    """Bracket of the minimum and test error of the solution for each C."""
+    rows = make_rows(draw.X, "rbf", gamma=draw.gamma)
+    path = regularization_path(make_problem(draw.y, C=1.0), rows, Cs, tol=EXACT, random_state=0)
+    return [
+        {"minimum": bound, "error": draw.error(coef)}
+        for bound, coef in zip(path.dual_bounds, path.coefs, strict=True)
+    ]
+
+
+def pegasos_run(draw: Draw, C: float, epochs: list[float], exact: dict[str, float]) -> Run:
+    """What a run of Pegasos has at each checkpoint: gap, error, and what they cost.
+
+    It goes on for one more step: the last record of a run has the rounding of a model that is
+    handed over in its gap, and the kernel values that this took.
+    """
+    errors: list[float] = []
+
+    def look(run: Any) -> None:
+        errors.append(draw.error(run.iterates()[-1].coefficients(run.state.loop) * draw.y))
+
+    checkpoints = [round(epoch * draw.y.size) for epoch in epochs]
+    history = pegasos(
+        make_problem(draw.y, C=C),
+        make_rows(draw.X, "rbf", gamma=draw.gamma, cache="cached"),
+        n_steps=checkpoints[-1] + 1,
+        checkpoints=checkpoints,
+        random_state=draw.seed,
+        monitor=look,
+    ).history[:-1]
+    above = history["objective_average"] - exact["minimum"]
+    return {
+        "error": exact["error"],
+        "deviation": draw.deviation(exact),
+        "gap": _short(history["relative_gap"]),
+        "ratio": _short(history["gap"] / np.maximum(above, 1e-12)),
+        "excess": _short((np.array(errors[:-1]) - exact["error"]) / draw.deviation(exact)),
+        "values": _short(history["kernel_evaluations"] / draw.y.size**2),
+    }
+
+
+def polished(draw: Draw, C: float, tol: float, exact: dict[str, float]) -> dict[str, float]:
+    """Kernel values for each pair of examples, and error above the final one, of `polish=True`."""
+    options: dict[str, Any] = {"fit_intercept": False, "cache": "cached", "random_state": draw.seed}
+    model = PegasosSVC(C=C, gamma=draw.gamma, polish=True, tol=tol, **options).fit(draw.X, draw.y)
+    error = float(np.mean(model.predict(draw.X_test) != draw.y_test))
+    excess = (error - exact["error"]) / draw.deviation(exact)
+    values = model.history_["kernel_evaluations"][-1] / draw.y.size**2
+    return dict(zip(("excess", "values"), _short(np.array([excess, values])), strict=True))
+
+
+def _short(values: np.ndarray) -> list[float]:
+    """Keep four digits, which is more than is known."""
+    return [float(f"{value:.4g}") for value in values]
+
+
+def _runs(name: str, seed: int, sizes: tuple[int, int], Cs: tuple[float, ...]) -> Run:
     """All that is measured on one random part of a set."""
     draw = Draw(name, seed, *sizes)
     runs = []
@@ -48,26 +179,36 @@ def _runs(name: str, seed: int, sizes: tuple[int, int], Cs: tuple[float, ...]) -
     return {"runs": runs}
 
 
-def _full(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _full(runs: list[Run]) -> list[Run]:
     """Runs with the epochs of their checkpoints."""
     return [{**run, "epochs": list(EPOCHS[: len(run["gap"])])} for run in runs]
 
 
-def _settling(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def settled(excess: list[float]) -> int | None:
+    """Return the checkpoint from which on the error stays final; None if that is beyond the end."""
+    late = np.flatnonzero(np.array(excess) > NEAR)
+    first = int(late[-1]) + 1 if late.size else 0
+    return first if first < len(excess) else None
+
+
+def _settling(runs: list[Run]) -> list[dict[str, Any]]:
     """When the error of each set and C is final: medians of epochs, gap, and what the gap hides."""
     rows = []
     for name, C in dict.fromkeys((run["data"], run["C"]) for run in runs):
-        row: dict[str, Any] = {"data": name, "C": C}
         own = select(runs, data=name, C=C)
         ends = [settled(run["excess"]) for run in own]
-        row["test_error"] = float(np.median([run["error"] for run in own]))
-        row["standard_error"] = float(np.median([run["deviation"] for run in own]))
-        row["never_final"] = sum(end is None for end in ends)
-        known = [-1 if end is None else end for end in ends]
+        row: dict[str, Any] = {
+            "data": name,
+            "C": C,
+            "test_error": float(np.median([run["error"] for run in own])),
+            "standard_error": float(np.median([run["deviation"] for run in own])),
+            "never_final": ends.count(None),
+        }
         for key in ("epochs", "gap", "ratio", "values"):
-            found = [run[key][end] for run, end in zip(own, known, strict=True)]
-            low, median, high = percentiles(found)
-            row |= {key: median, f"{key}_20": low, f"{key}_80": high}
+            found = [
+                run[key][-1 if end is None else end] for run, end in zip(own, ends, strict=True)
+            ]
+            row |= summary(key, found)
         rows.append(row)
     return rows
 
@@ -75,67 +216,218 @@ def _settling(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run Pegasos on every set with every seed and C."""
     seeds, sizes = (2, (400, 2000)) if context.quick else (SEEDS, (EXAMPLES, TESTED))
-    names = ["moons", "usps", "adult"] if context.quick else list(TITLES)
+    names = ["moons", "usps", "adult"] if context.quick else list(SETS)
     Cs = CS[:2] if context.quick else CS
-    runs: list[dict[str, Any]] = []
-    for name, seed in context.progress(list(product(names, range(seeds))), "sets and seeds"):
-        work = partial(_runs, name, seed, sizes, Cs)
-        runs += context.part(f"{name}, seed {seed}", work)["runs"]
+    runs: list[Run] = []
+    for name, seed in context.progress(product(names, range(seeds)), "sets and seeds"):
+        runs += context.part(f"{name}, seed {seed}", _runs, name, seed, sizes, Cs)["runs"]
     return {
         "seeds": list(range(seeds)),
         "sizes": list(sizes),
         "Cs": list(Cs),
         "epochs": list(EPOCHS),
-        "titles": {name: TITLES[name] for name in names},
+        "titles": {name: SETS[name][0] for name in names},
         "table": _settling(_full(runs)),
         "runs": runs,
     }
 
 
-def _told_signed(points: float) -> str:
+# Rules for when to stop, chosen on all sets but one, judged on that one
+
+
+class Rule(NamedTuple):
+    """A rule: what it looks at, whether each C has a limit of its own, or the limit of all."""
+
+    name: str
+    by_gap: bool
+    by_C: bool = False
+    fixed: float | None = None
+
+
+RULES = {
+    "small gap": Rule(f"gap of {SMALL_GAP:.0%}", True, fixed=SMALL_GAP),
+    "gap": Rule("one gap", True),
+    "gap of C": Rule("a gap for each C", True, True),
+    "epochs": Rule("one number of epochs", False),
+    "epochs of C": Rule("epochs for each C", False, True),
+}
+
+
+def stop(run: Run, by_gap: bool, limit: float) -> int:
+    """Return the checkpoint at which a rule stops a run; the last if it never does."""
+    met = np.array(run["gap"]) <= limit if by_gap else np.array(run["epochs"]) >= limit
+    found = np.flatnonzero(met)
+    return int(found[0]) if found.size else len(run["gap"]) - 1
+
+
+def by_set(runs: list[Run], value: Callable[[Run], float]) -> np.ndarray:
+    """Return the mean of a value over the runs of each set."""
+    sets = dict.fromkeys(run["data"] for run in runs)
+    return np.array([np.mean([value(run) for run in select(runs, data=name)]) for name in sets])
+
+
+def _final(runs: list[Run], by_gap: bool, limit: float) -> np.ndarray:
+    """Return the share of the runs of each set whose error is final where a rule stops them."""
+    return by_set(runs, lambda run: float(run["excess"][stop(run, by_gap, limit)] <= NEAR))
+
+
+def _choose(runs: list[Run], by_gap: bool) -> float:
+    """Return the most careless limit from which on all are reliable; the strictest if none is."""
+    limits = list(GAPS) if by_gap else sorted({epoch for run in runs for epoch in run["epochs"]})
+    chosen = limits[-1]
+    for limit in reversed(limits):
+        if _final(runs, by_gap, limit).mean() < RELIABLE - 1e-9:
+            break
+        chosen = limit
+    return float(chosen)
+
+
+def _limits(rule: Rule, runs: list[Run]) -> dict[float, float]:
+    """Return the limit for each C, chosen on some runs."""
+    Cs = sorted({run["C"] for run in runs})
+    if rule.fixed is not None:
+        return dict.fromkeys(Cs, rule.fixed)
+    if not rule.by_C:
+        return dict.fromkeys(Cs, _choose(runs, rule.by_gap))
+    return {C: _choose(select(runs, C=C), rule.by_gap) for C in Cs}
+
+
+def _judged(rule: Rule, runs: list[Run]) -> list[dict[str, Any]]:
+    """Return what a rule does to each run, chosen on the runs of the other sets."""
+    rows = []
+    for name in dict.fromkeys(run["data"] for run in runs):
+        limits = _limits(rule, [run for run in runs if run["data"] != name])
+        for run in select(runs, data=name):
+            at, needed = stop(run, rule.by_gap, limits[run["C"]]), settled(run["excess"])
+            epochs = run["epochs"]
+            rows.append(
+                {
+                    "data": name,
+                    "final": float(run["excess"][at] <= NEAR),
+                    "points": 100 * run["excess"][at] * run["deviation"],
+                    "log_epochs": np.log(epochs[at]),
+                    "over_needed": np.log(epochs[at] / epochs[-1 if needed is None else needed]),
+                }
+            )
+    return rows
+
+
+class Verdict(NamedTuple):
+    """What a rule does to runs that it was not chosen on, each set counted alike.
+
+    Share of runs that end well, in the mean and on the worst set; points of test error above the
+    final one; epochs over those needed, and log-epochs of each set.
+    """
+
+    final: float
+    worst: float
+    points: float
+    over_needed: float
+    log_epochs: np.ndarray
+
+
+def verdicts(runs: list[Run]) -> dict[str, Verdict]:
+    """Return what each rule comes to on the sets left out, by its key."""
+    found = {}
+    for key, rule in RULES.items():
+        rows = _judged(rule, runs)
+        final, points, over_needed, log_epochs = (
+            by_set(rows, lambda row, column=column: float(row[column]))  # type: ignore[misc]
+            for column in ("final", "points", "over_needed", "log_epochs")
+        )
+        means = float(points.mean()), float(np.exp(over_needed.mean()))
+        found[key] = Verdict(float(final.mean()), float(final.min()), *means, log_epochs)
+    return found
+
+
+def enough(runs: list[Run]) -> np.ndarray:
+    """Return, for each set, the share of the runs that come to the small gap that are final there.
+
+    A set none of whose runs comes to it does not count.
+    """
+    return _final([run for run in runs if min(run["gap"]) <= SMALL_GAP], True, SMALL_GAP)
+
+
+def as_late(runs: list[Run]) -> dict[float, float]:
+    """Return the control of `enough`: what as many epochs are worth while the gap is larger.
+
+    For each C at which runs come to the small gap: the share that has a final error among the other
+    runs of that C, after as many epochs, if their gap is still larger then.
+    """
+    found: dict[float, list[bool]] = {}
+    for run in runs:
+        if min(run["gap"]) <= SMALL_GAP:
+            at = stop(run, True, SMALL_GAP)
+            found.setdefault(run["C"], []).extend(
+                other["excess"][at] <= NEAR
+                for other in select(runs, C=run["C"])
+                if other["gap"][at] > SMALL_GAP
+            )
+    return {C: float(np.mean(final)) for C, final in sorted(found.items()) if final}
+
+
+def beats_epochs(found: dict[str, Verdict]) -> bool:
+    """Say whether a gap for each C is shorter than both rules by epochs, by more than chance."""
+    by_gap, *others = (found[key] for key in ("gap of C", "epochs", "epochs of C"))
+    differences = [other.log_epochs - by_gap.log_epochs for other in others]
+    clear = [part.mean() > 2 * part.std(ddof=1) / np.sqrt(part.size) for part in differences]
+    return all(clear) and max(other.worst - by_gap.worst for other in others) <= 0.05
+
+
+def finding(runs: list[Run]) -> str:
+    """Return the finding in one sentence, as the numbers have it."""
+    gap = f"certified gap of {SMALL_GAP:.0%}"
+    if not (shares := enough(runs)).size or shares.min() < ENOUGH:
+        return f"Not even at a {gap} the test error is final."
+    if beats_epochs(verdicts(runs)):
+        return f"At a {gap} the test error is final, and at a large C it is at a larger one."
+    return f"At a {gap} the test error is final, but mostly it was final long before."
+
+
+# What came out
+
+
+def _told_gap(gap: float) -> str:
+    """Write a relative gap; one that is less than all of the objective is not rounded to it."""
+    return "nearly 100%" if gap > 0.995 else percent(gap, 0)
+
+
+def _told_points(points: float) -> str:
     """Write points of error with their sign."""
     return f"{points:+.2f}".replace("-", "−")
 
 
-def _told_limits(results: dict[str, Any]) -> str:
-    """Say at which relative gaps the error is final, by C."""
-    from experiments._gap_rules import written
-
-    parts = []
-    for C in results["Cs"]:
-        gaps = [row["gap"] for row in select(results["table"], C=C)]
-        parts.append(f"{span(gaps, written)} at C = {C:g}")
-    return listed(parts)
+def _told_limits(results: dict[str, Any], C: float) -> str:
+    """Say at which relative gaps the error is final."""
+    return span([row["gap"] for row in select(results["table"], C=C)], _told_gap)
 
 
 def _told_polish(results: dict[str, Any]) -> Claim:
     """What it saves to stop `polish=True` early."""
+    runs = results["runs"]
     early, late = (
         {
-            key: np.array([run["polished"][f"{tol:g}"][key] for run in results["runs"]])
+            key: np.array([run["polished"][f"{tol:g}"][key] for run in runs])
             for key in ("excess", "values")
         }
         for tol in TOLS
     )
-    deviations = 100 * np.array([run["deviation"] for run in results["runs"]])
+    deviations = 100 * np.array([run["deviation"] for run in runs])
     saved = 1 - float(np.median(early["values"] / late["values"]))
     points = float(np.mean((early["excess"] - late["excess"]) * deviations))
-    Cs = np.array([run["C"] for run in results["runs"]])
+    Cs = np.array([run["C"] for run in runs])
     well = listed(
         f"{percent(float(np.mean(early['excess'][Cs == C] <= NEAR)), 0)} at C = {C:g}"
         for C in np.unique(Cs)
     )
-    by_then = [
-        run["values"][at] / run["values"][-1]
-        for run in results["runs"]
-        if (at := settled(run["excess"])) is not None
-    ]
+    ends = [(run["values"], settled(run["excess"])) for run in runs]
+    by_then = [values[at] / values[-1] for values, at in ends if at is not None]
     return Claim(
         f"A larger gap saves {'few' if saved < 0.25 else 'many'} kernel values.",
         OURS,
         f"With `polish=True` a gap of {percent(TOLS[0], 0)} instead of {percent(TOLS[1], 0)} takes "
         f"{percent(saved, 0)} fewer kernel values (median). It changes the test error by "
-        f"{_told_signed(points)} points in the mean, and the error is final in this share of the "
+        f"{_told_points(points)} points in the mean, and the error is final in this share of the "
         f"runs: {well}. Pegasos by itself has computed {percent(float(np.median(by_then)), 0)} of "
         "the kernel values of its whole run when its error is final (median), as rows are kept.",
     )
@@ -143,33 +435,30 @@ def _told_polish(results: dict[str, Any]) -> Claim:
 
 def _told_tightness(results: dict[str, Any]) -> Claim:
     """How much of the gap is true suboptimality where the error is final."""
-    table, large = results["table"], max(results["Cs"])
+    table = results["table"]
     ratios = {C: [row["ratio"] for row in select(table, C=C)] for C in results["Cs"]}
-    tight = max(ratios[large]) <= 2
     told = (f"{span(found)} at C = {C:g}" for C, found in ratios.items())
     return Claim(
         "Where the error is final at a large gap, the model is indeed far from the optimum."
-        if tight
+        if max(ratios[max(ratios)]) <= 2
         else "Where the error is final, the gap is mostly a loose bound.",
         OURS,
         f"The gap is then this many times the true suboptimality: {listed(told)}.",
     )
 
 
-def _told_rules(runs: list[dict[str, Any]]) -> Claim:
+def _told_rules(runs: list[Run]) -> Claim:
     """What it is worth to learn a limit from other sets."""
-    from experiments._gap_rules import RELIABLE, RULES, beats_epochs, limits_of, verdicts
-
     found = verdicts(runs)
     parts = [
-        f"{rule.name} {percent(own.final, 0)} ({percent(own.worst, 0)} on the worst set, "
-        f"{rounded(own.over_needed)} times the epochs needed)"
-        for rule in RULES
+        f"{rule.name} {percent(found[key].final, 0)} ({percent(found[key].worst, 0)} on the worst "
+        f"set, {rounded(found[key].over_needed)} times the epochs needed)"
+        for key, rule in RULES.items()
         if rule.fixed is None
-        for own in [found[rule.key]]
     ]
-    limits = listed(f"{gap:g} for C = {C:g}" for C, gap in limits_of(runs, "gap of C").items())
-    costs = span([own.points for own in found.values()], _told_signed)
+    by_C = _limits(RULES["gap of C"], runs)
+    limits = listed(f"{gap:g} for C = {C:g}" for C, gap in by_C.items())
+    costs = span([own.points for own in found.values()], _told_points)
     better = "stops sooner than" if beats_epochs(found) else "is not clearly better than"
     return Claim(
         f"A limit of the gap for each C {better} counting epochs.",
@@ -181,25 +470,18 @@ def _told_rules(runs: list[dict[str, Any]]) -> Claim:
     )
 
 
-def _told_absent(runs: list[dict[str, Any]], gap: float) -> str:
-    """Say at which C no run comes to a gap."""
-    least: dict[float, float] = {}
-    for run in runs:
-        least[run["C"]] = min(least.get(run["C"], 1.0), *run["gap"])
-    absent = [f"{C:g}" for C, smallest in least.items() if smallest > gap]
-    return f"none at C = {listed(absent)}" if absent else "some for every C"
-
-
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Whether the gap knows the error, and what a rule by it is worth beside one by epochs."""
-    from experiments._gap_rules import SMALL_GAP, as_late, enough, finding, verdicts
-
     runs = _full(results["runs"])
     shares, wait = enough(runs), verdicts(runs)["small gap"].over_needed
     if not shares.size:
         return [Claim(finding(runs), OURS, f"None of {len(runs)} runs comes to it.")]
     control = listed(f"{percent(share, 0)} at C = {C:g}" for C, share in as_late(runs).items())
     limit, n_small = percent(SMALL_GAP, 0), sum(min(run["gap"]) <= SMALL_GAP for run in runs)
+    least = {C: min(min(run["gap"]) for run in select(runs, C=C)) for C in results["Cs"]}
+    absent = [f"{C:g}" for C, smallest in least.items() if smallest > SMALL_GAP]
+    where = f"none at C = {listed(absent)}" if absent else "some for every C"
+    gaps = listed(f"{_told_limits(results, C)} at C = {C:g}" for C in results["Cs"])
     return [
         Claim(
             finding(runs),
@@ -212,8 +494,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "The gap at which the test error is final depends on the set and on C.",
             OURS,
-            f"In the median it is {_told_limits(results)}, by the set. Of {len(runs)} runs "
-            f"{n_small} come to a gap of {limit} ({_told_absent(runs, SMALL_GAP)}). On the worst "
+            f"In the median it is {gaps}, by the set. Of {len(runs)} runs "
+            f"{n_small} come to a gap of {limit} ({where}). On the worst "
             f"of {len(shares)} sets {percent(float(shares.min()), 0)} of these have a final error "
             f"by then. After as many epochs it is also final in runs of the same C whose gap is "
             f"still larger: in {control} of them.",
@@ -224,8 +506,116 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def plot(results: dict[str, Any]) -> Figure:
-    """Errors against gaps for each C; below, when they are final, and what rules are worth."""
-    from experiments._gap_figure import draw
+# The figure
 
-    return draw(results, _full(results["runs"]))
+#: The largest relative gap that an axis of log-odds is to show.
+MOST = 0.9998
+
+
+def _odds(gaps: Any) -> np.ndarray:
+    """Return the log-odds of relative gaps: on their scale both 99% and 1% can be read."""
+    shares = np.asarray(gaps, dtype=float).clip(max=MOST)
+    return np.asarray(np.log(shares / (1 - shares)))
+
+
+def _ticks(*per_cent: float) -> tuple[list[float], list[str]]:
+    """Return the places of round gaps among log-odds, and what they are called."""
+    return _odds(np.array(per_cent) / 100).tolist(), [f"{tick:g}%" for tick in per_cent]
+
+
+def _errors(ax: plots.Axes, runs: list[Run], titles: dict[str, str] | None) -> None:
+    """Error above the final one against the gap, a line for each set."""
+    names: dict[str, Any] = {}
+    ax.set_xticks(*_ticks(99.9, 90, 50, 10, 1), fontsize=9.5)
+    ax.set(ylim=(-10, 12), xlim=_odds([MOST, 0.01]))
+    for name in dict.fromkeys(run["data"] for run in runs):
+        own, (*_, color, line) = select(runs, data=name), SETS[name]
+        gaps = _odds(np.median([run["gap"] for run in own], axis=0))
+        style: Any = {"color": color, "alpha": 0.12, "linestyle": line, "linewidth": 1.8}
+        names[name] = plots.band(ax, gaps, percentiles([run["excess"] for run in own]), **style)
+    ax.axhline(NEAR, color=plots.DARK_GREY, linewidth=1, linestyle=":")
+    ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.look("gap").color, alpha=0.15, linewidth=0)
+    ax.grid(alpha=0.25)
+    plots.name_lines(ax, {titles[name]: line for name, line in names.items()} if titles else {})
+
+
+def _clock(ax: plots.Axes, results: dict[str, Any], runs: list[Run]) -> None:
+    """Gap against λT, a line for each set and C, and a marker where the error is final."""
+    Cs, first = results["Cs"], next(iter(results["titles"]))
+    for C, color, marker in zip(Cs, plots.shades(len(Cs)), "os^", strict=False):
+        for name in results["titles"]:
+            own = select(runs, data=name, C=C)
+            gaps = _odds(np.median([run["gap"] for run in own], axis=0))
+            ax.plot(np.array(own[0]["epochs"]) / C, gaps, color=color, linewidth=0.8, alpha=0.6)
+            row = select(results["table"], data=name, C=C)[0]
+            label = f"final, C = {C:g}" if name == first else None
+            style: dict[str, Any] = {"color": color, "markersize": 8, "markeredgecolor": "white"}
+            ax.plot(row["epochs"] / C, _odds(row["gap"]), marker, label=label, **style)
+    label = f"{plots.words('lam_T')} = epochs / C"
+    plots.log_x(ax, xlabel=label, ylabel="certified relative gap")
+    ax.set_yticks(*_ticks(99.9, 99, 90, 50, 10, 1))
+    ax.set_ylim(*_odds([0.01, MOST]).tolist())
+    ax.legend(loc="lower left", frameon=False, handletextpad=0.2, fontsize=9.5)
+
+
+def _clock_title(results: dict[str, Any], runs: list[Run]) -> str:
+    """Say what goes by λT: what comes at the same λT for the least and the largest C."""
+    ends = (min(results["Cs"]), max(results["Cs"]))
+    low, high = (select(results["table"], C=C) for C in ends)
+    errors = [a["epochs"] / a["C"] / (b["epochs"] / b["C"]) for a, b in zip(low, high, strict=True)]
+    gaps = []
+    for name in results["titles"]:
+        first, last = (
+            [run["epochs"][stop(run, True, 0.5)] / C for run in select(runs, data=name, C=C)]
+            for C in ends
+        )
+        gaps.append(np.median(first) / np.median(last))
+    apart = [np.exp(np.abs(np.log(np.median(ratios)))) for ratios in (gaps, errors)]
+    if apart[0] < 3 < apart[1]:
+        return "the gap goes by λT, the error does not"
+    return "gap against λT, and where the error is final"
+
+
+def _rules(ax: plots.Axes, runs: list[Run]) -> None:
+    """How long each rule trains beside what is needed, and how often it ends well."""
+    found, rules = verdicts(runs), dict(reversed(RULES.items()))
+    for height, (key, rule) in enumerate(rules.items()):
+        own = found[key]
+        color = plots.look("gap").color if rule.by_gap else plots.DARK_GREY
+        ax.barh(height, own.over_needed, color=color, height=0.55)
+        text = f"{own.over_needed:.1f} times; {own.final:.0%} well, worst {own.worst:.0%}"
+        style: Any = {"fontsize": 9.5, "color": plots.text_color(color)}
+        plots.beside(ax, text, (own.over_needed, height), (5, 0), **style)
+    ax.set_yticks(range(len(rules)), [rule.name for rule in rules.values()], fontsize=9.5)
+    ax.tick_params(axis="y", length=0)
+    most = max(own.over_needed for own in found.values())
+    ax.set(xlim=(0, 3.0 * most), xlabel="epochs trained / epochs needed")
+
+
+def plot(results: dict[str, Any]) -> plots.Figure:
+    """Errors against gaps for each C; below, gaps against λT, and the rules."""
+    Cs, runs = results["Cs"], _full(results["runs"])
+    figure = plots.empty(7.6)
+    above, below = figure.subfigures(2, 1, squeeze=False)[:, 0]
+    top = above.subplots(1, len(Cs), sharey=True, squeeze=False)[0]
+    for C, ax in zip(Cs, top, strict=True):
+        _errors(ax, select(runs, C=C), results["titles"] if Cs[-1] == C else None)
+        ax.set_title(f"C = {C:g}")
+        ax.set_xlabel("certified relative gap")
+    top[0].set_ylabel("test error above the final one,\nstandard errors")
+    left, right = below.subplots(1, 2, width_ratios=[1, 1.1])
+    _clock(left, results, runs)
+    left.set_title(_clock_title(results, runs))
+    _rules(right, runs)
+    right.set_title("rules chosen on the other sets")
+    m, tested = results["sizes"]
+    plots.state(
+        figure,
+        f"{finding(runs).rstrip('.')}: at C = {max(Cs):g} the error is final at a gap of "
+        f"{_told_limits(results, max(Cs))}",
+        f"RBF kernel, {m:,} training and {tested:,} test examples; median and 20–80% of "
+        f"{len(results['seeds'])} runs. Dotted: one standard error; shaded: gaps up to "
+        f"{SMALL_GAP:.0%}. Final, or well: the error stays within a standard error from there on. "
+        "Needed: the epochs to that.",
+    )
+    return figure

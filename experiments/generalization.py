@@ -8,29 +8,28 @@ population objective L are exact, by the normal distribution and not by a test s
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 
-from experiments._claims import ZHOU, Claim, exponent, listed, mark, percent, rounded
-from experiments._plots import BLACK, GREY, band, log_log, name_lines, panels, shades, state, words
-from experiments._population import LEAST_ERROR, NOISE, SEPARATION, Population
-from experiments._random_stops import CLOSE, DELTA, draw_stops, random_stops
+from experiments import _plots as plots
+from experiments._claims import ZHOU, Claim, exponent, listed, mark, percent, rounded, slope
+from experiments._run import ExperimentContext
+from experiments._runs import spaced
 from experiments._tables import percentiles, select
 from kpegasos import linear_rows, make_problem, pegasos
-from kpegasos.theory import data_radius, mean_excess_bound
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from kpegasos.datasets import make_gaussian_noise
+from kpegasos.theory import data_radius, mean_excess_bound, median_excess_bound
 
 FULL_TIME = "8 min"
 QUICK_TIME = "10 s"
 
 SEEDS = 40
+NOISE, SEPARATION = 0.1, 6.0
+LEAST_ERROR = float(NOISE + (1 - 2 * NOISE) * norm.cdf(-SEPARATION / 2))
 SIZES = (100, 1000, 10_000)
 LAMS = (1e-1, 1e-2, 1e-3, 1e-4)
 # The report's algorithm returns the last iterate. The theorem is about the average; permutations
@@ -52,6 +51,57 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 SAME, ENOUGH = "the error does not depend on n", "100 steps are enough"
 #: Configurations that the report's two claims are held against.
 HELD = [name for name in CONFIGURATIONS if name.startswith(("plane", "high"))]
+DELTA = 0.05
+CLOSE = 0.005  # half a percentage point
+NEAREST = 1e-5  # what is nearer to the end, or better, is drawn there
+# Runs that stop at random, of the largest size: while T ≤ n every draw is a new example.
+STOPPED = ("plane", "high dimension")
+HORIZONS = (100, 1000, 10_000, 100_000)
+STOPS, STOPS_OF_A_SET = 400, 10
+STOPPING = {"sampling": "permutation", "average": None, "checkpoints": None}
+
+# Runs
+
+
+class Population:
+    """Two Gaussian clouds with wrong labels: margins are normal, so that error and L are known."""
+
+    def __init__(self, d: int, lam: float) -> None:
+        self.lam = lam
+        scale = np.sqrt(d + SEPARATION**2 / 4) + 5  # the typical norm and five deviations
+        self.deviation = float(1 / scale)
+        self.centre = np.full(d, SEPARATION / 2 / np.sqrt(d) / scale)
+
+    def draw(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw features and labels -1 and +1."""
+        options: Any = {"noise": NOISE, "separation": SEPARATION, "random_state": seed}
+        X, y = make_gaussian_noise(n, n_features=self.centre.size, **options)
+        return X * self.deviation, 2 * y - 1
+
+    def error(self, w: np.ndarray) -> float:
+        """Probability that w is wrong."""
+        wrong = norm.cdf(-w @ self.centre / (np.linalg.norm(w) * self.deviation))
+        return float(NOISE + (1 - 2 * NOISE) * wrong)
+
+    def objective(self, w: np.ndarray) -> float:
+        """Value of L at w."""
+        length = np.linalg.norm(w)
+        margin, spread = w @ self.centre, length * self.deviation
+
+        def hinge(mean: float) -> float:
+            gap = 1 - mean
+            return float(gap * norm.cdf(gap / spread) + spread * norm.pdf(gap / spread))
+
+        loss = (1 - NOISE) * hinge(margin) + NOISE * hinge(-margin)
+        return self.lam / 2 * float(length**2) + loss
+
+    def optimum(self) -> float:
+        """Least L: by symmetry its minimiser points along the centre."""
+        along = self.centre / np.linalg.norm(self.centre)
+        found = minimize_scalar(
+            lambda length: self.objective(length * along), bounds=(1e-6, 1e3), method="bounded"
+        )
+        return float(found.fun)
 
 
 def _curves(
@@ -81,18 +131,12 @@ def _curves(
     }
 
 
-def _slope(steps: np.ndarray, errors: np.ndarray, lam: float, n: int) -> float | None:
-    """Exponent of T in the error above the least possible, from T = 1/lam to n; None of less."""
-    above = errors - LEAST_ERROR
-    usable = (steps >= 1 / lam) & (steps <= n) & (above > 0)
-    if usable.sum() < 4:
-        return None
-    return float(np.polyfit(np.log(steps[usable]), np.log(above[usable]), 1)[0])
-
-
 def _row(name: str, d: int, lam: float, n: int, curve: dict[str, Any]) -> dict[str, Any]:
     steps, median = np.array(curve["steps"]), np.array(curve["error"][1])
     unsettled = np.flatnonzero(np.abs(median - median[-1]) > CLOSE)
+    # The exponent of the error above the least possible, from T = 1/lam to n; None of less.
+    usable = (steps >= 1 / lam) & (steps <= n) & (median > LEAST_ERROR)
+    rate = slope(steps[usable], median[usable] - LEAST_ERROR) if usable.sum() >= 4 else None
     return {
         "configuration": name,
         "d": d,
@@ -104,8 +148,56 @@ def _row(name: str, d: int, lam: float, n: int, curve: dict[str, Any]) -> dict[s
         "T_within_half_a_point_of_end": steps[unsettled[-1] + 1] if unsettled.size else steps[0],
         "least_error": median.min(),
         "T_least_error": steps[median.argmin()],
-        "exponent_of_T": _slope(steps, median, lam, n),
+        "exponent_of_T": rate,
     }
+
+
+def _stops(d: int, lam: float, n: int, horizon: int, stops: int) -> dict[str, Any]:
+    """Test error and excess of L of runs that stop after 1 to T steps, each as likely."""
+    population = Population(d, lam)
+    optimum, rng = population.optimum(), np.random.default_rng(horizon)
+    errors, excess = [], []
+    for first in range(0, stops, STOPS_OF_A_SET):
+        X, y = population.draw(n, first)
+        problem, rows = make_problem(y, lam), linear_rows(X)
+        for seed in range(first, first + STOPS_OF_A_SET):
+            steps = int(rng.integers(1, horizon + 1))
+            options: Any = {**STOPPING, "random_state": seed}
+            w = np.asarray(pegasos(problem, rows, n_steps=steps, **options).w)
+            errors.append(population.error(w))
+            excess.append(population.objective(w) - optimum)
+    return {"errors": errors, "excess": excess}
+
+
+def _random_stops(context: ExperimentContext, table: list[dict[str, Any]]) -> dict[str, Any]:
+    """Stop at random: the report's headline, Corollary 3.6.3, and what section 5 adds to it.
+
+    The report promises that a random stop is good with probability 1/2, and finds that in practice
+    it almost always is.
+    """
+    rows, errors = [], {}
+    stops, horizons = (100, HORIZONS[:-1]) if context.quick else (STOPS, HORIZONS)
+    for name, horizon in context.progress(product(STOPPED, horizons), "random stops"):
+        (own,) = select(table, configuration=name, n=SIZES[-1])
+        d, lam, n, end = (own[key] for key in ("d", "lam", "n", "error_at_end"))
+        key = f"{name}, random stops to {horizon}"
+        found = context.part(key, _stops, d, lam, n, horizon, stops)
+        bound = float(median_excess_bound(horizon, lam, 1.0, DELTA))
+        rows.append(
+            {
+                **{"configuration": name, "d": d, "lam": lam, "n": n, "T": horizon},
+                "stops": len(found["errors"]),
+                "share_as_good_as_the_end": np.mean(np.array(found["errors"]) <= end + CLOSE),
+                "median_error": np.median(found["errors"]),
+                "error_at_end": end,
+                "median_excess": np.median(found["excess"]),
+                "bound_of_half_the_stops": bound,
+                "share_within_bound": np.mean(np.array(found["excess"]) <= bound),
+            }
+        )
+        if horizon == n:
+            errors[name] = found["errors"]
+    return {"table": rows, "errors": errors}
 
 
 def _verdicts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -115,35 +207,34 @@ def _verdicts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
         rows = select(table, configuration=name)
         ends = [row["error_at_end"] for row in rows]
         late = max(row["error_T_100"] - row["error_at_end"] for row in rows)
-        for claim, difference in (
-            (SAME, max(ends) - min(ends)),
-            (ENOUGH, late),
-        ):
+        for claim, difference in ((SAME, max(ends) - min(ends)), (ENOUGH, late)):
             verdict = "reproduced" if difference <= CLOSE else "differs"
             row = {"configuration": name, "claim": claim, "largest_difference": difference}
             verdicts.append({**row, "verdict": verdict})
     return verdicts
 
 
-def _theorem(curves: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _theorem(curves: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Compare the excess of all but δ of the runs with its bound, where it asks for T ≤ n or not.
 
     The bound counts from T = 3 on.
     """
-    setting, rows = CONFIGURATIONS["theorem"], []
+    d, lam, rows = CONFIGURATIONS["theorem"]["d"], CONFIGURATIONS["theorem"]["lam"], []
     for n, curve in curves.items():
         steps, excess = np.array(curve["steps"][2:]), np.array(curve["excess"][1][2:])
-        ratio = excess / mean_excess_bound(steps, setting["lam"], 1.0, DELTA)
-        new = steps <= int(n)
+        bound = mean_excess_bound(steps, lam, 1.0, DELTA)
+        ratio = excess / bound
         rows.append(
             {
                 "n": int(n),
-                "largest_excess_over_bound_new_draws": ratio[new].max(),
+                "largest_excess_over_bound_new_draws": ratio[steps <= int(n)].max(),
                 "excess_over_bound_at_end": ratio[-1],
                 "T_violated_from": next(iter(steps[ratio > 1]), None),
             }
         )
-    return rows
+    # That of w = 0, where L is 1.
+    trivial = 1 - Population(d, lam).optimum()
+    return {"steps": steps, "bound": bound, "trivial": trivial, "comparison": rows}
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -155,14 +246,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     for name, n in context.progress(parts, "configurations and sizes"):
         setting = CONFIGURATIONS[name]
         options = {key: setting[key] for key in ("sampling", "average")}
-        quarters = np.arange(4 * (setting["decades"] - fewer) + 1) / 4
-        steps = [round(step) for step in 10**quarters]
         where = (setting["d"], setting["lam"], n)
-        curve = context.part(f"{name}, n = {n}", partial(_curves, *where, steps, seeds, options))
+        steps = spaced(10 ** (setting["decades"] - fewer), 4)
+        curve = context.part(f"{name}, n = {n}", _curves, *where, steps, seeds, options)
         curves[name][str(n)] = curve
         table.append(_row(name, *where, curve))
-    setting = CONFIGURATIONS["theorem"]
-    steps = curves["theorem"][str(SIZES[0])]["steps"][2:]  # from 3 on
     return {
         "seeds": list(range(seeds)),
         "noise": NOISE,
@@ -171,37 +259,64 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "least_possible_error": LEAST_ERROR,
         "largest_norm": max(c["largest_norm"] for own in curves.values() for c in own.values()),
         "verdicts": _verdicts(table),
-        "theorem": {
-            "steps": steps,
-            "bound": mean_excess_bound(steps, setting["lam"], 1.0, DELTA),
-            # That of w = 0, where L is 1.
-            "trivial": 1 - Population(setting["d"], setting["lam"]).optimum(),
-            "comparison": _theorem(curves["theorem"]),
-        },
-        "random_stops": random_stops(context, CONFIGURATIONS, table),
+        "theorem": _theorem(curves["theorem"]),
+        "random_stops": _random_stops(context, table),
         "table": table,
         "curves": curves,
     }
+
+
+# What came out
 
 
 def _told_differences(results: dict[str, Any], claim: str) -> str:
     """The largest difference in points of each configuration."""
     settings = {row["configuration"]: (row["d"], row["lam"]) for row in results["table"]}
     told = []
-    for verdict in results["verdicts"]:
-        if verdict["claim"] == claim:
-            d, lam = settings[verdict["configuration"]]
-            points = 100 * verdict["largest_difference"]
-            told.append(f"{points:.1f} (d = {d}, λ = {lam:g})")
+    for verdict in select(results["verdicts"], claim=claim):
+        d, lam = settings[verdict["configuration"]]
+        told.append(f"{100 * verdict['largest_difference']:.1f} (d = {d}, λ = {lam:g})")
     return listed(told)
+
+
+def _told_claims(results: dict[str, Any]) -> list[Claim]:
+    """The report's two claims on the error."""
+    sizes = sorted({row["n"] for row in results["table"] if row["configuration"] in HELD})
+    among = f"n = {listed(f'{n:,}' for n in sizes)}, in percentage points"
+    told = []
+    for claim, found, what in (
+        (
+            "The test error does not depend on the size of the training set.",
+            SAME,
+            f"The largest difference of the test error at the end between {among}",
+        ),
+        (
+            "A hundred steps are enough.",
+            ENOUGH,
+            "The most by which the test error after 100 steps exceeds that at the end, "
+            f"over {among}",
+        ),
+    ):
+        holds = [v["verdict"] == "reproduced" for v in select(results["verdicts"], claim=found)]
+        told.append(
+            Claim(
+                claim,
+                ZHOU,
+                f"{what}: {_told_differences(results, found)}.",
+                mark(all(holds), any(holds)),
+                "✓ if errors differ by no more than half a point in every configuration, ~ if in "
+                "some.",
+            )
+        )
+    return told
 
 
 def _told_rate(results: dict[str, Any]) -> Claim:
     """How the error above the least possible goes with the steps, with the most examples."""
     rates = {
         f"d = {row['d']}, λ = {row['lam']:g}": row["exponent_of_T"]
-        for row in results["table"]
-        if row["n"] == SIZES[-1] and row["exponent_of_T"] is not None
+        for row in select(results["table"], n=SIZES[-1])
+        if row["exponent_of_T"] is not None
     }
     told = "; ".join(f"{where}: {exponent(rate)}" for where, rate in rates.items())
     off = [abs(rate + 1) for rate in rates.values()]
@@ -216,19 +331,17 @@ def _told_rate(results: dict[str, Any]) -> Claim:
 
 def _told_stops(results: dict[str, Any]) -> Claim:
     """How good it is to stop at random, by λT."""
-    rows = results["random_stops"]["table"]
-    told = "; ".join(
-        f"d = {row['d']}, λT = {row['lam'] * row['T']:g}: "
-        f"{percent(row['share_as_good_as_the_end'], 0)}"
-        for row in rows
-    )
-    late = [row["share_as_good_as_the_end"] for row in rows if row["lam"] * row["T"] >= 10]
-    every = [row["share_as_good_as_the_end"] for row in rows]
+    shares = [
+        (row["d"], row["lam"] * row["T"], row["share_as_good_as_the_end"])
+        for row in results["random_stops"]["table"]
+    ]
+    told = "; ".join(f"d = {d}, λT = {lam_T:g}: {percent(share, 0)}" for d, lam_T, share in shares)
+    late = [share for _, lam_T, share in shares if lam_T >= 10]
     return Claim(
         "In practice, stopping at a random step almost ensures a low error.",
         ZHOU,
         f"Share of stops whose error is at most half a point above that at the end: {told}.",
-        mark(min(every) >= 0.9, bool(late) and min(late) >= 0.9),
+        mark(min(share for *_, share in shares) >= 0.9, bool(late) and min(late) >= 0.9),
         "✓ if nine stops in ten do for every T, ~ if for those with λT of 10 or more.",
     )
 
@@ -251,85 +364,95 @@ def _told_theorem(results: dict[str, Any]) -> Claim:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The report's claims on generalisation."""
-    sizes = sorted({row["n"] for row in results["table"] if row["configuration"] in HELD})
-    among = f"n = {listed(f'{n:,}' for n in sizes)}, in percentage points"
-    told = []
-    for claim, found, what in (
-        (
-            "The test error does not depend on the size of the training set.",
-            SAME,
-            f"The largest difference of the test error at the end between {among}",
-        ),
-        (
-            "A hundred steps are enough.",
-            ENOUGH,
-            "The most by which the test error after 100 steps exceeds that at the end, "
-            f"over {among}",
-        ),
-    ):
-        holds = [v["verdict"] == "reproduced" for v in results["verdicts"] if v["claim"] == found]
-        told.append(
-            Claim(
-                claim,
-                ZHOU,
-                f"{what}: {_told_differences(results, found)}.",
-                mark(all(holds), any(holds)),
-                "✓ if errors differ by no more than half a point in every configuration, ~ if in "
-                "some.",
-            )
-        )
-    return [*told, _told_rate(results), _told_stops(results), _told_theorem(results)]
+    others = [tell(results) for tell in (_told_rate, _told_stops, _told_theorem)]
+    return [*_told_claims(results), *others]
 
 
-def _errors(ax: Axes, results: dict[str, Any], curves: dict[str, dict[str, Any]]) -> None:
+# The figure
+
+
+def _errors(ax: plots.Axes, results: dict[str, Any], curves: dict[str, dict[str, Any]]) -> None:
     """Test error above the least possible, for each of some curves by their names."""
     names: dict[str, Any] = {}
-    for (name, curve), color in zip(curves.items(), shades(len(curves)), strict=True):
+    for (name, curve), color in zip(curves.items(), plots.shades(len(curves)), strict=True):
         above = 100 * (np.array(curve["error"]) - results["least_possible_error"])
-        band(ax, curve["steps"], above, color=color, linewidth=1.6)
-        names[name] = (curve["steps"], above[1], color)
-    ax.axvline(100, color=BLACK, linewidth=1, linestyle=":")
-    log_log(ax, xlabel=words("steps"), ylim=(1e-5, 100))
-    name_lines(ax, names)
+        names[name] = plots.band(ax, curve["steps"], above, color=color, linewidth=1.6)
+    ax.axvline(100, color=plots.BLACK, linewidth=1, linestyle=":")
+    plots.log_log(ax, xlabel=plots.words("steps"), ylim=(1e-5, 100))
+    plots.name_lines(ax, names)
 
 
-def _bound(ax: Axes, results: dict[str, Any]) -> None:
+def _bound(ax: plots.Axes, results: dict[str, Any]) -> None:
     """Excess of the average, and the theorem's bound on it; dotted where draws repeat."""
     bound, curves = results["theorem"], results["curves"]["theorem"]
     names: dict[str, Any] = {}
-    for (n, curve), color in zip(curves.items(), shades(len(curves)), strict=True):
+    for (n, curve), color in zip(curves.items(), plots.shades(len(curves)), strict=True):
         steps, excess = np.array(curve["steps"]), np.array(curve["excess"][1])
         new = int(np.sum(steps <= int(n)))
         ax.plot(steps[:new], excess[:new], color=color, linewidth=1.6)
         ax.plot(steps[new - 1 :], excess[new - 1 :], color=color, linestyle=":", linewidth=1.6)
         names[f"n = {int(n):,}"] = (steps, excess, color)
-    ax.plot(bound["steps"], bound["bound"], color=BLACK, linestyle="--")
-    names["bound"] = (bound["steps"], bound["bound"], BLACK)
+    line: Any = {"color": plots.BLACK, "linestyle": "--"}
+    names["bound"] = plots.line(ax, bound["steps"], bound["bound"], **line)
     violated = [row for row in bound["comparison"] if row["T_violated_from"]]
     for row in sorted(violated, key=lambda row: int(row["T_violated_from"]))[:1]:
-        ax.axvline(row["T_violated_from"], color=GREY, linewidth=1)
+        ax.axvline(row["T_violated_from"], color=plots.GREY, linewidth=1)
         place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": "right"}
         text = f"n = {row['n']:,} violates \nthe bound from here "
         ax.annotate(text, (row["T_violated_from"], 0.02), va="bottom", fontsize=9, **place)
     ax.axhspan(bound["trivial"], 1e6, color="0.92", zorder=0)
-    log_log(ax, xlabel=words("steps"), ylim=(2e-4, 1e5))
-    name_lines(ax, names)
+    plots.log_log(ax, xlabel=plots.words("steps"), ylim=(2e-4, 1e5))
+    plots.name_lines(ax, names)
 
 
-def _verdict(results: dict[str, Any]) -> str:
-    found = []
-    for name in ("plane", "high dimension"):
-        verdicts = {v["verdict"] for v in results["verdicts"] if v["configuration"] == name}
-        agreed = "true" if verdicts == {"reproduced"} else "false"
-        setting = CONFIGURATIONS[name]
-        found.append(f"{agreed} for d = {setting['d']}, λ = {setting['lam']:g}")
-    return ", ".join(found)
+def _draw_stops(stops: plots.Axes, shares: plots.Axes, results: dict[str, Any]) -> None:
+    """How far from the end runs stop at random, and which share is as good as the end."""
+    found, good = results["random_stops"], []
+    of_errors, of_shares = {}, {}
+    colors = (plots.BLUE, plots.VERMILION)
+    for (name, errors), color in zip(found["errors"].items(), colors, strict=True):
+        rows = select(found["table"], configuration=name)
+        label = f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}"
+        above = np.sort(100 * np.maximum(np.array(errors) - rows[0]["error_at_end"], NEAREST))
+        below = 100 * np.arange(1, above.size + 1) / above.size
+        stops.step(above, below, where="post", color=color)
+        of_errors[label] = (above, below, color)
+        share = {row["T"]: 100 * row["share_as_good_as_the_end"] for row in rows}
+        good.append(f"{share[rows[0]['n']]:.0f}%")
+        line: Any = {"color": color, "marker": "o", "linestyle": "-"}
+        of_shares[label] = plots.line(shares, list(share), list(share.values()), **line)
+    n = rows[0]["n"]
+    stops.axvline(100 * CLOSE, color=plots.BLACK, linestyle="dotted")
+    plots.log_x(
+        stops,
+        ylim=(0, 102),
+        xlabel="test error above that at the end, points",
+        ylabel="runs that stop at random, %",
+        title=f"random stops up to T = n = {n:,}\ndotted: {100 * CLOSE:g} points",
+    )
+    shares.axhline(50, color=plots.BLACK, linestyle="dotted")
+    plots.log_x(
+        shares,
+        ylim=(0, 102),
+        xlabel="T, of which the stop is drawn",
+        ylabel=f"stops within {100 * CLOSE:g} of the end, %",
+        title=f"{' and '.join(good)} are good at T = {n:,}\ndotted: probability ½",
+    )
+    plots.name_lines(stops, of_errors)
+    plots.name_lines(shares, of_shares)
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def _verdict(results: dict[str, Any], name: str) -> str:
+    verdicts = {v["verdict"] for v in select(results["verdicts"], configuration=name)}
+    agreed = "true" if verdicts == {"reproduced"} else "false"
+    setting = CONFIGURATIONS[name]
+    return f"{agreed} for d = {setting['d']}, λ = {setting['lam']:g}"
+
+
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Error in the plane and in many dimensions, for several λ, the theorem, random stops."""
     curves, table = results["curves"], results["table"]
-    figure, axes = panels(3, 2, 11.0)
+    figure, axes = plots.panels(3, 2, 11.0)
     plane, high, scales, theorem, stops, shares = axes.flat
     for ax, name in ((plane, "plane"), (high, "high dimension")):
         _errors(ax, results, {f"n = {int(n):,}": curve for n, curve in curves[name].items()})
@@ -337,19 +460,19 @@ def plot(results: dict[str, Any]) -> Figure:
         ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
         ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}\nends at {ends}%")
     names = [name for name in curves if name.startswith("lam = ")]
-    ((n, _),) = curves[names[0]].items()
-    by_lam = {f"λ = {name.removeprefix('lam = ')}": curves[name][n] for name in names}
-    _errors(scales, results, by_lam)
+    (n,) = curves[names[0]]
+    _errors(scales, results, {f"λ = {name[len('lam = ') :]}": curves[name][n] for name in names})
     scales.set_title(f"d = 20, n = {int(n):,}: several λ")
     for ax in (plane, scales):
         ax.set_ylabel("points above the least error")
     _bound(theorem, results)
     theorem.set_ylabel(f"excess of L, {1 - DELTA:.0%} of runs")
     theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat")
-    draw_stops(stops, shares, results)
-    state(
+    _draw_stops(stops, shares, results)
+    plots.state(
         figure,
-        f"“The error does not depend on n, 100 steps are enough”: {_verdict(results)}",
+        "“The error does not depend on n, 100 steps are enough”: "
+        f"{', '.join(_verdict(results, name) for name in STOPPED)}",
         f"Two Gaussian clouds, {results['noise']:.0%} of the labels wrong; test error and "
         f"population objective L are exact; median and 20–80% of {len(results['seeds'])} runs. "
         "Bound: Corollary 3.6.2 of Zhou's report; grey: w = 0 is as good.",

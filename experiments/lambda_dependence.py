@@ -7,23 +7,17 @@ and t-weighted average, and as in the paper by independent draws and the last it
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, exponent, mark, span
-from experiments._plots import GREY, band, log_log, look, name_lines, panels, state, times, words
-from experiments._settings import bracket, setting
+from experiments._run import ExperimentContext
+from experiments._runs import bracket, setting
 from experiments._tables import select, spread, summary
 from kpegasos import make_problem, pegasos, sdca
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "12 min"
 QUICK_TIME = "5 s"
@@ -79,9 +73,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     table: list[dict[str, Any]] = []
     for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
         key = f"{name}, lam = {lam:.3g}"
-        find = partial(bracket, name, lam, TOL, MOST_EPOCHS)
-        optimum = context.part(f"optimum of {key}", find)
-        found = context.part(key, partial(_objectives, name, lam, epochs, seeds))
+        optimum = context.part(f"optimum of {key}", bracket, name, lam, TOL, MOST_EPOCHS)
+        found = context.part(key, _objectives, name, lam, epochs, seeds)
         for method, values in found.items():
             for count, column in zip(epochs, np.array(values).T - optimum["f*"], strict=True):
                 excess = summary("suboptimality", column)
@@ -147,7 +140,7 @@ LOOKS = {
 }
 
 
-def _panel(ax: Axes, results: dict[str, Any], name: str, count: int) -> None:
+def _panel(ax: plots.Axes, results: dict[str, Any], name: str, count: int) -> None:
     """Suboptimality of each method against λ, beside 1/(λT)."""
     table = results["table"]
     steps = count * results["sizes"][name]
@@ -157,16 +150,16 @@ def _panel(ax: Axes, results: dict[str, Any], name: str, count: int) -> None:
         inverse = 1 / np.array([row["lam"] for row in own])
         resolved = [row["resolved"] for row in own]
         shown = np.where(resolved, spread(own, "suboptimality"), np.nan)
-        style = look(key)
-        band(ax, inverse, shown, color=style.color, marker=style.marker, markersize=4)
+        style = plots.look(key)
+        plots.band(ax, inverse, shown, color=style.color, marker=style.marker, markersize=4)
         names[label] = (inverse, shown[1], style.color)
-    ax.plot(inverse, inverse / steps, color=GREY, linestyle="--")
-    names["1/(λT)"] = (inverse, inverse / steps, GREY)
-    log_log(ax)
+    ax.plot(inverse, inverse / steps, color=plots.GREY, linestyle="--")
+    names["1/(λT)"] = (inverse, inverse / steps, plots.GREY)
+    plots.log_log(ax)
     ax.set_ylim(1e-7, 1e3)
     unit = "epoch" if count == 1 else "epochs"
     ax.set_title(f"{results['titles'][name]}, {count} {unit}")
-    name_lines(ax, names)
+    plots.name_lines(ax, names)
 
 
 def _lead(table: list[dict[str, Any]], names: list[str], count: int) -> float:
@@ -181,16 +174,18 @@ def _lead(table: list[dict[str, Any]], names: list[str], count: int) -> float:
     return min(ratios)
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """One column a set, one row a number of epochs."""
     table = results["table"]
     names = [name for name in SHOWN if name in results["titles"]]
     counts = [count for count in SHOWN_EPOCHS if any(row["epochs"] == count for row in table)]
-    figure, axes = panels(len(counts), len(names), 3.1 * len(counts) + 1, sharex=True, sharey=True)
+    figure, axes = plots.panels(
+        len(counts), len(names), 3.1 * len(counts) + 1, sharex=True, sharey=True
+    )
     for count, row in zip(counts, axes, strict=True):
         for ax, name in zip(row, names, strict=True):
             _panel(ax, results, name, count)
-        row[0].set_ylabel(words("suboptimality"))
+        row[0].set_ylabel(plots.words("suboptimality"))
     for ax in axes[-1]:
         ax.set_xlabel("1/λ")
     slopes = [
@@ -200,12 +195,12 @@ def plot(results: dict[str, Any]) -> Figure:
     ]
     lead = _lead(table, names, counts[0])
     span = f"{min(slopes):.1f} to {max(slopes):.1f}" if slopes else "?"
-    state(
+    plots.state(
         figure,
         f"After one epoch Pegasos worsens like 1/λ to the power of {span}, as its bound does; at "
-        f"the smallest λ SDCA is at least {times(lead)} times nearer to the optimum",
+        f"the smallest λ SDCA is at least {plots.times(lead)} times nearer to the optimum",
         f"Median and 20–80% of {len(results['seeds'])} runs. Pegasos: permutations, "
-        f"{look('weighted').name}; as in the paper: {look('independent').name}, "
-        f"{look('last').name}. A step is one example for all.",
+        f"{plots.look('weighted').name}; as in the paper: {plots.look('independent').name}, "
+        f"{plots.look('last').name}. A step is one example for all.",
     )
     return figure

@@ -7,21 +7,16 @@ of them than at the optimum.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, mark, percent
-from experiments._plots import panels, state
+from experiments._run import ExperimentContext
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "15 s"
 QUICK_TIME = "5 s"
@@ -75,7 +70,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Fit each kernel to each problem; keep decisions on a coarse grid."""
     epochs, tol = (500, 0.2) if context.quick else (20_000, TOL)
     fits = [
-        context.part(f"{problem} {kernel}", partial(_fit, problem, kernel, epochs, tol))
+        context.part(f"{problem} {kernel}", _fit, problem, kernel, epochs, tol)
         for problem, kernel in context.progress(list(product(PROBLEMS, KERNELS)), "fits")
     ]
     return {
@@ -109,11 +104,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 NAMES = {"xor": "XOR", "rbf": "RBF"}
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """One row a problem, one column a kernel; test accuracy in the corner."""
     from kpegasos.plotting import DecisionRegionDisplay
 
-    figure, axes = panels(len(PROBLEMS), len(KERNELS), 11.4)
+    figure, axes = plots.panels(len(PROBLEMS), len(KERNELS), 11.4)
     for ax, row, panel in zip(axes.flat, results["table"], results["panels"], strict=True):
         # Rings round nearly all points, as a line that cannot has them, would hide the points.
         many = len(panel["support"]) > len(panel["y"]) / 2
@@ -129,7 +124,7 @@ def plot(results: dict[str, Any]) -> Figure:
     spans = {name: f"{min(of):.0%} to {max(of):.0%}" for name, of in of_kernel.items()}
     apart = min(of_kernel["rbf"]) > max(of_kernel["linear"])
     claim = "A line cannot, a kernel can" if apart else "A line and a kernel"
-    state(
+    plots.state(
         figure,
         f"{claim}: {spans['linear']} right with the linear kernel, {spans['rbf']} with RBF",
         f"Per cent of {N_TEST:,} test points; C = {results['C']:g}; rings are support vectors "

@@ -6,34 +6,17 @@ middle. The certificate is that of each loss's own objective.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, exponent, listed, mark, percent, slope
-from experiments._plots import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    band,
-    legend_above,
-    log_log,
-    name_lines,
-    panels,
-    state,
-    words,
-)
+from experiments._run import ExperimentContext
 from experiments._tables import percentiles
 from kpegasos import PegasosSVC, losses, make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import make_toy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "15 s"
 QUICK_TIME = "10 s"
@@ -112,7 +95,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     n_samples, seeds, n_steps = (200, 3, 2000) if context.quick else (600, SEEDS, 100_000)
     table, surfaces, curves = [], {}, {}
     for name, noise in context.progress(list(product(NAMES, NOISE)), "losses"):
-        found = context.part(f"{name}, {noise:g}", partial(_errors, name, noise, n_samples, seeds))
+        found = context.part(f"{name}, {noise:g}", _errors, name, noise, n_samples, seeds)
         table.append(
             {
                 "loss": name,
@@ -124,11 +107,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
             }
         )
         surfaces[f"{name}, {noise:g}"] = context.part(
-            f"{name}, {noise:g}, surface", partial(_surface, name, noise, n_samples)
+            f"{name}, {noise:g}, surface", _surface, name, noise, n_samples
         )
     for name in NAMES:
         curves[name] = context.part(
-            f"{name}, curves", partial(_curves, name, n_samples, min(seeds, 10), n_steps)
+            f"{name}, curves", _curves, name, n_samples, min(seeds, 10), n_steps
         )
     points = {f"{noise:g}": _data(n_samples, noise, 0) for noise in NOISE}
     return {
@@ -167,10 +150,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 #: Colour and line of each loss.
 LOOKS: dict[str, tuple[str, Any]] = {
-    "hinge": (BLACK, "-"),
-    "smoothed_hinge": (BLUE, "--"),
-    "log_loss": (ORANGE, "-"),
-    "squared_hinge": (GREEN, "-."),
+    "hinge": (plots.BLACK, "-"),
+    "smoothed_hinge": (plots.BLUE, "--"),
+    "log_loss": (plots.ORANGE, "-"),
+    "squared_hinge": (plots.GREEN, "-."),
 }
 
 
@@ -200,36 +183,36 @@ def _error_bars(ax: Any, table: list[dict[str, Any]]) -> None:
     ax.set_yticks(range(len(LOOKS)), [NAMES[name] for name in LOOKS])
     ax.set_ylim(len(LOOKS) - 0.5, -0.5)
     ax.set_xlim(left=0)
-    ax.set_xlabel(words("test_error"))
+    ax.set_xlabel(plots.words("test_error"))
     ax.set_title("hollow: clean labels, filled: wrong ones")
     ax.grid(alpha=0.25, axis="x")
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Boundaries with and without wrong labels, test errors, and convergence."""
     from matplotlib.lines import Line2D
 
-    figure, ((clean, wrong), (errors, steps)) = panels(2, 2, 6.8)
+    figure, ((clean, wrong), (errors, steps)) = plots.panels(2, 2, 6.8)
     for noise, ax in zip(NOISE, (clean, wrong), strict=True):
         _boundaries(ax, results, noise)
     _error_bars(errors, results["table"])
     lines: dict[str, Any] = {}
     for name, (color, line) in LOOKS.items():
         curve = results["curves"][name]
-        band(steps, curve["steps"], curve["excess"], color=color, linestyle=line)
+        plots.band(steps, curve["steps"], curve["excess"], color=color, linestyle=line)
         lines[NAMES[name]] = (curve["steps"], np.array(curve["excess"])[1], color)
-    log_log(steps, xlabel=words("steps"), ylabel=words("relative_suboptimality"))
+    plots.log_log(steps, xlabel=plots.words("steps"), ylabel=plots.words("relative_suboptimality"))
     steps.set_title("t-weighted average")
-    name_lines(steps, lines)
+    plots.name_lines(steps, lines)
     handles = [
         Line2D([], [], color=color, linestyle=line, label=NAMES[name])
         for name, (color, line) in LOOKS.items()
     ]
-    legend_above(clean, handles, over_title=True)
+    plots.legend_above(clean, handles, over_title=True)
     clean_errors = [r["test_error"] for r in results["table"] if not r["wrong_labels"]]
     noisy = [row for row in results["table"] if row["wrong_labels"]]
     least, most = (f(noisy, key=lambda row: float(row["test_error"])) for f in (min, max))
-    state(
+    plots.state(
         figure,
         f"With {noisy[0]['wrong_labels']:.0%} of the labels wrong the {NAMES[least['loss']]} loss "
         f"errs least ({least['test_error']:.1%}), the {NAMES[most['loss']]} most "

@@ -12,23 +12,17 @@ solution. The intercept is regularised here (a constant feature of 1).
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC
 
+from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, mark, percent
-from experiments._plots import GREY, band, log_x, name_lines, panels, shades, state, words
+from experiments._run import ExperimentContext
 from experiments._tables import percentiles, summary
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "20 s"
 QUICK_TIME = "5 s"
@@ -165,7 +159,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     n_steps, seeds = (10_000, 5) if context.quick else (1_000_000, SEEDS)
     best = context.part("search", _search)
     fits = {
-        f"{C:g}": context.part(f"C = {C:g}", partial(_runs, C, n_steps, seeds))
+        f"{C:g}": context.part(f"C = {C:g}", _runs, C, n_steps, seeds)
         for C in context.progress(CS, "values of C")
     }
     table = []
@@ -224,7 +218,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _draw_lines(ax: Axes, results: dict[str, Any]) -> None:
+def _draw_lines(ax: plots.Axes, results: dict[str, Any]) -> None:
     """Some lines that separate, and ours."""
     from kpegasos.plotting import DecisionRegionDisplay
 
@@ -233,21 +227,21 @@ def _draw_lines(ax: Axes, results: dict[str, Any]) -> None:
     for degrees, offset, _ in best["lines"][:N_DRAWN]:
         angle = np.deg2rad(degrees)
         ys = (offset - xs * np.cos(angle)) / np.sin(angle)
-        ax.plot(xs, ys, color=GREY, linewidth=0.8, zorder=1.5)
+        ax.plot(xs, ys, color=plots.GREY, linewidth=0.8, zorder=1.5)
     panel = {key: shown["panel"][key] for key in ("xx", "yy", "values", "X", "y")}
     DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False, point_size=16)
     ax.set(aspect="equal", xticks=[], yticks=[], xlabel="", ylabel="")
     ax.set_title(f"grey: lines that separate\nblack: Pegasos, C = {shown['C']:g}")
 
 
-def _draw_envelope(ax: Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
+def _draw_envelope(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
     """Margins of lines by direction, and those of the models."""
     best = results["search"]
     curve = {name: np.array(values) for name, values in best["curve"].items()}
     kept = curve["margin"] > -0.3 * best["margin"]
     ax.plot(curve["degrees"][kept], curve["margin"][kept], color="black")
     at = np.array(best["lines"])
-    ax.scatter(at[:, 0], at[:, 2], s=6, color=GREY, linewidths=0)
+    ax.scatter(at[:, 0], at[:, 2], s=6, color=plots.GREY, linewidths=0)
     for C, model in results["models"].items():
         style: dict[str, Any] = {"marker": "D", "markersize": 9, "markeredgecolor": "white"}
         ax.plot(model["degrees"], model["margin"], color=colors[C], linestyle="none", **style)
@@ -256,33 +250,33 @@ def _draw_envelope(ax: Axes, results: dict[str, Any], colors: dict[str, str]) ->
     ax.set_title("black: best line of a direction\ndiamonds: Pegasos")
 
 
-def _draw_runs(ax: Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
+def _draw_runs(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
     """Margins along the runs, as shares of the largest."""
     from matplotlib.ticker import PercentFormatter
 
     names: dict[str, Any] = {}
     for C, runs in results["curves"].items():
         shares = percentiles(np.array(runs["margin"]) / results["search"]["margin"])
-        band(ax, runs["iteration"], shares, color=colors[C], linewidth=1.6)
+        plots.band(ax, runs["iteration"], shares, color=colors[C], linewidth=1.6)
         names[f"C = {C}"] = (runs["iteration"], shares[1], colors[C])
     ax.axhline(1, color="black", linewidth=0.8, linestyle=":")
     ax.axhline(0, color="black", linewidth=0.6)
-    log_x(ax, xlabel=words("steps"), ylabel="share of the largest margin")
+    plots.log_x(ax, xlabel=plots.words("steps"), ylabel="share of the largest margin")
     ax.set_ylim(-1.05, 1.1)
     ax.yaxis.set_major_formatter(PercentFormatter(1))
     ax.set_title("margin of the average\nalong the runs")
-    name_lines(ax, names)
+    plots.name_lines(ax, names)
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Lines, their margins by direction, and margins along the runs."""
-    figure, ((lines, envelope, along),) = panels(1, 3, 4.4, width_ratios=[1.35, 1, 1.15])
-    colors = dict(zip(results["models"], shades(len(results["models"])), strict=True))
+    figure, ((lines, envelope, along),) = plots.panels(1, 3, 4.4, width_ratios=[1.35, 1, 1.15])
+    colors = dict(zip(results["models"], plots.shades(len(results["models"])), strict=True))
     _draw_lines(lines, results)
     _draw_envelope(envelope, results, colors)
     _draw_runs(along, results, colors)
     reached = [row for row in results["table"] if row["pegasos_share"] > CLOSE]
-    state(
+    plots.state(
         figure,
         _finding(reached),
         f"Two Gaussian clouds, m = {results['n_samples']}, linear kernel. The largest margin is "

@@ -7,22 +7,17 @@ iterate, as there, and for the defaults of the package, permutations and the t-w
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, listed, mark, rounded
-from experiments._plots import GREY, band, log_log, look, name_lines, panels, shades, state, words
-from experiments._settings import bracket, setting
+from experiments._run import ExperimentContext
+from experiments._runs import bracket, setting
 from experiments._tables import select, spread, summary
 from kpegasos import make_problem, pegasos
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "18 min"
 QUICK_TIME = "10 s"
@@ -88,10 +83,14 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     for name, method, k in context.progress(parts, "runs"):
         m = sizes[name] = setting(name).y.size
         lam = LAM_M / m
-        optima[name] = context.part(f"optimum of {name}", partial(bracket, name, lam, 1e-6))
+        optima[name] = context.part(f"optimum of {name}", bracket, name, lam, 1e-6)
         steps = [*(round(count * m / k) for count in epochs), *fixed]
-        work = partial(_finals, name, method, k, steps, seeds)
-        values = np.array(context.part(f"{name}, {method}, k = {k}", work)) - optima[name]["f*"]
+        values = (
+            np.array(
+                context.part(f"{name}, {method}, k = {k}", _finals, name, method, k, steps, seeds)
+            )
+            - optima[name]["f*"]
+        )
         budgets = [*(("kT", count) for count in epochs), *(("T", count) for count in fixed)]
         for (what, budget), step, column in zip(budgets, steps, values.T, strict=True):
             table.append(
@@ -189,27 +188,27 @@ def _free_above(table: list[dict[str, Any]]) -> float:
     return max(dear)
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Cost of batches for the same draws against λT, a panel for each method."""
     table = results["table"]
-    figure, (axes,) = panels(1, len(METHODS), 4.6, sharey=True)
+    figure, (axes,) = plots.panels(1, len(METHODS), 4.6, sharey=True)
     budgets = list(dict.fromkeys(row["budget"] for row in table if row["fixed"] == "kT"))
     for ax, method in zip(axes, METHODS, strict=True):
         names: dict[str, Any] = {}
         for data, line in zip(results["titles"], ("-", "--"), strict=True):
-            for budget, color in zip(budgets, shades(len(budgets)), strict=True):
+            for budget, color in zip(budgets, plots.shades(len(budgets)), strict=True):
                 lam_T, cost = _costs(table, data=data, method=method, budget=budget)
-                band(ax, lam_T, cost, color=color, linestyle=line, marker="o", markersize=4)
+                plots.band(ax, lam_T, cost, color=color, linestyle=line, marker="o", markersize=4)
                 unit = "epoch" if budget == 1 else "epochs"
                 names[f"{SHORT.get(data, data)}, {budget} {unit}"] = (lam_T, cost[1], color)
-        ax.axvline(1, color=GREY, linewidth=1, linestyle=":")
-        log_log(ax, xlabel=f"{words('lam_T')}  (k grows to the right)")
+        ax.axvline(1, color=plots.GREY, linewidth=1, linestyle=":")
+        plots.log_log(ax, xlabel=f"{plots.words('lam_T')}  (k grows to the right)")
         ax.invert_xaxis()
-        sampling, average = (look(key).name for key in NAMES[method])
+        sampling, average = (plots.look(key).name for key in NAMES[method])
         ax.set_title(f"{sampling}, {average}", fontsize=10.5)
-        name_lines(ax, names)
+        plots.name_lines(ax, names)
     axes[0].set_ylabel("f − f*, over that of k = 1")
-    state(
+    plots.state(
         figure,
         f"For the same number of draws a batch costs less than a factor of {FREE:g} while "
         f"λT > {_free_above(table):.1g}",

@@ -16,23 +16,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, rounded
-from experiments._plots import BLACK, BLUE, DARK_GREY, VERMILION, name_lines, panels, state
+from experiments._run import ExperimentContext
 from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
 from kpegasos.datasets import make_text_like
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -130,7 +125,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
             n_samples = factor * n_texts
             for way in context.progress(list(WAYS), "ways"):
                 limit = 0 if way == "memory" else LIMIT_MB
-                job = partial(
+                result = context.part(
+                    f"{factor} {way}",
                     _in_a_process,
                     folder=name,
                     n_samples=n_samples,
@@ -139,7 +135,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                     way=way,
                     limit_mb=limit,
                 )
-                result = context.part(f"{factor} {way}", job)
                 data_mb = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
                 table.append(
                     {"way": way, "factor": factor, "texts": n_samples, "data_mb": data_mb, **result}
@@ -176,34 +171,34 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Peak memory against the size of the data."""
     table = results["table"]
-    figure, ((ax,),) = panels(1, 1, 4.2)
+    figure, ((ax,),) = plots.panels(1, 1, 4.2)
     names: dict[str, Any] = {}
     for way, label, color, marker in (
-        ("chunks", "chunk by chunk", BLUE, "s"),
-        ("memory", "all in memory, no limit", VERMILION, "o"),
+        ("chunks", "chunk by chunk", plots.BLUE, "s"),
+        ("memory", "all in memory, no limit", plots.VERMILION, "o"),
     ):
         rows = [row for row in table if row["way"] == way]
         sizes, peaks = ([row[key] for row in rows] for key in ("data_mb", "peak_mb"))
         ax.plot(sizes, peaks, marker=marker, color=color, linewidth=1.8)
         names[label] = (sizes, peaks, color)
     limit = results["limit_mb"]
-    ax.axhline(limit, color=DARK_GREY, linestyle="--", linewidth=1)
+    ax.axhline(limit, color=plots.DARK_GREY, linestyle="--", linewidth=1)
     failed = [r["data_mb"] for r in table if r["way"] == "memory, limited" and not r["fits"]]
-    ax.plot(failed, [limit] * len(failed), "X", color=BLACK, markersize=10)
+    ax.plot(failed, [limit] * len(failed), "X", color=plots.BLACK, markersize=10)
     for size in failed[-1:]:  # beside the line of what has no limit, which rises to the left
         place: dict[str, Any] = {"xytext": (0, 10), "textcoords": "offset points"}
         ax.annotate(f"all in memory: not within {limit} MiB", (size, limit), ha="right", **place)
-    names["limit"] = ([0.0], [float(limit)], DARK_GREY)
+    names["limit"] = ([0.0], [float(limit)], plots.DARK_GREY)
     ax.set(xlabel="data, MiB", ylabel="peak memory of the process, MiB", ylim=(0, None))
     ax.margins(x=0.06)
     ax.grid(alpha=0.25)
-    name_lines(ax, names)
+    plots.name_lines(ax, names)
     errors = [row["test_error"] for row in table if row["fits"]]
     factors = [row["factor"] for row in table]
-    state(
+    plots.state(
         figure,
         f"{max(factors)} times the data take {results['peak_ratio']:.2f} times the memory, chunk "
         f"by chunk",

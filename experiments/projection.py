@@ -7,22 +7,17 @@ the same draws, against λT.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import ICML, JOURNAL, Claim, mark, rounded, span
-from experiments._plots import BLACK, band, log_log, name_lines, panels, shades, state, words
-from experiments._settings import bracket, setting
+from experiments._run import ExperimentContext
+from experiments._runs import bracket, setting
 from experiments._tables import percentiles
 from kpegasos import make_problem, pegasos
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
@@ -84,12 +79,18 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     table = []
     for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
         key, steps = f"{name}, lam = {lam:g}", _steps(lam, most)
-        find = partial(bracket, name, lam, 1e-6, 2000)
-        found = optima[name][f"{lam:g}"] = context.part(f"optimum of {key}", find)
+        found = optima[name][f"{lam:g}"] = context.part(
+            f"optimum of {key}", bracket, name, lam, 1e-6, 2000
+        )
         without, projected = (
             context.part(
                 f"{key}, {'with' if on else 'without'}",
-                partial(_objectives, name, lam, steps, seeds, on),
+                _objectives,
+                name,
+                lam,
+                steps,
+                seeds,
+                on,
             )
             for on in (False, True)
         )
@@ -135,32 +136,32 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Ratio of the suboptimalities against λT; the last iterate above the average."""
     from kpegasos.plotting.ticks import power_of_ten
 
     curves = results["curves"]
-    figure, axes = panels(2, len(curves), 6.4, sharex=True, sharey=True)
+    figure, axes = plots.panels(2, len(curves), 6.4, sharex=True, sharey=True)
     for (name, by_lam), column in zip(curves.items(), axes.T, strict=True):
         for ax, iterate in zip(column, ("last", "average"), strict=True):
             names: dict[str, Any] = {}
-            for color, (lam, curve) in zip(shades(len(by_lam)), by_lam.items(), strict=True):
+            for color, (lam, curve) in zip(plots.shades(len(by_lam)), by_lam.items(), strict=True):
                 lam_T, ratio = np.array(curve["lam_T"]), np.array(curve[iterate])
-                band(ax, lam_T, ratio, color=color, linewidth=1.6)
+                plots.band(ax, lam_T, ratio, color=color, linewidth=1.6)
                 names[f"λ = {power_of_ten(float(lam))}"] = (lam_T[:1], ratio[1][:1], color)
-            ax.axhline(1, color=BLACK, linewidth=0.8)
-            ax.axvline(1, color=BLACK, linewidth=1, linestyle=":")
-            log_log(ax)
+            ax.axhline(1, color=plots.BLACK, linewidth=0.8)
+            ax.axvline(1, color=plots.BLACK, linewidth=1, linestyle=":")
+            plots.log_log(ax)
             if ax in axes[:, -1]:
-                name_lines(ax, names)
+                plots.name_lines(ax, names)
         column[0].set_title(results["titles"][name])
-        column[1].set_xlabel(words("lam_T"))
+        column[1].set_xlabel(plots.words("lam_T"))
     for row, iterate_name in zip(axes, ("last iterate", "t-weighted average"), strict=True):
         row[0].set_ylabel(f"f − f* without, over with\n{iterate_name}")
     late = [row["ratio_lam_T_10"] for row in results["table"] if row["ratio_lam_T_10"]]
     first = [row["ratio_T_1"] for row in results["table"]]
     when = "only while λT < 1" if max(late) < SMALL_LATE else "late too"
-    state(
+    plots.state(
         figure,
         f"The projection matters {when}: it saves a factor of up to "
         f"{float(f'{max(first):.1g}'):,.0f} at first, at λT = 10 of {max(late):.2f} at most",

@@ -11,31 +11,17 @@ from __future__ import annotations
 import importlib.util
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.preprocessing import StandardScaler
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, duration
-from experiments._plots import (
-    BLACK,
-    BLUE,
-    GREEN,
-    SILVER,
-    legend_above,
-    log_x,
-    look,
-    state,
-    times,
-)
+from experiments._run import ExperimentContext
 from experiments._tables import select
 from kpegasos import PegasosSVC, PegasosSVR
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "5 min"
 QUICK_TIME = "15 s"
@@ -169,7 +155,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         }
     table = []
     for name in context.progress(["diabetes", "2,000 × 10", "20,000 × 8"], "tables"):
-        table += context.part(name, partial(_measure, name, context.quick))
+        table += context.part(name, _measure, name, context.quick)
     return {"seeds": [0], "grid": grid[:, 0], "toys": toys, "table": table}
 
 
@@ -188,9 +174,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 #: Colour and line of each loss; look and name of each solver.
 LOOKS: dict[str, tuple[str, Any]] = {
-    "epsilon_insensitive": (BLACK, "-"),
-    "huber": (BLUE, "--"),
-    "squared_epsilon_insensitive": (GREEN, "-."),
+    "epsilon_insensitive": (plots.BLACK, "-"),
+    "huber": (plots.BLUE, "--"),
+    "squared_epsilon_insensitive": (plots.GREEN, "-."),
 }
 SOLVERS = {
     "PegasosSVR": ("polished", "PegasosSVR"),
@@ -203,7 +189,7 @@ def _toys(axes: list[Any], results: dict[str, Any]) -> None:
     from matplotlib.lines import Line2D
 
     for ax, (name, toy) in zip(axes, results["toys"].items(), strict=True):
-        ax.plot(toy["X"], toy["y"], ".", color=SILVER, markersize=4)
+        ax.plot(toy["X"], toy["y"], ".", color=plots.SILVER, markersize=4)
         for loss, values in toy["models"].items():
             color, line = LOOKS[loss]
             ax.plot(results["grid"], values, color=color, linestyle=line, linewidth=1.8)
@@ -213,7 +199,7 @@ def _toys(axes: list[Any], results: dict[str, Any]) -> None:
         Line2D([], [], color=color, linestyle=line, label=loss.replace("_", " "))
         for loss, (color, line) in LOOKS.items()
     ]
-    legend_above(axes[0], handles, over_title=True)
+    plots.legend_above(axes[0], handles, over_title=True)
 
 
 def _timed(ax: Any, table: list[dict[str, Any]]) -> list[float]:
@@ -223,20 +209,20 @@ def _timed(ax: Any, table: list[dict[str, Any]]) -> list[float]:
     for height, name in enumerate(names):
         found = {row["solver"]: row["seconds"] for row in table if row["data"] == name}
         found = {solver: found[solver] for solver in SOLVERS if solver in found}
-        ax.plot([min(found.values()), max(found.values())], [height] * 2, color=SILVER)
+        ax.plot([min(found.values()), max(found.values())], [height] * 2, color=plots.SILVER)
         for solver, seconds in found.items():
-            ax.plot(seconds, height, **look(SOLVERS[solver][0]).options(markersize=8))
+            ax.plot(seconds, height, **plots.look(SOLVERS[solver][0]).options(markersize=8))
         if len(found) > 1:
             leads.append(
                 min(v for k, v in found.items() if k != "PegasosSVR") / found["PegasosSVR"]
             )
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
-    log_x(ax, xlabel="seconds to fit to 1% of the optimum")
+    plots.log_x(ax, xlabel="seconds to fit to 1% of the optimum")
     return leads
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Toys above, seconds below."""
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
@@ -250,13 +236,13 @@ def plot(results: dict[str, Any]) -> Figure:
     leads = _timed(axes["time"], results["table"])
     solvers = {row["solver"] for row in results["table"]}
     handles = [
-        Line2D([], [], label=name, **look(key).options(linestyle="none"))
+        Line2D([], [], label=name, **plots.look(key).options(linestyle="none"))
         for solver, (key, name) in SOLVERS.items()
         if solver in solvers
     ]
-    legend_above(axes["time"], handles)
-    span = f"{times(min(leads))} to {times(max(leads))}" if leads else "?"
-    state(
+    plots.legend_above(axes["time"], handles)
+    span = f"{plots.times(min(leads))} to {plots.times(max(leads))}" if leads else "?"
+    plots.state(
         figure,
         f"To 1% of the optimum PegasosSVR is {span} times as fast as the fastest peer",
         "Above: models of three losses on 300 points. Below: median seconds of a fit, peers at the "

@@ -12,19 +12,15 @@ from __future__ import annotations
 
 import time
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, slope
-from experiments._plots import GREY, log_log, look, name_lines, panels, power, state, words
+from experiments._run import ExperimentContext
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import make_text_like
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "6 min"
 QUICK_TIME = "15 s"
@@ -135,18 +131,17 @@ def _exponent(x: list[float], y: list[float]) -> float:
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Measure against m at one λ, and against λ at one m."""
     seeds = range(2 if context.quick else 9)
-    target = 1.1 * context.part("best error", partial(_best_error, context.quick))
+    target = 1.1 * context.part("best error", _best_error, context.quick)
     by_size, by_lam = [], []
     for n_samples in context.progress(_sizes(context.quick), "examples"):
         work = partial(_to_accuracy, n_samples, target, quick=context.quick)
-        runs = [context.part(f"m {n_samples}, {seed}", partial(work, seed)) for seed in seeds]
+        runs = [context.part(f"m {n_samples}, {seed}", work, seed) for seed in seeds]
         columns = ("steps", "seconds", "fit_seconds")
         medians = {c: float(np.median(np.array([r[c] for r in runs], float))) for c in columns}
         by_size.append({"m": n_samples, **medians})
     for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ"):
         runs = [
-            context.part(f"lam {lam:g}, {s}", partial(_to_epsilon, lam, s, context.quick))
-            for s in seeds[:3]
+            context.part(f"lam {lam:g}, {s}", _to_epsilon, lam, s, context.quick) for s in seeds[:3]
         ]
         medians = {
             c: float(np.median(np.array([r[c] for r in runs], float))) for c in ("steps", "seconds")
@@ -220,26 +215,26 @@ def _against(ax: Any, x: np.ndarray, steps: np.ndarray, at: int, name: str) -> N
     """Steps, and a line in proportion to x through one of them."""
     if not steps.size:
         return
-    style, reference = look("weighted"), steps[at] * x / x[at]
+    style, reference = plots.look("weighted"), steps[at] * x / x[at]
     ax.plot(x, steps, **style.options(linewidth=1.8))
-    ax.plot(x, reference, color=GREY, linestyle=":", linewidth=1.5)
-    log_log(ax)
+    ax.plot(x, reference, color=plots.GREY, linestyle=":", linewidth=1.5)
+    plots.log_log(ax)
     low, high = min(steps.min(), reference.min()), max(steps.max(), reference.max())
     ax.set_ylim(low / 3, high * 3)
-    name_lines(ax, {"measured": (x, steps, style.color), name: (x, reference, GREY)})
+    plots.name_lines(ax, {"measured": (x, steps, style.color), name: (x, reference, plots.GREY)})
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Steps against the number of examples, and against 1/λ."""
-    figure, ((left, right),) = panels(1, 2, 4.4)
+    figure, ((left, right),) = plots.panels(1, 2, 4.4)
     exponents = results["exponents"]
     exponent = np.nan if exponents["steps"] is None else exponents["steps"]
     sizes, steps = _columns(results["by_size"], "m", "steps")
     _against(left, sizes, steps, 0, "if proportional to m")
     left.set(
-        xlabel=words("examples"),
+        xlabel=plots.words("examples"),
         ylabel=f"steps to a test error of {100 * results['target_error']:.2f}%",
-        title=f"steps go like {power('m', exponent)}",
+        title=f"steps go like {plots.power('m', exponent)}",
     )
     left.set_xticks(sizes, [f"{size // 1000:,}k" for size in sizes.astype(int)])
     lams, steps = _columns(results["by_lam"], "lam", "steps")
@@ -250,15 +245,15 @@ def plot(results: dict[str, Any]) -> Figure:
     right.set(
         xlabel="1/λ",
         ylabel=f"steps to f* + {EPSILON:g}",
-        title=f"at the small end like {power('(1/λ)', late)}",
+        title=f"at the small end like {plots.power('(1/λ)', late)}",
     )
     flat = abs(exponent) < 0.1
-    state(
+    plots.state(
         figure,
         f"The steps to an accuracy {'do not depend' if flat else 'depend'} on the number of "
-        f"examples; towards small λ they grow like {power('(1/λ)', late)}",
+        f"examples; towards small λ they grow like {plots.power('(1/λ)', late)}",
         "Synthetic documents of CCAT's shape, labels flipped at random; left "
-        f"λ = {LAM:g}; {look('weighted').name} over contiguous blocks, median of "
+        f"λ = {LAM:g}; {plots.look('weighted').name} over contiguous blocks, median of "
         f"{len(results['seeds'])} runs on the left. Left, every m is so large that no run sees an "
         "example twice."
         if sizes.size and np.all(_columns(results["by_size"], "steps")[0] < sizes.min())

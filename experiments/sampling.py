@@ -9,22 +9,17 @@ USPS, all with R = 1 and λm = 1.5, as astro-ph has.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, exponent, listed, mark, medians, rounded, slope
-from experiments._plots import band, log_log, look, name_lines, panels, state, times, words
-from experiments._settings import bracket, setting
+from experiments._run import ExperimentContext
+from experiments._runs import bracket, setting
 from experiments._tables import percentiles, summary
 from kpegasos import make_problem, pegasos
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
@@ -93,10 +88,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     optima, curves, sizes = {}, {}, {}
     for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
         sizes[name] = setting(name).y.size
-        find = partial(bracket, name, LAM_M / sizes[name], 1e-6)
-        optima[name] = context.part(f"optimum of {name}", find)
-        work = partial(_curves, name, sampling, sorted([*ends, *middles]), seeds)
-        curves[name, sampling] = context.part(f"{name}, {sampling}", work)
+        optima[name] = context.part(f"optimum of {name}", bracket, name, LAM_M / sizes[name], 1e-6)
+        curves[name, sampling] = context.part(
+            f"{name}, {sampling}", _curves, name, sampling, sorted([*ends, *middles]), seeds
+        )
     excess = {
         (*key, iterate): np.array(curve[iterate]) - optima[key[0]]["f*"]
         for key, curve in curves.items()
@@ -190,36 +185,36 @@ def _ratios(panels_of: dict[str, Any], iterate: str) -> tuple[list[float], dict[
     return curve["epoch"], {name: percentiles(np.array(curve[name]) / base) for name in SAMPLINGS}
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """The average's suboptimality over that of new permutations, one panel a set."""
     curves = results["curves"]
-    figure, (axes,) = panels(1, len(curves), 4.2, sharey=True)
+    figure, (axes,) = plots.panels(1, len(curves), 4.2, sharey=True)
     ends: dict[str, list[float]] = {name: [] for name in SAMPLINGS}
     for ax, (data, panels_of) in zip(axes, curves.items(), strict=True):
         epochs, ratios = _ratios(panels_of, "average")
         names: dict[str, Any] = {}
         for sampling, values in ratios.items():
             key, label = LOOKS[sampling]
-            style = look(key)
-            band(ax, epochs, values, color=style.color, marker=style.marker, markersize=5)
+            style = plots.look(key)
+            plots.band(ax, epochs, values, color=style.color, marker=style.marker, markersize=5)
             ends[sampling].append(float(values[1][-1]))
             names[label] = (epochs, values[1], style.color)
-        log_log(ax, xlabel=words("epochs"), ylim=(0.6, 10))
+        plots.log_log(ax, xlabel=plots.words("epochs"), ylim=(0.6, 10))
         ax.set_xticks(epochs[::2], [f"{epoch:g}" for epoch in epochs[::2]])
         ax.set_title(f"{results['titles'][data]}\nm = {results['sizes'][data]:,}", fontsize=10.5)
         if ax is axes[-1]:
-            name_lines(ax, names)
+            plots.name_lines(ax, names)
     axes[0].set_ylabel("f − f*, over that of new permutations")
     independent, once = (ends[name] for name in SAMPLINGS[:2])
     best = min(independent + once) >= 1
     reported = [results["reported"][name] for name in SAMPLINGS]
-    state(
+    plots.state(
         figure,
         f"A new permutation each epoch is {'best on every set' if best else 'not always best'}: "
-        f"independent draws end {times(min(independent))} to {times(max(independent))} times as "
-        f"far from the optimum, one permutation {times(min(once))} to {times(max(once))} times",
-        f"{look('weighted').name}, ends of epochs; λm = {LAM_M:g}; median and 20–80% of "
+        f"independent draws end {plots.times(min(independent))} to {plots.times(max(independent))} times as "
+        f"far from the optimum, one permutation {plots.times(min(once))} to {plots.times(max(once))} times",
+        f"{plots.look('weighted').name}, ends of epochs; λm = {LAM_M:g}; median and 20–80% of "
         f"{len(results['seeds'])} runs. Published for astro-ph after 65 epochs: "
-        f"{times(reported[0] / reported[2])}, {times(reported[1] / reported[2])} and 1.",
+        f"{plots.times(reported[0] / reported[2])}, {plots.times(reported[1] / reported[2])} and 1.",
     )
     return figure

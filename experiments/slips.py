@@ -7,37 +7,20 @@ two moons with an RBF kernel, the printed gradient on two Gaussian clouds.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
+from experiments import _plots as plots
 from experiments._claims import BLOG, ICML, JOURNAL, Claim, exponent, mark, rounded
-from experiments._plots import (
-    BLACK,
-    GREY,
-    VERMILION,
-    band,
-    log_log,
-    name_lines,
-    panels,
-    shades,
-    state,
-    words,
-)
-from experiments._settings import hinge_objective
+from experiments._run import ExperimentContext
+from experiments._runs import hinge_objective
 from experiments._tables import percentiles
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.draws import IndexStream
 from kpegasos.datasets import make_gaussian_noise, make_toy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
@@ -234,13 +217,14 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run every rule."""
     n_steps, seeds = (10_000, 2) if context.quick else (N_STEPS, SEEDS)
     lams = LAMS[:3] if context.quick else LAMS
-    kernel = context.part("kernel rules", partial(_kernel_rules, n_steps, seeds))
-    full = context.part("full gradient", partial(_gradients, min(n_steps, 10_000)))
+    kernel = context.part("kernel rules", _kernel_rules, n_steps, seeds)
+    full = context.part("full gradient", _gradients, min(n_steps, 10_000))
     zero = context.part("step zero", _zero)
     runtimes: dict[str, list[Any]] = {str(m): [] for m in SIZES}
     for m, lam in context.progress(list(product(SIZES, lams)), "runtimes"):
-        work = partial(_runtimes, m, lam, seeds, MOST_STEPS)
-        runtimes[str(m)].append(context.part(f"m = {m}, lam = {lam:g}", work))
+        runtimes[str(m)].append(
+            context.part(f"m = {m}, lam = {lam:g}", _runtimes, m, lam, seeds, MOST_STEPS)
+        )
     medians = np.array([[np.median(reached) for reached in own] for own in runtimes.values()])
     # For the larger λ the first steps are nearly enough.
     slope = np.polyfit(np.log(lams[-3:]), np.log(medians[:, -3:]).mean(axis=0), 1)[0]
@@ -305,18 +289,21 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _of_rules(ax: Axes, kernel: dict[str, Any], slip: str, what: str) -> None:
+def _of_rules(ax: plots.Axes, kernel: dict[str, Any], slip: str, what: str) -> None:
     """A wrong rule beside the correct one."""
     scale = 100 if what == "error" else 1
     names: dict[str, Any] = {}
-    for rule, name, color in ((slip, "as printed", VERMILION), (CORRECT, "correct", BLACK)):
+    for rule, name, color in (
+        (slip, "as printed", plots.VERMILION),
+        (CORRECT, "correct", plots.BLACK),
+    ):
         shown = percentiles(scale * np.array(kernel[rule][what]))
         line = "--" if rule == CORRECT else "-"
-        band(ax, kernel["steps"], shown, color=color, linestyle=line, linewidth=1.8)
+        plots.band(ax, kernel["steps"], shown, color=color, linestyle=line, linewidth=1.8)
         names[name] = (kernel["steps"], shown[1], color)
-    label = words("test_error") if what == "error" else words("suboptimality")
-    log_log(ax, xlabel=words("steps"), ylabel=label)
-    name_lines(ax, names)
+    label = plots.words("test_error") if what == "error" else plots.words("suboptimality")
+    plots.log_log(ax, xlabel=plots.words("steps"), ylabel=label)
+    plots.name_lines(ax, names)
 
 
 def _ratio(kernel: dict[str, Any], slip: str, what: str) -> float:
@@ -335,42 +322,44 @@ def _consequence(kernel: dict[str, Any], slip: str, what: str) -> str:
     return f"{noun} × " + (f"${number.replace('^', '^{')}}}$" if "^" in number else number)
 
 
-def _of_gradients(ax: Axes, full: dict[str, Any]) -> None:
+def _of_gradients(ax: plots.Axes, full: dict[str, Any]) -> None:
     n_left = len(full["printed"])
     lines = {
-        "correct": (full["steps"], full["correct"], BLACK),
-        "as printed": (full["steps"][:n_left], full["printed"], VERMILION),
+        "correct": (full["steps"], full["correct"], plots.BLACK),
+        "as printed": (full["steps"][:n_left], full["printed"], plots.VERMILION),
     }
     for name, (steps, values, color) in lines.items():
         ax.plot(
             steps, values, color=color, linewidth=1.8, linestyle="--" if name == "correct" else "-"
         )
-    log_log(ax, xlabel=words("steps"), ylabel=words("suboptimality"), ylim=(1e-10, 1e12))
-    name_lines(ax, lines)
+    plots.log_log(
+        ax, xlabel=plots.words("steps"), ylabel=plots.words("suboptimality"), ylim=(1e-10, 1e12)
+    )
+    plots.name_lines(ax, lines)
 
 
-def _of_runtimes(ax: Axes, runtimes: dict[str, Any]) -> None:
+def _of_runtimes(ax: plots.Axes, runtimes: dict[str, Any]) -> None:
     lams = np.array(runtimes["lam"])
     names: dict[str, Any] = {}
     for (m, reached), color in zip(
-        runtimes["steps"].items(), shades(len(runtimes["steps"])), strict=True
+        runtimes["steps"].items(), plots.shades(len(runtimes["steps"])), strict=True
     ):
         shown = np.nanpercentile(np.array(reached, dtype=float), [20, 50, 80], axis=1)
-        band(ax, 1 / lams, shown, color=color, marker="o", markersize=4)
+        plots.band(ax, 1 / lams, shown, color=color, marker="o", markersize=4)
         names[f"m = {int(m):,}"] = (1 / lams, shown[1], color)
     anchor = np.median(next(iter(runtimes["steps"].values()))[len(lams) // 2])
     for power, name in ((1, "1/λ, as proved"), (-1, "λ, as printed")):
         line = anchor * (lams[len(lams) // 2] / lams) ** power
-        ax.plot(1 / lams, line, color=GREY, linestyle=":", linewidth=1.5)
-        names[name] = (1 / lams, line, GREY)
-    log_log(ax, xlabel="1/λ", ylabel=f"steps to f − f* < {EPSILON:g}", ylim=(10, 1e8))
-    name_lines(ax, names)
+        ax.plot(1 / lams, line, color=plots.GREY, linestyle=":", linewidth=1.5)
+        names[name] = (1 / lams, line, plots.GREY)
+    plots.log_log(ax, xlabel="1/λ", ylabel=f"steps to f − f* < {EPSILON:g}", ylim=(10, 1e8))
+    plots.name_lines(ax, names)
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Six small panels, wrong against right, each with its consequence."""
     kernel, full, runtimes = (results[key] for key in ("kernel", "full_gradient", "runtimes"))
-    figure, axes = panels(2, 3, 6.6)
+    figure, axes = plots.panels(2, 3, 6.6)
     label, code, scaling, threshold, gradient, runtime = axes.flat
     for ax, slip, what, title in (
         (label, "label", "error", "yᵢ for yⱼ in the sum"),
@@ -389,7 +378,7 @@ def plot(results: dict[str, Any]) -> Figure:
     runtime.set_title(f"“runtime goes like λ”:\nsteps go like {power}", fontsize=10.5)
     wrong = [slip for slip in ("label", "code", "scaling") if _ratio(kernel, slip, "f") > 2]
     harmless = [slip for slip in ("threshold",) if _ratio(kernel, slip, "f") < 1.1]
-    state(
+    plots.state(
         figure,
         f"Of the printed slips that run, {len(wrong) + 1} spoil the objective and "
         f"{len(harmless) or 'none'} {'does' if len(harmless) == 1 else 'do'} no harm",

@@ -11,17 +11,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import OURS, Claim, duration
-from experiments._plots import BLACK, BLUE, panels, state
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
+from experiments._run import ExperimentContext
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
@@ -78,14 +74,14 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return [Claim("Time to the first model.", OURS, "; ".join(told) + ".")]
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Bars of the medians with the range of the repeats."""
     table = results["table"]
-    figure, ((ax,),) = panels(1, 1, 3.4)
+    figure, ((ax,),) = plots.panels(1, 1, 3.4)
     for height, row in enumerate(table):
         median, low, high = (row[f"{key}_seconds"] for key in ("median", "min", "max"))
-        ax.barh(height, median, color=BLUE, height=0.62)
-        ax.plot([low, high], [height + 0.22] * 2, color=BLACK, linewidth=1.4)
+        ax.barh(height, median, color=plots.BLUE, height=0.62)
+        ax.plot([low, high], [height + 0.22] * 2, color=plots.BLACK, linewidth=1.4)
         inside = median > 0.25 * max(row["median_seconds"] for row in table)
         ax.annotate(
             f"{median:.2f} s",
@@ -104,7 +100,7 @@ def plot(results: dict[str, Any]) -> Figure:
     ax.tick_params(axis="y", length=0)
     by_job = {row["job"]: row for row in table}
     warm, cold = by_job["PegasosSVC().fit, warm"], by_job[COLD]
-    state(
+    plots.state(
         figure,
         f"The first model takes {warm['median_seconds']:.1f} s, and {cold['median_seconds']:.1f} s "
         f"right after installation ({cold['min_seconds']:.1f} to {cold['max_seconds']:.1f})",

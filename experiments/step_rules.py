@@ -8,35 +8,17 @@ constant is λT times the suboptimality at the end.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, rounded, span
-from experiments._plots import (
-    BLACK,
-    BLUE,
-    GREEN,
-    SKY,
-    VERMILION,
-    band,
-    log_log,
-    name_lines,
-    panels,
-    state,
-    times,
-    words,
-)
-from experiments._settings import setting
+from experiments._run import ExperimentContext
+from experiments._runs import setting
 from experiments._tables import percentiles, select
 from kpegasos import DelayedInverse, InverseSquareRoot, make_problem, pegasos, sdca
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
@@ -102,15 +84,15 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
     for lam in lambdas:
         least = optima[lam].dual_bound
-        work = partial(_tuned, lam, n_steps, least)
-        tuned[f"{lam:g}"] = context.part(f"tuned {lam:g}", work)
+        tuned[f"{lam:g}"] = context.part(f"tuned {lam:g}", _tuned, lam, n_steps, least)
     for lam, name in context.progress(list(product(lambdas, names)), "runs"):
         c = tuned[f"{lam:g}"]
         rule: Any = DelayedInverse() if name == LATER else None
         if name in MISTUNED:
             rule = InverseSquareRoot(c * MISTUNED[name])
-        one = partial(_excess, lam, rule, n_steps, range(seeds), optima[lam].dual_bound)
-        found = context.part(f"{lam:g}, {name}", one)
+        found = context.part(
+            f"{lam:g}, {name}", _excess, lam, rule, n_steps, range(seeds), optima[lam].dual_bound
+        )
         steps, excess = np.array(found["steps"]), np.array(found["excess"])
         table.append(_summary(lam, name, steps, excess))
         curves[f"{lam:g}, {name}"] = {"steps": steps, "excess": percentiles(excess)}
@@ -158,11 +140,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 #: Colour and line of each rule.
 LOOKS = {
-    OWN: (BLUE, "-"),
-    LATER: (SKY, "--"),
-    "tuned c/√t": (BLACK, "-"),
-    "c ten times too large": (VERMILION, "-"),
-    "c a tenth": (GREEN, "-."),
+    OWN: (plots.BLUE, "-"),
+    LATER: (plots.SKY, "--"),
+    "tuned c/√t": (plots.BLACK, "-"),
+    "c ten times too large": (plots.VERMILION, "-"),
+    "c a tenth": (plots.GREEN, "-."),
 }
 
 
@@ -172,32 +154,32 @@ def _worst(table: list[dict[str, Any]], rules: list[str]) -> list[float]:
     return [row["suboptimality"] / own[row["lam"]] for row in table if row["rule"] in rules]
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality against steps, a panel for each λ."""
     lambdas = results["lambdas"]
     n_rows = -(-len(lambdas) // 2)
-    figure, axes = panels(n_rows, 2, 2.9 * n_rows + 1.2, sharex=True, sharey=True)
+    figure, axes = plots.panels(n_rows, 2, 2.9 * n_rows + 1.2, sharex=True, sharey=True)
     for lam, ax in zip(lambdas, axes.flat, strict=True):
         names: dict[str, Any] = {}
         for rule in results["rules"]:
             curve, (color, line) = results["curves"][f"{lam:g}, {rule}"], LOOKS[rule]
-            band(ax, curve["steps"], curve["excess"], color=color, linestyle=line)
+            plots.band(ax, curve["steps"], curve["excess"], color=color, linestyle=line)
             names[rule] = (curve["steps"], np.array(curve["excess"])[1], color)
-        log_log(ax)
+        plots.log_log(ax)
         ax.set_title(f"λ = {lam:g}, tuned c = {results['tuned'][f'{lam:g}']:.3g}")
-        name_lines(ax, names)
+        plots.name_lines(ax, names)
     for row in axes:
-        row[0].set_ylabel(words("suboptimality"))
+        row[0].set_ylabel(plots.words("suboptimality"))
     for ax in axes[-1]:
-        ax.set_xlabel(words("steps"))
+        ax.set_xlabel(plots.words("steps"))
     tuned = _worst(results["table"], ["tuned c/√t"])
     wrong = _worst(results["table"], ["c ten times too large", "c a tenth"])
     claim = "needs no tuning" if min(tuned) > 1 else "is not best everywhere"
-    state(
+    plots.state(
         figure,
-        f"1/(λt) {claim}: the best c/√t of {len(TUNING)} ends {times(min(tuned))} to "
-        f"{times(max(tuned))} times as far from the optimum, a c wrong by ten up to "
-        f"{times(float(f'{max(wrong):.2g}'))} times",
+        f"1/(λt) {claim}: the best c/√t of {len(TUNING)} ends {plots.times(min(tuned))} to "
+        f"{plots.times(max(tuned))} times as far from the optimum, a c wrong by ten up to "
+        f"{plots.times(float(f'{max(wrong):.2g}'))} times",
         "Two moons, RBF kernel, t-weighted average on the same draws; median and 20–80% of "
         f"{len(results['seeds'])} runs.",
     )

@@ -10,30 +10,16 @@ all averages from the same draws.
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
 
+from experiments import _plots as plots
 from experiments._claims import ICML, JOURNAL, Claim, duration, mark, percent, rounded
-from experiments._plots import (
-    DARK_GREY,
-    GREY,
-    SILVER,
-    log_x,
-    look,
-    name_lines,
-    panels,
-    state,
-    words,
-)
+from experiments._run import ExperimentContext
 from kpegasos import linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import make_text_like
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from experiments._run import ExperimentContext
 
 FULL_TIME = "3 min"
 QUICK_TIME = "10 s"
@@ -94,7 +80,7 @@ def _curve(average: str | None, sampling: str, seed: int, quick: bool) -> dict[s
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Follow one run a seed and average."""
     seeds = range(1 if context.quick else 3)
-    optimum = context.part("optimum", partial(_optimum, context.quick))
+    optimum = context.part("optimum", _optimum, context.quick)
     jobs = [
         (label, average, sampling, seed)
         for sampling in ("contiguous", "permutation")
@@ -105,8 +91,9 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     curves: dict[str, list[dict[str, Any]]] = {}
     for label, average, sampling, seed in context.progress(jobs, "runs"):
         key = label if sampling == "contiguous" else f"{label}, permutation"
-        part = partial(_curve, average, sampling, seed, context.quick)
-        curves.setdefault(key, []).append(context.part(f"{key}, {seed}", part))
+        curves.setdefault(key, []).append(
+            context.part(f"{key}, {seed}", _curve, average, sampling, seed, context.quick)
+        )
     table = []
     medians = {}
     for key, runs in curves.items():
@@ -184,41 +171,43 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 def _published(ax: Any) -> None:
     """The published seconds, as lines with their years."""
     for source, seconds in PUBLISHED.items():
-        ax.axvline(seconds, color=GREY, linestyle=":")
+        ax.axvline(seconds, color=plots.GREY, linestyle=":")
         year = source.split()[-1]
         place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": "center"}
         text = f"{year}\n{seconds:g} s"
-        ax.annotate(text, (seconds, 1.01), va="bottom", fontsize=9.5, color=DARK_GREY, **place)
+        ax.annotate(
+            text, (seconds, 1.01), va="bottom", fontsize=9.5, color=plots.DARK_GREY, **place
+        )
 
 
-def plot(results: dict[str, Any]) -> Figure:
+def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality and test error against seconds, the published seconds as lines."""
     from kpegasos.plotting.ticks import log_ticks
 
-    figure, ((left, right),) = panels(1, 2, 4.6)
+    figure, ((left, right),) = plots.panels(1, 2, 4.6)
     names: dict[Any, dict[str, Any]] = {left: {}, right: {}}
     for key, method in SHOWN.items():
-        curve, style = results["curves"][key], look(method)
+        curve, style = results["curves"][key], plots.look(method)
         above = np.maximum(curve["suboptimality"], 1e-6)
         errors = 100 * np.asarray(curve["test_error"])
         for ax, values in ((left, above), (right, errors)):
             ax.plot(curve["seconds"], values, **style.line_options(linewidth=1.8))
             names[ax][style.name] = (curve["seconds"], values, style.color)
     for ax in (left, right):
-        log_x(ax, xlabel=words("solver_seconds"))
+        plots.log_x(ax, xlabel=plots.words("solver_seconds"))
         _published(ax)
-    left.set(yscale="log", ylabel=words("suboptimality"))
+    left.set(yscale="log", ylabel=plots.words("suboptimality"))
     log_ticks(left, "y")
     error = 100 * results["optimum"]["test_error"]
-    right.set(ylabel=words("test_error"), ylim=(0.97 * error, 1.5 * error))
+    right.set(ylabel=plots.words("test_error"), ylim=(0.97 * error, 1.5 * error))
     for ax, height, name in ((left, EPSILON, "the paper's ε"), (right, error, "at the optimum")):
-        ax.axhline(height, color=SILVER, linestyle="--", zorder=0)
-        names[ax][name] = ([0.0], [height], DARK_GREY)
-        name_lines(ax, names[ax])
+        ax.axhline(height, color=plots.SILVER, linestyle="--", zorder=0)
+        names[ax][name] = ([0.0], [height], plots.DARK_GREY)
+        plots.name_lines(ax, names[ax])
     rows = {row["average"]: row for row in results["table"]}
     times = [rows[key]["seconds to epsilon"] for key in SHOWN if key in rows]
     times = [value for value in times if value]
-    state(
+    plots.state(
         figure,
         f"The paper's ε on synthetic text of CCAT's shape: {min(times):.2f} to {max(times):.2f} s, "
         f"published {PUBLISHED['MPB 2011']:g} s on CCAT in 2011"

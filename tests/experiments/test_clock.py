@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from experiments._clock_crossings import crossing, crossing_of, exponent_of, spread_of
+from experiments.clock import crossing, crossing_of, exponent_of, spread_of
 
 STEPS = [1, 10, 100, 1000]
 
