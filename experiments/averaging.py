@@ -17,9 +17,9 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, RAKHLIN, Claim, mark, span
 from experiments._run import ExperimentContext
-from experiments._runs import bracket, setting
+from experiments._runs import bracket, histories, setting
 from experiments._tables import percentiles
-from kpegasos import make_problem, pegasos
+from kpegasos import make_problem
 
 FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
@@ -48,16 +48,12 @@ def _excess(
     """Suboptimality of each kind of iterate after each number of steps, a row for each seed."""
     _, y, rows = setting(name)
     problem = make_problem(y, LAM_MS[name] / y.size)
-    options: dict[str, Any] = {"n_steps": steps[-1], "checkpoints": steps, "sampling": sampling}
+    options: Any = {"n_steps": steps[-1], "checkpoints": steps, "sampling": sampling}
     excess = {}
     for average in AVERAGES:
-        histories = [
-            pegasos(problem, rows, average=average, random_state=seed, **options).history
-            for seed in range(seeds)
-        ]
-        excess[average] = np.array([h["objective_average"] for h in histories]) - optimum
-    excess["last"] = np.array([h["objective_last"] for h in histories]) - optimum
-    return excess
+        found = histories(problem, rows, seeds, average=average, **options)
+        excess[average] = found["average"] - optimum
+    return {**excess, "last": found["last"] - optimum}
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """Suboptimality of the last iterate and of the average against steps, beside the certified gap.
 
 Two noisy moons, RBF kernel, no intercept. Every curve is the median of `SEEDS` runs with a band
-from the 20th to the 80th percentile. The optimum f* is bracketed by dual coordinate ascent. The
-table also has other averages, independent draws, the projection and mini-batches, each of which an
-experiment of its own looks into.
+from the 20th to the 80th percentile. The optimum f* is bracketed by dual coordinate ascent. Other
+averages, independent draws, the projection and mini-batches have experiments of their own.
 """
 
 from __future__ import annotations
@@ -15,32 +14,22 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, exponent, mark, medians, slope
 from experiments._run import ExperimentContext
+from experiments._runs import histories, moons
 from experiments._tables import percentiles
-from kpegasos import make_problem, make_rows, pegasos, sdca
-from kpegasos.datasets import make_toy
+from kpegasos import make_problem, make_rows, sdca
 
 FULL_TIME = "20 s"
 QUICK_TIME = "10 s"
 
-N_SAMPLES, NOISE, C, GAMMA = 1000, 0.2, 10.0, 2.0
+N_SAMPLES, C, GAMMA = 1000, 10.0, 2.0
 SEEDS = 15
-# Without a word: one example a step, fresh permutations, no projection, weighted average.
-CONFIGURATIONS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "uniform average": {"average": "uniform"},
-    "suffix average": {"average": "suffix"},
-    "uniform sampling": {"sampling": "uniform"},
-    "projection": {"projection": True},
-    "k = 16": {"batch_size": 16},
-    "k = 256": {"batch_size": 256},
-}
-COLUMNS = ("objective_last", "objective_average", "gap", "dual_bound")
+COLUMNS = ("epoch", "objective_last", "objective_average", "gap", "dual_bound")
 
 
 def _setting() -> tuple[Any, Any]:
-    X, y = make_toy("moons", N_SAMPLES, noise=NOISE, random_state=0)
-    problem = make_problem(np.where(y == 1, 1, -1), lam=1 / (C * N_SAMPLES))
-    return problem, make_rows(X, "rbf", gamma=GAMMA, cache="precomputed")
+    X, y = moons(N_SAMPLES)
+    rows = make_rows(X, "rbf", gamma=GAMMA, cache="precomputed")
+    return make_problem(y, lam=1 / (C * N_SAMPLES)), rows
 
 
 def _bracket() -> dict[str, Any]:
@@ -54,62 +43,20 @@ def _bracket() -> dict[str, Any]:
     }
 
 
-def _histories(name: str, n_draws: int, seeds: int) -> dict[str, Any]:
-    options = CONFIGURATIONS[name]
-    n_steps = n_draws // options.get("batch_size", 1)
-    problem, rows = _setting()
-    histories = [
-        pegasos(
-            problem, rows, n_steps=n_steps, checkpoints="log", random_state=seed, **options
-        ).history
-        for seed in range(seeds)
-    ]
-    kept = COLUMNS if name == "default" else COLUMNS[:2]
-    return {
-        "iteration": histories[0]["iteration"],
-        "epoch": histories[0]["epoch"],
-        **{column: np.array([history[column] for history in histories]) for column in kept},
-    }
-
-
-def _rows(name: str, curves: dict[str, Any], optimum: float, steps: int) -> list[dict[str, Any]]:
-    """Summarise a configuration at four moments: median suboptimality of both iterates.
-
-    The last iterate is at its best at the end of an epoch, when all examples have had equal weight,
-    hence a moment within an epoch too.
-    """
-    iteration, epoch = (np.asarray(curves[column]) for column in ("iteration", "epoch"))
-    moments = {
-        "same number of steps": int(np.abs(iteration - steps).argmin()),
-        "early, within an epoch": int(np.abs(epoch - 12.6).argmin()),
-        "late, within an epoch": -2,
-        "end of the last epoch": -1,
-    }
-
-    def median(iterate: str, index: int) -> float:
-        values = np.asarray(curves[f"objective_{iterate}"])[:, index]
-        return float(np.median(values) - optimum)
-
-    return [
-        {
-            "configuration": name,
-            "moment": moment,
-            "iteration": iteration[index],
-            "passes": epoch[index],
-            "suboptimality_average": median("average", index),
-            "suboptimality_last": median("last", index),
-        }
-        for moment, index in moments.items()
-    ]
+def _curves(n_steps: int, seeds: int) -> dict[str, Any]:
+    columns = dict(zip(COLUMNS, COLUMNS, strict=True))
+    found = histories(*_setting(), seeds, columns, n_steps=n_steps, checkpoints="log")
+    return {"iteration": found.pop("steps"), **found, "epoch": found["epoch"][0]}
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
-    """Bracket the optimum, then run every configuration with every seed."""
-    n_draws, seeds = (32_000, 10) if context.quick else (1_000_000, SEEDS)
+    """Bracket the optimum, then run every seed."""
+    n_steps, seeds = (32_000, 10) if context.quick else (1_000_000, SEEDS)
     bracket = context.part("optimum", _bracket)
-    curves = {
-        name: context.part(name, _histories, name, n_draws, seeds)
-        for name in context.progress(CONFIGURATIONS, "configurations")
+    curve = context.part("default", _curves, n_steps, seeds)
+    excess = {
+        key: medians(curve[f"objective_{key}"]) - bracket["dual_bound"]
+        for key in ("average", "last")
     }
     return {
         "seeds": list(range(seeds)),
@@ -118,11 +65,14 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "gamma": GAMMA,
         "optimum": bracket,
         "table": [
-            row
-            for name in curves
-            for row in _rows(name, curves[name], bracket["dual_bound"], n_draws // 256)
+            {
+                "iteration": curve["iteration"][at],
+                "passes": epoch,
+                **{f"suboptimality_{key}": values[at] for key, values in excess.items()},
+            }
+            for at, epoch in enumerate(curve["epoch"])
         ],
-        "curves": curves,
+        "curves": {"default": curve},
     }
 
 
@@ -146,12 +96,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _rate(steps: np.ndarray, values: np.ndarray) -> float:
-    """Exponent of T over the last two decades of steps."""
-    late = steps >= steps[-1] / 100
-    return float(np.polyfit(np.log(steps[late]), np.log(values[late]), 1)[0])
-
-
 def plot(results: dict[str, Any]) -> plots.Figure:
     """The last iterate, the average and its certificate in one panel, beside 1/T."""
     default, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
@@ -162,23 +106,21 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "weighted": percentiles(np.array(default["objective_average"]) - optimum),
         "gap": percentiles(default["gap"]),
     }
-    for key, values in excess.items():
-        plots.band(ax, steps, values, color=plots.look(key).color, linewidth=1.8)
+    names = {
+        plots.look(key).name: plots.band(
+            ax, steps, values, color=plots.look(key).color, linewidth=1.8
+        )
+        for key, values in excess.items()
+    }
     average, gap = excess["weighted"][1], excess["gap"][1]
     late = steps >= steps[-1] / 100
-    reference = 0.25 * average[-1] * steps[-1] / steps
-    ax.plot(steps[late], reference[late], color=plots.GREY, linestyle=":", linewidth=1.5)
+    reference = 0.25 * average[-1] * steps[-1] / steps[late]
+    line: Any = {"color": plots.GREY, "linestyle": ":", "linewidth": 1.5}
+    names["proportional to 1/T"] = plots.line(ax, steps[late], reference, **line)
     plots.log_log(ax, xlabel=plots.words("steps"), ylabel=plots.words("suboptimality"))
     ax.set_xlim(steps[0], steps[-1])
-    plots.name_lines(
-        ax,
-        {
-            plots.look(key).name: (steps, values[1], plots.look(key).color)
-            for key, values in excess.items()
-        }
-        | {"proportional to 1/T": (steps[late], reference[late], plots.GREY)},
-    )
-    rate, factor = _rate(steps, average), float(np.median(gap[late] / average[late]))
+    plots.name_lines(ax, names)
+    rate, factor = slope(steps[late], average[late]), float(np.median(gap[late] / average[late]))
     better = excess["last"][1][-1] / average[-1]
     plots.state(
         figure,

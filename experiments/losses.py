@@ -14,9 +14,9 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, exponent, listed, mark, percent, slope
 from experiments._run import ExperimentContext
+from experiments._runs import histories, moons
 from experiments._tables import percentiles
-from kpegasos import PegasosSVC, losses, make_problem, make_rows, pegasos, sdca
-from kpegasos.datasets import make_toy
+from kpegasos import PegasosSVC, losses, make_problem, make_rows, sdca
 
 FULL_TIME = "15 s"
 QUICK_TIME = "10 s"
@@ -30,16 +30,20 @@ NAMES = {
 }
 NOISE = (0.0, 0.2)
 SEEDS, TEST, LAM, GAMMA = 20, 4000, 1e-3, 2.0
-#: Points along each side of the grid of decisions.
+#: Points along each side of the grid of decisions, and their coordinates.
 GRID = 80
+EXTENT = (np.linspace(-1.8, 2.8, GRID), np.linspace(-1.4, 1.9, GRID))
 
 
 def _data(n_samples: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Moons with wrong labels."""
-    X, y = make_toy("moons", n_samples, noise=0.15, random_state=seed)
+    X, signs = moons(n_samples, noise=0.15, seed=seed)
     rng = np.random.default_rng(seed)
-    signs = np.where(y == 1, 1.0, -1.0)
     return X, np.where(rng.random(n_samples) < noise, -signs, signs)
+
+
+def _model(name: str, seed: int) -> PegasosSVC:
+    return PegasosSVC(lam=LAM, gamma=GAMMA, loss=name, polish=True, tol=1e-3, random_state=seed)
 
 
 def _errors(name: str, noise: float, n_samples: int, seeds: int) -> dict[str, Any]:
@@ -48,9 +52,7 @@ def _errors(name: str, noise: float, n_samples: int, seeds: int) -> dict[str, An
     errors, support, gaps = [], [], []
     for seed in range(seeds):
         X, y = _data(n_samples, noise, seed)
-        model = PegasosSVC(
-            lam=LAM, gamma=GAMMA, loss=name, polish=True, tol=1e-3, random_state=seed
-        ).fit(X, y)
+        model = _model(name, seed).fit(X, y)
         errors.append(1.0 - model.score(X_test, y_test))
         support.append(model.support_.size / n_samples)
         gaps.append(model.relative_gap_)
@@ -59,16 +61,11 @@ def _errors(name: str, noise: float, n_samples: int, seeds: int) -> dict[str, An
 
 def _surface(name: str, noise: float, n_samples: int) -> np.ndarray:
     """Decisions on a grid."""
-    X, y = _data(n_samples, noise, 0)
-    model = PegasosSVC(lam=LAM, gamma=GAMMA, loss=name, polish=True, tol=1e-3, random_state=0).fit(
-        X, y
+    x, y = np.meshgrid(*EXTENT)
+    model = _model(name, 0).fit(*_data(n_samples, noise, 0))
+    return np.asarray(model.decision_function(np.column_stack((x.ravel(), y.ravel())))).reshape(
+        GRID, GRID
     )
-    return np.asarray(model.decision_function(_grid()).reshape(GRID, GRID))
-
-
-def _grid() -> np.ndarray:
-    x, y = np.meshgrid(np.linspace(-1.8, 2.8, GRID), np.linspace(-1.4, 1.9, GRID))
-    return np.column_stack((x.ravel(), y.ravel()))
 
 
 def _curves(name: str, n_samples: int, seeds: int, n_steps: int) -> dict[str, Any]:
@@ -77,16 +74,13 @@ def _curves(name: str, n_samples: int, seeds: int, n_steps: int) -> dict[str, An
     rows = make_rows(X, "rbf", gamma=GAMMA)
     problem = make_problem(y, LAM, loss=losses.CLASSIFICATION[name]())
     best = sdca(problem, rows, tol=1e-8, max_epochs=50_000, random_state=0)
-    histories = [
-        pegasos(problem, rows, n_steps=n_steps, checkpoints="log", random_state=seed).history
-        for seed in range(seeds)
-    ]
-    excess = np.array([h["objective_average"] for h in histories]) / best.dual_bound - 1.0
-    gaps = np.array([h["relative_gap"] for h in histories])
+    columns = {"average": "objective_average", "gap": "relative_gap"}
+    options: Any = {"n_steps": n_steps, "checkpoints": "log"}
+    found = histories(problem, rows, seeds, columns, **options)
     return {
-        "steps": histories[0]["iteration"],
-        "excess": percentiles(excess),
-        "gap": percentiles(gaps),
+        "steps": found["steps"],
+        "excess": percentiles(found["average"] / best.dual_bound - 1.0),
+        "gap": percentiles(found["gap"]),
     }
 
 
@@ -163,11 +157,10 @@ def _boundaries(ax: Any, results: dict[str, Any], noise: float) -> None:
     X, y = np.array(points["X"]), np.array(points["y"])
     for sign, marker in ((1, "o"), (-1, "^")):
         ax.scatter(*X[y == sign].T, s=8, marker=marker, color="0.72", linewidths=0)
-    extent = np.linspace(-1.8, 2.8, GRID), np.linspace(-1.4, 1.9, GRID)
     for name, (color, line) in LOOKS.items():
         values = np.array(results["surfaces"][f"{name}, {noise:g}"])
         style = {"colors": [color], "linestyles": [line], "linewidths": 1.8}
-        ax.contour(*extent, values, levels=[0.0], **style)
+        ax.contour(*EXTENT, values, levels=[0.0], **style)
     ax.set(xticks=[], yticks=[])
     ax.set_title("clean labels" if noise == 0.0 else f"{noise:.0%} of the labels wrong")
 

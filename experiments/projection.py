@@ -15,9 +15,9 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import ICML, JOURNAL, Claim, mark, rounded, span
 from experiments._run import ExperimentContext
-from experiments._runs import bracket, setting
+from experiments._runs import bracket, histories, setting, spaced
 from experiments._tables import percentiles
-from kpegasos import make_problem, pegasos
+from kpegasos import make_problem
 
 FULL_TIME = "5 min"
 QUICK_TIME = "10 s"
@@ -34,27 +34,13 @@ SMALL = 1.1
 SMALL_LATE = 1.25
 
 
-def _steps(lam: float, most: int) -> list[int]:
-    """Six steps a decade, at λT = 1 among others, to λT = 100."""
-    decades = np.arange(0, 6 * np.log10(min(most, 100.5 / lam)) + 0.5) / 6
-    return sorted({round(step) for step in 10**decades})
-
-
 def _objectives(
     name: str, lam: float, steps: list[int], seeds: int, projection: bool
 ) -> dict[str, Any]:
     """Objective of the last and of the t-weighted average iterate, a row for each seed."""
     _, y, rows = setting(name)
-    problem = make_problem(y, lam)
-    options: dict[str, Any] = {"n_steps": steps[-1], "checkpoints": steps, "projection": projection}
-    histories = [
-        pegasos(problem, rows, sampling="uniform", random_state=seed, **options).history
-        for seed in range(seeds)
-    ]
-    return {
-        "last": np.array([history["objective_last"] for history in histories]),
-        "average": np.array([history["objective_average"] for history in histories]),
-    }
+    options: Any = {"n_steps": steps[-1], "checkpoints": steps, "projection": projection}
+    return histories(make_problem(y, lam), rows, seeds, sampling="uniform", **options)
 
 
 def _row(name: str, lam: float, iterate: str, curve: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +64,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     curves: dict[str, dict[str, Any]] = {name: {} for name in names}
     table = []
     for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
-        key, steps = f"{name}, lam = {lam:g}", _steps(lam, most)
+        key, steps = f"{name}, lam = {lam:g}", spaced(min(most, 100.5 / lam), 6)
         found = optima[name][f"{lam:g}"] = context.part(
             f"optimum of {key}", bracket, name, lam, 1e-6, 2000
         )

@@ -8,7 +8,6 @@ USPS, all with R = 1 and λm = 1.5, as astro-ph has.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -33,37 +32,24 @@ SEEDS = 20
 REPORTED = dict(zip(SAMPLINGS, (5.6e-4, 2e-4, 1.3e-4), strict=True))
 
 
-def _one_permutation(seed: int) -> Callable[[np.random.Generator, int], np.ndarray]:
-    """The same order in every epoch."""
-    return lambda rng, n_samples: np.random.default_rng(seed).permutation(n_samples)
-
-
 def sampling_of(name: str, seed: int) -> Any:
     """What `pegasos` takes for a sampling of the paper."""
-    if name == "one permutation":
-        return _one_permutation(seed)
+    if name == "one permutation":  # the same order in every epoch
+        return lambda rng, n_samples: np.random.default_rng(seed).permutation(n_samples)
     return "uniform" if name == "independent draws" else "permutation"
 
 
 def _curves(name: str, sampling: str, epochs: list[float], seeds: int) -> dict[str, Any]:
     """Objectives of the last and of the t-weighted average iterate, a row for each seed."""
     _, y, rows = setting(name)
-    m = y.size
-    problem = make_problem(y, LAM_M / m)
-    steps = [round(epoch * m) for epoch in epochs]
-    last, average = [], []
+    problem, steps = make_problem(y, LAM_M / y.size), [round(epoch * y.size) for epoch in epochs]
+    found: dict[str, list[Any]] = {"last": [], "average": []}
     for seed in range(seeds):
-        history = pegasos(
-            problem,
-            rows,
-            n_steps=steps[-1],
-            checkpoints=steps,
-            sampling=sampling_of(sampling, seed),
-            random_state=seed,
-        ).history
-        last.append(history["objective_last"])
-        average.append(history["objective_average"])
-    return {"last": np.array(last), "average": np.array(average)}
+        options: Any = {"sampling": sampling_of(sampling, seed), "random_state": seed}
+        run = pegasos(problem, rows, n_steps=steps[-1], checkpoints=steps, **options)
+        for iterate, objectives in found.items():
+            objectives.append(run.history[f"objective_{iterate}"])
+    return found
 
 
 def _row(

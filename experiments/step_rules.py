@@ -16,9 +16,9 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, rounded, span
 from experiments._run import ExperimentContext
-from experiments._runs import setting
+from experiments._runs import histories, setting
 from experiments._tables import percentiles, select
-from kpegasos import DelayedInverse, InverseSquareRoot, make_problem, pegasos, sdca
+from kpegasos import DelayedInverse, InverseSquareRoot, make_problem, sdca
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
@@ -32,25 +32,19 @@ SEEDS, STEPS = 20, 100_000
 TUNING, TUNED_BY = np.sqrt(10.0) ** np.arange(-4, 11), 3
 
 
-def _excess(lam: float, rule: Any, n_steps: int, seeds: range, optimum: float) -> dict[str, Any]:
+def _excess(lam: float, rule: Any, n_steps: int, seeds: int, optimum: float) -> dict[str, Any]:
     """Suboptimality of the average after each checkpoint, a row for each seed."""
     _, y, rows = setting("moons")
-    problem = make_problem(y, lam)
-    histories = [
-        pegasos(
-            problem, rows, step=rule, n_steps=n_steps, checkpoints="log", random_state=seed
-        ).history
-        for seed in seeds
-    ]
-    rows_ = np.array([history["objective_average"] for history in histories]) - optimum
-    return {"steps": histories[0]["iteration"], "excess": rows_}
+    options: Any = {"step": rule, "n_steps": n_steps, "checkpoints": "log"}
+    found = histories(make_problem(y, lam), rows, seeds, **options)
+    return {"steps": found["steps"], "excess": found["average"] - optimum}
 
 
 def _tuned(lam: float, n_steps: int, optimum: float) -> float:
     """The c whose runs end nearest to the optimum."""
     ends = []
     for c in TUNING:
-        found = _excess(lam, InverseSquareRoot(c), n_steps, range(TUNED_BY), optimum)
+        found = _excess(lam, InverseSquareRoot(c), n_steps, TUNED_BY, optimum)
         ends.append(np.median(found["excess"][:, -1]))
     return float(TUNING[int(np.argmin(ends))])
 
@@ -91,7 +85,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         if name in MISTUNED:
             rule = InverseSquareRoot(c * MISTUNED[name])
         found = context.part(
-            f"{lam:g}, {name}", _excess, lam, rule, n_steps, range(seeds), optima[lam].dual_bound
+            f"{lam:g}, {name}", _excess, lam, rule, n_steps, seeds, optima[lam].dual_bound
         )
         steps, excess = np.array(found["steps"]), np.array(found["excess"])
         table.append(_summary(lam, name, steps, excess))
