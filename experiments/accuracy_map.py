@@ -212,8 +212,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     colors = plots.shades(len(found))
     for lam, color, accuracies in zip(results["lams"], colors, found, strict=True):
         curve = percentiles(accuracies)
-        plots.band(right, results["steps"], curve, color=color, linewidth=1.8)
-        names[f"λ = {power_of_ten(lam)}"] = (results["steps"], curve[1], color)
+        names[f"λ = {power_of_ten(lam)}"] = plots.band(
+            right, results["steps"], curve, color=color, linewidth=1.8
+        )
     reported = 100 * results["reported"]
     right.axhline(reported, color=plots.VERMILION, linewidth=2)
     plots.log_x(

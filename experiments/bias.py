@@ -289,8 +289,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             own = select(table, data=name, treatment=treatment)
             steps, values = [row["T"] for row in own], spread(own, "suboptimality")
             style: dict[str, Any] = {"marker": marker, "markersize": 5, "linestyle": line}
-            plots.band(ax, steps, values, color=color, alpha=0.15, **style)
-            names[label] = (steps, values[1], color)
+            names[label] = plots.band(ax, steps, values, color=color, alpha=0.15, **style)
         plots.log_log(ax, xlabel=plots.words("steps"))
         ax.set_ylim(1e-6, 100)
         ax.set_title(title.replace(", d", "\nd"))

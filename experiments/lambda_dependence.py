@@ -151,10 +151,10 @@ def _panel(ax: plots.Axes, results: dict[str, Any], name: str, count: int) -> No
         resolved = [row["resolved"] for row in own]
         shown = np.where(resolved, spread(own, "suboptimality"), np.nan)
         style = plots.look(key)
-        plots.band(ax, inverse, shown, color=style.color, marker=style.marker, markersize=4)
-        names[label] = (inverse, shown[1], style.color)
-    ax.plot(inverse, inverse / steps, color=plots.GREY, linestyle="--")
-    names["1/(λT)"] = (inverse, inverse / steps, plots.GREY)
+        names[label] = plots.band(
+            ax, inverse, shown, color=style.color, marker=style.marker, markersize=4
+        )
+    names["1/(λT)"] = plots.line(ax, inverse, inverse / steps, color=plots.GREY, linestyle="--")
     plots.log_log(ax)
     ax.set_ylim(1e-7, 1e3)
     unit = "epoch" if count == 1 else "epochs"

@@ -192,8 +192,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     lines: dict[str, Any] = {}
     for name, (color, line) in LOOKS.items():
         curve = results["curves"][name]
-        plots.band(steps, curve["steps"], curve["excess"], color=color, linestyle=line)
-        lines[NAMES[name]] = (curve["steps"], np.array(curve["excess"])[1], color)
+        lines[NAMES[name]] = plots.band(
+            steps, curve["steps"], curve["excess"], color=color, linestyle=line
+        )
     plots.log_log(steps, xlabel=plots.words("steps"), ylabel=plots.words("relative_suboptimality"))
     steps.set_title("t-weighted average")
     plots.name_lines(steps, lines)

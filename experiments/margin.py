@@ -257,8 +257,9 @@ def _draw_runs(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) 
     names: dict[str, Any] = {}
     for C, runs in results["curves"].items():
         shares = percentiles(np.array(runs["margin"]) / results["search"]["margin"])
-        plots.band(ax, runs["iteration"], shares, color=colors[C], linewidth=1.6)
-        names[f"C = {C}"] = (runs["iteration"], shares[1], colors[C])
+        names[f"C = {C}"] = plots.band(
+            ax, runs["iteration"], shares, color=colors[C], linewidth=1.6
+        )
     ax.axhline(1, color="black", linewidth=0.8, linestyle=":")
     ax.axhline(0, color="black", linewidth=0.6)
     plots.log_x(ax, xlabel=plots.words("steps"), ylabel="share of the largest margin")

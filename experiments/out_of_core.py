@@ -182,8 +182,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ):
         rows = [row for row in table if row["way"] == way]
         sizes, peaks = ([row[key] for row in rows] for key in ("data_mb", "peak_mb"))
-        ax.plot(sizes, peaks, marker=marker, color=color, linewidth=1.8)
-        names[label] = (sizes, peaks, color)
+        names[label] = plots.line(ax, sizes, peaks, marker=marker, color=color, linewidth=1.8)
     limit = results["limit_mb"]
     ax.axhline(limit, color=plots.DARK_GREY, linestyle="--", linewidth=1)
     failed = [r["data_mb"] for r in table if r["way"] == "memory, limited" and not r["fits"]]

@@ -10,7 +10,6 @@ at every example, stand beside them. The dependence on λ is that of the seconds
 
 from __future__ import annotations
 
-import time
 from functools import cache, partial
 from typing import Any
 
@@ -18,7 +17,9 @@ import numpy as np
 
 from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, slope
+from experiments._measure import timed
 from experiments._run import ExperimentContext
+from experiments._runs import first_record
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
 from kpegasos.datasets import make_text_like
 
@@ -59,39 +60,29 @@ def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[
     """Steps and seconds until the test error is at most the target."""
     X, y, _, _ = _data(quick)
     X, y = X[:n_samples], y[:n_samples]
-    rows, problem = linear_rows(X), make_problem(y, LAM)
-    reached: dict[str, float] = {}
-
-    def test(run: Any) -> bool:
-        if _errors(run.result().w, quick) <= target:
-            record = run.history.records[-1]
-            reached.update(steps=record.iteration, seconds=record.seconds)
-        return bool(reached)
-
-    pegasos(problem, rows, n_steps=2000, sampling="contiguous", checkpoints=None)
-    points = [int(t) for t in np.unique(np.geomspace(2000, 3e6, 90).astype(int))]
-    pegasos(
+    rows, problem, options = linear_rows(X), make_problem(y, LAM), {"sampling": "contiguous"}
+    pegasos(problem, rows, n_steps=2000, checkpoints=None, **options)  # type: ignore[arg-type]
+    points = np.unique(np.geomspace(2000, 3e6, 90).astype(int)).tolist()
+    record = first_record(
         problem,
         rows,
-        n_steps=points[-1],
-        sampling="contiguous",
-        checkpoints=points,
-        monitor=test,
+        points,
+        lambda run: _errors(run.result().w, quick) <= target,
         random_state=seed,
+        **options,
     )
-    if not reached:
-        return {"steps": float("nan"), "seconds": float("nan"), "fit_seconds": float("nan")}
+    if record is None:
+        return dict.fromkeys(("steps", "seconds", "fit_seconds"), float("nan"))
     model = LinearPegasosSVC(
         lam=LAM,
         fit_intercept=False,
-        n_steps=int(reached["steps"]),
+        n_steps=record.iteration,
         sampling="contiguous",
         checkpoints=None,
         random_state=seed,
     )
-    begin = time.perf_counter()
-    model.fit(X, y)
-    return {**reached, "fit_seconds": time.perf_counter() - begin}
+    seconds, _ = timed(model.fit, X, y)
+    return {"steps": record.iteration, "seconds": record.seconds, "fit_seconds": seconds}
 
 
 def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
@@ -100,32 +91,22 @@ def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
     n_samples = min(100_000, y.size)
     rows, problem = linear_rows(X[:n_samples]), make_problem(y[:n_samples], lam)
     f_star = sdca(problem, rows, tol=5e-4, max_epochs=200).dual_bound
-    reached: dict[str, float] = {}
-
-    def test(run: Any) -> bool:
-        record = run.history.records[-1]
-        if record.objective_average <= f_star + EPSILON:
-            reached.update(steps=record.iteration, seconds=record.seconds)
-        return bool(reached)
-
-    points = [int(t) for t in np.unique(np.geomspace(500, 2e7, 120).astype(int))]
-    pegasos(
+    record = first_record(
         problem,
         rows,
-        n_steps=points[-1],
+        np.unique(np.geomspace(500, 2e7, 120).astype(int)).tolist(),
+        lambda run: run.history[-1].objective_average <= f_star + EPSILON,
         sampling="contiguous",
-        checkpoints=points,
-        monitor=test,
         max_time=60,
         random_state=seed,
     )
-    return reached or {"steps": float("nan"), "seconds": float("nan")}
+    if record is None:
+        return dict.fromkeys(("steps", "seconds"), float("nan"))
+    return {"steps": record.iteration, "seconds": record.seconds}
 
 
-def _exponent(x: list[float], y: list[float]) -> float:
-    """Slope of log y against log x."""
-    good = np.isfinite(y)
-    return float(np.polyfit(np.log(np.array(x)[good]), np.log(np.array(y)[good]), 1)[0])
+def _medians(runs: list[dict[str, Any]], *columns: str) -> dict[str, float]:
+    return {key: float(np.median(np.array([run[key] for run in runs], float))) for key in columns}
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -136,25 +117,22 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     for n_samples in context.progress(_sizes(context.quick), "examples"):
         work = partial(_to_accuracy, n_samples, target, quick=context.quick)
         runs = [context.part(f"m {n_samples}, {seed}", work, seed) for seed in seeds]
-        columns = ("steps", "seconds", "fit_seconds")
-        medians = {c: float(np.median(np.array([r[c] for r in runs], float))) for c in columns}
-        by_size.append({"m": n_samples, **medians})
+        by_size.append({"m": n_samples, **_medians(runs, "steps", "seconds", "fit_seconds")})
     for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ"):
         runs = [
             context.part(f"lam {lam:g}, {s}", _to_epsilon, lam, s, context.quick) for s in seeds[:3]
         ]
-        medians = {
-            c: float(np.median(np.array([r[c] for r in runs], float))) for c in ("steps", "seconds")
-        }
-        by_lam.append({"lam": lam, **medians})
+        by_lam.append({"lam": lam, **_medians(runs, "steps", "seconds")})
     sizes = [row["m"] for row in by_size]
-    exponents = {
-        column: _exponent(sizes, [row[column] for row in by_size])
-        for column in ("steps", "seconds", "fit_seconds")
-    }
     lams = [row["lam"] for row in by_lam]
-    exponents["steps against lam"] = _exponent(lams, [row["steps"] for row in by_lam])
-    exponents["seconds against lam"] = _exponent(lams, [row["seconds"] for row in by_lam])
+    exponents = {
+        key: slope(sizes, [row[key] for row in by_size])
+        for key in ("steps", "seconds", "fit_seconds")
+    }
+    exponents |= {
+        f"{key} against lam": slope(lams, [row[key] for row in by_lam])
+        for key in ("steps", "seconds")
+    }
     return {
         "seeds": list(seeds),
         "table": by_size + by_lam,

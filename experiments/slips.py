@@ -16,11 +16,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from experiments import _plots as plots
 from experiments._claims import BLOG, ICML, JOURNAL, Claim, exponent, mark, rounded
 from experiments._run import ExperimentContext
-from experiments._runs import hinge_objective
+from experiments._runs import first_record, hinge_objective, moons, spaced
 from experiments._tables import percentiles
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.draws import IndexStream
-from kpegasos.datasets import make_gaussian_noise, make_toy
+from kpegasos.datasets import make_gaussian_noise
 
 FULL_TIME = "30 s"
 QUICK_TIME = "10 s"
@@ -51,21 +51,12 @@ MOST_STEPS = 2_000_000
 LARGEST = 1e30
 
 
-def _moons(n_samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    X, y = make_toy("moons", n_samples, noise=0.2, random_state=seed)
-    return X, np.where(y == 1, 1.0, -1.0)
-
-
-def _steps(n_steps: int) -> list[int]:
-    return sorted({round(step) for step in 10 ** (np.arange(0, 8 * np.log10(n_steps) + 0.5) / 8)})
-
-
 class Judge:
     """Suboptimality and test error of coefficients over the examples."""
 
     def __init__(self) -> None:
-        X, self.y = _moons(N_SAMPLES)
-        X_test, self.y_test = _moons(N_TEST, seed=1)
+        X, self.y = moons(N_SAMPLES)
+        X_test, self.y_test = moons(N_TEST, seed=1)
         self.gram = rbf_kernel(X, gamma=GAMMA)
         self.test_rows = rbf_kernel(X_test, X, gamma=GAMMA)
         self.problem = make_problem(self.y, LAM)
@@ -101,7 +92,7 @@ def _wrong(judge: Judge, slip: str, draws: np.ndarray, steps: list[int]) -> list
 
 def _kernel_rules(n_steps: int, seeds: int) -> dict[str, Any]:
     """Suboptimality and test error along the runs of each rule, a row for each seed."""
-    judge, steps = Judge(), _steps(n_steps)
+    judge, steps = Judge(), spaced(n_steps, 8)
     found: dict[str, list[Any]] = {
         rule: [] for rule in (CORRECT, "label", "threshold", "scaling", "code")
     }
@@ -135,7 +126,7 @@ def _gradients(n_steps: int) -> dict[str, Any]:
     """Steps along the full gradient, and along what is printed in its place."""
     X, y = make_gaussian_noise(N_SAMPLES, separation=4.0, random_state=0)
     y, lam = np.where(y == 1, 1.0, -1.0), 0.01
-    problem, rows, steps = make_problem(y, lam), linear_rows(X), _steps(n_steps)
+    problem, rows, steps = make_problem(y, lam), linear_rows(X), spaced(n_steps, 8)
     optimum = sdca(problem, rows, tol=1e-8, max_epochs=20_000, random_state=0).dual_bound
     options: dict[str, Any] = {"batch_size": N_SAMPLES, "average": None, "random_state": 0}
     right = pegasos(problem, rows, n_steps=n_steps, checkpoints=steps, **options).history
@@ -166,22 +157,22 @@ def _zero() -> dict[str, Any]:
 
 def _runtimes(m: int, lam: float, seeds: int, most: int) -> list[float]:
     """Steps until the t-weighted average is within ε of the optimum, for each seed."""
-    X, y = _moons(m)
+    X, y = moons(m)
     problem, rows = make_problem(y, lam), make_rows(X, gamma=GAMMA, cache="precomputed")
     optimum = sdca(problem, rows, tol=1e-4, max_epochs=20_000, random_state=0).dual_bound
-    reached = []
-    for seed in range(seeds):
-        options: dict[str, Any] = {"sampling": "uniform", "random_state": seed}
-        run = pegasos(
+    goal = optimum + EPSILON
+    records = [
+        first_record(
             problem,
             rows,
-            n_steps=most,
-            checkpoints=_steps(most),
-            monitor=lambda run: run.history.records[-1].objective_average < optimum + EPSILON,
-            **options,
+            spaced(most, 8),
+            lambda run: run.history[-1].objective_average < goal,
+            sampling="uniform",
+            random_state=seed,
         )
-        reached.append(run.n_steps if run.objective < optimum + EPSILON else np.nan)
-    return reached
+        for seed in range(seeds)
+    ]
+    return [np.nan if record is None else record.iteration for record in records]
 
 
 def _table(
@@ -299,8 +290,9 @@ def _of_rules(ax: plots.Axes, kernel: dict[str, Any], slip: str, what: str) -> N
     ):
         shown = percentiles(scale * np.array(kernel[rule][what]))
         line = "--" if rule == CORRECT else "-"
-        plots.band(ax, kernel["steps"], shown, color=color, linestyle=line, linewidth=1.8)
-        names[name] = (kernel["steps"], shown[1], color)
+        names[name] = plots.band(
+            ax, kernel["steps"], shown, color=color, linestyle=line, linewidth=1.8
+        )
     label = plots.words("test_error") if what == "error" else plots.words("suboptimality")
     plots.log_log(ax, xlabel=plots.words("steps"), ylabel=label)
     plots.name_lines(ax, names)
@@ -345,13 +337,13 @@ def _of_runtimes(ax: plots.Axes, runtimes: dict[str, Any]) -> None:
         runtimes["steps"].items(), plots.shades(len(runtimes["steps"])), strict=True
     ):
         shown = np.nanpercentile(np.array(reached, dtype=float), [20, 50, 80], axis=1)
-        plots.band(ax, 1 / lams, shown, color=color, marker="o", markersize=4)
-        names[f"m = {int(m):,}"] = (1 / lams, shown[1], color)
+        names[f"m = {int(m):,}"] = plots.band(
+            ax, 1 / lams, shown, color=color, marker="o", markersize=4
+        )
     anchor = np.median(next(iter(runtimes["steps"].values()))[len(lams) // 2])
     for power, name in ((1, "1/λ, as proved"), (-1, "λ, as printed")):
         line = anchor * (lams[len(lams) // 2] / lams) ** power
-        ax.plot(1 / lams, line, color=plots.GREY, linestyle=":", linewidth=1.5)
-        names[name] = (1 / lams, line, plots.GREY)
+        names[name] = plots.line(ax, 1 / lams, line, color=plots.GREY, linestyle=":", linewidth=1.5)
     plots.log_log(ax, xlabel="1/λ", ylabel=f"steps to f − f* < {EPSILON:g}", ylim=(10, 1e8))
     plots.name_lines(ax, names)
 

@@ -157,8 +157,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         names: dict[str, Any] = {}
         for rule in results["rules"]:
             curve, (color, line) = results["curves"][f"{lam:g}, {rule}"], LOOKS[rule]
-            plots.band(ax, curve["steps"], curve["excess"], color=color, linestyle=line)
-            names[rule] = (curve["steps"], np.array(curve["excess"])[1], color)
+            names[rule] = plots.band(
+                ax, curve["steps"], curve["excess"], color=color, linestyle=line
+            )
         plots.log_log(ax)
         ax.set_title(f"λ = {lam:g}, tuned c = {results['tuned'][f'{lam:g}']:.3g}")
         plots.name_lines(ax, names)

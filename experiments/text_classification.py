@@ -11,6 +11,7 @@ all averages from the same draws.
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ PUBLISHED = {"ICML 2007": 2.0, "MPB 2011": 0.16}
 _TEST = 23_149
 #: Share of labels that are flipped, an input: CCAT's own error at the optimum is near it.
 NOISE = 0.06
-AVERAGES = {"last": None, "t-weighted": "weighted", "suffix": "suffix", "uniform": "uniform"}
-#: Curves that are drawn, and the methods whose looks they have; the table has the others.
+AVERAGES = {"last": None, "t-weighted": "weighted"}
+#: The methods whose looks the curves have.
 SHOWN = {"last": "last", "t-weighted": "weighted"}
 
 
@@ -52,7 +53,7 @@ def _optimum(quick: bool) -> dict[str, float]:
     }
 
 
-def _curve(average: str | None, sampling: str, seed: int, quick: bool) -> dict[str, Any]:
+def _curve(average: str | None, seed: int, quick: bool) -> dict[str, Any]:
     X, y, X_test, y_test = _data(quick)
     rows, problem = linear_rows(X), make_problem(y, LAM)
     last = y.size if quick else 2_000_000
@@ -63,7 +64,7 @@ def _curve(average: str | None, sampling: str, seed: int, quick: bool) -> dict[s
         w = run.result().w
         errors.append(float(np.mean((X_test @ w > 0) != (y_test > 0))))
 
-    kwargs: dict[str, Any] = {"average": average, "sampling": sampling}
+    kwargs: dict[str, Any] = {"average": average, "sampling": "contiguous"}
     pegasos(problem, rows, n_steps=1000, checkpoints=None, **kwargs)  # compiles
     result = pegasos(
         problem, rows, n_steps=last, checkpoints=points, monitor=test, random_state=seed, **kwargs
@@ -81,19 +82,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Follow one run a seed and average."""
     seeds = range(1 if context.quick else 3)
     optimum = context.part("optimum", _optimum, context.quick)
-    jobs = [
-        (label, average, sampling, seed)
-        for sampling in ("contiguous", "permutation")
-        for label, average in AVERAGES.items()
-        for seed in seeds
-        if sampling == "contiguous" or label == "t-weighted"
-    ]
-    curves: dict[str, list[dict[str, Any]]] = {}
-    for label, average, sampling, seed in context.progress(jobs, "runs"):
-        key = label if sampling == "contiguous" else f"{label}, permutation"
-        curves.setdefault(key, []).append(
-            context.part(f"{key}, {seed}", _curve, average, sampling, seed, context.quick)
-        )
+    curves: dict[str, list[dict[str, Any]]] = {key: [] for key in AVERAGES}
+    for key, seed in context.progress(product(AVERAGES, seeds), "runs"):
+        found = context.part(f"{key}, {seed}", _curve, AVERAGES[key], seed, context.quick)
+        curves[key].append(found)
     table = []
     medians = {}
     for key, runs in curves.items():
