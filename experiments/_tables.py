@@ -8,6 +8,16 @@ from typing import Any
 import numpy as np
 
 
+def shortened(values: Any, digits: int) -> Any:
+    """Keep some significant digits, more than which nobody knows or sees; of nested lists too.
+
+    Digits, and not decimals: level lines stay smooth where a decision is nearly 0.
+    """
+    if np.ndim(values) == 0:
+        return float(f"{values:.{digits}g}")
+    return [shortened(value, digits) for value in values]
+
+
 def percentiles(values: Any, axis: int = 0) -> np.ndarray:
     """Return the 20%, 50% and 80% percentiles along an axis, that of the seeds."""
     return np.percentile(np.asarray(values, dtype=float), [20, 50, 80], axis=axis)

@@ -22,7 +22,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, exponent, listed, percent, rounded, span
 from experiments._run import ExperimentContext
 from experiments._runs import Setting, hinge_objective, histories, setting, spaced
-from experiments._tables import select
+from experiments._tables import select, shortened
 from kpegasos import make_problem, make_rows, pegasos
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.datasets import load_adult, load_covtype, load_usps
@@ -279,7 +279,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         table += _crossings(name, lam, steps, found, least)
         excess = {kind: np.median(found[kind], axis=0) - least for kind in METHODS}
         curves[key] = {"data": name, "lam": lam, "T": steps} | {
-            kind: [float(f"{value:.4g}") for value in values] for kind, values in excess.items()
+            kind: shortened(values, 4) for kind, values in excess.items()
         }
     return {
         "seeds": list(range(seeds)),

@@ -161,8 +161,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             values = [scale * row[key] for row in rows]
             ax.plot(values, [height] * len(values), marker, color=color, alpha=0.6)
             ax.plot(np.median(values), height, "|", color=color, markersize=20)
-    left.set_yticks(range(len(groups)), list(groups))
-    left.set_ylim(len(groups) - 0.5, -0.5)
+    plots.rows_down(left, list(groups))
     one, *others = (rows for rows in groups.values())
     alone = float(np.median([row["seconds"] for row in one]))
     slowdowns = [float(np.median([row["seconds"] for row in rows])) / alone for rows in others]

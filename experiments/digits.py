@@ -154,26 +154,22 @@ def _dots(ax: Any, table: list[dict[str, Any]]) -> list[str]:
         ax.plot(held, height, style.marker, color=style.color, markersize=8)
         ax.plot(test, height, style.marker, color=style.color, markersize=8, mfc="white", mew=1.6)
         for value, side in ((held, 9), (test, -9)):
-            ax.annotate(
+            plots.beside(
+                ax,
                 f"{value:.1f}",
                 (value, height),
-                xytext=(side, 0),
-                textcoords="offset points",
+                (side, 0),
                 ha="left" if side > 0 else "right",
-                va="center",
                 fontsize=10,
                 color=plots.text_color(style.color),
             )
-    ax.set_yticks(range(len(kernels)), [NAMES.get(kernel, kernel) for kernel in kernels])
-    ax.set_ylim(len(kernels) - 0.5, -0.5)
+    plots.rows_down(ax, [NAMES.get(kernel, kernel) for kernel in kernels])
     ax.margins(x=0.12)
     return kernels
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """The best cell of each kernel, ours and SVC's."""
-    from matplotlib.lines import Line2D
-
     table, example = results["table"], results["example"]
     figure, ((ax,),) = plots.panels(1, 1, 4.2)
     kernels = _dots(ax, table)
@@ -182,22 +178,17 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ax.grid(alpha=0.25, axis="x")
     ax.tick_params(axis="y", length=0)
     handles = [
-        Line2D(
-            [],
-            [],
-            color=plots.look(key).color,
-            marker=plots.look(key).marker,
-            linestyle="none",
-            label=name,
+        plots.handle(
+            name, color=plots.look(key).color, marker=plots.look(key).marker, linestyle="none"
         )
         for name, key in MODELS.items()
     ]
     grey: dict[str, Any] = {"color": plots.GREY, "marker": "o", "linestyle": "none"}
-    handles.append(Line2D([], [], label="held-out folds", **grey))
-    handles.append(Line2D([], [], label="test half", markerfacecolor="white", **grey))
+    handles.append(plots.handle("held-out folds", **grey))
+    handles.append(plots.handle("test half", markerfacecolor="white", **grey))
     dots: dict[str, Any] = {"color": plots.GREY, "linestyle": ":"}
     name = f"test, scikit-learn's example: {results['reported']:.0%}"
-    handles.append(Line2D([], [], label=name, **dots))
+    handles.append(plots.handle(name, **dots))
     plots.legend_above(ax, handles)
     pairs = {
         kernel: {r["model"]: r["cv_accuracy"] for r in table if r["kernel"] == kernel}

@@ -243,7 +243,6 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, list[float], str, str]]:
 
 
 def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
-    from matplotlib.lines import Line2D
 
     lowest = 100 * min(min(accuracies) for _, accuracies, _, _ in rows)
     for height, (_, accuracies, note, side) in enumerate(rows):
@@ -253,12 +252,11 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
         ax.plot([low, high], [height] * 2, color=color, linewidth=2.5)
         ax.plot([low, high], [height] * 2, marker, color=color, markersize=7)
         number = f"{high:.1f}%" if low == high else f"{low:.1f}–{high:.1f}%"
-        ax.annotate(
+        plots.beside(
+            ax,
             number + (f", {note}" if note else ""),
             (high, height),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
+            (8, 0),
             fontsize=9.5,
             color=plots.text_color(color),
         )
@@ -267,7 +265,7 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
     ax.set(xlabel="test accuracy, %; seconds to fit", xlim=(lowest - 2, 106))
     ax.set_xticks([75, 80, 85, 90])
     handles = [
-        Line2D([], [], color=color, marker=marker, linestyle="none", label=side)
+        plots.handle(side, color=color, marker=marker, linestyle="none")
         for side, (color, marker) in SIDES.items()
     ]
     plots.legend_above(ax, handles)

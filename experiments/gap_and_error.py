@@ -20,8 +20,8 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._run import ExperimentContext
 from experiments._runs import moons
-from experiments._tables import percentiles, select, summary
-from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, regularization_path
+from experiments._tables import percentiles, select, shortened, summary
+from kpegasos import PegasosSVC, make_problem, make_rows, pegasos, regularization_path
 from kpegasos.datasets import load_adult, load_covtype, load_fashion_mnist, load_mnist, load_usps
 
 FULL_TIME = "3 min"
@@ -145,10 +145,10 @@ def pegasos_run(draw: Draw, C: float, epochs: list[float], exact: dict[str, floa
     return {
         "error": exact["error"],
         "deviation": draw.deviation(exact),
-        "gap": _short(history["relative_gap"]),
-        "ratio": _short(history["gap"] / np.maximum(above, 1e-12)),
-        "excess": _short((np.array(errors[:-1]) - exact["error"]) / draw.deviation(exact)),
-        "values": _short(history["kernel_evaluations"] / draw.y.size**2),
+        "gap": shortened(history["relative_gap"], 4),
+        "ratio": shortened(history["gap"] / np.maximum(above, 1e-12), 4),
+        "excess": shortened((np.array(errors[:-1]) - exact["error"]) / draw.deviation(exact), 4),
+        "values": shortened(history["kernel_evaluations"] / draw.y.size**2, 4),
     }
 
 
@@ -159,12 +159,7 @@ def polished(draw: Draw, C: float, tol: float, exact: dict[str, float]) -> dict[
     error = float(np.mean(model.predict(draw.X_test) != draw.y_test))
     excess = (error - exact["error"]) / draw.deviation(exact)
     values = model.history_["kernel_evaluations"][-1] / draw.y.size**2
-    return dict(zip(("excess", "values"), _short(np.array([excess, values])), strict=True))
-
-
-def _short(values: np.ndarray) -> list[float]:
-    """Keep four digits, which is more than is known."""
-    return [float(f"{value:.4g}") for value in values]
+    return dict(zip(("excess", "values"), shortened((excess, values), 4), strict=True))
 
 
 def _runs(name: str, seed: int, sizes: tuple[int, int], Cs: tuple[float, ...]) -> Run:

@@ -15,6 +15,7 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, mark, percent
 from experiments._run import ExperimentContext
+from experiments._tables import shortened
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
@@ -54,11 +55,7 @@ def _fit(problem: str, kernel: str, epochs: int, tol: float) -> dict[str, Any]:
         "panel": {
             "xx": xx.round(4),
             "yy": yy.round(4),
-            # Three digits, and not decimals: level lines stay smooth where f is nearly 0.
-            "values": [
-                [float(f"{value:.3g}") for value in line]
-                for line in model.decision_function(grid).reshape(GRID, GRID)
-            ],
+            "values": shortened(model.decision_function(grid).reshape(GRID, GRID), 3),
             "X": X.round(3),
             "y": y,
             "support": model.support_,

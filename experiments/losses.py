@@ -173,8 +173,7 @@ def _error_bars(ax: Any, table: list[dict[str, Any]]) -> None:
             fill = {} if row["wrong_labels"] else {"markerfacecolor": "white"}
             style: dict[str, Any] = {"fmt": "o", "color": color, "capsize": 3, "markersize": 7}
             ax.errorbar(error, height, xerr=spread, **style, **fill)
-    ax.set_yticks(range(len(LOOKS)), [NAMES[name] for name in LOOKS])
-    ax.set_ylim(len(LOOKS) - 0.5, -0.5)
+    plots.rows_down(ax, [NAMES[name] for name in LOOKS])
     ax.set_xlim(left=0)
     ax.set_xlabel(plots.words("test_error"))
     ax.set_title("hollow: clean labels, filled: wrong ones")
@@ -183,7 +182,6 @@ def _error_bars(ax: Any, table: list[dict[str, Any]]) -> None:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Boundaries with and without wrong labels, test errors, and convergence."""
-    from matplotlib.lines import Line2D
 
     figure, ((clean, wrong), (errors, steps)) = plots.panels(2, 2, 6.8)
     for noise, ax in zip(NOISE, (clean, wrong), strict=True):
@@ -199,7 +197,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     steps.set_title("t-weighted average")
     plots.name_lines(steps, lines)
     handles = [
-        Line2D([], [], color=color, linestyle=line, label=NAMES[name])
+        plots.handle(NAMES[name], color=color, linestyle=line)
         for name, (color, line) in LOOKS.items()
     ]
     plots.legend_above(clean, handles, over_title=True)

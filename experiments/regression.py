@@ -186,7 +186,6 @@ SOLVERS = {
 
 
 def _toys(axes: list[Any], results: dict[str, Any]) -> None:
-    from matplotlib.lines import Line2D
 
     for ax, (name, toy) in zip(axes, results["toys"].items(), strict=True):
         ax.plot(toy["X"], toy["y"], ".", color=plots.SILVER, markersize=4)
@@ -196,7 +195,7 @@ def _toys(axes: list[Any], results: dict[str, Any]) -> None:
         ax.set(ylim=(-1.4, 2.2), xlabel="x", ylabel="target" if ax is axes[0] else "")
         ax.set_title(f"{name}, one target in ten too high")
     handles = [
-        Line2D([], [], color=color, linestyle=line, label=loss.replace("_", " "))
+        plots.handle(loss.replace("_", " "), color=color, linestyle=line)
         for loss, (color, line) in LOOKS.items()
     ]
     plots.legend_above(axes[0], handles, over_title=True)
@@ -216,8 +215,7 @@ def _timed(ax: Any, table: list[dict[str, Any]]) -> list[float]:
             leads.append(
                 min(v for k, v in found.items() if k != "PegasosSVR") / found["PegasosSVR"]
             )
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    plots.rows_down(ax, names)
     plots.log_x(ax, xlabel="seconds to fit to 1% of the optimum")
     return leads
 
@@ -225,7 +223,6 @@ def _timed(ax: Any, table: list[dict[str, Any]]) -> list[float]:
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Toys above, seconds below."""
     import matplotlib.pyplot as plt
-    from matplotlib.lines import Line2D
 
     from kpegasos.plotting.style import WIDTH
 
@@ -236,7 +233,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     leads = _timed(axes["time"], results["table"])
     solvers = {row["solver"] for row in results["table"]}
     handles = [
-        Line2D([], [], label=name, **plots.look(key).options(linestyle="none"))
+        plots.handle(name, **plots.look(key).options(linestyle="none"))
         for solver, (key, name) in SOLVERS.items()
         if solver in solvers
     ]

@@ -83,17 +83,15 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         ax.barh(height, median, color=plots.BLUE, height=0.62)
         ax.plot([low, high], [height + 0.22] * 2, color=plots.BLACK, linewidth=1.4)
         inside = median > 0.25 * max(row["median_seconds"] for row in table)
-        ax.annotate(
+        plots.beside(
+            ax,
             f"{median:.2f} s",
             (median, height),
-            xytext=(-6 if inside else 6, 2),
-            textcoords="offset points",
+            (-6 if inside else 6, 2),
             ha="right" if inside else "left",
-            va="center",
             color="white" if inside else "black",
         )
-    ax.set_yticks(range(len(table)), [row["job"] for row in table])
-    ax.set_ylim(len(table) - 0.5, -0.5)
+    plots.rows_down(ax, [row["job"] for row in table])
     ax.set_xlabel("seconds from the start of the process to its end")
     ax.grid(alpha=0.25, axis="x")
     ax.set_axisbelow(True)
