@@ -233,7 +233,7 @@ def table(documents: Documents) -> str:
             cells = (claim.claim, _linked(claim.source), claim.found, f"{claim.mark}{older}")
             rows.append(f"| {' | '.join([*cells, figure])} |")
     head = "| claim | source | what came out here | | figure |\n| --- | --- | --- | --- | --- |"
-    return "\n".join([head, *rows]) + f"\n\n{_note_on_older(documents)}"
+    return "\n".join([head, *rows])
 
 
 def _note_on_older(documents: Documents) -> str:

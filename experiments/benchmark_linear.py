@@ -327,7 +327,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         _first(results, GOALS[0]),
         "The best run of each solver within the seconds, medians; float32, no intercept, "
         f"certificate included; LinearPegasosSVC is the {plots.look('weighted').name} over "
-        "contiguous blocks of rows, which presupposes rows in random order. SGDClassifier and LinearSVC make "
-        "whole passes. Labels of the text are flipped at random, 6% of them.",
+        "contiguous blocks of rows, which presupposes rows in random order. SGDClassifier and "
+        "LinearSVC make whole passes. Labels of the text are flipped at random, 6% of them.",
     )
     return figure

@@ -12,7 +12,7 @@ from experiments._catalog import HERE
 from experiments._claims import FAILS, HOLDS, PARTLY, duration, percent, rounded, slope, span
 from experiments._kernel_problems import usps_split
 from experiments._store import read
-from experiments._table_solvers import succeeded
+from experiments.kernel_table import succeeded
 from kpegasos.core.draws import IndexStream
 
 

@@ -5,9 +5,10 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
-from experiments import _equal_runs, equal_seconds
-from experiments._equal_ladders import LADDERS, Rung, available, doubled, rungs
+from experiments import equal_seconds
 from experiments._kernel_problems import Task
+from experiments._run import ExperimentContext
+from experiments.equal_seconds import LADDERS, Rung, available, doubled, rungs
 
 
 def make_task(n_classes=2):
@@ -23,7 +24,7 @@ def make_task(n_classes=2):
 def test_products_of_matrices_predict_as_libsvm(n_classes):
     task = make_task(n_classes)
     model = SVC(C=task.C, gamma=task.gamma).fit(task.X, task.y)
-    found = _equal_runs.predicted(model, task.X_test)
+    found = equal_seconds.predicted(model, task.X_test)
     np.testing.assert_array_equal(found, model.predict(task.X_test))
 
 
@@ -39,27 +40,27 @@ def test_every_run_of_a_ladder_fits(ladder):
     if available(ladder, task):
         pytest.skip("the peer is not installed")
     for rung in rungs(ladder, task, [0.05, 0.1], least=50):
-        row = _equal_runs.measure(rung, task, patience=0.0)
+        row = equal_seconds.measure(rung, task, patience=0.0)
         assert 0 <= row["error"] < 0.5
         assert row["runs"] == 1
 
 
 def test_seconds_grow_by_the_power_that_the_last_runs_show():
-    assert _equal_runs.expected([], [], 1000) == 0
-    assert _equal_runs.expected([1000], [1.0], 2000) == pytest.approx(2.0)
-    assert _equal_runs.expected([1000, 2000], [1.0, 4.0], 4000) == pytest.approx(16.0)
+    assert equal_seconds.expected([], [], 1000) == 0
+    assert equal_seconds.expected([1000], [1.0], 2000) == pytest.approx(2.0)
+    assert equal_seconds.expected([1000, 2000], [1.0, 4.0], 4000) == pytest.approx(16.0)
     # A last step that is no doubling, and runs of which the shorter took longer.
-    assert _equal_runs.expected([1000, 2000], [1.0, 4.0], 3000) == pytest.approx(9.0)
-    assert _equal_runs.expected([1000, 2000], [4.0, 1.0], 4000) == pytest.approx(2.0)
+    assert equal_seconds.expected([1000, 2000], [1.0, 4.0], 3000) == pytest.approx(9.0)
+    assert equal_seconds.expected([1000, 2000], [4.0, 1.0], 4000) == pytest.approx(2.0)
 
 
 def climbed(monkeypatch, ladder, seconds):
     spent = iter(seconds)
     row = {"setting": "", "examples": 1, "error": 0.1}
     monkeypatch.setattr(
-        _equal_runs, "measure", lambda *_: {**row, "fit_seconds": float(next(spent))}
+        equal_seconds, "measure", lambda *_: {**row, "fit_seconds": float(next(spent))}
     )
-    return list(_equal_runs._climb(ladder, make_task(), 30.0, 0.0))
+    return list(equal_seconds._climb(ladder, make_task(), 30.0, 0.0))
 
 
 def test_run_that_would_take_too_long_is_left_out(monkeypatch):
@@ -74,34 +75,16 @@ def test_solver_that_ended_by_itself_is_not_given_more_time(monkeypatch):
     assert len(climbed(monkeypatch, ladder, [0.9, 1.5, 9])) == 2
 
 
-class Context:
-    """Runs parts at once, without a file."""
-
-    quick = False
-
-    def __init__(self, only, previous):
-        self.only, self.previous = only, previous
-
-    def wants(self, group):
-        return not self.only or group in self.only
-
-    def progress(self, work, _):
-        return work
-
-    def part(self, _, fn):
-        return fn()
-
-
 def test_problems_that_do_not_run_keep_their_rows(monkeypatch):
     def fake(job):
         found = {"ladder": job["ladder"], "method": LADDERS[job["ladder"]], "setting": "new"}
         return [{**found, "fit_seconds": 1.0, "error": 0.1}, {**found, "left_out": "too long"}]
 
-    monkeypatch.setattr(equal_seconds, "in_a_process", fake)
+    monkeypatch.setattr(equal_seconds, "apart", fake)
     monkeypatch.setattr(equal_seconds, "make_task", lambda *_: make_task())
-    first = equal_seconds.compute(Context(("MNIST 8",), {}))
+    first = equal_seconds.compute(ExperimentContext(only=("MNIST 8",)))
     assert list(first["problems"]) == ["MNIST 8"]
-    both = equal_seconds.compute(Context(("Adult",), first))
+    both = equal_seconds.compute(ExperimentContext(only=("Adult",), previous=first))
     assert list(both["problems"]) == list(both["groups"]) == ["MNIST 8", "Adult"]
     expected = ["MNIST 8"] * len(LADDERS) + ["Adult"] * len(LADDERS)
     assert [row["problem"] for row in both["table"]] == expected

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments import _gap_rules, clock, equal_seconds, gap_and_error, run_time
+from experiments import clock, equal_seconds, gap_and_error, run_time
 from experiments._catalog import HERE
 from experiments._store import read
 
@@ -30,23 +30,23 @@ def results_of(name):
 
 
 def test_rule_stops_where_its_limit_is_first_met():
-    assert _gap_rules.stop(SOON, True, 0.1) == 1
-    assert _gap_rules.stop(SOON, False, 5) == 2
-    assert _gap_rules.stop(LATE, True, 0.1) == 3, "the end, if it never is"
+    assert gap_and_error.stop(SOON, True, 0.1) == 1
+    assert gap_and_error.stop(SOON, False, 5) == 2
+    assert gap_and_error.stop(LATE, True, 0.1) == 3, "the end, if it never is"
 
 
 def test_small_gap_is_judged_by_the_runs_that_come_to_it():
-    assert _gap_rules.enough([SOON, LATE]).tolist() == [1.0]
+    assert gap_and_error.enough([SOON, LATE]).tolist() == [1.0]
     wrong = run("b", 1.0, [0.5, 0.09, 0.05, 0.01], [4.0, 2.0, 0.2, 0.0])
-    assert _gap_rules.enough([SOON, LATE, wrong]).tolist() == [1.0, 0.0]
-    assert _gap_rules.finding([SOON, LATE, wrong]).startswith("Not even at")
+    assert gap_and_error.enough([SOON, LATE, wrong]).tolist() == [1.0, 0.0]
+    assert gap_and_error.finding([SOON, LATE, wrong]).startswith("Not even at")
 
 
 def test_control_has_runs_of_as_many_epochs_and_a_larger_gap():
-    assert _gap_rules.as_late([SOON, LATE]) == {1.0: 0.0}
+    assert gap_and_error.as_late([SOON, LATE]) == {1.0: 0.0}
     fine = run("b", 1.0, [0.8, 0.6, 0.3, 0.2], [9.0, 0.9, 0.5, 0.1])
-    assert _gap_rules.as_late([SOON, LATE, fine]) == {1.0: 0.5}
-    assert _gap_rules.as_late([LATE]) == {}
+    assert gap_and_error.as_late([SOON, LATE, fine]) == {1.0: 0.5}
+    assert gap_and_error.as_late([LATE]) == {}
 
 
 def test_gap_that_no_run_comes_to_has_no_share():

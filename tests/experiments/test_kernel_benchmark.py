@@ -9,15 +9,15 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
-from experiments import _kernel_suite as suite
+from experiments import benchmark_kernel as suite
 from experiments._catalog import HERE
-from experiments._kernel_figure import draw
+from experiments._claims import duration, markdown
 from experiments._kernel_judge import judge
-from experiments._kernel_levels import at_level, judge_all, modern, seconds_at_levels
-from experiments._kernel_markdown import document, duration, fit_table
 from experiments._kernel_peers import AVX2, take_turns
 from experiments._kernel_problems import Task
 from experiments._meta import vectors
+from experiments._run import ExperimentContext
+from experiments.benchmark_kernel import at_level, judge_all, seconds_at_levels, tables
 from kpegasos import PegasosSVC
 
 
@@ -106,7 +106,7 @@ def test_ours_is_bold_only_where_it_is_ahead(ours, peer, bold):
     if peer is not None:
         table.append(run("intelex", peer, 5e-4))
     results = {"table": table, "levels": seconds_at_levels(table)}
-    assert ("**" in fit_table(results, [1e-3])) == bold
+    assert ("**" in markdown(*suite.fit_rows(results, [1e-3]))) == bold
 
 
 def test_durations_have_three_digits():
@@ -126,26 +126,9 @@ def test_all_solvers_have_the_same_budget():
 
 
 def test_no_two_jobs_are_the_same():
-    keys = [suite._key(name, job) for name, jobs in suite._groups().items() for job in jobs]
+    groups = suite._groups().items()
+    keys = [f"{name}: {json.dumps(job, sort_keys=True)}" for name, jobs in groups for job in jobs]
     assert len(set(keys)) == len(keys)
-
-
-class Context:
-    """Runs parts at once, without a file."""
-
-    quick = False
-
-    def __init__(self, only, previous):
-        self.only, self.previous = only, previous
-
-    def wants(self, group):
-        return not self.only or group in self.only
-
-    def progress(self, work, _):
-        return work
-
-    def part(self, _, fn):
-        return fn()
 
 
 def test_groups_that_do_not_run_keep_their_rows(monkeypatch):
@@ -155,12 +138,12 @@ def test_groups_that_do_not_run_keep_their_rows(monkeypatch):
         judged = {"objective": 2.0, "our_objective": 2.0, "dual_bound": 1.0}
         return {**judged, "fit_seconds": 1.0, "vectors": ["AVX2"]}
 
-    monkeypatch.setattr(suite, "in_a_process", fake)
+    monkeypatch.setattr(suite, "work_apart", fake)
     peers = ["kpegasos", "scikit-learn", "scikit-learn-intelex"]
     monkeypatch.setattr(suite, "installed", lambda: peers)  # whatever this machine has
     old = run("polished", 5.0, 0.0, group="start", ablation="start", dual_bound=1.0)
     previous = {"table": [old], "groups": {"start": {"commit": "old"}}, "vectors": ["NEON"]}
-    results = suite.run_groups(Context(("Adult",), previous))
+    results = suite.run_groups(ExperimentContext(only=("Adult",), previous=previous))
     assert set(results["groups"]) == {"start", "Adult"}
     assert results["groups"]["start"] == {"commit": "old"}
     assert results["vectors"] == ["AVX2"]
@@ -201,7 +184,7 @@ def test_figure_has_a_panel_for_each_finding():
         *(run(s, 2.0, 1e-3, ablation="cache", cache_mb=128) for s in ("polished", "plain")),
     ]
     results = json.loads(json.dumps({"table": table, "levels": seconds_at_levels(table)}))
-    figure = draw(results)
+    figure = suite.plot(results)
     assert figure.get_suptitle().replace("\n", " ") == (
         "At equal accuracy, 0.1%, polished Pegasos is 3.0 times as fast as intelex on Adult"
     )
@@ -209,14 +192,13 @@ def test_figure_has_a_panel_for_each_finding():
         "Adult\n3.0 × intelex",
         "small problems, float64\nahead of LIBSVM: 1 of 1",
     ]
-    assert document(results).count("\n| --- |") == 4
+    assert tables(results).count("\n| --- |") == 4
 
 
 def test_committed_results_can_be_drawn_and_tabled():
     results = json.loads((HERE / "results" / "benchmark_kernel.json").read_text())["results"]
-    assert modern(results)["levels"]
-    assert draw(results).axes
-    assert "Fashion-MNIST" in document(results)
+    assert suite.plot(results).axes
+    assert "Fashion-MNIST" in tables(results)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="x86 has AVX2")

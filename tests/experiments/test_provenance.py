@@ -148,12 +148,16 @@ def test_results_of_resumed_parts_of_another_package_are_stale(bench, monkeypatc
 
 
 def test_sources_are_the_module_and_the_helpers_that_it_imports(tmp_path):
-    for name in ("_used", "_unused", "_plots", "_line_figure"):
+    for name in ("_used", "_unused", "_plots", "circle"):
         (tmp_path / f"{name}.py").write_text("")
     module = tmp_path / "line.py"
     module.write_text(
-        "from experiments._used import x\nfrom experiments._plots import y\n"
-        "from experiments._line_figure import draw\n"
+        "from experiments._used import x\nfrom experiments import _plots as plots\n"
+        "from experiments import circle\n"
         "if TYPE_CHECKING:\n    from experiments._unused import z\n"
     )
-    assert Experiment.read(module).sources() == [module, tmp_path / "_used.py"]
+    assert Experiment.read(module).sources() == [
+        module,
+        tmp_path / "_used.py",
+        tmp_path / "circle.py",
+    ]
