@@ -16,8 +16,9 @@ import numpy as np
 
 from experiments._kernel_judge import judge, own_judgement
 from experiments._kernel_problems import Task, load
-from experiments._measure import in_a_process, of_seconds, repeated, timed, touch_memory
+from experiments._measure import in_a_process, repeated, timed, touch_memory
 from experiments._meta import vectors
+from experiments._tables import ranged
 from kpegasos import PegasosSVC
 
 #: What holds every solver to AVX2 on a processor with more. oneDAL has no switch of its own: the
@@ -58,7 +59,7 @@ def make_model(solver: str, task: Task, parameters: dict[str, Any]) -> Any:
 
 
 def _times(name: str, seconds: list[float]) -> dict[str, float]:
-    return {**of_seconds(f"{name}_seconds", seconds), f"{name}s": len(seconds)}
+    return {**ranged(f"{name}_seconds", seconds), f"{name}s": len(seconds)}
 
 
 def _accuracy(predicted: np.ndarray, task: Task) -> float | None:
@@ -189,5 +190,5 @@ def work_apart(job: dict[str, Any]) -> Any:
         What it returns; empty after the timeout.
     """
     options = {key: job.get(key) for key in ("environment", "timeout")}
-    found, _ = in_a_process(work, job, **options)  # type: ignore[arg-type]
+    found, _ = in_a_process(work, job, **options)
     return found[-1] if found else {}

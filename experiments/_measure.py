@@ -32,15 +32,6 @@ def timed(work: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[float, A
     return time.perf_counter() - begin, result
 
 
-def of_seconds(name: str, seconds: list[float]) -> dict[str, float]:
-    """Return the columns of a row for some seconds: median, least and most."""
-    return {
-        name: float(np.median(seconds)),
-        f"{name}_min": min(seconds),
-        f"{name}_max": max(seconds),
-    }
-
-
 class Memory:
     """Peak of the resident memory while a block of code runs, of this process and its children.
 
@@ -111,7 +102,8 @@ def repeated(
         Seconds of all calls, the last result, and columns of memory if it was watched.
     """
     seconds: list[float] = []
-    result, memory = None, {}
+    memory: dict[str, float] = {}
+    result = None
     while len(seconds) < times and sum(seconds) < budget:
         before()
         with Memory() if weighed and not seconds else nullcontext() as watch:

@@ -29,6 +29,11 @@ def summary(key: str, values: Any) -> dict[str, float]:
     return {key: median, f"{key}_20": low, f"{key}_80": high}
 
 
+def ranged(key: str, values: list[float]) -> dict[str, float]:
+    """Return the columns of a row for some values: median, least and most."""
+    return {key: float(np.median(values)), f"{key}_min": min(values), f"{key}_max": max(values)}
+
+
 def spread(rows: Iterable[dict[str, Any]], key: str) -> np.ndarray:
     """Return what `summary` wrote into some rows, as an array of shape (3, n_rows)."""
     columns = (f"{key}_20", key, f"{key}_80")

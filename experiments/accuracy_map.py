@@ -16,7 +16,7 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import KARTHIK, OURS, Claim, mark, percent, rounded, span
 from experiments._run import ExperimentContext
-from experiments._tables import percentiles
+from experiments._tables import percentiles, ranged
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import load_fashion_mnist
 
@@ -54,9 +54,7 @@ def _table(lams: list[float], steps: list[int], found: np.ndarray) -> list[dict[
         {
             "lam": lam,
             "steps": n_steps,
-            "test_accuracy": float(np.median(found[row, :, column])),
-            "test_accuracy_min": float(found[row, :, column].min()),
-            "test_accuracy_max": float(found[row, :, column].max()),
+            **ranged("test_accuracy", found[row, :, column].tolist()),
         }
         for (row, lam), (column, n_steps) in product(enumerate(lams), enumerate(steps))
     ]
@@ -222,9 +220,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     )
     log_ticks(right, "x", most=4)
     label = f"term paper: {reported:.2f}%"
-    place = (results["steps"][0], reported)
-    shift = {"xytext": (0, 4), "textcoords": "offset points"}
-    right.annotate(label, place, color=plots.text_color(plots.VERMILION), fontsize=10, **shift)
+    style: Any = {"color": plots.text_color(plots.VERMILION), "fontsize": 10, "va": "baseline"}
+    plots.beside(right, label, (results["steps"][0], reported), (0, 4), **style)
     plots.name_lines(right, names)
     plots.state(figure, _told_title(results), _told_setting(results))
     return figure

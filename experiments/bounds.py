@@ -393,8 +393,8 @@ def _draw_bounds(results: dict[str, Any], axes: Any) -> None:
     """Averages without and with projection, single iterates, and the share of runs left out."""
     table, trivial = results["table"], 1 - results["optimum"]["f*"]
     last = max(row["T"] for row in table if row["statement"] == "random iterate")
-    titles = ("averages, without projection", "averages, with projection")
-    titles = (*titles, f"single iterates, δ = {DELTA:g}", f"T = {last:,}")
+    averages = ("averages, without projection", "averages, with projection")
+    titles = (*averages, f"single iterates, δ = {DELTA:g}", f"T = {last:,}")
     for ax, title, lines in zip(axes.flat, titles, _PANELS, strict=True):
         doubt = ax is axes[1, 1]
         names: dict[str, Any] = {}

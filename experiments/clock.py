@@ -494,7 +494,7 @@ def _told_crossings(
             continue
         for data, marker in zip(results["titles"], MARKERS, strict=False):
             own = [(row["lam"], row["lam_T"]) for row in select(rows, data=data)]
-            style = {"color": color, "lw": 0 if joined else 1.3, "ls": line, "alpha": 0.6}
+            style: Any = {"color": color, "lw": 0 if joined else 1.3, "ls": line, "alpha": 0.6}
             if own:
                 ax.plot(*np.transpose(own), **style, marker=marker, ms=4)
         medians = [np.median([row["lam_T"] for row in select(rows, lam=lam)]) for lam in lams]

@@ -136,16 +136,12 @@ def _positions(cells: np.ndarray, gammas: list[float], cs: list[float]) -> tuple
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """The RBF kernel at three widths on the spirals, and its accuracy over γ and C."""
-    import matplotlib.pyplot as plt
-
-    from kpegasos.plotting.style import WIDTH
-
     found = [
         (row, panel)
         for row, panel in zip(results["table"], results["panels"], strict=False)
         if row["problem"] == PROBLEM and row["kernel"].startswith("RBF")
     ]
-    figure = plt.figure(figsize=(WIDTH, 5.6))
+    figure = plots.empty(5.6)
     layout: Any = [[f"{number}" for number in range(len(found))], ["map", "map", "map"]]
     axes: Any = figure.subplot_mosaic(layout, height_ratios=[1.25, 1])
     for number, (row, panel) in enumerate(found):

@@ -51,9 +51,9 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, span
 from experiments._kernel_judge import expansion
 from experiments._kernel_problems import PROBLEMS, Task, load
-from experiments._measure import in_a_process, of_seconds, timed, touch_memory
+from experiments._measure import in_a_process, timed, touch_memory
 from experiments._run import ExperimentContext
-from experiments._tables import select
+from experiments._tables import ranged, select
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import load_covtype
 
@@ -297,7 +297,7 @@ def measure(rung: Rung, task: Task, patience: float = _REPEAT_SECONDS) -> Row:
             break
     seconds, errors = (list(values) for values in zip(*found, strict=True))
     head: Row = {"setting": rung.setting, "examples": rung.examples, "runs": len(found)}
-    return head | of_seconds("fit_seconds", seconds) | of_seconds("error", errors)
+    return head | ranged("fit_seconds", seconds) | ranged("error", errors)
 
 
 def expected(sizes: list[int], seconds: list[float], size: int) -> float:
@@ -358,7 +358,7 @@ def _lasvm(task: Task, budgets: list[float]) -> Iterator[Row]:
             scores = np.array([learner.predict(one) for one in tests])
             error = float(np.mean(np.where(scores > 0, 1, -1) != y_test))
             row: Row = {"setting": f"{seen:,} examples seen", "examples": seen, "runs": 1}
-            yield row | of_seconds("fit_seconds", [seconds]) | of_seconds("error", [error])
+            yield row | ranged("fit_seconds", [seconds]) | ranged("error", [error])
             ahead = [budget for budget in ahead if seconds < _LASVM_SHARE * budget]
             if not ahead:
                 return

@@ -14,7 +14,6 @@ iterations here, to save time.
 
 from __future__ import annotations
 
-import time
 import warnings
 from itertools import product
 from typing import Any
@@ -28,7 +27,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, duration, mark, percent, span
+from experiments._measure import timed
 from experiments._run import ExperimentContext
+from experiments._tables import ranged
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import Dataset, load_fashion_mnist
 
@@ -36,36 +37,22 @@ FULL_TIME = "10 min"
 QUICK_TIME = "25 s"
 
 LINEAR = "LinearPegasosSVC, C = 0.1, 100 epochs"
-_PEGASOS: dict[str, Any] = {"n_jobs": 2, "random_state": 0}
+_PEGASOS: dict[str, Any] = {"n_jobs": 2, "random_state": 0, "checkpoints": None}
+_HINGE = LinearSVC(C=0.1, loss="hinge", random_state=0)
 _RBF: dict[str, Any] = {"C": 10.0, "gamma": 0.03}
 #: Name, model, divisor of the training images used, factor of the pixels.
 MODELS: tuple[tuple[str, Any, int, float], ...] = (
-    (LINEAR, LinearPegasosSVC(C=0.1, epochs=100, checkpoints=None, **_PEGASOS), 1, 1.0),
-    (
-        "LinearPegasosSVC, defaults, raw pixels",
-        LinearPegasosSVC(checkpoints=None, **_PEGASOS),
-        1,
-        255.0,
-    ),
-    (
-        "LinearSVC hinge one against one, C = 0.1",
-        OneVsOneClassifier(LinearSVC(C=0.1, loss="hinge", random_state=0), n_jobs=2),
-        1,
-        1.0,
-    ),
+    (LINEAR, LinearPegasosSVC(C=0.1, epochs=100, **_PEGASOS), 1, 1.0),
+    ("LinearPegasosSVC, defaults, raw pixels", LinearPegasosSVC(**_PEGASOS), 1, 255.0),
+    ("LinearSVC hinge one against one, C = 0.1", OneVsOneClassifier(_HINGE, n_jobs=2), 1, 1.0),
     ("LinearSVC, defaults", LinearSVC(random_state=0), 1, 1.0),
     *(
-        (
-            f"LinearSVC, 100 dual passes, raw pixels, seed {seed}",
-            LinearSVC(dual=True, max_iter=100, random_state=seed),
-            1,
-            255.0,
-        )
-        for seed in range(3)
+        (f"LinearSVC, 100 dual passes, raw pixels, seed {model.random_state}", model, 1, 255.0)
+        for model in (LinearSVC(dual=True, max_iter=100, random_state=s) for s in range(3))
     ),
-    ("PegasosSVC RBF, {n:,} images", PegasosSVC(checkpoints=None, **_RBF, **_PEGASOS), 6, 1.0),
+    ("PegasosSVC RBF, {n:,} images", PegasosSVC(**_RBF, **_PEGASOS), 6, 1.0),
     ("SVC RBF, {n:,} images", SVC(**_RBF), 6, 1.0),
-    ("PegasosSVC RBF, {n:,} images", PegasosSVC(checkpoints=None, **_RBF, **_PEGASOS), 1, 1.0),
+    ("PegasosSVC RBF, {n:,} images", PegasosSVC(**_RBF, **_PEGASOS), 1, 1.0),
 )
 #: The plain algorithm: λ and steps of each pair of classes, and images.
 PLAIN_LAMS, PLAIN_STEPS, PLAIN_IMAGES = (1e-2, 1e-3, 1e-4), (1000, 10_000, 100_000), 40_000
@@ -89,18 +76,15 @@ def _measure(name: str, model: Any, data: Dataset, n_train: int, factor: float) 
     # In threads, as Pegasos: LIBLINEAR releases the interpreter lock, and nothing is copied.
     with warnings.catch_warnings(record=True) as caught, parallel_config("threading"):
         warnings.simplefilter("always", ConvergenceWarning)
-        start = time.perf_counter()
-        model.fit(X, y)
-        fitted = time.perf_counter()
-    predicted = model.predict(X_test)
-    done = time.perf_counter()
+        fit_seconds, _ = timed(model.fit, X, y)
+    predict_seconds, predicted = timed(model.predict, X_test)
     gaps = np.atleast_1d(getattr(model, "relative_gap_", np.nan))
     row = {
         "model": name.format(n=n_train),
         "train_images": n_train,
         "test_accuracy": float(np.mean(predicted == data.y_test)),
-        "fit_seconds": round(fitted - start, 2),
-        "predict_seconds": round(done - fitted, 2),
+        "fit_seconds": round(fit_seconds, 2),
+        "predict_seconds": round(predict_seconds, 2),
         "median_relative_gap": float(np.median(gaps)),
         "max_relative_gap": float(np.max(gaps)),
         "convergence_warning": any(issubclass(w.category, ConvergenceWarning) for w in caught),
@@ -116,17 +100,13 @@ def _plain(data: Dataset, n_train: int, lam: float, n_steps: int, seeds: int) ->
         model = LinearPegasosSVC(
             lam=lam, n_steps=n_steps, checkpoints=None, n_jobs=2, random_state=seed, **options
         )
-        start = time.perf_counter()
-        model.fit(data.X_train[:n_train], data.y_train[:n_train])
-        spent.append(time.perf_counter() - start)
+        spent.append(timed(model.fit, data.X_train[:n_train], data.y_train[:n_train])[0])
         accuracies.append(model.score(data.X_test, data.y_test))
     return {
         "lam": lam,
         "steps": n_steps,
         "train_images": n_train,
-        "test_accuracy": float(np.median(accuracies)),
-        "test_accuracy_min": min(accuracies),
-        "test_accuracy_max": max(accuracies),
+        **ranged("test_accuracy", accuracies),
         "fit_seconds": float(np.median(spent)),
     }
 
@@ -243,7 +223,7 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, list[float], str, str]]:
 
 
 def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
-
+    """A line for each model from its worst seed to its best, with its seconds."""
     lowest = 100 * min(min(accuracies) for _, accuracies, _, _ in rows)
     for height, (_, accuracies, note, side) in enumerate(rows):
         color, marker = SIDES[side]
@@ -290,15 +270,11 @@ def _confusion(ax: Any, counts: np.ndarray, labels: list[str]) -> None:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Accuracy of the models; below, what the linear one mistakes for what."""
-    import matplotlib.pyplot as plt
-
-    from kpegasos.plotting.style import WIDTH
-
     rows = [
         (name.replace(" pixels, ", ", "), accuracies, note, side)
         for name, accuracies, note, side in _rows(results)
     ]
-    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 9.6), height_ratios=[4.4, 5])
+    figure, ((above,), (below,)) = plots.panels(2, 1, 9.6, height_ratios=[4.4, 5])
     _accuracies(above, rows)
     above.set_ylabel(" ")  # room for the longest name
     counts = np.array(results["confusion"], dtype=float)

@@ -37,10 +37,10 @@ from sklearn.svm import SVC
 from experiments import _plots as plots
 from experiments import _torchkm as torchkm
 from experiments._claims import AHEAD, Claim, bold, duration, listed, mark
-from experiments._measure import in_a_process, of_seconds, repeated, timed, touch_memory
+from experiments._measure import in_a_process, repeated, timed, touch_memory
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
-from experiments._tables import select
+from experiments._tables import ranged, select
 from kpegasos import PegasosSVC, PegasosSVCCV
 from kpegasos.datasets import load_adult, load_fashion_mnist, make_toy
 
@@ -326,7 +326,7 @@ def measure(job: Job) -> dict[str, Any]:
         weighed=True,
     )
     found = _describe_fit(model) if tool == SINGLE else _describe(model, search)
-    found["row"] |= {"n_samples": search.y.size, **of_seconds("seconds", seconds)}
+    found["row"] |= {"n_samples": search.y.size, **ranged("seconds", seconds)}
     found["row"] |= {"repeats": len(seconds), **memory}
     return found | {"vectors": vectors()}
 

@@ -392,7 +392,7 @@ def _draw_row(ax: plots.Axes, height: int, method: str, key: str, row: Row) -> N
         place: Any = {"xycoords": ("axes fraction", "data"), "fontsize": 9}
         ax.annotate(text, (0.03, height), color=plots.DARK_GREY, va="center", **place)
         return
-    fill = {"markerfacecolor": "white"} if key.startswith("published") else {}
+    fill: Any = {"markerfacecolor": "white"} if key.startswith("published") else {}
     ax.plot(seconds, height, style.marker, color=style.color, markersize=8, **fill)
     text = f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
     color = plots.text_color(style.color)

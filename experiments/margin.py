@@ -104,24 +104,18 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     signs = np.where(y == 1, 1.0, -1.0)
     problem = make_problem(signs, lam=1 / (C * N_SAMPLES))
     rows = linear_rows(X, intercept_scaling=1.0)
-    margins: list[list[float]] = []
-    results = []
-    for seed in range(seeds):
-        along: list[float] = []
-        margins.append(along)
-
-        def note(run: Any, along: list[float] = along) -> None:
-            along.append(_margin(run.result(), signs))
-
-        result = pegasos(
+    margins: list[list[float]] = [[] for _ in range(seeds)]
+    results = [
+        pegasos(
             problem,
             rows,
             n_steps=n_steps,
             checkpoints="log",
             random_state=seed,
-            monitor=note,
+            monitor=lambda run, along=along: along.append(_margin(run.result(), signs)),  # type: ignore[misc]
         )
-        results.append(result)
+        for seed, along in enumerate(margins)
+    ]
     exact = sdca(problem, rows, tol=1e-7, max_epochs=100_000, random_state=0)
     first = results[0]
     assert first.w is not None

@@ -9,19 +9,20 @@ after California's and the diabetes data's sizes.
 from __future__ import annotations
 
 import importlib.util
-import time
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, duration
+from experiments._measure import repeated, timed
 from experiments._run import ExperimentContext
 from experiments._tables import select
-from kpegasos import PegasosSVC, PegasosSVR
+from kpegasos import PegasosSVR
 
 FULL_TIME = "5 min"
 QUICK_TIME = "15 s"
@@ -65,14 +66,8 @@ def _objective(model: Any, X: np.ndarray, y: np.ndarray, C: float, epsilon: floa
 
 def _seconds(make: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, Any]:
     """Median of some fits, and the last model."""
-    spent = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        model = make().fit(X, y)
-        spent.append(time.perf_counter() - begin)
-        if sum(spent) > 40.0:
-            break
-    return float(np.median(spent)), model
+    seconds, model, _ = repeated(lambda: make().fit(X, y), REPEATS, 40.0)
+    return float(np.median(seconds)), model
 
 
 def _measure(name: str, quick: bool) -> list[dict[str, Any]]:
@@ -94,27 +89,18 @@ def _measure(name: str, quick: bool) -> list[dict[str, Any]]:
             "certified": model.relative_gap_,
         }
     ]
-    labels = np.where(y > np.median(y), 1, -1)
-    classifier = partial(PegasosSVC, C=C, gamma=gamma, polish=True, random_state=0)
-    classifier().fit(X[:500], labels[:500])
-    of_classifier, _ = _seconds(classifier, X, labels)
-    found.append({"data": name, "solver": "PegasosSVC, same size", "seconds": of_classifier})
-    peers: dict[str, Any] = {}
-    from sklearn.svm import SVR
-
-    peers["SVR"] = SVR
+    peers: dict[str, Any] = {"SVR": SVR}
     if importlib.util.find_spec("sklearnex") is not None:
         from sklearnex.svm import SVR as FastSVR
 
         peers["scikit-learn-intelex"] = FastSVR
+    peer_optimum = _peer_optimum(X, y, options)
     for solver, kind in peers.items():
         for tol in TOLERANCES:
             make = partial(kind, **options, tol=tol, cache_size=1024)
-            begin = time.perf_counter()
-            peer = make().fit(X, y)
-            once = time.perf_counter() - begin
+            once, peer = timed(make().fit, X, y)
             peer._gamma = gamma
-            excess = _objective(peer, X, y, C, epsilon) / _peer_optimum(X, y, options) - 1.0
+            excess = _objective(peer, X, y, C, epsilon) / peer_optimum - 1.0
             if excess <= GOOD_ENOUGH or tol == TOLERANCES[-1]:
                 seconds = _seconds(make, X, y)[0] if once < 20.0 else once
                 row = {"data": name, "solver": solver, "seconds": seconds, "tol": tol}
@@ -123,18 +109,12 @@ def _measure(name: str, quick: bool) -> list[dict[str, Any]]:
     return found
 
 
-_OPTIMA: dict[int, float] = {}
-
-
 def _peer_optimum(X: np.ndarray, y: np.ndarray, options: dict[str, Any]) -> float:
     """Optimum of the peers' problem, whose intercept is not regularised."""
-    if len(y) not in _OPTIMA:
-        # So large a constant feature is as good as none that is regularised.
-        model = PegasosSVR(
-            **options, intercept_scaling=30.0, polish=True, tol=1e-4, random_state=0
-        ).fit(X, y)
-        _OPTIMA[len(y)] = model.objective_ - model.duality_gap_
-    return _OPTIMA[len(y)]
+    # So large a constant feature is as good as none that is regularised.
+    model = PegasosSVR(**options, intercept_scaling=30.0, polish=True, tol=1e-4, random_state=0)
+    model.fit(X, y)
+    return float(model.objective_ - model.duality_gap_)
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -222,11 +202,7 @@ def _timed(ax: Any, table: list[dict[str, Any]]) -> list[float]:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Toys above, seconds below."""
-    import matplotlib.pyplot as plt
-
-    from kpegasos.plotting.style import WIDTH
-
-    figure = plt.figure(figsize=(WIDTH, 6.4))
+    figure = plots.empty(6.4)
     layout: Any = [["sinc", "steps"], ["time", "time"]]
     axes: Any = figure.subplot_mosaic(layout, height_ratios=[1.7, 1])
     _toys([axes["sinc"], axes["steps"]], results)

@@ -170,7 +170,8 @@ def by_size(m: int, seeds: int) -> dict[str, Any]:
     ahead of need, which a longer run would use.
     """
     X, y = (part[:m] for part in _adult())
-    problem, options = make_problem(y, LAM), {"gamma": GAMMA, "cache_mb": CACHE_MB}
+    problem = make_problem(y, LAM)
+    options: dict[str, Any] = {"gamma": GAMMA, "cache_mb": CACHE_MB}
     optimum = sdca(
         problem,
         make_rows(X, **options),
@@ -325,9 +326,9 @@ def _kernel(context: ExperimentContext, seeds: int) -> Rows:
 
 
 def _error(context: ExperimentContext, seeds: int) -> Rows:
-    sizes, lambdas, target = ERROR_SIZES, ERROR_LAMBDAS, TARGET
-    if context.quick:
-        sizes, lambdas, target = (1000, 4000), lambdas[:2], 0.16
+    sizes: tuple[int, ...] = (1000, 4000) if context.quick else ERROR_SIZES
+    lambdas = ERROR_LAMBDAS[:2] if context.quick else ERROR_LAMBDAS
+    target = 0.16 if context.quick else TARGET
     table = []
     for m in context.progress(sizes, "test error"):
         runs = [

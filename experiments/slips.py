@@ -7,6 +7,7 @@ two moons with an RBF kernel, the printed gradient on two Gaussian clouds.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -175,14 +176,16 @@ def _runtimes(m: int, lam: float, seeds: int, most: int) -> list[float]:
     return [np.nan if record is None else record.iteration for record in records]
 
 
+def _told_end(kernel: dict[str, Any], rule: str, what: str) -> float:
+    """Median of a curve at the end of the runs."""
+    return float(np.median(np.array(kernel[rule][what], dtype=float)[:, -1]))
+
+
 def _table(
     kernel: dict[str, Any], full: dict[str, Any], zero: dict[str, Any], slope: float, spread: float
 ) -> list[dict[str, Any]]:
     """One row a slip: source, correction, and its consequence in numbers at the end of the run."""
-
-    def end(rule: str, what: str) -> float:
-        return float(np.median(np.array(kernel[rule][what])[:, -1]))
-
+    end = partial(_told_end, kernel)
     consequences = {
         slip: f"f − f* = {end(slip, 'f'):.3g} against {end(CORRECT, 'f'):.3g}, "
         f"test error {end(slip, 'error'):.2%} against {end(CORRECT, 'error'):.2%}"
@@ -233,12 +236,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     """What is printed, and how the run time goes with λ and m."""
     table, runtimes = results["table"], results["runtimes"]
     kernel = results["kernel"]
-
-    def end(rule: str) -> float:
-        return float(np.median(np.array(kernel[rule]["f"], dtype=float)[:, -1]))
-
-    wrong = [rule for rule in kernel if rule not in ("steps", CORRECT)]
-    harmless = [rule for rule in wrong if end(rule) < 2 * end(CORRECT)]
+    ends = {rule: _told_end(kernel, rule, "f") for rule in kernel if rule != "steps"}
+    wrong = [rule for rule in ends if rule != CORRECT]
+    harmless = [rule for rule in wrong if ends[rule] < 2 * ends[CORRECT]]
     steps = {int(m): [n for runs in own for n in runs if n] for m, own in runtimes["steps"].items()}
     rate = runtimes["slope"]
     small = f"Steps to f* + {EPSILON:g} have an exponent of λ of {exponent(rate)} at small λ."
@@ -248,7 +248,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{JOURNAL}; Karthik; {BLOG}",
             f"Each of {len(table)} slips is run beside the correct rule. {len(wrong)} are in the "
             f"kernel algorithm, {len(harmless)} of them without effect; the others end at least "
-            f"{rounded(min(end(r) for r in wrong if r not in harmless) / end(CORRECT))} times as "
+            f"{rounded(min(ends[r] for r in wrong if r not in harmless) / ends[CORRECT])} times as "
             "far from the optimum. With a loss in the place of its gradient the objective diverges "
             f"after {results['full_gradient']['diverged_at']} steps.",
             mark(len(harmless) == len(wrong)),
@@ -300,8 +300,7 @@ def _of_rules(ax: plots.Axes, kernel: dict[str, Any], slip: str, what: str) -> N
 
 def _ratio(kernel: dict[str, Any], slip: str, what: str) -> float:
     """How many times worse a slip is at the end, in the median."""
-    ends = [np.median(np.array(kernel[rule][what])[:, -1]) for rule in (slip, CORRECT)]
-    return float(ends[0] / ends[1])
+    return _told_end(kernel, slip, what) / _told_end(kernel, CORRECT, what)
 
 
 def _consequence(kernel: dict[str, Any], slip: str, what: str) -> str:
