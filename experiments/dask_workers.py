@@ -9,7 +9,6 @@ are varied separately: the model depends on the partitions alone.
 from __future__ import annotations
 
 import tempfile
-import time
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +19,7 @@ from scipy import sparse
 
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, percent, rounded, span
+from experiments._measure import timed
 from experiments._run import ExperimentContext
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import make_text_like
@@ -66,9 +66,7 @@ def _partitions(folder: Path, X: sparse.csr_matrix, y: np.ndarray, number: int) 
 
 
 def _measure(model: LinearPegasosSVC, fit: Any, X_test: Any, y_test: np.ndarray) -> dict[str, Any]:
-    begin = time.perf_counter()
-    fit(model)
-    seconds = time.perf_counter() - begin
+    seconds, _ = timed(fit, model)
     error = float(np.mean(model.predict(X_test) != y_test))
     return {"seconds": round(seconds, 2), "test_error": error, "steps": model.n_steps_}
 

@@ -185,9 +185,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for count, row in zip(counts, axes, strict=True):
         for ax, name in zip(row, names, strict=True):
             _panel(ax, results, name, count)
-        row[0].set_ylabel(plots.words("suboptimality"))
-    for ax in axes[-1]:
-        ax.set_xlabel("1/λ")
+    plots.outer_labels(axes, "1/λ", plots.words("suboptimality"))
     slopes = [
         -row["slope"]
         for row in results["slopes"]

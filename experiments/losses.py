@@ -182,7 +182,6 @@ def _error_bars(ax: Any, table: list[dict[str, Any]]) -> None:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Boundaries with and without wrong labels, test errors, and convergence."""
-
     figure, ((clean, wrong), (errors, steps)) = plots.panels(2, 2, 6.8)
     for noise, ax in zip(NOISE, (clean, wrong), strict=True):
         _boundaries(ax, results, noise)

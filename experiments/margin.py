@@ -121,7 +121,6 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     assert first.w is not None
     xx, yy = np.linspace(X.min(axis=0) - 0.5, X.max(axis=0) + 0.5, GRID).T
     grid = np.stack(np.meshgrid(xx, yy), axis=-1)
-    support = np.flatnonzero(first.alpha)
     return {
         "iteration": first.history["iteration"],
         "margin": np.array(margins),
@@ -134,15 +133,12 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
         "model": {
             "degrees": _degrees(first),
             "margin": _margin(first, signs),
-            "decisions": first.margins,
             "panel": {
                 "xx": xx,
                 "yy": yy,
                 "values": (grid @ first.w + first.intercept).round(4),
                 "X": X,
                 "y": y,
-                "support": support,
-                "counts": first.alpha[support].astype(int),
             },
         },
     }

@@ -9,11 +9,9 @@ limit is on what it allocates (RLIMIT_DATA), so that a peak may lie a little abo
 
 from __future__ import annotations
 
-import json
 import re
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from operator import itemgetter
@@ -25,11 +23,10 @@ from scipy.sparse import csr_matrix
 
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, rounded
+from experiments._measure import in_a_process
 from experiments._run import ExperimentContext
 from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
 from kpegasos.datasets import make_text_like
-
-ROOT = Path(__file__).resolve().parent.parent
 
 FULL_TIME = "2 min"
 QUICK_TIME = "30 s"
@@ -72,19 +69,18 @@ def _peak_mb() -> float:
     return int(re.findall(r"VmHWM:\s*(\d+) kB", status)[0]) / 1024
 
 
-def _measure(
-    folder: str, n_samples: int, n_test: int, n_features: int, way: str, limit_mb: int
-) -> dict[str, Any]:
+def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Train within a limit; runs in a process of its own."""
-    if limit_mb:
-        resource.setrlimit(resource.RLIMIT_DATA, (limit_mb << 20, limit_mb << 20))
+    folder, way, n_features = Path(job["folder"]), job["way"], job["n_features"]
+    if way != "memory":
+        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_MB << 20, LIMIT_MB << 20))
     model = LinearPegasosSVC(
         lam=1e-4, fit_intercept=False, epochs=2, checkpoints=None, random_state=0
     )
     begin = time.perf_counter()
     X, y = None, None
     try:
-        X, y = _load(Path(folder), "train", n_samples, n_features, way == "chunks")
+        X, y = _load(folder, "train", job["n_samples"], n_features, way == "chunks")
         if way == "chunks":
             fit_chunks(model, ArrayChunks(X, y, chunk_size=16_384))
         else:
@@ -93,25 +89,20 @@ def _measure(
         return {"fits": False}
     seconds, peak = time.perf_counter() - begin, _peak_mb()
     del X, y
-    X_test, y_test = _load(Path(folder), "test", n_test, n_features, False)
+    X_test, y_test = _load(folder, "test", job["n_test"], n_features, False)
     error = float(np.mean(model.predict(X_test) != y_test))
     return {"fits": True, "peak_mb": peak, "seconds": round(seconds, 2), "test_error": error}
 
 
-def _in_a_process(**arguments: Any) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments.out_of_core", json.dumps(arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode and arguments["way"] == "memory, limited":
+def _apart(job: dict[str, Any]) -> dict[str, Any]:
+    try:
+        (found,), _ = in_a_process(measure, job)
+    except subprocess.CalledProcessError:
         # Libraries that do not check what they were given to allocate end without an exception.
+        if job["way"] != "memory, limited":
+            raise
         return {"fits": False}
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return dict(found)
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -124,16 +115,9 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         for factor in context.progress(factors, "amounts of data"):
             n_samples = factor * n_texts
             for way in context.progress(list(WAYS), "ways"):
-                limit = 0 if way == "memory" else LIMIT_MB
+                sizes = {"n_samples": n_samples, "n_test": n_test, "n_features": n_features}
                 result = context.part(
-                    f"{factor} {way}",
-                    _in_a_process,
-                    folder=name,
-                    n_samples=n_samples,
-                    n_test=n_test,
-                    n_features=n_features,
-                    way=way,
-                    limit_mb=limit,
+                    f"{factor} {way}", _apart, {"folder": name, "way": way, **sizes}
                 )
                 data_mb = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
                 table.append(
@@ -205,7 +189,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"between {min(errors):.2%} and {max(errors):.2%}.",
     )
     return figure
-
-
-if __name__ == "__main__":
-    print(json.dumps(_measure(**json.loads(sys.argv[1]))))

@@ -10,13 +10,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from typing import Any
 
 import numpy as np
 
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, duration
+from experiments._measure import timed
 from experiments._run import ExperimentContext
 
 FULL_TIME = "2 min"
@@ -36,9 +36,7 @@ COLD = "PegasosSVC().fit, cold"
 
 def _seconds(job: str, cache: str) -> float:
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    begin = time.perf_counter()
-    subprocess.run([sys.executable, "-c", job], env=environment, check=True)
-    return time.perf_counter() - begin
+    return timed(subprocess.run, [sys.executable, "-c", job], env=environment, check=True)[0]
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
