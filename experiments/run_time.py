@@ -238,7 +238,7 @@ def to_error(m: int, seed: int, lambdas: tuple[float, ...], target: float) -> li
 
 
 def tuned(m: int, lambdas: tuple[float, ...], runs: list[Any], target: float) -> Rows:
-    """Return a row for each λ from the runs of `to_error`; that of fewest validation steps is chosen."""
+    """Return a row for each λ; the one of fewest validation steps is chosen."""
     table, order = [], []
     # A file has nothing for infinity.
     steps = np.nan_to_num(np.array(runs, dtype=float), nan=np.inf)

@@ -193,14 +193,16 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     axes[0].set_ylabel("f − f*, over that of new permutations")
     independent, once = (ends[name] for name in SAMPLINGS[:2])
     best = min(independent + once) >= 1
+    ranges = [f"{plots.times(min(of))} to {plots.times(max(of))}" for of in (independent, once)]
     reported = [results["reported"][name] for name in SAMPLINGS]
+    published = [plots.times(value / reported[2]) for value in reported]
     plots.state(
         figure,
         f"A new permutation each epoch is {'best on every set' if best else 'not always best'}: "
-        f"independent draws end {plots.times(min(independent))} to {plots.times(max(independent))} times as "
-        f"far from the optimum, one permutation {plots.times(min(once))} to {plots.times(max(once))} times",
+        f"independent draws end {ranges[0]} times as far from the optimum, one permutation "
+        f"{ranges[1]} times",
         f"{plots.look('weighted').name}, ends of epochs; λm = {LAM_M:g}; median and 20–80% of "
         f"{len(results['seeds'])} runs. Published for astro-ph after 65 epochs: "
-        f"{plots.times(reported[0] / reported[2])}, {plots.times(reported[1] / reported[2])} and 1.",
+        f"{published[0]}, {published[1]} and 1.",
     )
     return figure

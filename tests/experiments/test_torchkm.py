@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from experiments import _torchkm as torchkm
+from experiments import grid_search as torchkm
 
 
 @pytest.mark.parametrize("lam", [1e-3, 1e-1])
@@ -29,7 +29,7 @@ def test_C_of_lambda_has_the_optimum_of_torchkm(lam):
 
 @pytest.mark.parametrize(("name", "least", "most"), [("paper", 1e-3, 1e3), ("script", 5e-8, 0.05)])
 def test_grids_have_fifty_increasing_values_at_equal_ratios(name, least, most):
-    Cs = torchkm.grid(name)
+    Cs = torchkm.grid_of(name)
     assert Cs.size == 50
     np.testing.assert_allclose(Cs[[0, -1]], [least, most], rtol=1e-12)
     np.testing.assert_allclose(Cs[1:] / Cs[:-1], 10 ** (6 / 49), rtol=1e-12)
@@ -37,7 +37,7 @@ def test_grids_have_fifty_increasing_values_at_equal_ratios(name, least, most):
 
 def test_grid_of_another_name_is_refused():
     with pytest.raises(ValueError, match="must be 'paper' or 'script', got 'talk'"):
-        torchkm.grid("talk")
+        torchkm.grid_of("talk")
 
 
 def test_mixture_has_standardised_columns_and_classes_that_lean_to_their_halves():
