@@ -394,6 +394,7 @@ def text_parts(
             index=False,
             header=first == 0,
             lineterminator="\n",
+            float_format=lambda number: float.__repr__(number).removesuffix(".0"),
             quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
         ).encode()
 

@@ -33,6 +33,9 @@ class Stream:
     def __init__(self, content=b""):
         self.buffer = io.BytesIO(content)
 
+    def flush(self):
+        pass
+
 
 @pytest.mark.parametrize("name", FILES)
 def test_numbers_are_the_same_there_and_back(tmp_path, name, capsys):
