@@ -177,7 +177,8 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
             gap, dual = gap_and_dual(alpha, image, examples, to_margin)
             # The dual value rises with every set, the gap of a hard cell does not fall for long.
             gains = dual > path.duals[cell] + _LEAST_GAIN * abs(dual)
-            counts[IDLE] = 0 if gains or gap < path.gaps[cell] else counts[IDLE] + 1
+            if gains or max(gap, 0.0) < path.gaps[cell]:  # below zero it is rounding
+                counts[IDLE] = 0
             path.gaps[cell] = min(gap, path.gaps[cell])
             path.duals[cell] = max(dual, path.duals[cell])
             hopeless = path.n_sets[cell] >= path.most_sets or counts[IDLE] > _IDLE_SETS
@@ -194,6 +195,7 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
                 return PAUSED
             counts[BEFORE_HARD] -= 1
             counts[BEFORE_PAUSE] -= 1
+            counts[IDLE] += 1
             path.n_sets[cell] += 1
         sets.counts[LEFT], sets.counts[SETS_DONE] = 1, 0
         status = solve_sets(state, view, sets, examples, to_margin)

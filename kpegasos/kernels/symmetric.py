@@ -84,7 +84,7 @@ def roundings(n_support: int, n_features: int) -> int:
     whole, rest = divmod(n_support, block)
     tiles = whole * -(-block // columns) + -(-rest // columns)
     # A product, the sum of a tile's row or of a mirror's column, then tiles and mirrors.
-    return 1 + max(columns, strip) + tiles + -(-n_support // strip)
+    return 1 + min(n_support, max(columns, strip)) + tiles + -(-n_support // strip)
 
 
 def _panels_of_a_tile() -> int:

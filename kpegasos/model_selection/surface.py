@@ -187,7 +187,7 @@ class Search:
                 works.append(plan.work(task, outcome, kernel))
         do_all(
             works,
-            n_threads=threads if plan.whole else 1,
+            n_threads=plan.n_threads,
             n_open=plan.n_open,
             stopper=stopper,
         )
@@ -224,11 +224,13 @@ class _Plan:
         Whether kernel matrices are held as wholes.
     n_open : int
         Kernels that are in work at the same time.
+    n_threads : int
+        As many as there is room for: what is held must not depend on how many are asked for.
     """
 
     def __init__(self, search: Search, n_threads: int) -> None:
         self._search = search
-        self.whole, self.n_open, self._shares = True, 1, False
+        self.whole, self.n_open, self.n_threads, self._shares = True, 1, n_threads, False
         if search.kernels[0] is None:
             return
         certified = [kernel for kernel in search.kernels if _is_certified(kernel)]
@@ -237,22 +239,26 @@ class _Plan:
         whole_mb = n_samples**2 * itemsize / tuning.MEBIBYTE
         # Beside the matrix of all each thread holds the part of a pair, or of a hard cell.
         parts = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 0
-        parts = max(parts, min(tuning.ACTIVE_EXAMPLES**2, n_samples**2 // 5))
-        each_mb = whole_mb + n_threads * parts * itemsize / tuning.MEBIBYTE
+        parts = max(1, parts, min(tuning.ACTIVE_EXAMPLES**2, n_samples**2 // 5))
+        part_mb = parts * itemsize / tuning.MEBIBYTE
         # A single kernel takes products for its certificates.
         can_share = any(SharedProducts.can_make(kernel) for kernel in certified)
         shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
         n_open = max(1, min(n_threads, len(certified)))
-        wanted_mb = shared_mb + n_open * each_mb
+        wanted_mb = shared_mb + n_open * whole_mb + n_threads * part_mb
         wanted_mb = min(wanted_mb, budget_mb(search.cache_mb, wanted_mb))
         self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
         self._budget = self._grant.mb
-        self.whole = each_mb <= self._budget
+        left = self._budget - whole_mb - part_mb
+        self.whole = left >= 0.0
         if self.whole:
-            self._shares = can_share and shared_mb <= self._budget - each_mb
-            left = self._budget - (shared_mb if self._shares else 0.0)
-            self.n_open = max(1, min(n_open, int(left // each_mb)))
+            self._shares = can_share and shared_mb <= left
+            left -= shared_mb if self._shares else 0.0
+            more = min(n_threads - 1, int(left / part_mb))
+            self.n_threads, left = 1 + more, left - more * part_mb
+            self.n_open = min(n_open, 1 + int(left / whole_mb))
         else:  # a fifth of the rows is for hard cells
+            self.n_threads = 1
             self._budget /= 1.2
         self._products = SharedProducts(search.X, search.order, _whole_matrix)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from operator import index
-from typing import Any, NamedTuple, SupportsIndex, overload
+from typing import Any, NamedTuple, SupportsIndex, get_type_hints, overload
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class History:
     @cached_property
     def records(self) -> list[Record]:
         """Records of the rows, made when they are asked for."""
-        counts = [kind == "int" for kind in Record.__annotations__.values()]
+        counts = [kind is int for kind in get_type_hints(Record).values()]
         return [
             Record(*(int(v) if whole else v for v, whole in zip(row, counts, strict=True)))
             for row in self._rows.tolist()

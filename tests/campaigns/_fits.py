@@ -104,10 +104,9 @@ def fit_estimator(case: Case) -> Fit:
         return case.gram(rows) if case.kind == "precomputed" else case.as_given(rows)
 
     clf.fit(given(case.rows), case.y, case.weight)
-    clf.set_params(decision_function_shape="ovo")
     decided = []
     for rows in (case.rows, case.new):
-        decisions = clf.decision_function(given(rows)).reshape(rows.shape[0], -1)
+        decisions = clf._decisions_of_pairs(given(rows))
         decided.append(Decided(rows, decisions, clf.predict(given(rows))))
     spec = case.spec
     if case.gamma_rule is not None:

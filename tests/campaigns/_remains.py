@@ -75,10 +75,7 @@ def check_certificate(estimator: Any, X: Any, y: np.ndarray, gram: np.ndarray) -
     gram : ndarray of shape (n_samples, n_samples)
         Kernel values.
     """
-    ovo = estimator.get_params()["decision_function_shape"]
-    decisions = estimator.set_params(decision_function_shape="ovo").decision_function(X)
-    estimator.set_params(decision_function_shape=ovo)
-    decisions = decisions.reshape(len(y), -1)
+    decisions = estimator._decisions_of_pairs(X)
     labels = np.searchsorted(estimator.classes_, y)
     n_classes = estimator.classes_.size
     coefs = np.zeros((decisions.shape[1], len(y)))

@@ -123,15 +123,14 @@ def _pickled(rng: np.random.Generator, case: Case, base: Any) -> str:
 
 def _batches(rng: np.random.Generator, case: Case, base: Any) -> str:
     """Decisions of any batch of rows, in any order, between other calls."""
-    base.set_params(decision_function_shape="ovo")
     new = case.rows[rng.integers(case.y.size, size=40)]
     new = (new + rng.normal(size=new.shape)).astype(new.dtype) if not case.is_exact else new
-    expected = base.decision_function(case.given(new)).reshape(40, -1)
+    expected = base._decisions_of_pairs(case.given(new))
     chosen = rng.integers(40, size=int(rng.integers(1, 60)))
     base.predict(case.given(new[chosen]))
     with _resources(rng):
-        found = base.decision_function(case.given(new[chosen])).reshape(chosen.size, -1)
-        single = base.decision_function(case.given(new[:1])).reshape(1, -1)
+        found = base._decisions_of_pairs(case.given(new[chosen]))
+        single = base._decisions_of_pairs(case.given(new[:1]))
     if case.is_packed:
         same = np.array_equal(found, expected[chosen]) and np.array_equal(single, expected[:1])
         check(same, "decisions are the same bits in any batch")

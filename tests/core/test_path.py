@@ -193,6 +193,9 @@ def test_follow_gives_a_cell_up_that_gains_nothing():
     run(path)
     assert (path.n_sets < 2000).all()
     assert (path.gaps < 1e-7).all()
+    paused = make_path(enough=-1.0)
+    run(paused, pause=1)
+    assert_same_path(paused, path)
 
 
 def test_follow_has_nothing_to_do_at_the_end():

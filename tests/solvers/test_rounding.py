@@ -17,6 +17,7 @@ from kpegasos import (
     sdca,
 )
 from kpegasos.kernels.exact import ExactValues
+from kpegasos.utils.patience import CutShort, heeding
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -194,14 +195,17 @@ def test_records_say_what_rounding_may_add():
 
 
 def test_last_look_can_be_cut_short():
-    """It is asked for before each block, and what is known stands if it says no."""
+    """Who waits is asked before each block."""
     problem = make_problem(SIGNS, 1e-4)
     rows = make_rows(X32, "rbf", gamma=0.02)
     coef = np.ones(Y.size)
     state = pegasos(problem, rows, epochs=2, average=None, random_state=0).state
     (evaluated,) = rows.evaluate([state.iterate(None)], state.loop, problem.examples)
-    assert rows.settle(evaluated, problem.examples, lambda: False) is evaluated
-    assert rows.exact.products(coef, coef > 0, 1.0, lambda: False) is None
+    with heeding(lambda: False):
+        with pytest.raises(CutShort):
+            rows.settle(evaluated, problem.examples)
+        with pytest.raises(CutShort):
+            rows.exact.products(coef, coef > 0, 1.0)
 
 
 def test_usual_float64_fits_need_no_second_look():
