@@ -225,7 +225,7 @@ class State:
     image_kind: str = "margins"
     suffix_snapshots: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
-    def check_loaded(self) -> None:
+    def _check_loaded(self) -> None:
         """Check the arrays of a state that was read from a file; loops check that they agree.
 
         Raises

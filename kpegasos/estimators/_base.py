@@ -275,7 +275,7 @@ class BasePegasos(CallbackSupportMixin, BaseEstimator):
     def _continues(self) -> bool:
         return self.warm_start and getattr(self, "_states", None) is not None
 
-    def check_loaded(self) -> None:
+    def _check_loaded(self) -> None:
         """Check a model that was read from a file.
 
         Raises

@@ -201,7 +201,7 @@ def _check(model: Any) -> None:
         else:
             left += getattr(part, "__dict__", {}).values()
         if type(part).__module__.startswith("kpegasos."):
-            for name in ("__post_init__", "check_loaded"):
+            for name in ("__post_init__", "_check_loaded"):
                 getattr(part, name, _nothing)()
 
 

@@ -106,6 +106,9 @@ class Kernel:
         squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * (A @ B.T)
         return np.exp(-self.gamma * np.maximum(squares, 0.0))
 
+    def __getstate__(self) -> Any:
+        return {"gamma": self.gamma}  # a warm start knows a kernel by its state
+
     def __deepcopy__(self, memo: Any) -> Kernel:
         return self
 
