@@ -3,17 +3,80 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
-from kpegasos.rows.evaluated import roundings
+from kpegasos.core.state import Examples
+from kpegasos.rows.base import KernelSource
+from kpegasos.rows.evaluated import Evaluated, roundings
+
+EPS = np.finfo(np.float64).eps
 
 
 def test_roundings_have_every_term():
-    eps = np.finfo(np.float64).eps
     size, of_values, rounding, additions, n_samples, largest = 3.0, 5e-14, 7e-14, 11.0, 13, 17.0
     sums = SimpleNamespace(size=size, of_values=of_values, rounding=rounding)
     of_loss, of_norm = roundings(sums, additions, n_samples, largest)
-    in_margin = additions * eps * largest + of_values
+    in_margin = additions * EPS * largest + of_values
     assert_allclose(of_loss, in_margin + size * rounding / n_samples, rtol=1e-12)
-    in_sum = n_samples * eps / 2 * size**2 * largest
+    in_sum = n_samples * EPS / 2 * size**2 * largest
     assert_allclose(of_norm, size * (in_margin + of_values) + in_sum, rtol=1e-12)
+
+
+class Given(KernelSource):
+    """Rows of a kernel matrix of which only products are asked for."""
+
+    def __init__(self, K, rounding):
+        super().__init__(len(K), 1e-3, True)
+        self.K, self.rounding = K, rounding
+
+    def advance(self, *arguments):
+        raise NotImplementedError
+
+    def product(self, columns):
+        return self.K @ columns
+
+    def squared_norms(self):
+        return np.diag(self.K)
+
+
+@pytest.fixture(params=["each", "all"])
+def given(request):
+    """Rows, examples, an iterate, and the rounding of each example's values."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(7, 4))
+    rounding = rng.uniform(1e-9, 2e-9, 7) if request.param == "each" else 1.5e-9
+    rows = Given(A @ A.T, rounding)
+    label = np.resize([1.0, -1.0], 7)
+    examples = Examples(label, label * rng.uniform(0.5, 2.0, 7))
+    coef = np.array([0.5, 0.0, 1.25, 0.0, 2.0, 0.75, 0.0])
+    margins = rows.K @ (coef * examples.signed)
+    evaluated = Evaluated(coef, margins, float(coef * examples.signed @ margins))
+    return rows, examples, evaluated, np.broadcast_to(rounding, 7)
+
+
+def test_rounding_of_an_iterate_has_every_term(given):
+    rows, examples, evaluated, rounding = given
+    weight = np.abs(examples.signed)
+    S, R = evaluated.coef @ weight, evaluated.coef @ (weight * rounding)
+    in_margin = 11.0 * EPS * rows.largest + R
+    found = rows._with_rounding(evaluated, examples, 11.0)
+    expected = in_margin + S * (weight @ rounding) / 7
+    if np.ptp(rounding) == 0.0:  # errors of all values alike, whatever the weights
+        expected = in_margin + S * rounding[0]
+    assert_allclose(found.loss_rounding, expected, rtol=1e-12)
+    assert_allclose(found.norm_rounding, S * (in_margin + R) + 3.5 * EPS * S**2 * rows.largest)
+
+
+def test_rounding_of_a_settled_iterate_has_every_term(given):
+    rows, examples, evaluated, rounding = given
+    rows.rounding = 1e-3 * rows.rounding  # what is computed again is known better
+    before = evaluated._replace(additions=1e6)
+    size = evaluated.coef * np.abs(examples.signed)
+    total, R = size.sum(), size @ rounding * 1e-3
+    in_values = total * rounding * 1e-3 + R
+    in_margin = in_values + (2 + 4) * EPS * total * rows.largest
+    found = rows.settle(before, examples)
+    terms = np.abs(size * np.sign(examples.signed) * found.margins)
+    expected = size @ in_margin + 3.5 * EPS * terms.sum()
+    assert_allclose(found.norm_rounding, expected, rtol=1e-9)
