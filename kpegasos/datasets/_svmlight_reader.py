@@ -35,7 +35,7 @@ _TAB, _NEWLINE, _RETURN, _BLANK, _HASH = 9, 10, 13, 32, 35
 _PLUS, _MINUS, _POINT, _ZERO, _COLON = 43, 45, 46, 48, 58
 _FAULT = -1
 
-_U0, _U1, _U10, _U32, _U64 = (np.uint64(number) for number in (0, 1, 10, 32, 64))
+_U0, _U1, _U10, _U32 = (np.uint64(number) for number in (0, 1, 10, 32))
 _LOW = np.uint64(2**32 - 1)
 _SIGN = np.uint64(1 << 63)
 _UNREAD = np.uint64(UNREAD)

@@ -33,18 +33,6 @@ from kpegasos.kernels.functions import (
 from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import shown
 
-#: Kinds of kernels by the estimators' names, and their parameters.
-_NAMED: dict[type, tuple[str, tuple[str, ...]]] = {
-    Linear: ("linear", ()),
-    Polynomial: ("poly", ("gamma", "degree", "coef0")),
-    RBF: ("rbf", ("gamma",)),
-    Sigmoid: ("sigmoid", ("gamma", "coef0")),
-    Laplacian: ("laplacian", ("gamma",)),
-    Chi2: ("chi2", ("gamma",)),
-    AdditiveChi2: ("additive_chi2", ()),
-    Cosine: ("cosine", ()),
-}
-
 
 def float64_rows(vectors: Any) -> Any:
     """Support vectors in float64, as an array or a CSR matrix."""

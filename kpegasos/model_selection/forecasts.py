@@ -175,7 +175,7 @@ class _Examples:
         self._X, self._y = own._validate(X, y, reset=True)
         own._check_targets(self._y)
         self._weight = some_weight(sample_weight, self._X)
-        self._estimator = clone(own).set_params(
+        self._estimator = own.set_params(
             random_state=0, verbose=False, warm_start=False, max_time=_PATIENCE
         )
         self.n_samples = int(self._X.shape[0])
