@@ -28,7 +28,7 @@ from sklearn.datasets import make_classification
 
 from benchmarks._fits import _text
 from benchmarks._measure import machine
-from experiments._kernel_problems import PROBLEMS, load
+from experiments._kernel import PROBLEMS, load
 from kpegasos import LinearPegasosSVC, PegasosSVC, forecast
 
 RESULTS = Path(__file__).with_name("results") / "forecast.csv"

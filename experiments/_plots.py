@@ -1,13 +1,18 @@
 """What the figures share: bands, logarithmic axes, lines named at their ends, sentences above them.
 
-Colours, markers and words are those of `kpegasos.plotting.style`; this module says which of them an
-experiment's drawing needs most.  Nothing is imported that a measurement would notice: experiments
-import this module before they know whether they are to compute or to draw.
+A method has one colour, one marker, one line and one name, and a quantity one name.  Methods that
+are drawn side by side differ in more than hue.  A name at the end of its line is read faster than a
+legend; how far names are moved apart is known only when the layout is, so that `freeze` does it.
+Nothing is imported that a measurement would notice: experiments import this module before they know
+whether they are to compute or to draw.
 """
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,12 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
-    from kpegasos.plotting.style import Look
-
     NamedLine = tuple[ArrayLike, ArrayLike, str]
 
 #: Okabe and Ito's palette, told apart by the colour-blind too, without the yellow that is too faint
-#: for a line; `kpegasos.plotting.style` says which of them are not to meet in one figure.
+#: for a line.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
 DARK_GREY, GREY, SILVER, LIGHT_GREY = "#666666", "#999999", "#BBBBBB", "#DDDDDD"
@@ -50,25 +53,76 @@ STYLE: dict[str, Any] = {
 }
 
 
-def look(key: str) -> Look:
-    """Return name, colour, marker and line of a method."""
-    from kpegasos.plotting.style import METHODS
+@dataclass(frozen=True)
+class Look:
+    """What a method is called, and how it is drawn."""
 
-    return METHODS[key]
+    name: str
+    color: str
+    marker: str = "o"
+    line: str = "-"
+
+    def line_options(self, **more: Any) -> dict[str, Any]:
+        """Return options of ``Axes.plot`` for a line without markers."""
+        return {"color": self.color, "linestyle": self.line, **more}
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Return options of ``Axes.plot`` for a line with markers."""
+        return {**self.line_options(), "marker": self.marker, "markersize": 5, **more}
 
 
-def words(key: str) -> str:
-    """Return what a quantity is called on an axis."""
-    from kpegasos.plotting.style import WORDS
+#: Every method that a figure compares, by a short key.
+METHODS = {
+    "last": Look("last iterate", VERMILION, "o"),
+    "weighted": Look("t-weighted average", BLUE, "s"),
+    "suffix": Look("suffix average", SKY, "D", "--"),
+    "uniform": Look("uniform average", PURPLE, "^", "-."),
+    "gap": Look("certified gap", GREEN, "v"),
+    "dual": Look("dual bound", GREEN, "v"),
+    "independent": Look("independent draws", VERMILION, "o"),
+    "permutation": Look("a new permutation each epoch", BLUE, "s"),
+    "one permutation": Look("one permutation", GREEN, "^"),
+    "contiguous": Look("contiguous blocks", SKY, "D"),
+    "Pegasos": Look("Pegasos", BLUE, "s"),
+    "polished": Look("Pegasos, polished", BLACK, "o"),
+    "SDCA": Look("SDCA", PURPLE, "P"),
+    "SVC": Look("SVC (LIBSVM)", ORANGE, "v"),
+    "LinearSVC": Look("LinearSVC", ORANGE, "v"),
+    "intelex": Look("SVC (intelex)", GREEN, "^"),
+    "LASVM": Look("LASVM", SKY, "D"),
+    "SGDClassifier": Look("SGDClassifier", SKY, "^"),
+}
 
-    return WORDS[key]
+#: The one name of each quantity on an axis.
+WORDS = {
+    "steps": "steps T",
+    "epochs": "epochs",
+    "fit_seconds": "seconds to fit",
+    "solver_seconds": "seconds in the solver",
+    "kernel_values": "kernel values",
+    "objective": "objective f(w)",
+    "suboptimality": "suboptimality f(w) − f*",
+    "relative_suboptimality": "relative suboptimality",
+    "test_error": "test error, %",
+    "test_accuracy": "test accuracy, %",
+    "examples": "training examples m",
+    "batch": "batch size k",
+    "lam": "λ",
+    "lam_T": "λT",
+}
+#: Width of a figure in inches; at 100 pixels an inch, the 900 pixels of a page.
+WIDTH = 9.0
+_TITLE_SIZE, _NOTE_SIZE = 13.0, 9.5
+#: What tells the names of lines from other texts.
+END = "end of a line"
 
 
 def shades(number: int) -> list[str]:
-    """Return colours for increasing values."""
-    from kpegasos.plotting import style
+    """Return colours for increasing values, from dark to light, all legible on white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
 
-    return style.shades(number)
+    return [to_hex(colormaps["viridis"](at)) for at in np.linspace(0.0, 0.82, number)]
 
 
 def panels(n_rows: int, n_columns: int, height: float, **options: Any) -> tuple[Figure, Any]:
@@ -92,8 +146,6 @@ def panels(n_rows: int, n_columns: int, height: float, **options: Any) -> tuple[
     """
     import matplotlib.pyplot as plt
 
-    from kpegasos.plotting.style import WIDTH
-
     return plt.subplots(n_rows, n_columns, figsize=(WIDTH, height), squeeze=False, **options)
 
 
@@ -106,8 +158,6 @@ def line(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: str, **options: Any) ->
 def empty(height: float) -> Figure:
     """Make a figure of the one width, without panels."""
     import matplotlib.pyplot as plt
-
-    from kpegasos.plotting.style import WIDTH
 
     return plt.figure(figsize=(WIDTH, height))
 
@@ -187,7 +237,7 @@ def log_log(
     **properties
         More of what ``ax.set`` takes.
     """
-    from kpegasos.plotting.ticks import log_ticks
+    from kpegasos.plotting.style import log_ticks
 
     ax.set(xscale="log", yscale="log", **properties)
     log_ticks(ax)
@@ -196,7 +246,7 @@ def log_log(
 
 def log_x(ax: Axes, **properties: Any) -> None:
     """Make the horizontal axis logarithmic, with ticks that can be read, and add a grid."""
-    from kpegasos.plotting.ticks import log_ticks
+    from kpegasos.plotting.style import log_ticks
 
     ax.set(xscale="log", **properties)
     log_ticks(ax, "x")
@@ -234,7 +284,7 @@ def legend_above(
 
 
 def name_lines(ax: Axes, names: Mapping[str, NamedLine]) -> None:
-    """Write the names of lines at their ends.
+    """Write the names of lines to the right of the axes, at the height of the last points in view.
 
     Parameters
     ----------
@@ -243,24 +293,110 @@ def name_lines(ax: Axes, names: Mapping[str, NamedLine]) -> None:
     names : dict of str to (x, y, colour)
         The lines by their names; a line without a point in view has no name.
     """
-    from kpegasos.plotting.labels import label_end
+    low, high = sorted(ax.get_ylim())
+    rightmost = np.argmin if ax.xaxis_inverted() else np.argmax
+    for name, points in names.items():
+        x, y = np.asarray(points[:2], dtype=float)
+        shown = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (y >= low) & (y <= high))
+        if shown.size:
+            place: dict[str, Any] = {"xytext": (5.0, 0.0), "textcoords": "offset points"}
+            place |= {"xycoords": ("axes fraction", "data"), "va": "center"}
+            end, color = float(y[shown[rightmost(x[shown])]]), text_color(points[2])
+            label = ax.annotate(name, (1.0, end), color=color, annotation_clip=False, **place)
+            label.set(fontsize="medium", label=END)
 
-    for name, (x, y, color) in names.items():
-        label_end(ax, x, y, name, color)
+
+def freeze(figure: Figure) -> None:
+    """Lay a figure out for good: names at line ends are moved apart, and nothing moves any more.
+
+    Without it each format that a figure is saved in is laid out anew, by slightly other sizes of
+    text.
+    """
+    figure.draw_without_rendering()
+    points = 72.0 / figure.dpi
+    for ax in figure.axes:
+        labels: list[Any] = [text for text in ax.texts if text.get_label() == END]
+        if not labels:
+            continue
+        ends = np.array([ax.transData.transform((1.0, label.xy[1]))[1] for label in labels])
+        order = np.argsort(ends, kind="stable")
+        heights = np.array([labels[at].get_window_extent().height for at in order]) * points
+        ends = points * ends[order]
+        placed = spread_out(ends, heights, ax.bbox.y0 * points, ax.bbox.y1 * points)
+        for at, shift in zip(order, placed - ends, strict=True):
+            labels[at].set_position((5.0, float(shift)))
+    figure.set_layout_engine("none")
 
 
-def text_color(color: str) -> Any:
-    """Return a colour in which text on white can be read."""
-    from kpegasos.plotting.labels import ink
+def spread_out(
+    centres: np.ndarray, heights: np.ndarray, low: float = -np.inf, high: float = np.inf
+) -> np.ndarray:
+    """Return centres of boxes on a line that do not overlap, as near as can be to the asked ones.
 
-    return ink(color)
+    Parameters
+    ----------
+    centres : ndarray of shape (n_boxes,)
+        Centres that are asked for, in ascending order.
+    heights : ndarray of shape (n_boxes,)
+        Heights of the boxes.
+    low, high : float, default=-inf and inf
+        Ends of the line; boxes leave it only if there is no room.
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    # Less the room that the boxes below take, centres need only not decrease.
+    below = np.concatenate(([0.0], np.cumsum((heights[:-1] + heights[1:]) / 2)))
+    least = low + heights[0] / 2
+    most = max(least, high - below[-1] - heights[-1] / 2)
+    return np.asarray(isotonic_regression(centres - below, y_min=least, y_max=most) + below)
+
+
+def text_color(color: str) -> tuple[float, float, float]:
+    """Return a colour in which text on white can be read: darker if the given one is too light."""
+    from matplotlib.colors import to_rgb
+
+    rgb = np.array(to_rgb(color))
+
+    def contrast() -> float:
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return 1.05 / (float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05)
+
+    while contrast() < 4.5:  # as the web's guidelines for accessibility ask for
+        rgb = 0.95 * rgb
+    return tuple(rgb.tolist())
 
 
 def state(figure: Figure, finding: str, setting: str = "") -> None:
-    """Put a sentence above a figure, and below it what was measured."""
-    from kpegasos.plotting import labels
+    """Put a finding above a figure, and below it, in grey, what was measured.
 
-    labels.state(figure, finding, setting)
+    Parameters
+    ----------
+    figure : Figure
+        The figure, whose layout is constrained.
+    finding : str
+        A sentence; it is broken into lines of the figure's width.
+    setting : str, default=""
+        Data, parameters, number of runs, and what bands are.
+    """
+    points = 72.0 * figure.get_figwidth()
+    title = _wrapped(finding, int(points / (0.64 * _TITLE_SIZE)))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=_TITLE_SIZE, fontweight="bold")
+    if setting:
+        note = _wrapped(setting, int(points / (0.55 * _NOTE_SIZE)))
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_SIZE, color=DARK_GREY)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Break a text into lines, but for formulas such as "m = 10"."""
+    return textwrap.fill(re.sub(r" ([=<>≤≥×≈]) ", "\u00a0\\1\u00a0", text), width)
+
+
+def power_of_ten(value: float) -> str:
+    """Write a number as mathtext: a power of ten, times a factor if it has one."""
+    mantissa, exponent = f"{value:.2e}".split("e")
+    digits = mantissa.rstrip("0").rstrip(".")
+    power = f"10^{{{int(exponent)}}}"
+    return f"${power}$" if digits == "1" else rf"${digits}\times{power}$"
 
 
 def power(symbol: str, exponent: float) -> str:

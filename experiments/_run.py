@@ -21,7 +21,7 @@ from typing import Any
 
 from experiments._catalog import ROOT, Experiment
 from experiments._meta import commit, fingerprint, package_fingerprint, provenance
-from experiments._plots import STYLE
+from experiments._plots import STYLE, freeze
 from experiments._store import Output, Parts, plain, read, to_json, write, write_table
 
 
@@ -234,8 +234,6 @@ def draw(experiment: Experiment, output: Output) -> None:
     module = experiment.load()
     import matplotlib
     from matplotlib import pyplot as plt
-
-    from kpegasos.plotting.labels import freeze
 
     output.figures.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context():

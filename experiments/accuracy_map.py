@@ -179,8 +179,6 @@ def _told_outline(ax: Any, above: np.ndarray) -> None:
 
 def _told_map(ax: Any, results: dict[str, Any]) -> None:
     """Draw the medians in per cent, with the border of the reported accuracy."""
-    from kpegasos.plotting.ticks import power_of_ten
-
     values = 100 * _told_medians(results)
     ax.imshow(values, cmap="viridis", aspect="auto", origin="lower", vmin=55)
     middle = (55 + values.max()) / 2
@@ -190,18 +188,16 @@ def _told_map(ax: Any, results: dict[str, Any]) -> None:
     _told_outline(ax, values >= 100 * results["reported"])
     steps = [f"{n:,}" for n in results["steps"]]
     ax.set_xticks(range(len(steps)), steps, rotation=35, fontsize=9)
-    ax.set_yticks(range(len(results["lams"])), [power_of_ten(lam) for lam in results["lams"]])
+    ax.set_yticks(range(len(results["lams"])), [plots.power_of_ten(lam) for lam in results["lams"]])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set(xlabel=f"{plots.words('steps')} of each pair", ylabel=plots.words("lam"))
+    ax.set(xlabel=f"{plots.WORDS['steps']} of each pair", ylabel=plots.WORDS["lam"])
     ax.yaxis.label.set_rotation(0)
     ax.set_title(f"median test accuracy, %; line: {percent(results['reported'], 2)}")
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Accuracy as a map over λ and T, and against T with what seeds spread."""
-    from kpegasos.plotting.ticks import log_ticks, power_of_ten
-
     figure, axes = plots.panels(1, 2, 5.0, width_ratios=[1.15, 1])
     left, right = axes[0]
     _told_map(left, results)
@@ -210,15 +206,14 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     colors = plots.shades(len(found))
     for lam, color, accuracies in zip(results["lams"], colors, found, strict=True):
         curve = percentiles(accuracies)
-        names[f"λ = {power_of_ten(lam)}"] = plots.band(
+        names[f"λ = {plots.power_of_ten(lam)}"] = plots.band(
             right, results["steps"], curve, color=color, linewidth=1.8
         )
     reported = 100 * results["reported"]
     right.axhline(reported, color=plots.VERMILION, linewidth=2)
     plots.log_x(
-        right, xlabel=f"{plots.words('steps')} of each pair", ylabel=plots.words("test_accuracy")
+        right, xlabel=f"{plots.WORDS['steps']} of each pair", ylabel=plots.WORDS["test_accuracy"]
     )
-    log_ticks(right, "x", most=4)
     label = f"term paper: {reported:.2f}%"
     style: Any = {"color": plots.text_color(plots.VERMILION), "fontsize": 10, "va": "baseline"}
     plots.beside(right, label, (results["steps"][0], reported), (0, 4), **style)

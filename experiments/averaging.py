@@ -150,7 +150,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             curve = results["curves"][f"{name}, {sampling}"]
             names: dict[str, Any] = {}
             for kind in AVERAGES:
-                style = plots.look(kind)
+                style = plots.METHODS[kind]
                 options = style.line_options(linewidth=1.8)
                 plots.band(ax, curve["lam_T"], curve[kind], **options)
                 names[style.name] = (curve["lam_T"], np.array(curve[kind])[1], style.color)
@@ -165,7 +165,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             if ax in axes[:, -1]:
                 plots.name_lines(ax, names)
         column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=10.5)
-        column[1].set_xlabel(plots.words("lam_T"))
+        column[1].set_xlabel(plots.WORDS["lam_T"])
     known = [at for at in crossings if at is not None]
     never = len(crossings) - len(known)
     span = f"from λT = {min(known):.2g} to {max(known):.2g} on" if known else "nowhere"

@@ -6,7 +6,7 @@ fits, of which the median counts; runs of different solvers alternate. On small 
 solvers take turns in one process, many times. Predictions are repeated on one model, and their
 median counts: what a model keeps for the next one, as ours does its packed vectors, is not in it
 where there are three or more. Each model is judged by the objective that its solver
-minimises, against the best dual bound of that (`experiments._kernel_judge` says how the intercept
+minimises, against the best dual bound of that (`experiments._kernel` says how the intercept
 is treated), and seconds are compared where the relative suboptimality is equal.
 
 Runs of one solver on one problem that differ in how far they go make a series. The seconds of a
@@ -35,8 +35,7 @@ from typing import Any
 
 from experiments import _plots as plots
 from experiments._claims import AHEAD, bold, duration, markdown, span
-from experiments._kernel_peers import installed, work, work_apart
-from experiments._kernel_problems import SMALL
+from experiments._kernel import SMALL, installed, work, work_apart
 from experiments._run import ExperimentContext
 from experiments._tables import select
 
@@ -420,11 +419,11 @@ def _curve(ax: plots.Axes, problem: str, all_series: dict[str, Any], levels: lis
         judged.sort(key=lambda row: float(row["suboptimality"]))
         seconds = [row["fit_seconds"] for row in judged]
         above = [max(row["suboptimality"], _SMALLEST) for row in judged]
-        look = plots.look(_LOOKS[series]).options(linewidth=1.6)
+        look = plots.METHODS[_LOOKS[series]].options(linewidth=1.6)
         names[_SHORT[series]] = plots.line(ax, seconds, above, **look)
     for level in LEVELS:
         ax.axhline(level, color=plots.SILVER, linewidth=0.8, linestyle=":", zorder=0)
-    plots.log_log(ax, xlabel=plots.words("fit_seconds"))
+    plots.log_log(ax, xlabel=plots.WORDS["fit_seconds"])
     ax.margins(x=0.12)
     worst = max(max(above) for _, above, _ in names.values())
     ax.set_ylim(_SMALLEST / 1.6, max(1.0, 2 * worst))
@@ -450,7 +449,7 @@ def _small(ax: plots.Axes, levels: list[Row]) -> None:
         ends = [min(of_series.values()), max(of_series.values())]
         ax.plot(ends, [height] * 2, color=plots.SILVER)
         for series, value in of_series.items():
-            ax.plot(value, height, **plots.look(_LOOKS[series]).options(linestyle="none"))
+            ax.plot(value, height, **plots.METHODS[_LOOKS[series]].options(linestyle="none"))
     plots.rows_down(ax, list(values), fontsize=9)
     plots.log_x(ax, xlabel=f"milliseconds to {LEVEL:.1%}")
     compared = [of for of in values.values() if {"polished", "SVC"} <= set(of)]
@@ -479,7 +478,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for ax in axes[number:]:
         ax.set_axis_off()
     for row in grid:
-        row[0].set_ylabel(plots.words("relative_suboptimality") if large else "")
+        row[0].set_ylabel(plots.WORDS["relative_suboptimality"] if large else "")
     vectors = ", ".join(results.get("vectors") or [])
     plots.state(
         figure,

@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments import _plots as plots
 from experiments import benchmark_kernel
-from experiments._kernel_peers import AVX2
+from experiments._kernel import AVX2
 from experiments._run import ExperimentContext
 
 FULL_TIME = "10 min"

@@ -310,19 +310,19 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             own = [row for row in own if row["solver"] in solvers]
             if own:
                 seconds, above = _envelope(own, optimum["dual_bound"])
-                ax.plot(seconds, above, **plots.look(key).options(linestyle="-"))
-                names[name] = (seconds, above, plots.look(key).color)
+                ax.plot(seconds, above, **plots.METHODS[key].options(linestyle="-"))
+                names[name] = (seconds, above, plots.METHODS[key].color)
         for level in (0.01, 0.001):
             ax.axhline(level, color=plots.SILVER, linestyle=":", zorder=0)
-        plots.log_log(ax, xlabel=plots.words("fit_seconds"), title=NAMES.get(problem, problem))
+        plots.log_log(ax, xlabel=plots.WORDS["fit_seconds"], title=NAMES.get(problem, problem))
         ax.set_ylim(0.7 * _LEAST, 2)
         plots.name_lines(ax, names)
-    axes[0, 0].set_ylabel(plots.words("relative_suboptimality"))
+    axes[0, 0].set_ylabel(plots.WORDS["relative_suboptimality"])
     plots.state(
         figure,
         _first(results, GOALS[0]),
         "The best run of each solver within the seconds, medians; float32, no intercept, "
-        f"certificate included; LinearPegasosSVC is the {plots.look('weighted').name} over "
+        f"certificate included; LinearPegasosSVC is the {plots.METHODS['weighted'].name} over "
         "contiguous blocks of rows, which presupposes rows in random order. SGDClassifier and "
         "LinearSVC make whole passes. Labels of the text are flipped at random, 6% of them.",
     )

@@ -290,7 +290,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             steps, values = [row["T"] for row in own], spread(own, "suboptimality")
             style: dict[str, Any] = {"marker": marker, "markersize": 5, "linestyle": line}
             names[label] = plots.band(ax, steps, values, color=color, alpha=0.15, **style)
-        plots.log_log(ax, xlabel=plots.words("steps"))
+        plots.log_log(ax, xlabel=plots.WORDS["steps"])
         ax.set_ylim(1e-6, 100)
         ax.set_title(title.replace(", d", "\nd"))
         plots.name_lines(ax, names)

@@ -403,7 +403,7 @@ def _draw_bounds(results: dict[str, Any], axes: Any) -> None:
             shown = (label, color, {**where, **likely})
             names |= _draw(table, ax, "delta" if doubt else "T", shown)
         ax.set_title(title)
-        plots.log_log(ax, xlabel="δ" if doubt else plots.words("steps"), ylim=(1e-7, 1e3))
+        plots.log_log(ax, xlabel="δ" if doubt else plots.WORDS["steps"], ylim=(1e-7, 1e3))
         ax.axhspan(trivial, 1e3, color="0.92", zorder=0)
         plots.name_lines(ax, names)
     place: Any = {"transform": axes[0, 0].transAxes, "ha": "right", "va": "top"}
@@ -424,7 +424,7 @@ def _draw_likely(ax: plots.Axes, table: Rows) -> None:
         bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
         names[name] = plots.line(ax, steps, bounds, color=color, linestyle="--")
     ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
-    plots.log_log(ax, xlabel=plots.words("steps"))
+    plots.log_log(ax, xlabel=plots.WORDS["steps"])
     plots.name_lines(ax, names)
 
 
@@ -460,7 +460,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     _draw_likely(axes[2, 0], results["table"])
     _draw_terms(axes[2, 1], results["terms"])
     for ax in axes[:, 0]:
-        ax.set_ylabel(plots.words("suboptimality"))
+        ax.set_ylabel(plots.WORDS["suboptimality"])
     verdicts = results["verdicts"]
     violated = sum(verdict["verdict"] != "holds" for verdict in verdicts)
     least = min(verdict["least_bound_over_measured"] for verdict in verdicts)

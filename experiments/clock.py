@@ -525,14 +525,14 @@ def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
     cells, step = _told_cells(results), 10**0.5
     for x, y, best, ahead in cells:
         size, alpha = (x * (step - 1), y * (step - 1)), 0.75 if ahead > 1.1 else 0.3
-        ax.add_patch(Rectangle((x, y), *size, lw=0, color=plots.look(best).color, alpha=alpha))
-        ax.plot(x * step**0.5, y * step**0.5, plots.look(best).marker, color="white", ms=4)
+        ax.add_patch(Rectangle((x, y), *size, lw=0, color=plots.METHODS[best].color, alpha=alpha))
+        ax.plot(x * step**0.5, y * step**0.5, plots.METHODS[best].marker, color="white", ms=4)
     handles = [
         ax.plot([], [], look.marker, color=look.color, label=name)[0]
-        for look in [plots.look(kind) for kind in METHODS if kind in {cell[2] for cell in cells}]
+        for look in [plots.METHODS[kind] for kind in METHODS if kind in {cell[2] for cell in cells}]
         for name in [look.name.removesuffix(" iterate").removesuffix(" average")]
     ]
-    plots.log_log(ax, xlabel=plots.words("lam_T"), ylabel="passes T/m")
+    plots.log_log(ax, xlabel=plots.WORDS["lam_T"], ylabel="passes T/m")
     for which, column in (("xlim", 0), ("ylim", 1)):
         corners = [cell[:2][column] for cell in cells]
         ax.set(**{which: (min(corners), max(corners) * step)})
@@ -552,7 +552,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     _told_crossings(kept, results, timed, True)
     _told_crossings(lost, results, [kind for kind in KINDS if kind not in timed], False)
     kept.set_title("these keep the time of λT")
-    lost.set(title="these do not", xlabel=f"{plots.words('lam')}  (falls to the right)")
+    lost.set(title="these do not", xlabel=f"{plots.WORDS['lam']}  (falls to the right)")
     handles = [
         kept.plot([], [], marker, color=plots.GREY, label=_told_data(results, name))[0]
         for name, marker in zip(results["titles"], MARKERS, strict=False)

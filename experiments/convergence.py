@@ -107,8 +107,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "gap": percentiles(default["gap"]),
     }
     names = {
-        plots.look(key).name: plots.band(
-            ax, steps, values, color=plots.look(key).color, linewidth=1.8
+        plots.METHODS[key].name: plots.band(
+            ax, steps, values, color=plots.METHODS[key].color, linewidth=1.8
         )
         for key, values in excess.items()
     }
@@ -117,7 +117,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     reference = 0.25 * average[-1] * steps[-1] / steps[late]
     line: Any = {"color": plots.GREY, "linestyle": ":", "linewidth": 1.5}
     names["proportional to 1/T"] = plots.line(ax, steps[late], reference, **line)
-    plots.log_log(ax, xlabel=plots.words("steps"), ylabel=plots.words("suboptimality"))
+    plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["suboptimality"])
     ax.set_xlim(steps[0], steps[-1])
     plots.name_lines(ax, names)
     rate, factor = slope(steps[late], average[late]), float(np.median(gap[late] / average[late]))

@@ -167,7 +167,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     apart = 100 * (max(errors) - min(errors))
     middle = 100 * np.mean([max(errors), min(errors)])
     left.set(xlabel="seconds to the model", xlim=(0, None))
-    right.set(xlabel=plots.words("test_error"), xlim=(middle - 0.25, middle + 0.25))
+    right.set(xlabel=plots.WORDS["test_error"], xlim=(middle - 0.25, middle + 0.25))
     for ax in (left, right):
         ax.grid(alpha=0.25, axis="x")
         ax.tick_params(axis="y", length=0)

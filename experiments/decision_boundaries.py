@@ -102,7 +102,7 @@ def _map(ax: plots.Axes, results: dict[str, Any]) -> bool:
     """Test accuracy over γ and C, its best cell, and where the gap was not reached, if anywhere."""
     from matplotlib.ticker import PercentFormatter
 
-    from kpegasos.plotting.ticks import log_ticks
+    from kpegasos.plotting.style import log_ticks
 
     shape = len(results["Cs"]), len(results["gammas"])
     gammas, cs = results["gammas"], results["Cs"]

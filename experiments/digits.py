@@ -148,7 +148,7 @@ def _dots(ax: Any, table: list[dict[str, Any]]) -> list[str]:
     kernels = list(dict.fromkeys(row["kernel"] for row in table))
     for row in table:
         height = kernels.index(row["kernel"]) + 0.18 * (1 if row["model"] == "SVC" else -1)
-        style = plots.look(MODELS[row["model"]])
+        style = plots.METHODS[MODELS[row["model"]]]
         held, test = 100 * row["cv_accuracy"], 100 * row["test_accuracy"]
         ax.plot([test, held], [height] * 2, color=plots.SILVER, linewidth=1, zorder=1)
         ax.plot(held, height, style.marker, color=style.color, markersize=8)
@@ -179,7 +179,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ax.tick_params(axis="y", length=0)
     handles = [
         plots.handle(
-            name, color=plots.look(key).color, marker=plots.look(key).marker, linestyle="none"
+            name, color=plots.METHODS[key].color, marker=plots.METHODS[key].marker, linestyle="none"
         )
         for name, key in MODELS.items()
     ]

@@ -49,8 +49,7 @@ from sklearn.svm import SVC
 
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, span
-from experiments._kernel_judge import expansion
-from experiments._kernel_problems import PROBLEMS, Task, load
+from experiments._kernel import PROBLEMS, Task, expansion, load
 from experiments._measure import in_a_process, timed, touch_memory
 from experiments._run import ExperimentContext
 from experiments._tables import ranged, select
@@ -614,7 +613,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def _told_look(method: str) -> dict[str, Any]:
-    known = {} if "color" in _METHODS[method][2] else plots.look(method).options()
+    known = {} if "color" in _METHODS[method][2] else plots.METHODS[method].options()
     return {"linewidth": 1.5, **known, **_METHODS[method][2]}
 
 
@@ -654,7 +653,7 @@ def _told_panel(ax: plots.Axes, rows: list[Row], budgets: list[float], title: st
 
 def _told_ticks(ax: plots.Axes, budgets: list[float]) -> None:
     """Put ticks at the budgets and their tenths, and at round errors if there are some in view."""
-    from kpegasos.plotting.ticks import ticks_at
+    from kpegasos.plotting.style import ticks_at
 
     low, high = ax.get_xlim()
     seconds = {*budgets, *(budget / 10 for budget in budgets)}
@@ -676,7 +675,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for ax, (name, problem) in zip(axes.flat, problems.items(), strict=False):
         title = f"{name}, m = {problem['examples']:,}"
         _told_panel(ax, select(results["table"], problem=name), results["budgets"], title)
-    plots.outer_labels(axes, plots.words("fit_seconds"), plots.words("test_error"))
+    plots.outer_labels(axes, plots.WORDS["fit_seconds"], plots.WORDS["test_error"])
     counts = listed(f"{_told_counts(cases)[name]}" for name in _told_first(cases))
     budgets = listed(f"{budget:g}" for budget in results["budgets"])
     plots.state(

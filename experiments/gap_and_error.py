@@ -529,7 +529,7 @@ def _errors(ax: plots.Axes, runs: list[Run], titles: dict[str, str] | None) -> N
         style: Any = {"color": color, "alpha": 0.12, "linestyle": line, "linewidth": 1.8}
         names[name] = plots.band(ax, gaps, percentiles([run["excess"] for run in own]), **style)
     ax.axhline(NEAR, color=plots.DARK_GREY, linewidth=1, linestyle=":")
-    ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.look("gap").color, alpha=0.15, linewidth=0)
+    ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.METHODS["gap"].color, alpha=0.15, linewidth=0)
     ax.grid(alpha=0.25)
     plots.name_lines(ax, {titles[name]: line for name, line in names.items()} if titles else {})
 
@@ -546,7 +546,7 @@ def _clock(ax: plots.Axes, results: dict[str, Any], runs: list[Run]) -> None:
             label = f"final, C = {C:g}" if name == first else None
             style: dict[str, Any] = {"color": color, "markersize": 8, "markeredgecolor": "white"}
             ax.plot(row["epochs"] / C, _odds(row["gap"]), marker, label=label, **style)
-    label = f"{plots.words('lam_T')} = epochs / C"
+    label = f"{plots.WORDS['lam_T']} = epochs / C"
     plots.log_x(ax, xlabel=label, ylabel="certified relative gap")
     ax.set_yticks(*_ticks(99.9, 99, 90, 50, 10, 1))
     ax.set_ylim(*_odds([0.01, MOST]).tolist())
@@ -576,7 +576,7 @@ def _rules(ax: plots.Axes, runs: list[Run]) -> None:
     found, rules = verdicts(runs), dict(reversed(RULES.items()))
     for height, (key, rule) in enumerate(rules.items()):
         own = found[key]
-        color = plots.look("gap").color if rule.by_gap else plots.DARK_GREY
+        color = plots.METHODS["gap"].color if rule.by_gap else plots.DARK_GREY
         ax.barh(height, own.over_needed, color=color, height=0.55)
         text = f"{own.over_needed:.1f} times; {own.final:.0%} well, worst {own.worst:.0%}"
         style: Any = {"fontsize": 9.5, "color": plots.text_color(color)}

@@ -378,7 +378,7 @@ def _errors(ax: plots.Axes, results: dict[str, Any], curves: dict[str, dict[str,
         above = 100 * (np.array(curve["error"]) - results["least_possible_error"])
         names[name] = plots.band(ax, curve["steps"], above, color=color, linewidth=1.6)
     ax.axvline(100, color=plots.BLACK, linewidth=1, linestyle=":")
-    plots.log_log(ax, xlabel=plots.words("steps"), ylim=(1e-5, 100))
+    plots.log_log(ax, xlabel=plots.WORDS["steps"], ylim=(1e-5, 100))
     plots.name_lines(ax, names)
 
 
@@ -401,7 +401,7 @@ def _bound(ax: plots.Axes, results: dict[str, Any]) -> None:
         text = f"n = {row['n']:,} violates \nthe bound from here "
         ax.annotate(text, (row["T_violated_from"], 0.02), va="bottom", fontsize=9, **place)
     ax.axhspan(bound["trivial"], 1e6, color="0.92", zorder=0)
-    plots.log_log(ax, xlabel=plots.words("steps"), ylim=(2e-4, 1e5))
+    plots.log_log(ax, xlabel=plots.WORDS["steps"], ylim=(2e-4, 1e5))
     plots.name_lines(ax, names)
 
 

@@ -701,7 +701,9 @@ _LOOKS: dict[str, tuple[str, str | tuple[str, str]]] = {
 
 def _style(tool: str) -> dict[str, Any]:
     look = _LOOKS[tool][1]
-    known = (plots.look(look).color, plots.look(look).marker) if isinstance(look, str) else look
+    known = (
+        (plots.METHODS[look].color, plots.METHODS[look].marker) if isinstance(look, str) else look
+    )
     color, marker = known
     style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 8}
     return {**style, "markeredgewidth": 1.5, "linestyle": "none"}

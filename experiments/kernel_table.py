@@ -33,9 +33,7 @@ from sklearn.preprocessing import normalize
 
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, duration, mark, percent, rounded, span
-from experiments._kernel_judge import expansion
-from experiments._kernel_peers import installed, work, work_apart
-from experiments._kernel_problems import Task, load, usps_split
+from experiments._kernel import Task, expansion, installed, load, usps_split, work, work_apart
 from experiments._measure import repeated, timed
 from experiments._run import ExperimentContext
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, sdca
@@ -384,7 +382,7 @@ def _is_failure(row: Row, key: str) -> bool:
 
 def _draw_row(ax: plots.Axes, height: int, method: str, key: str, row: Row) -> None:
     """A dot at the seconds of a solver, or why there is none."""
-    style, seconds = plots.look(method), row.get(f"{key}_seconds")
+    style, seconds = plots.METHODS[method], row.get(f"{key}_seconds")
     if seconds is None or _is_failure(row, key):
         text = f"not within {row['epsilon']:g}" if f"{key}_seconds" in row else "not run"
         if seconds is not None:

@@ -150,7 +150,7 @@ def _panel(ax: plots.Axes, results: dict[str, Any], name: str, count: int) -> No
         inverse = 1 / np.array([row["lam"] for row in own])
         resolved = [row["resolved"] for row in own]
         shown = np.where(resolved, spread(own, "suboptimality"), np.nan)
-        style = plots.look(key)
+        style = plots.METHODS[key]
         names[label] = plots.band(
             ax, inverse, shown, color=style.color, marker=style.marker, markersize=4
         )
@@ -185,7 +185,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for count, row in zip(counts, axes, strict=True):
         for ax, name in zip(row, names, strict=True):
             _panel(ax, results, name, count)
-    plots.outer_labels(axes, "1/λ", plots.words("suboptimality"))
+    plots.outer_labels(axes, "1/λ", plots.WORDS["suboptimality"])
     slopes = [
         -row["slope"]
         for row in results["slopes"]
@@ -198,7 +198,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"After one epoch Pegasos worsens like 1/λ to the power of {span}, as its bound does; at "
         f"the smallest λ SDCA is at least {plots.times(lead)} times nearer to the optimum",
         f"Median and 20–80% of {len(results['seeds'])} runs. Pegasos: permutations, "
-        f"{plots.look('weighted').name}; as in the paper: {plots.look('independent').name}, "
-        f"{plots.look('last').name}. A step is one example for all.",
+        f"{plots.METHODS['weighted'].name}; as in the paper: {plots.METHODS['independent'].name}, "
+        f"{plots.METHODS['last'].name}. A step is one example for all.",
     )
     return figure

@@ -175,7 +175,7 @@ def _error_bars(ax: Any, table: list[dict[str, Any]]) -> None:
             ax.errorbar(error, height, xerr=spread, **style, **fill)
     plots.rows_down(ax, [NAMES[name] for name in LOOKS])
     ax.set_xlim(left=0)
-    ax.set_xlabel(plots.words("test_error"))
+    ax.set_xlabel(plots.WORDS["test_error"])
     ax.set_title("hollow: clean labels, filled: wrong ones")
     ax.grid(alpha=0.25, axis="x")
 
@@ -192,7 +192,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         lines[NAMES[name]] = plots.band(
             steps, curve["steps"], curve["excess"], color=color, linestyle=line
         )
-    plots.log_log(steps, xlabel=plots.words("steps"), ylabel=plots.words("relative_suboptimality"))
+    plots.log_log(steps, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["relative_suboptimality"])
     steps.set_title("t-weighted average")
     plots.name_lines(steps, lines)
     handles = [

@@ -202,9 +202,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
                 unit = "epoch" if budget == 1 else "epochs"
                 names[f"{SHORT.get(data, data)}, {budget} {unit}"] = (lam_T, cost[1], color)
         ax.axvline(1, color=plots.GREY, linewidth=1, linestyle=":")
-        plots.log_log(ax, xlabel=f"{plots.words('lam_T')}  (k grows to the right)")
+        plots.log_log(ax, xlabel=f"{plots.WORDS['lam_T']}  (k grows to the right)")
         ax.invert_xaxis()
-        sampling, average = (plots.look(key).name for key in NAMES[method])
+        sampling, average = (plots.METHODS[key].name for key in NAMES[method])
         ax.set_title(f"{sampling}, {average}", fontsize=10.5)
         plots.name_lines(ax, names)
     axes[0].set_ylabel("f − f*, over that of k = 1")

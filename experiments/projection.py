@@ -124,8 +124,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Ratio of the suboptimalities against λT; the last iterate above the average."""
-    from kpegasos.plotting.ticks import power_of_ten
-
     curves = results["curves"]
     figure, axes = plots.panels(2, len(curves), 6.4, sharex=True, sharey=True)
     for (name, by_lam), column in zip(curves.items(), axes.T, strict=True):
@@ -134,14 +132,14 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             for color, (lam, curve) in zip(plots.shades(len(by_lam)), by_lam.items(), strict=True):
                 lam_T, ratio = np.array(curve["lam_T"]), np.array(curve[iterate])
                 plots.band(ax, lam_T, ratio, color=color, linewidth=1.6)
-                names[f"λ = {power_of_ten(float(lam))}"] = (lam_T[:1], ratio[1][:1], color)
+                names[f"λ = {plots.power_of_ten(float(lam))}"] = (lam_T[:1], ratio[1][:1], color)
             ax.axhline(1, color=plots.BLACK, linewidth=0.8)
             ax.axvline(1, color=plots.BLACK, linewidth=1, linestyle=":")
             plots.log_log(ax)
             if ax in axes[:, -1]:
                 plots.name_lines(ax, names)
         column[0].set_title(results["titles"][name])
-        column[1].set_xlabel(plots.words("lam_T"))
+        column[1].set_xlabel(plots.WORDS["lam_T"])
     for row, iterate_name in zip(axes, ("last iterate", "t-weighted average"), strict=True):
         row[0].set_ylabel(f"f − f* without, over with\n{iterate_name}")
     late = [row["ratio_lam_T_10"] for row in results["table"] if row["ratio_lam_T_10"]]

@@ -190,7 +190,7 @@ def _timed(ax: Any, table: list[dict[str, Any]]) -> list[float]:
         found = {solver: found[solver] for solver in SOLVERS if solver in found}
         ax.plot([min(found.values()), max(found.values())], [height] * 2, color=plots.SILVER)
         for solver, seconds in found.items():
-            ax.plot(seconds, height, **plots.look(SOLVERS[solver][0]).options(markersize=8))
+            ax.plot(seconds, height, **plots.METHODS[SOLVERS[solver][0]].options(markersize=8))
         if len(found) > 1:
             leads.append(
                 min(v for k, v in found.items() if k != "PegasosSVR") / found["PegasosSVR"]
@@ -209,7 +209,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     leads = _timed(axes["time"], results["table"])
     solvers = {row["solver"] for row in results["table"]}
     handles = [
-        plots.handle(name, **plots.look(key).options(linestyle="none"))
+        plots.handle(name, **plots.METHODS[key].options(linestyle="none"))
         for solver, (key, name) in SOLVERS.items()
         if solver in solvers
     ]

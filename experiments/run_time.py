@@ -625,7 +625,7 @@ def _of_kernel(ax: plots.Axes, results: dict[str, Any]) -> None:
         )
     }
     ax.plot(m, rows[-1]["kernel_values"] * m / m[-1], **DOTTED)
-    plots.log_log(ax, xlabel=plots.words("examples"), ylabel=f"until f − f* = {EPSILON:g}")
+    plots.log_log(ax, xlabel=plots.WORDS["examples"], ylabel=f"until f − f* = {EPSILON:g}")
     _widen(ax, 3, 2)
     like = abs(told["values_exponent"] - 1) <= LINEAR
     ax.set_title(
@@ -640,7 +640,7 @@ def _of_error(ax: plots.Axes, results: dict[str, Any]) -> None:
     m, steps = _column(told["rows"], "m"), spread(told["rows"], "steps")
     plots.band(ax, m, steps, color=plots.BLUE, **DOTS)
     label = f"steps to a test error of {100 * told['rows'][0]['target']:g}%"
-    plots.log_log(ax, xlabel=plots.words("examples"), ylabel=label)
+    plots.log_log(ax, xlabel=plots.WORDS["examples"], ylabel=label)
     shown = steps[np.isfinite(steps)]
     ax.set_ylim(shown.min() / 2, shown.max() * 2)
     if told["too_small"]:
@@ -675,14 +675,12 @@ def _of_clock(ax: plots.Axes, results: dict[str, Any]) -> None:
 
 
 def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
-    from kpegasos.plotting.ticks import power_of_ten
-
     rows = select(results["table"], group="accuracy", data="moons")
     rows = [row for row in rows if row["steps"] is not None]
     lambdas = list(dict.fromkeys(row["lam"] for row in rows))
     names: dict[str, Any] = {}
     for lam, color in zip(lambdas, plots.shades(len(lambdas))[::-1], strict=True):
-        own, name = select(rows, lam=lam), f"λ = {power_of_ten(lam)}"
+        own, name = select(rows, lam=lam), f"λ = {plots.power_of_ten(lam)}"
         x, values = 1 / _column(own, "epsilon"), spread(own, "steps")
         line = plots.band(ax, x, values, color=color, **DOTS)
         last = x >= x[-1] / 12
@@ -693,7 +691,7 @@ def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
             place: dict[str, Any] = {"ha": "right", "va": "baseline"}
             at = (x[-1], values[1][-1])
             plots.beside(ax, name, at, (4, 7), color=plots.text_color(color), **place)
-    plots.log_log(ax, xlabel="1/ε", ylabel=plots.words("steps"))
+    plots.log_log(ax, xlabel="1/ε", ylabel=plots.WORDS["steps"])
     _widen(ax, 1, 2.5)
     rates = _told_accuracy(results)["in_lam"]["moons"]
     ax.set_title(
@@ -704,8 +702,6 @@ def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Four panels: m with a kernel, m without, d, and ε at each λ."""
-    from kpegasos.plotting.ticks import power_of_ten
-
     figure, axes = plots.panels(2, 2, 7.4)
     panels = (_of_kernel, _of_error, _of_clock, _of_accuracy)
     for draw_panel, ax in zip(panels, axes.flat, strict=True):
@@ -717,9 +713,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "accuracy; what a step costs grows with its features, and with a kernel with the number of "
         "examples",
         f"Kernel: Adult, RBF, λ = {LAM:g}. Linear: MNIST, even against odd, "
-        f"λ = {' or '.join(map(power_of_ten, chosen))}, chosen on other images. Step: seconds "
-        f"depend on the machine. Last: {NAMES['moons']}, RBF. Dotted: in proportion; for the "
-        "step, lines that were fitted. "
+        f"λ = {' or '.join(map(plots.power_of_ten, chosen))}, chosen on other images. Step: "
+        f"seconds depend on the machine. Last: {NAMES['moons']}, RBF. Dotted: in proportion; for "
+        "the step, lines that were fitted. "
         f"t-weighted average; median and 20–80% of {len(results['seeds'])} runs.",
     )
     return figure

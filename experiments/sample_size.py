@@ -193,7 +193,7 @@ def _against(ax: Any, x: np.ndarray, steps: np.ndarray, at: int, name: str) -> N
     """Steps, and a line in proportion to x through one of them."""
     if not steps.size:
         return
-    style, reference = plots.look("weighted"), steps[at] * x / x[at]
+    style, reference = plots.METHODS["weighted"], steps[at] * x / x[at]
     ax.plot(x, steps, **style.options(linewidth=1.8))
     ax.plot(x, reference, color=plots.GREY, linestyle=":", linewidth=1.5)
     plots.log_log(ax)
@@ -210,7 +210,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     sizes, steps = _columns(results["by_size"], "m", "steps")
     _against(left, sizes, steps, 0, "if proportional to m")
     left.set(
-        xlabel=plots.words("examples"),
+        xlabel=plots.WORDS["examples"],
         ylabel=f"steps to a test error of {100 * results['target_error']:.2f}%",
         title=f"steps go like {plots.power('m', exponent)}",
     )
@@ -231,7 +231,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"The steps to an accuracy {'do not depend' if flat else 'depend'} on the number of "
         f"examples; towards small λ they grow like {plots.power('(1/λ)', late)}",
         "Synthetic documents of CCAT's shape, labels flipped at random; left "
-        f"λ = {LAM:g}; {plots.look('weighted').name} over contiguous blocks, median of "
+        f"λ = {LAM:g}; {plots.METHODS['weighted'].name} over contiguous blocks, median of "
         f"{len(results['seeds'])} runs on the left. Left, every m is so large that no run sees an "
         "example twice."
         if sizes.size and np.all(_columns(results["by_size"], "steps")[0] < sizes.min())

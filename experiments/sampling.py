@@ -181,11 +181,11 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         names: dict[str, Any] = {}
         for sampling, values in ratios.items():
             key, label = LOOKS[sampling]
-            style = plots.look(key)
+            style = plots.METHODS[key]
             plots.band(ax, epochs, values, color=style.color, marker=style.marker, markersize=5)
             ends[sampling].append(float(values[1][-1]))
             names[label] = (epochs, values[1], style.color)
-        plots.log_log(ax, xlabel=plots.words("epochs"), ylim=(0.6, 10))
+        plots.log_log(ax, xlabel=plots.WORDS["epochs"], ylim=(0.6, 10))
         ax.set_xticks(epochs[::2], [f"{epoch:g}" for epoch in epochs[::2]])
         ax.set_title(f"{results['titles'][data]}\nm = {results['sizes'][data]:,}", fontsize=10.5)
         if ax is axes[-1]:
@@ -201,7 +201,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"A new permutation each epoch is {'best on every set' if best else 'not always best'}: "
         f"independent draws end {ranges[0]} times as far from the optimum, one permutation "
         f"{ranges[1]} times",
-        f"{plots.look('weighted').name}, ends of epochs; λm = {LAM_M:g}; median and 20–80% of "
+        f"{plots.METHODS['weighted'].name}, ends of epochs; λm = {LAM_M:g}; median and 20–80% of "
         f"{len(results['seeds'])} runs. Published for astro-ph after 65 epochs: "
         f"{published[0]}, {published[1]} and 1.",
     )

@@ -293,8 +293,8 @@ def _of_rules(ax: plots.Axes, kernel: dict[str, Any], slip: str, what: str) -> N
         names[name] = plots.band(
             ax, kernel["steps"], shown, color=color, linestyle=line, linewidth=1.8
         )
-    label = plots.words("test_error") if what == "error" else plots.words("suboptimality")
-    plots.log_log(ax, xlabel=plots.words("steps"), ylabel=label)
+    label = plots.WORDS["test_error"] if what == "error" else plots.WORDS["suboptimality"]
+    plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=label)
     plots.name_lines(ax, names)
 
 
@@ -324,7 +324,7 @@ def _of_gradients(ax: plots.Axes, full: dict[str, Any]) -> None:
             steps, values, color=color, linewidth=1.8, linestyle="--" if name == "correct" else "-"
         )
     plots.log_log(
-        ax, xlabel=plots.words("steps"), ylabel=plots.words("suboptimality"), ylim=(1e-10, 1e12)
+        ax, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["suboptimality"], ylim=(1e-10, 1e12)
     )
     plots.name_lines(ax, lines)
 

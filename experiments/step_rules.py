@@ -163,7 +163,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         plots.log_log(ax)
         ax.set_title(f"λ = {lam:g}, tuned c = {results['tuned'][f'{lam:g}']:.3g}")
         plots.name_lines(ax, names)
-    plots.outer_labels(axes, plots.words("steps"), plots.words("suboptimality"))
+    plots.outer_labels(axes, plots.WORDS["steps"], plots.WORDS["suboptimality"])
     tuned = _worst(results["table"], ["tuned c/√t"])
     wrong = _worst(results["table"], ["c ten times too large", "c a tenth"])
     claim = "needs no tuning" if min(tuned) > 1 else "is not best everywhere"

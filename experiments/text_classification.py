@@ -174,24 +174,24 @@ def _published(ax: Any) -> None:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality and test error against seconds, the published seconds as lines."""
-    from kpegasos.plotting.ticks import log_ticks
+    from kpegasos.plotting.style import log_ticks
 
     figure, ((left, right),) = plots.panels(1, 2, 4.6)
     names: dict[Any, dict[str, Any]] = {left: {}, right: {}}
     for key, method in SHOWN.items():
-        curve, style = results["curves"][key], plots.look(method)
+        curve, style = results["curves"][key], plots.METHODS[method]
         above = np.maximum(curve["suboptimality"], 1e-6)
         errors = 100 * np.asarray(curve["test_error"])
         for ax, values in ((left, above), (right, errors)):
             ax.plot(curve["seconds"], values, **style.line_options(linewidth=1.8))
             names[ax][style.name] = (curve["seconds"], values, style.color)
     for ax in (left, right):
-        plots.log_x(ax, xlabel=plots.words("solver_seconds"))
+        plots.log_x(ax, xlabel=plots.WORDS["solver_seconds"])
         _published(ax)
-    left.set(yscale="log", ylabel=plots.words("suboptimality"))
+    left.set(yscale="log", ylabel=plots.WORDS["suboptimality"])
     log_ticks(left, "y")
     error = 100 * results["optimum"]["test_error"]
-    right.set(ylabel=plots.words("test_error"), ylim=(0.97 * error, 1.5 * error))
+    right.set(ylabel=plots.WORDS["test_error"], ylim=(0.97 * error, 1.5 * error))
     for ax, height, name in ((left, EPSILON, "the paper's ε"), (right, error, "at the optimum")):
         ax.axhline(height, color=plots.SILVER, linestyle="--", zorder=0)
         names[ax][name] = ([0.0], [height], plots.DARK_GREY)

@@ -20,13 +20,12 @@ from sklearn.svm import SVC
 
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
-from experiments._kernel_judge import judge
-from experiments._kernel_problems import PROBLEMS, Task, load
+from experiments._kernel import PROBLEMS, Task, judge, load
 from experiments._run import ExperimentContext
 from experiments._tables import select
 from kpegasos import RBF, make_problem, make_rows
 from kpegasos.core.state import PegasosOptions, new_state
-from kpegasos.estimators._settings import POLISH_DRAWS, POLISH_EPOCHS
+from kpegasos.fitting.settings import POLISH_DRAWS, POLISH_EPOCHS
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import WorkingSetAscent
@@ -476,7 +475,7 @@ def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
         rows = select(results["table"], way=way, tol=tol)
         found = {row["data"]: row.get("ratio") for row in rows}
         known = [(found[title], at) for at, title in enumerate(titles) if found[title]]
-        style = plots.look(method).options(linestyle="", markersize=6)
+        style = plots.METHODS[method].options(linestyle="", markersize=6)
         handles += ax.plot(*zip(*known, strict=True), label=name, **style)
     whole = [select(results["table"], data=title, tol=tol)[0]["whole_matrix"] for title in titles]
     ax.plot(whole, range(len(titles)), "|", color=plots.GREY, markersize=14, markeredgewidth=2)

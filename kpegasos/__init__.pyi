@@ -7,12 +7,12 @@ from .core.problem import Problem, make_problem
 from .core.steps import Constant, DelayedInverse, InverseSquareRoot
 from .estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
 from .exports.native import load, save
+from .kernels.base import Kernel
 from .kernels.functions import (
     RBF,
     AdditiveChi2,
     Chi2,
     Cosine,
-    Kernel,
     Laplacian,
     Linear,
     Polynomial,
@@ -22,16 +22,14 @@ from .kernels.functions import (
 from .kernels.matrix import KernelMatrix
 from .large.chunks import ArrayChunks, fit_chunks
 from .model_selection import Forecast, PegasosSVCCV, forecast
-from .rows.cached import CachedRows
+from .rows.cached import CachedRows, UncachedRows
 from .rows.choose import make_rows
 from .rows.features import FeatureRows, linear_rows
 from .rows.gram import GramRows
-from .rows.uncached import UncachedRows
 from .solvers.dual_ascent import sdca
-from .solvers.history import History, Record
 from .solvers.path import RegularizationPath, regularization_path
 from .solvers.pegasos import pegasos
-from .solvers.result import Result
+from .solvers.result import History, Record, Result
 
 __all__ = [
     "RBF",

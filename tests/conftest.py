@@ -1,6 +1,7 @@
 """Data and index streams that several test files share."""
 
 import signal
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,11 @@ from kpegasos.core.draws import IndexStream
 # A shell starts what runs in its background without SIGINT, and that is handed on to all children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers(config):
+    """All cores for folders; none but this one for files, which begin sooner alone."""
+    return 0 if all(Path(arg.partition("::")[0]).is_file() for arg in config.args) else None
 
 
 class Integers(NamedTuple):

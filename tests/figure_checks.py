@@ -5,8 +5,7 @@ from itertools import combinations
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from kpegasos.plotting.labels import EndLabel, freeze
-from kpegasos.plotting.style import WIDTH
+from experiments._plots import END, WIDTH, freeze
 
 #: Smallest text in points; at 900 pixels it is 11 pixels high.
 SMALLEST = 8.0
@@ -82,7 +81,7 @@ def faults(figure):
         own = _texts(ax)
         found += [f"texts: {fault}" for fault in _overlaps(own)]
         everything += own
-        ends = [text for text in own if isinstance(text, EndLabel)]
+        ends = [text for text in own if text.get_label() == END]
         found += [
             f"{end.get_text()!r} leaves its panel"
             for end in ends

@@ -7,12 +7,17 @@ import numpy as np
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from kpegasos.core.path import PAUSED, follow, new_path
-from kpegasos.core.path_counts import BEFORE_PAUSE, CELL
-from kpegasos.core.set_counts import WANTED
+from kpegasos.core.path import BEFORE_PAUSE, CELL, PAUSED, follow, new_path
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.core.views import KernelView
-from kpegasos.core.working_sets import ADD_MOVES, DONE, NEED_ROWS, add_moves, new_working_sets
+from kpegasos.core.working_sets import (
+    ADD_MOVES,
+    DONE,
+    NEED_ROWS,
+    WANTED,
+    add_moves,
+    new_working_sets,
+)
 
 N = 36
 OFFSET = 0.5

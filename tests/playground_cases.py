@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import make_blobs
 
 from kpegasos import PegasosSVC
-from kpegasos.playground.scenes import DEFAULTS
+from kpegasos.datasets import make_gaussian_noise, make_toy
+from kpegasos.playground.messages import DEFAULTS
 from kpegasos.playground.session import Session
 
 
@@ -59,3 +61,30 @@ def fitted(state: dict[str, Any], pane: dict[str, Any], t: int, **changes: Any) 
     )
     model.set_params(**changes)
     return model.fit(np.array(state["points"])[~test], np.array(state["labels"])[~test])
+
+
+def preset_points(
+    name: str, n: int, noise: float, test_share: float = 0.0, classes: int = 2, seed: int = 0
+) -> dict[str, Any]:
+    """The points of a preset, which the page makes by itself."""
+    rng = np.random.RandomState(seed)
+    X, y = _drawn(name, n, noise, classes, rng)
+    test = np.zeros(n, dtype=bool)
+    test[rng.permutation(n)[: round(test_share * n)]] = True
+    return {"points": np.asarray(X).tolist(), "labels": y.tolist(), "test": test.tolist()}
+
+
+def _drawn(name: str, n: int, noise: float, n_classes: int, rng: Any) -> tuple[Any, Any]:
+    if name == "blobs":
+        angles = 2 * np.pi * np.arange(n_classes) / n_classes
+        centers = np.column_stack([np.cos(angles), np.sin(angles)])
+        return make_blobs(n, centers=centers, cluster_std=max(noise, 1e-9), random_state=rng)
+    if name == "label_noise":
+        X, y = make_gaussian_noise(n, noise=noise, random_state=rng)
+        return X / 3.0, y
+    if name == "imbalanced":
+        rare = max(1, round(0.1 * n))
+        y = rng.permutation(np.repeat([0, 1], [n - rare, rare]))
+        centers = np.array([[-0.5, -0.5], [0.5, 0.5]])
+        return centers[y] + max(noise, 1e-9) * rng.standard_normal((n, 2)), y
+    return make_toy(name, n, noise, rng)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kpegasos.model_selection import _search_steps
+from kpegasos.model_selection import search as search_module
 
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.5, 2.0]
 
@@ -42,7 +42,7 @@ def solutions(Cs=(0.1, 1.0, 10.0)):
 
 def after_cells(monkeypatch, n_cells, happens):
     """Have something happen to the stopper when so many cells of a search are done."""
-    search_surface = _search_steps.search_surface
+    search_surface = search_module.search_surface
 
     def watched(*arguments, stopper, on_cells, **options):
         done = []
@@ -55,4 +55,4 @@ def after_cells(monkeypatch, n_cells, happens):
 
         search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
 
-    monkeypatch.setattr(_search_steps, "search_surface", watched)
+    monkeypatch.setattr(search_module, "search_surface", watched)

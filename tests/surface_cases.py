@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from kpegasos import PegasosSVC
-from kpegasos.model_selection.surface import Folds, search_surface
+from kpegasos.model_selection.folds import Folds
+from kpegasos.model_selection.surface import search_surface
 from kpegasos.solvers.stopping import Stopper
 
 CS = (0.3, 3.0)
@@ -48,7 +49,8 @@ def searched(X, labels, folds, kernels, Cs=CS, **changed):
         "stopper": Stopper(),
         "on_kernel": on_kernel,
     }
-    search_surface(X, labels, folds, kernels, np.array(Cs), **{**settings, **changed})
+    numbered = dict(enumerate(kernels))
+    search_surface(X, labels, folds, numbered, np.array(Cs), **{**settings, **changed})
     return outcomes
 
 

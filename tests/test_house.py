@@ -61,6 +61,7 @@ def limit_of(node):
     return COMPILED if is_compiled(node) else FUNCTION
 
 
+EXPORTS = ("estimators", "exports.py")
 DEFINITIONS = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -135,6 +136,23 @@ def test_below_the_estimators_scikit_learn_has_no_base_class():
     )
 
 
+def taken_from_other_rooms(path):
+    """Names and modules with an underscore that a source imports from another room."""
+    own = ".".join(path.relative_to(ROOT).parts[:2])
+    return {
+        name
+        for name in imports_of(path)
+        if name.startswith("kpegasos.") and not f"{name}.".startswith(f"{own}.")
+        if any(part.startswith("_") for part in name.split("."))
+    }
+
+
+def test_no_room_takes_a_private_name_from_another():
+    assert (
+        faults([path for path in MODULES if path.parent != PACKAGE], taken_from_other_rooms) == {}
+    )
+
+
 def old_names_in(path):
     old = {"n_iter"} if "experiments" in path.parts else {"n_iter", "n_iter_"}
     return old & {
@@ -147,9 +165,9 @@ def old_names_in(path):
 def test_old_name_of_the_step_count_is_gone():
     """A pass over the data is an epoch, a step is a step; scikit-learn's ``n_iter`` is neither.
 
-    Experiments ask peers for their ``n_iter_``.
+    Experiments ask peers for their ``n_iter_``, and exports give it to them.
     """
-    assert faults([path for path in SOURCES if "compat" not in path.stem], old_names_in) == {}
+    assert faults([path for path in SOURCES if path.parts[-2:] != EXPORTS], old_names_in) == {}
 
 
 def test_every_compiled_function_has_the_cache_of_the_house():

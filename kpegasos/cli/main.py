@@ -1,4 +1,4 @@
-"""The program: parses the arguments, runs a subcommand, and makes errors sentences.
+"""The program: parses the arguments, runs a command, and makes errors sentences.
 
 Exit statuses: 0; 1 for data or a model that is at fault, in one line; 2 for arguments that are;
 3 where ``--strict`` asked for a tolerance that was not reached; 130 after Ctrl-C.
@@ -16,15 +16,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from kpegasos.cli.options import SUBCOMMANDS
-from kpegasos.cli.options.arguments import UsageError
+from kpegasos.cli import FAILED, INTERRUPTED, MISUSED, UsageError
 
-FAILED = 1
-MISUSED = 2
-UNREACHED = 3
-INTERRUPTED = 130
-
-#: Packages that a subcommand asks for, and the extras that bring them.
+#: In the order of the help.
+COMMANDS = (
+    "train",
+    "predict",
+    "tune",
+    "scale",
+    "convert",
+    "info",
+    "export",
+    "data",
+    "playground",
+)
+#: Packages that a command asks for, and the extras that bring them.
 _EXTRAS = {"websockets": "playground", "onnx": "onnx"}
 
 
@@ -48,8 +54,12 @@ class _Parser(argparse.ArgumentParser):
             file.write(message)
 
 
+def _command(name: str) -> Any:
+    return importlib.import_module(f"kpegasos.cli.{name}")
+
+
 def make_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The parser of the whole command line, and those of the subcommands by name."""
+    """Make the parser of the whole command line, and those of the commands by name."""
     parser = _Parser(
         prog="kpegasos",
         description="Support vector machines from files, trained to a certified duality gap.",
@@ -57,10 +67,17 @@ def make_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", required=True)
-    for name, options in SUBCOMMANDS.items():
-        options.add_options(
+    for name in COMMANDS:
+        command = _command(name)
+        command.add_options(
             subparsers.add_parser(
-                name, help=options.SUMMARY, description=options.SUMMARY, allow_abbrev=False
+                name,
+                help=command.SUMMARY,
+                description=command.SUMMARY,
+                usage=getattr(command, "USAGE", None),
+                epilog=getattr(command, "EPILOG", None),
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+                allow_abbrev=False,
             )
         )
     return parser, dict(subparsers.choices)
@@ -78,16 +95,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     SystemExit
         With status 2, after a sentence on the standard error, or after ``--help``.
     """
-    parser, of_subcommands = make_parsers()
+    parser, of_commands = make_parsers()
     name, *rest = _without_dashes(arguments) or [""]
-    if name not in of_subcommands:
+    if name not in of_commands:
         return parser.parse_args(arguments)
     # Options of LIBSVM's that argparse does not know are brought into a form that it does.
-    rest = getattr(SUBCOMMANDS[name], "prepared", list)(rest)
-    namespace = argparse.Namespace(subcommand=name)
-    if getattr(SUBCOMMANDS[name], "HAS_SUBCOMMANDS", False):  # which argparse does not intermix
-        return of_subcommands[name].parse_args(rest, namespace)
-    return of_subcommands[name].parse_intermixed_args(rest, namespace)
+    rest = getattr(_command(name), "prepared", list)(rest)
+    return of_commands[name].parse_intermixed_args(rest, argparse.Namespace(subcommand=name))
 
 
 def _without_dashes(arguments: Sequence[str]) -> list[str]:
@@ -113,8 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _written_output():
             parsed = parse(sys.argv[1:] if arguments is None else arguments)
-            command = importlib.import_module(f"kpegasos.cli.commands.{parsed.subcommand}")
-            return int(command.run(parsed))
+            return int(_command(parsed.subcommand).run(parsed))
     except UsageError as error:
         _fail(parsed, str(error))
         return MISUSED

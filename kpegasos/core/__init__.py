@@ -1,4 +1,4 @@
-"""The algorithms: pure functions of arrays.
+"""The algorithms: pure functions of arrays. Internal: what they take and return may change.
 
 Lives here: the compiled loops with what they ask of rows, their state, the problem with its
 objective and dual bound, averages of the iterates, the order of the draws.

@@ -1,8 +1,14 @@
-"""What a working set asks of the loss: which examples would move, and where a set of them goes.
+"""Solve what a working set asks of the loss: which examples would move, and where a set goes.
 
-The hinge has both in closed form: its dual is a quadratic in a box, for `kpegasos.core.box`. Any
-other loss is asked for its maximiser in one coordinate, ``best``, again and again; between these
-steps all coefficients inside a piece of the loss move together (`kpegasos.core.pieces`).
+Coordinate steps find which coefficients stay at an end; between them conjugate gradients move all
+others at once (Moré and Toraldo 1991). Coordinate steps alone need passes in proportion to the
+condition number of the Hessian, which large C and smooth kernels make large; conjugate gradients
+need its square root.
+
+The hinge has both in closed form: its dual is a quadratic in a box. Any other loss is asked for its
+maximiser in one coordinate, ``best``, again and again. On a piece of it the dual is a parabola in
+each coefficient, or nearly; coefficients inside their pieces move together on these. Of the
+logistic loss, whose dual is none, a step is halved until the dual rises.
 """
 
 from __future__ import annotations
@@ -12,46 +18,36 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from kpegasos.core.box import SMALLEST_MOVE, solve_box
-from kpegasos.core.pieces import move_together
 from kpegasos.core.state import Examples
-from kpegasos.losses.base import FLATTEST, best
-from kpegasos.losses.hinge import Hinge
+from kpegasos.losses.base import FLATTEST, best, gain, piece
+from kpegasos.losses.classification import is_hinge
 from kpegasos.utils.compiled import FAST, compiled
 
-#: Rounds of coordinate steps and of moves together, at the most.
-_MOST_ROUNDS = 60
+#: Rounds of coordinate steps and of moves together, at the most: of the hinge, and of any loss.
+_BOX_ROUNDS, _ANY_ROUNDS = 20, 60
+#: Steps of conjugate gradients within a round, and the share of the squared residual that is left.
+_MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-2
+#: Moves up to this size, relative to the largest coefficient, are rounding: however small a
+#: coefficient is, what its moves are worth depends on the Hessian.
+_SMALLEST_MOVE = 1e-14
+#: Halvings of a step, at the most.
+_HALVINGS = 8
 
 
-def violations(
-    loss: Any,
-    image: np.ndarray,
-    beta: np.ndarray,
-    norms: np.ndarray,
-    examples: Examples,
-    to_margin: float,
-    rising: np.ndarray,
-    falling: np.ndarray,
-) -> None:
-    """Write how much each example would have its decision rise or fall; minus infinity if it can't.
+def _by_loss(of_hinge: Any, of_any: Any) -> Any:
+    """Make a function of a loss that is one of two: the hinge has its own."""
 
-    Parameters
-    ----------
-    loss : Loss
-    image, beta : ndarray of shape (n_samples,)
-    norms : ndarray of shape (n_samples,)
-        ``‖φ(x)‖²``; the hinge does without.
-    examples : Examples
-    to_margin : float
-        Decisions are as many times the image.
-    rising, falling : ndarray of shape (n_samples,)
-        Written to.
-    """
-    function = _of_hinge if type(loss) is Hinge else _of_any
-    function(loss, image, beta, norms, examples, to_margin, rising, falling)
+    def function(loss: Any, *others: Any) -> Any:
+        return (of_hinge if is_hinge(loss) else of_any)(loss, *others)
+
+    def chosen(loss: Any, *others: Any) -> Any:
+        return of_hinge if is_hinge(loss) else of_any
+
+    overload(function, jit_options={"fastmath": FAST, "nogil": True}, strict=False)(chosen)
+    return function
 
 
-def _of_hinge(loss, image, beta, norms, examples, to_margin, rising, falling):  # type: ignore[no-untyped-def]
+def _hinge_violations(loss, image, beta, norms, examples, to_margin, rising, falling):  # type: ignore[no-untyped-def]
     label, signed = examples.label, examples.signed
     for i in range(image.size):
         pull = label[i] - image[i] * to_margin
@@ -64,7 +60,7 @@ def _of_hinge(loss, image, beta, norms, examples, to_margin, rising, falling):  
         falling[i] = -pull if falls else -np.inf
 
 
-def _of_any(loss, image, beta, norms, examples, to_margin, rising, falling):  # type: ignore[no-untyped-def]
+def _any_violations(loss, image, beta, norms, examples, to_margin, rising, falling):  # type: ignore[no-untyped-def]
     label, signed = examples.label, examples.signed
     for i in range(image.size):
         rising[i] = falling[i] = -np.inf
@@ -80,6 +76,13 @@ def _of_any(loss, image, beta, norms, examples, to_margin, rising, falling):  # 
                 falling[i] = -key
 
 
+#: Write how much each example would have its decision rise or fall; minus infinity if it can't:
+#: ``violations(loss, image, beta, norms, examples, to_margin, rising, falling)`` with squared norms
+#: (the hinge does without), and decisions ``to_margin`` times the image.
+violations = _by_loss(_hinge_violations, _any_violations)
+
+
+@compiled(inner=True)
 def maximise_over(
     loss: Any,
     image: np.ndarray,
@@ -108,38 +111,66 @@ def maximise_over(
         The end is where no step moves a coefficient by more than this share of the largest first
         move.
     """
-    function = _over_hinge if type(loss) is Hinge else _over_any
-    function(loss, image, members, examples, to_margin, hessian, beta, reduction)
-
-
-def _over_hinge(loss, image, members, examples, to_margin, hessian, beta, reduction):  # type: ignore[no-untyped-def]
-    gradient = np.empty(members.size)
-    # Divided by the factor of margins, so that the Hessian is the same for another one.
-    unit = 1.0 / to_margin
+    label, sums, inverse = np.empty(members.size), np.empty(members.size), np.empty(members.size)
     for a in range(members.size):
         i = members[a]
-        gradient[a] = abs(examples.signed[i]) * (unit - examples.label[i] * image[i])
-    solve_box(hessian, gradient, beta, reduction)
+        label[a] = examples.label[i]
+        sums[a], inverse[a] = _begin(loss, image[i], label[a], examples.signed[i], to_margin)
+    alternate(loss, hessian, sums, label, inverse, beta, reduction)
 
 
-def _over_any(loss, image, members, examples, to_margin, hessian, beta, reduction):  # type: ignore[no-untyped-def]
-    size = members.size
-    # Sums over the set in units of the Hessian: decisions are as many times these.
-    label, inverse, sums = np.empty(size), np.zeros(size), np.empty(size)
-    for a in range(size):
-        i = members[a]
-        signed = examples.signed[i]
-        label[a], sums[a] = examples.label[i], image[i] * signed
-        if signed != 0.0:  # else the example is held out
-            inverse[a] = to_margin / signed
+# Divided by the factor of margins, so that the Hessian is the same for another one.
+def _hinge_begin(loss, image, label, signed, to_margin):  # type: ignore[no-untyped-def]
+    return abs(signed) * (label * image - 1.0 / to_margin), 1.0
+
+
+def _any_begin(loss, image, label, signed, to_margin):  # type: ignore[no-untyped-def]
+    return image * signed, to_margin / signed if signed != 0.0 else 0.0  # 0: it is held out
+
+
+#: Sum of a member and its inverse, where the search begins.
+_begin = _by_loss(_hinge_begin, _any_begin)
+
+
+@compiled(inner=True)
+def alternate(
+    loss: Any,
+    hessian: np.ndarray,
+    sums: np.ndarray,
+    label: np.ndarray,
+    inverse: np.ndarray,
+    beta: np.ndarray,
+    reduction: float,
+) -> None:
+    """Maximise the dual of a set by coordinate steps and moves together.
+
+    Parameters
+    ----------
+    loss : Loss
+    hessian : ndarray of shape (n, n), float64
+        In its first rows and columns.
+    sums : ndarray of shape (n_members,)
+        With the hinge minus the gradient, else decisions divided by ``inverse``; brought up to
+        date.
+    label : ndarray of shape (n_members,)
+    inverse : ndarray of shape (n_members,)
+        What sums become decisions by; 0 for what is held out.
+    beta : ndarray of shape (n_members,)
+        Modified in place.
+    reduction : float
+        See `maximise_over`.
+    """
     first = 0.0
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_most_rounds(loss)):
         largest, scale = _coordinate_pass(loss, hessian, sums, label, inverse, beta)
         first = max(first, largest)
-        if largest <= max(reduction * first, SMALLEST_MOVE * scale):
+        if largest <= max(_SMALLEST_MOVE * scale, reduction * first):
             break
         _coordinate_pass(loss, hessian, sums, label, inverse, beta)
-        move_together(loss, hessian, sums, label, inverse, beta)
+        _move_together(loss, hessian, sums, label, inverse, beta)
+
+
+_most_rounds = _by_loss(lambda loss: _BOX_ROUNDS, lambda loss: _ANY_ROUNDS)
 
 
 @compiled(inner=True)
@@ -156,8 +187,7 @@ def _coordinate_pass(
     for a in range(beta.size):
         if inverse[a] == 0.0:
             continue
-        curvature = max(FLATTEST, hessian[a, a] * abs(inverse[a]))
-        target = best(loss, beta[a], sums[a] * inverse[a], label[a], curvature)
+        target = _target(loss, beta[a], sums[a], label[a], inverse[a], hessian[a, a])
         move = target - beta[a]
         scale = max(scale, abs(target))
         if move != 0.0:
@@ -168,14 +198,170 @@ def _coordinate_pass(
     return largest, scale
 
 
-_JIT: Any = {"fastmath": FAST, "nogil": True}
+def _hinge_target(loss, beta, total, label, inverse, curvature):  # type: ignore[no-untyped-def]
+    if abs(curvature) > 0.0:
+        return min(1.0, max(0.0, beta - total / abs(curvature)))
+    return 1.0 if total < 0.0 else 0.0 if total > 0.0 else beta
 
 
-@overload(violations, jit_options=_JIT)
-def _violations_overload(loss, image, beta, norms, examples, to_margin, rising, falling):  # type: ignore[no-untyped-def]
-    return _of_hinge if loss.instance_class is Hinge else _of_any
+def _any_target(loss, beta, total, label, inverse, curvature):  # type: ignore[no-untyped-def]
+    return best(loss, beta, total * inverse, label, max(FLATTEST, curvature * abs(inverse)))
 
 
-@overload(maximise_over, jit_options=_JIT)
-def _maximise_overload(loss, image, members, examples, to_margin, hessian, beta, reduction):  # type: ignore[no-untyped-def]
-    return _over_hinge if loss.instance_class is Hinge else _over_any
+_target = _by_loss(_hinge_target, _any_target)
+
+
+def _hinge_move(loss, hessian, sums, label, inverse, beta):  # type: ignore[no-untyped-def]
+    n = beta.size
+    residual, low, high, targets = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for a in range(n):
+        inside = 0.0 < beta[a] < 1.0
+        residual[a] = -sums[a] if inside else 0.0
+        low[a], high[a] = (0.0, 1.0) if inside else (beta[a], beta[a])
+    _conjugate_gradients(hessian, np.zeros(n), residual, low, high, beta, targets)
+    for a in range(n):
+        move = targets[a] - beta[a]
+        if move != 0.0:
+            beta[a] = targets[a]
+            for b in range(n):
+                sums[b] += move * hessian[a, b]
+
+
+def _any_move(loss, hessian, sums, label, inverse, beta):  # type: ignore[no-untyped-def]
+    n = beta.size
+    low, high, bends, residual = np.empty(n), np.empty(n), np.zeros(n), np.zeros(n)
+    n_free = 0
+    for a in range(n):
+        low[a], high[a], slope, bend = piece(loss, beta[a], label[a])
+        if low[a] < beta[a] < high[a] and inverse[a] != 0.0:
+            # In units of the Hessian; the label's sign is in the sums.
+            unit = 1.0 / abs(inverse[a])
+            residual[a] = unit * slope - sums[a]
+            bends[a] = unit * bend
+            n_free += 1
+        else:
+            low[a] = high[a] = beta[a]
+    if n_free == 0:
+        return
+    targets, moves, products = np.empty(n), np.empty(n), np.zeros(n)
+    _conjugate_gradients(hessian, bends, residual, low, high, beta, targets)
+    for a in range(n):
+        moves[a] = targets[a] - beta[a]
+        if moves[a] != 0.0:
+            for b in range(n):
+                products[b] += moves[a] * hessian[a, b]
+    share = _rising_share(loss, beta, moves, products, sums, label, inverse)
+    if not share > 0.0:  # nor where a product was no number
+        return
+    for a in range(n):
+        sums[a] += share * products[a]
+        beta[a] = targets[a] if share == 1.0 else beta[a] + share * moves[a]
+
+
+#: Move the coefficients that are inside a piece; those at an end stay.
+_move_together = _by_loss(_hinge_move, _any_move)
+
+
+@compiled(inner=True)
+def _rising_share(
+    loss: Any,
+    beta: np.ndarray,
+    moves: np.ndarray,
+    products: np.ndarray,
+    sums: np.ndarray,
+    label: np.ndarray,
+    inverse: np.ndarray,
+) -> float:
+    """The largest share of a move, by halves, for which the dual rises."""
+    linear = quadratic = before = 0.0
+    for a in range(beta.size):
+        if moves[a] != 0.0:
+            linear += sums[a] * moves[a]
+            quadratic += moves[a] * products[a]
+            before += gain(loss, beta[a], label[a]) / abs(inverse[a])
+    share = 1.0
+    for _ in range(_HALVINGS):
+        after = 0.0
+        for a in range(beta.size):
+            if moves[a] != 0.0:
+                target = beta[a] + share * moves[a]
+                after += gain(loss, target, label[a]) / abs(inverse[a])
+        if after - before - share * linear - 0.5 * share * share * quadratic >= 0.0:
+            return share
+        share *= 0.5
+    return 0.0
+
+
+@compiled(inner=True)
+def _conjugate_gradients(
+    hessian: np.ndarray,
+    bends: np.ndarray,
+    residual: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    values: np.ndarray,
+    targets: np.ndarray,
+) -> None:
+    """Find where the variables between two bounds go together; those that meet one stay there.
+
+    A bound that ended the search would cost a round for each variable that meets one, and in flat
+    directions of the Hessian nearly all do.
+
+    Parameters
+    ----------
+    hessian : ndarray of shape (n, n), float64
+        In its first rows and columns.
+    bends : ndarray of shape (n,)
+        Added to the diagonal of the Hessian.
+    residual : ndarray of shape (n,)
+        Gradient at ``values``, zero for variables that are held; modified.
+    low, high : ndarray of shape (n,)
+        Bounds, which are equal for variables that are held; modified.
+    values, targets : ndarray of shape (n,)
+        Where the variables are; on return where they go.
+    """
+    n = values.size
+    direction, image = residual.copy(), np.empty(n)
+    for a in range(n):
+        targets[a] = values[a]
+    squared = _inner_product(residual, residual)
+    enough = _SMALL_RESIDUAL * squared
+    for _ in range(_MOST_STEPS):
+        if squared <= enough:
+            break
+        for b in range(n):
+            image[b] = bends[b] * direction[b]
+        for a in range(n):
+            if direction[a] != 0.0:
+                for b in range(n):
+                    image[b] += direction[a] * hessian[a, b]
+        curvature = _inner_product(direction, image)
+        step, met = squared / curvature if curvature > 0.0 else np.inf, n
+        for a in range(n):
+            if direction[a] != 0.0:
+                room = ((high[a] if direction[a] > 0.0 else low[a]) - targets[a]) / direction[a]
+                if room < step:
+                    step, met = room, a
+        if not step < np.inf:
+            break
+        for a in range(n):
+            targets[a] += step * direction[a]
+            if low[a] < high[a]:
+                residual[a] -= step * image[a]
+        if met < n:
+            end = high[met] if direction[met] > 0.0 else low[met]
+            targets[met] = low[met] = high[met] = end
+            residual[met] = 0.0
+        before, squared = squared, _inner_product(residual, residual)
+        again = 0.0 if met < n else squared / before
+        for a in range(n):
+            direction[a] = residual[a] + again * direction[a]
+
+
+@compiled(inner=True)
+def _inner_product(one: np.ndarray, other: np.ndarray) -> float:
+    """``<one, other>``, for compiled callers."""
+    total = 0.0
+    for a in range(one.size):
+        total += one[a] * other[a]
+    return total

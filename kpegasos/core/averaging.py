@@ -17,31 +17,9 @@ linear image of the pair (counts, margins, primal vectors) obeys the same formul
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from kpegasos.utils.compiled import shared
 
 AVERAGES = ("weighted", "uniform", "suffix", None)
-
-
-class LinearCombination(NamedTuple):
-    """An iterate as ``plain · total − stamped · (stamped_total + prefix)``."""
-
-    plain: float
-    stamped: float
-
-    def apply(
-        self, total: np.ndarray, stamped: np.ndarray, prefix: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Combine the two sums (of counts, of margins or of vectors) into those of the iterate."""
-        if self.stamped == 0.0:
-            return self.plain * total
-        combined = self.plain * total - self.stamped * stamped
-        if prefix is not None:
-            combined -= self.stamped * prefix
-        return combined
 
 
 def has_clock_over_t(average: str | None) -> bool:
@@ -62,8 +40,10 @@ def weight_of(uniform: bool, t: int, unit: float) -> float:
 
 def combination(
     average: str | None, t: int, scale: float, clock: float, lam: float, batch_size: int
-) -> LinearCombination:
-    """Coefficients of an iterate after t ≥ 1 steps.
+) -> tuple[float, float]:
+    """Return what plain and stamped sums are multiplied by after t ≥ 1 steps.
+
+    The iterate is ``plain · total − stamped · (stamped_total + prefix)``.
 
     Parameters
     ----------
@@ -77,7 +57,7 @@ def combination(
     """
     unit = 1.0 / (lam * batch_size)
     if average is None:
-        return LinearCombination(unit * scale / t, 0.0)
+        return unit * scale / t, 0.0
     if average == "weighted":
         weight = weight_of(False, t, unit)
     elif average == "uniform":
@@ -86,4 +66,4 @@ def combination(
         weight = unit / (t - suffix_start(t))
     else:
         raise ValueError(f"average must be one of {AVERAGES}, got {average!r} instead")
-    return LinearCombination(weight * clock, weight)
+    return weight * clock, weight

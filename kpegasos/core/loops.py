@@ -20,13 +20,10 @@ arrays, which makes a step two to four times slower.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from kpegasos.core.boundary import (
-    check_dual_steps,
-    check_members,
-    check_steps,
-)
 from kpegasos.core.state import (
     BATCH_OFFSET,
     CLOCK,
@@ -44,10 +41,20 @@ from kpegasos.core.state import (
     Examples,
     LoopParameters,
     LoopState,
+    check_state,
 )
-from kpegasos.core.views import View, add_row, inner, prefetch_draw, touch
+from kpegasos.core.views import (
+    KernelView,
+    View,
+    add_row,
+    inner,
+    prefetch_draw,
+    require_rows,
+    touch,
+)
 from kpegasos.losses.base import FLATTEST, best, pull
-from kpegasos.utils.boundary import checked
+from kpegasos.utils import tuning
+from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
 
 #: A step that would shrink the iterate to less than this share of it leaves this share.
@@ -58,7 +65,59 @@ _LEAST_SHARE = 2.0**-40
 _MOST_SHRINKAGE = 16.0
 
 
-@checked(check_steps)
+def _check_steps(
+    state: LoopState,
+    view: Any,
+    draws: np.ndarray,
+    start: int,
+    stop: int,
+    examples: Examples,
+    parameters: LoopParameters,
+) -> None:
+    check_state(state, view, examples)
+    _check_slice(state, view, draws, start, stop, examples, parameters)
+
+
+def _check_slice(
+    state: LoopState,
+    view: Any,
+    draws: np.ndarray,
+    start: int,
+    stop: int,
+    examples: Examples,
+    parameters: LoopParameters,
+) -> None:
+    """Check what may be new in each slice of a run."""
+    if parameters.projection:
+        require_shape("squared_norms", view.squared_norms, examples.label.shape)
+    if parameters.batch_size > state.pulls.size:
+        raise ValueError(
+            f"pulls must have an entry for each of the {parameters.batch_size} draws of a "
+            f"batch, got {state.pulls.size} instead"
+        )
+    if parameters.rates.size:
+        n_steps = max(0, stop - start) // parameters.batch_size
+        begin = state.counters.item(STEPS) + 1 - parameters.first_rate
+        require_range("steps", begin, begin + n_steps, parameters.rates.size)
+    require_range("start and stop", start, stop, draws.size)
+    # Rows of later draws are fetched ahead of their turn.
+    last = min(draws.size, stop + 2 * tuning.PREFETCH_DRAWS)
+    require_indices("draws", draws, examples.label.size, first=start, last=last)
+
+
+def _check_dual_steps(state: LoopState, view: Any, *others: Any) -> None:
+    _check_steps(state, view, *others)
+    require_shape("squared_norms", view.squared_norms, state.alpha.shape)
+
+
+def _check_members(state: LoopState, view: Any, members: np.ndarray, examples: Examples) -> None:
+    check_state(state, view, examples)
+    require_indices("members", members, examples.label.size)
+    if isinstance(view, KernelView):
+        require_rows(view, members)
+
+
+@checked(_check_steps, again=_check_slice)
 @compiled()
 def primal_steps(  # long: written out for the reason above
     state: LoopState,
@@ -177,7 +236,7 @@ def _projected_scale(scale: float, squared_norm: float, unit: float, radius: flo
     return scale * (radius / norm) if norm > radius else scale
 
 
-@checked(check_dual_steps)
+@checked(_check_dual_steps, again=_check_slice)
 @compiled()
 def dual_steps(
     state: LoopState,
@@ -221,7 +280,7 @@ def dual_steps(
     return status, position
 
 
-@checked(check_members)
+@checked(_check_members)
 @compiled()
 def add_rows(state: LoopState, view: View, members: np.ndarray, examples: Examples) -> None:
     """Add the rows of some examples to both images, as often as they were counted."""

@@ -11,7 +11,7 @@ others.
     while (status := follow(path, state, view, sets)) != DONE:
         # NEED_ROWS and ADD_MOVES: see `kpegasos.core.working_sets`
         # PAUSED: so many sets as were asked for are done
-        # HARD: a cell takes many sets; see `kpegasos.core.shrinking`
+        # HARD: a cell takes many sets; see `kpegasos.core.path`
 
 All arrays are modified in place.
 """
@@ -22,23 +22,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.boundary import check_path, check_path_sums, check_start
 from kpegasos.core.evaluation import combine_into
-from kpegasos.core.path_counts import (
-    BEFORE_HARD,
-    BEFORE_PAUSE,
-    CELL,
-    IDLE,
-    N_PATH_COUNTS,
-    STEPS_BEFORE,
-)
-from kpegasos.core.set_counts import CHOSEN, LEFT, MEMBERS, SETS_DONE
 from kpegasos.core.state import STEPS, Examples, LoopState
-from kpegasos.core.views import KernelView
-from kpegasos.core.working_sets import DONE, WorkingSets, gap_and_dual, solve_sets
-from kpegasos.losses.hinge import Hinge
-from kpegasos.utils.boundary import checked
+from kpegasos.core.views import KernelView, check_view, require_rows
+from kpegasos.core.working_sets import (
+    CHOSEN,
+    DONE,
+    LEFT,
+    MEMBERS,
+    SETS_DONE,
+    WorkingSets,
+    check_ascent,
+    gap_and_dual,
+    solve_sets,
+)
+from kpegasos.losses.classification import Hinge
+from kpegasos.utils.boundary import (
+    checked,
+    require_indices,
+    require_range,
+    require_shape,
+    require_shapes,
+)
 from kpegasos.utils.compiled import compiled
+
+#: The cell in work, sets before the next pause, sets without a gain, steps before it, and
+#: sets before it is hard; and how many positions there are.
+CELL, BEFORE_PAUSE, IDLE, STEPS_BEFORE, BEFORE_HARD, N_PATH_COUNTS = range(6)
+
 
 _HINGE = Hinge()
 #: Status codes of `follow`, beside those of `ascend`.
@@ -81,7 +92,7 @@ class Path(NamedTuple):
         How many additions have rounded as much as the image of each; before the first of a fold is
         solved, those of its start.
     counts : ndarray of shape (5,), int64
-        See `kpegasos.core.path_counts`.
+        See `kpegasos.core.path`.
     """
 
     lams: np.ndarray
@@ -141,7 +152,29 @@ def new_path(
     )
 
 
-@checked(check_path)
+def _check_cells(path: Path) -> None:
+    cells, shape = path.lams.shape, path.label.shape
+    require_shapes(
+        cells,
+        folds=path.folds,
+        gaps=path.gaps,
+        duals=path.duals,
+        n_sets=path.n_sets,
+        additions=path.additions,
+    )
+    require_shapes((*cells, *shape), alphas=path.alphas, images=path.images)
+    require_shape("signed", path.signed, (len(path.signed), *shape))
+    require_indices("folds", path.folds, len(path.signed))
+    require_shape("counts", path.counts, (N_PATH_COUNTS,))
+
+
+def _check_path(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) -> None:
+    _check_cells(path)
+    check_ascent(state, view, sets, Examples(path.label, path.label))
+    require_range("cell", 0, int(path.counts[CELL]), path.lams.size)
+
+
+@checked(_check_path)
 @compiled()
 def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) -> int:
     """Solve the cells of a path, from that in work on.
@@ -224,7 +257,24 @@ def _scale(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: 
     return float(factor)
 
 
-@checked(check_start)
+def _check_start(
+    path: Path,
+    cells: np.ndarray,
+    view: KernelView,
+    members: np.ndarray,
+    moves: np.ndarray,
+    first: int,
+    last: int,
+) -> None:
+    _check_cells(path)
+    check_view(view, path.label, path.label.shape)
+    require_indices("cells", cells, path.lams.size)
+    require_rows(view, members)
+    require_shape("moves", moves, members.shape)
+    require_range("first and last", first, last, path.label.size)
+
+
+@checked(_check_start)
 @compiled()
 def remove_held_out(
     path: Path,
@@ -259,7 +309,22 @@ def remove_held_out(
                     image[j] -= moves[a] * (row[j] + view.kernel_offset)
 
 
-@checked(check_path_sums)
+def _check_sums(
+    path: Path,
+    first: int,
+    rounding: np.ndarray,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    _check_cells(path)
+    require_range("first and last", first, first + len(sums), path.lams.size)
+    require_shape("rounding", rounding, path.label.shape)
+    require_shapes((len(sums), path.label.size), coefs=coefs, margins=margins)
+    require_shape("sums", sums, (len(sums), 7))
+
+
+@checked(_check_sums)
 @compiled(fastmath={"reassoc"})
 def path_sums(
     path: Path,
@@ -277,7 +342,7 @@ def path_sums(
     first : int
         The first cell.
     rounding : ndarray of shape (n_samples,)
-        See `kpegasos.core.evaluation.combine_margins`.
+        See `kpegasos.core.evaluation.evaluate_held`.
     coefs, margins : ndarray of shape (n_cells, n_samples)
     sums : ndarray of shape (n_cells, 7)
     """
@@ -298,3 +363,74 @@ def path_sums(
             coefs[k],
             margins[k],
         )
+
+
+def gap_of_each(state: LoopState, examples: Examples, to_margin: float) -> np.ndarray:
+    """What each example adds to the duality gap, all times the number of examples.
+
+    ``ω (max(0, 1 − y f) − β (1 − y f))``, which is not negative, and zero where β is optimal.
+
+    Parameters
+    ----------
+    state : LoopState
+    examples : Examples
+    to_margin : float
+        What margins are multiples of the image by.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    slack = 1.0 - examples.label * state.image * to_margin
+    return np.asarray(np.abs(examples.signed) * (np.maximum(slack, 0.0) - state.alpha * slack))
+
+
+def active_examples(
+    state: LoopState, examples: Examples, to_margin: float, most: int
+) -> np.ndarray:
+    """Examples that are likely to move: those off the bounds, those in the wrong, and near ones.
+
+    Parameters
+    ----------
+    state : LoopState
+    examples : Examples
+    to_margin : float
+    most : int
+        How many, if there are as many of positive weight.
+
+    Returns
+    -------
+    ndarray of int64
+        In increasing order.
+    """
+    gaps = gap_of_each(state, examples, to_margin)
+    free = (state.alpha > 0.0) & (state.alpha < 1.0)
+    distance = np.abs(1.0 - examples.label * state.image * to_margin)
+    # The worst first, then those nearest to the margin.
+    key = np.where(free | (gaps > 0.0), -1.0 - gaps, distance)
+    key[examples.signed == 0.0] = np.inf
+    number = min(most, int(np.count_nonzero(examples.signed)))
+    return np.sort(np.argpartition(key, number - 1)[:number])
+
+
+def _check_gathering(view: KernelView, members: np.ndarray, out: np.ndarray) -> None:
+    check_view(view, view.slots, view.slots.shape)
+    require_rows(view, members)
+    require_shape("out", out, (members.size, members.size))
+
+
+@checked(_check_gathering)
+@compiled()
+def gather(view: KernelView, members: np.ndarray, out: np.ndarray) -> None:
+    """Write the kernel values between some examples, whose rows are held.
+
+    Parameters
+    ----------
+    view : KernelView
+    members : ndarray of int64
+    out : ndarray of shape (n_members, n_members)
+    """
+    for a in range(members.size):
+        row = view.values[view.slots[members[a]]]
+        for b in range(members.size):
+            out[a, b] = row[members[b]]

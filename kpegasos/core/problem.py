@@ -11,10 +11,9 @@ with the hinge ``max(0, 1 − y_i f(x_i))`` and labels ``y = ±1`` unless told o
 
 so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
 ``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
-into the box. For other losses `kpegasos.core.duals` has the same.
+into the box. For other losses `kpegasos.core.evaluation` has the same.
 
-Margins and norms come with bounds on what rounding did to them. Put in their worst case, they
-make a value that P(w) does not exceed, and one that the optimum is not below.
+What rounding does to them is in `kpegasos.core.evaluation`.
 """
 
 from __future__ import annotations
@@ -23,19 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.duals import DualLine
+from kpegasos.core.evaluation import DualLine, dual_bounds_of
 from kpegasos.core.state import Examples
-from kpegasos.losses import HINGE, Hinge, check_loss
+from kpegasos.losses import HINGE, check_loss, is_hinge
 from kpegasos.losses.base import for_loops, is_foreign, values
 from kpegasos.losses.probe import probe, some_of
 from kpegasos.utils.compiled import shared
-from kpegasos.utils.labels import signs_of
-from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown
-
-_EPS = float(np.finfo(np.float64).eps)
-#: Relative contradiction up to which no kernel is blamed: values of which nobody has said how they
-#: are rounded may be off.
-_DOUBT = 1e-5
+from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown, signs_of
 
 
 class Problem(NamedTuple):
@@ -74,7 +67,7 @@ class Problem(NamedTuple):
 
         ICML 2007, Theorem 1, for any loss.
         """
-        if type(self.loss) is Hinge:
+        if is_hinge(self.loss):
             return 1.0 / float(np.sqrt(self.lam))
         return float(np.sqrt(mean_loss(np.zeros(self.y.size), self) / self.lam))
 
@@ -226,52 +219,21 @@ def check_weights(name: str, weight: np.ndarray) -> None:
         )
 
 
-def hinge_loss(margins: np.ndarray, problem: Problem) -> float:
-    """Weighted mean of ``max(0, 1 − y f)``."""
-    slack = np.maximum(0.0, 1.0 - problem.y * margins)
-    return float(slack @ problem.weight) / problem.y.size
+def total_loss(decisions: np.ndarray, problem: Problem) -> float:
+    """Sum the weighted losses of ``f(x_i)``."""
+    if is_hinge(problem.loss):
+        return float(np.maximum(0.0, 1.0 - problem.y * decisions) @ problem.weight)
+    return float(values(problem.loss, decisions, problem.y) @ problem.weight)
 
 
 def mean_loss(decisions: np.ndarray, problem: Problem) -> float:
     """Weighted mean of the losses of ``f(x_i)``."""
-    if type(problem.loss) is Hinge:
-        return hinge_loss(decisions, problem)
-    return float(values(problem.loss, decisions, problem.y) @ problem.weight) / problem.y.size
+    return total_loss(decisions, problem) / problem.y.size
 
 
 def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     """``P(w)`` from ``f(x_i)`` and ``‖w‖²``."""
     return 0.5 * problem.lam * squared_norm + mean_loss(margins, problem)
-
-
-@shared
-def primal_of(loss: float, squared_norm: float, problem: Problem) -> float:
-    """``P(w)`` from the sum of the weighted losses and ``‖w‖²``."""
-    return 0.5 * problem.lam * squared_norm + loss / problem.y.size
-
-
-@shared
-def primal_bound(
-    objective: float, loss_rounding: float, norm_rounding: float, problem: Problem
-) -> float:
-    """What ``P(w)`` is at most, whatever rounding did.
-
-    Parameters
-    ----------
-    objective : float
-        ``P(w)`` as computed.
-    loss_rounding, norm_rounding : float
-        Largest error of the mean loss and of ``‖w‖²``.
-    problem : Problem
-    """
-    error = loss_rounding + 0.5 * problem.lam * norm_rounding
-    return objective + error + _sum_rounding(problem) * abs(objective)
-
-
-@shared
-def _sum_rounding(problem: Problem) -> float:
-    """Relative rounding of a sum over the examples, and of a few numbers beside it."""
-    return (0.5 * problem.y.size + 16.0) * _EPS
 
 
 def best_multiple(
@@ -289,7 +251,7 @@ def best_multiple(
     size : float, default=None
         ``Σ c_i ω_i``, where it is at hand.
     """
-    if type(problem.loss) is not Hinge:
+    if not is_hinge(problem.loss):
         return _line(coef, squared_norm, problem).best()
     size = float(coef @ problem.weight) if size is None else size
     return best_multiple_of(float(coef.max()), size, squared_norm, problem)
@@ -312,7 +274,7 @@ def dual_value(
 
     Parameters are those of `best_multiple`.
     """
-    if type(problem.loss) is not Hinge:
+    if not is_hinge(problem.loss):
         return _line(coef, squared_norm, problem).value(1.0)
     size = float(coef @ problem.weight) if size is None else size
     return dual_value_of(size, squared_norm, problem)
@@ -344,55 +306,12 @@ def dual_bounds(
 
     Parameters are those of `best_multiple`, and the largest error of the squared norm.
     """
-    if type(problem.loss) is not Hinge:
+    if not is_hinge(problem.loss):
         line = _line(coef, squared_norm, problem)
         theta = line.best()
         bound = line.bound(theta, problem.lam * norm_rounding)
         return max(0.0, line.value(theta)), max(0.0, bound)
+    size, n_samples = float(coef @ problem.weight), problem.y.size
     return dual_bounds_of(
-        float(coef.max()), float(coef @ problem.weight), squared_norm, norm_rounding, problem
+        float(coef.max()), size, squared_norm, norm_rounding, problem.lam, n_samples
     )
-
-
-@shared
-def dual_bounds_of(
-    largest: float, size: float, squared_norm: float, norm_rounding: float, problem: Problem
-) -> tuple[float, float]:
-    """`dual_bounds` of the hinge from the largest ``c`` and ``Σ c_i ω_i``."""
-    largest *= problem.lam * problem.y.size
-    if largest <= 0.0:
-        return 0.0, 0.0
-    linear, quadratic = problem.lam * size, problem.lam * squared_norm
-    least = linear - _sum_rounding(problem) * abs(linear)
-    most = quadratic + problem.lam * norm_rounding
-    return (
-        max(0.0, _best_value(linear, quadratic, 1.0 / largest)),
-        max(0.0, _best_value(least, most, 1.0 / largest)),
-    )
-
-
-@shared
-def _best_value(linear: float, quadratic: float, most: float) -> float:
-    """Maximum of ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
-    quadratic = max(0.0, quadratic)
-    theta = min(most, linear / quadratic) if quadratic > 0.0 else most
-    return theta * linear - 0.5 * theta * theta * quadratic
-
-
-@shared
-def is_impossible(objective: float, bound: float, norm_term: float, norm_rounding: float) -> bool:
-    """Whether values contradict a positive semi-definite kernel, beyond what rounding explains.
-
-    A squared norm is not negative, and no dual value exceeds a primal one.
-
-    Parameters
-    ----------
-    objective : float
-        From `primal_bound`.
-    bound : float
-        From `dual_bounds`, in the worst case.
-    norm_term, norm_rounding : float
-        ``lam/2 ‖w‖²`` as computed, and its largest error.
-    """
-    doubt = _DOUBT * abs(objective)
-    return norm_term + norm_rounding < -doubt or bound > objective + doubt

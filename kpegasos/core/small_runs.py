@@ -15,29 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kpegasos.core.averaging import weight_of
-from kpegasos.core.boundary import check_small_runs
 from kpegasos.core.draws import draw_epochs
-from kpegasos.core.evaluation import Sums, combine_into, roundings
-from kpegasos.core.gaps import (
-    SMALL,
-    computed_gap,
-    is_mostly_rounding,
-    proven_gap,
-    relative,
-    told_gap,
-)
+from kpegasos.core.evaluation import SMALL, Gaps, evaluate_held, gaps_of, is_mostly_rounding, judge
 from kpegasos.core.loops import primal_steps
-from kpegasos.core.problem import (
-    Problem,
-    best_multiple_of,
-    dual_bounds_of,
-    dual_value_of,
-    is_impossible,
-    primal_bound,
-    primal_of,
-)
-from kpegasos.core.set_counts import ENOUGH, SETS_DONE
-from kpegasos.core.set_counts import LEFT as SETS_LEFT
+from kpegasos.core.problem import Problem, best_multiple_of, dual_value_of
 from kpegasos.core.state import (
     BATCH_OFFSET,
     CLOCK,
@@ -49,11 +30,17 @@ from kpegasos.core.state import (
     Examples,
     LoopParameters,
     LoopState,
-    additions_of,
 )
 from kpegasos.core.views import KernelView
-from kpegasos.core.working_sets import new_working_sets, solve_sets
-from kpegasos.utils.boundary import checked
+from kpegasos.core.working_sets import ENOUGH, SETS_DONE, new_working_sets, solve_sets
+from kpegasos.core.working_sets import LEFT as SETS_LEFT
+from kpegasos.utils.boundary import (
+    checked,
+    require_indices,
+    require_range,
+    require_shape,
+    require_shapes,
+)
 from kpegasos.utils.compiled import compiled
 
 #: How a run has ended: not here, at its last step, at ``tol``, or early since time was up.
@@ -63,11 +50,11 @@ OBJECTIVE, DUAL_BOUND, GAP, RELATIVE_GAP, ROUNDING, N_STEPS, STATUS, FIRST_RECOR
     range(9)
 )
 N_NUMBERS = 9
-#: Of records: those of `kpegasos.solvers.history.Record`.
+#: Of records: those of `kpegasos.solvers.result.Record`.
 N_COLUMNS = 12
 #: Most records of an ascent; a longer one is `LEFT`.
 MOST_ROUNDS = 12
-_primal_steps = primal_steps.__wrapped__
+_primal_steps, _evaluate_held = primal_steps.__wrapped__, evaluate_held.__wrapped__
 
 
 class SmallPairs(NamedTuple):
@@ -171,42 +158,33 @@ def _evaluate(
     run: _Run, state: LoopState, plain: float, stamped: float, clock: float, into: _Iterate
 ) -> bool:
     """Evaluate an iterate and raise the dual bounds; returns whether nothing is wrong."""
-    examples, problem, n = run.examples, run.problem, into.coef.size
-    loss, norm, size, largest, of_values, rounding, counts = combine_into(
+    problem = run.problem
+    of, additions, of_loss, of_norm = _evaluate_held(
+        state,
+        run.examples,
+        run.rounding,
+        run.largest,
         plain,
         stamped,
-        state.alpha,
-        state.stamps,
-        state.image,
-        state.stamped_image,
-        examples.label,
-        examples.signed,
-        examples.loss,
-        run.rounding,
+        clock,
         into.coef,
         into.margins,
     )
-    sums = Sums(loss, norm, size, largest, of_values, rounding, counts)
-    number = (state.counters[STEPS] + 4.0) * state.pulls.size + state.counters[INHERITED]
-    additions = additions_of(plain, stamped, clock, number, counts + n)
-    of_loss, of_norm = roundings(sums, additions, n, run.largest)
-    objective = primal_of(loss, norm, problem)
-    upper = primal_bound(objective, of_loss, of_norm, problem)
-    dual, proven = dual_bounds_of(largest, size, norm, of_norm, problem)
+    loss, norm, size, largest = of[:4]
+    objective, upper, dual, proven, impossible = judge(
+        loss, norm, size, largest, of_loss, of_norm, problem.lam, into.coef.size, run.bounds[1]
+    )
     run.bounds[0] = max(run.bounds[0], dual)
     run.bounds[1] = max(run.bounds[1], proven)
     for place, number in enumerate((objective, upper, norm, additions, size, largest)):
         into.of[place] = number
-    term, error = 0.5 * problem.lam * norm, 0.5 * problem.lam * of_norm
-    return math.isfinite(upper) and not is_impossible(upper, run.bounds[1], term, error)
+    return math.isfinite(upper) and not impossible
 
 
 @compiled(fastmath=False, inner=True)
-def _gaps(run: _Run, iterate: _Iterate) -> tuple[float, float]:
-    """Gap of an iterate, as computed and as proven."""
-    objective, upper = iterate.of[0], iterate.of[1]
-    gap = computed_gap(objective, run.bounds[0])
-    return gap, proven_gap(objective, upper, run.bounds[0], run.bounds[1], False)
+def _gaps(run: _Run, iterate: _Iterate) -> Gaps:
+    """Gap of an iterate."""
+    return gaps_of(iterate.of[0], iterate.of[1], run.bounds[0], run.bounds[1], False)
 
 
 @compiled(fastmath=False, inner=True)
@@ -214,45 +192,39 @@ def _record(
     run: _Run, state: LoopState, steps: int, last: float, returned: _Iterate, row: np.ndarray
 ) -> float:
     """Write a record; returns the gap as computed."""
-    gap, proven = _gaps(run, returned)
-    told, apart = told_gap(gap, proven, returned.of[0])
+    gaps = _gaps(run, returned)
     row[0], row[1], row[2] = steps, steps / state.alpha.size, 0.0
-    row[3], row[4], row[5] = last, returned.of[0], run.bounds[1]
-    row[6], row[7], row[8] = told, relative(told, returned.of[0]), apart
+    row[3], row[4], row[5] = last, returned.of[0], gaps.dual_bound
+    row[6], row[7], row[8] = gaps.told, gaps.relative_told, gaps.apart
     row[9], row[10], row[11] = (
         np.count_nonzero(state.alpha),
         run.evaluations,
         state.counters[ROW_HITS],
     )
-    return gap
+    return gaps.computed
 
 
 @compiled(fastmath=False, inner=True)
 def _reaches(run: _Run, iterate: _Iterate) -> tuple[bool, bool]:
     """Whether a gap is small enough, and whether rounding alone stands against it."""
-    gap, proven = _gaps(run, iterate)
-    objective = iterate.of[0]
-    reached = relative(proven, objective) <= run.tol
-    return reached, not reached and relative(gap, objective) <= run.tol
+    gaps = _gaps(run, iterate)
+    reached = gaps.relative_proven <= run.tol
+    return reached, not reached and gaps.relative_computed <= run.tol
 
 
 @compiled(fastmath=False, inner=True)
 def _finish(run: _Run, iterate: _Iterate, status: int, row: np.ndarray, numbers: np.ndarray) -> int:
     """Write the certificate of a run that is over; returns the status, or `LEFT`."""
-    gap, proven = _gaps(run, iterate)
-    objective = iterate.of[0]
-    rounding = max(0.0, proven - gap)
-    if rounding > SMALL * objective or is_mostly_rounding(gap, rounding, objective, run.tol):
+    gaps, objective = _gaps(run, iterate), iterate.of[0]
+    rounding = max(0.0, gaps.proven - gaps.computed)
+    if rounding > SMALL * objective or is_mostly_rounding(
+        gaps.computed, rounding, objective, run.tol
+    ):
         return LEFT
-    row[4], row[5], row[6], row[7], row[8] = (
-        objective,
-        run.bounds[1],
-        proven,
-        relative(proven, objective),
-        0.0,
-    )
-    numbers[OBJECTIVE], numbers[DUAL_BOUND], numbers[GAP] = objective, run.bounds[1], proven
-    numbers[RELATIVE_GAP], numbers[ROUNDING] = relative(proven, objective), rounding
+    row[4], row[5], row[8] = objective, gaps.dual_bound, 0.0
+    row[6], row[7] = gaps.proven, gaps.relative_proven
+    numbers[OBJECTIVE], numbers[DUAL_BOUND], numbers[GAP] = objective, gaps.dual_bound, gaps.proven
+    numbers[RELATIVE_GAP], numbers[ROUNDING] = gaps.relative_proven, rounding
     return status
 
 
@@ -395,7 +367,36 @@ def _new_iterate(n_samples: int) -> _Iterate:
     return _Iterate(np.empty(n_samples), np.empty(n_samples), np.empty(6))
 
 
-@checked(check_small_runs)
+def _check_pairs(
+    pairs: Any, found: Any, records: np.ndarray, first: int, last: int, most: int, sets: Any
+) -> None:
+    n_samples, n_pairs, n_members = len(pairs.gram), pairs.lam.size, pairs.members.size
+    require_shape("gram", pairs.gram, (n_samples, n_samples))
+    require_shape("rounding", pairs.rounding, (n_samples,))
+    require_range("first and last", first, last, n_pairs)
+    require_shape("ends", pairs.ends, (n_pairs + 1,))
+    ends = pairs.ends[first : last + 1]
+    if not (np.diff(ends) > 0).all() or most < 1 or (pairs.points < 1).any():
+        raise ValueError("ends must increase, and pairs have a step at least")
+    require_range("ends", int(ends[0]), int(ends[-1]), n_members)
+    require_indices("members", pairs.members, n_samples, first=int(ends[0]), last=int(ends[-1]))
+    require_shapes(
+        (n_members,),
+        label=pairs.label,
+        weight=pairs.weight,
+        alpha=found.alpha,
+        coef=found.coef,
+        margins=found.margins,
+    )
+    require_shapes((n_pairs,), key=pairs.key, kind=pairs.kind)
+    require_indices("kind", pairs.kind, len(pairs.points), first=first, last=last)
+    if sets is not None:
+        require_shape("sets", sets, (len(pairs.points), 4))
+    require_shape("numbers", found.numbers, (n_pairs, 9))
+    require_shape("records", records, (len(records), 12))
+
+
+@checked(_check_pairs)
 @compiled(fastmath=False)
 def run_pairs(
     pairs: SmallPairs,

@@ -24,15 +24,15 @@ import numpy as np
 
 from kpegasos.core.averaging import (
     AVERAGES,
-    LinearCombination,
     combination,
     has_clock_over_t,
     suffix_start,
 )
 from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.core.steps import StepRule, check_step
-from kpegasos.losses.hinge import HINGE, Hinge
-from kpegasos.utils.boundary import require_shape
+from kpegasos.core.views import check_view
+from kpegasos.losses.classification import HINGE, is_hinge
+from kpegasos.utils.boundary import require_shape, require_shapes
 from kpegasos.utils.compiled import shared
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
@@ -123,6 +123,23 @@ class LoopParameters(NamedTuple):
     radius: float = math.inf
     rates: np.ndarray = np.empty(0)
     first_rate: int = 1
+
+
+def check_state(state: LoopState, view: Any, examples: Examples) -> None:
+    """Check that state, view and examples belong to each other.
+
+    Raises
+    ------
+    ValueError
+        If one of them has the wrong shape.
+    """
+    shape = examples.label.shape
+    require_shapes(shape, signed=examples.signed, alpha=state.alpha, stamps=state.stamps)
+    require_shape("scalars", state.scalars, (LARGEST_SIZE + 1,))
+    require_shape("counters", state.counters, (INHERITED + 1,))
+    if state.stamped_image.size:
+        require_shape("stamped_image", state.stamped_image, state.image.shape)
+    check_view(view, state.image, shape)
 
 
 def fold_scale(state: LoopState) -> None:
@@ -239,6 +256,9 @@ class State:
                 raise ValueError(f"{name} must be a vector of {own.dtype}, got {array.dtype}")
             if name in ("scalars", "counters"):
                 require_shape(name, array, own.shape)
+        least = [0, UNTESTED, 0, 0]  # of steps, the place in a batch, hits, what is inherited
+        if (self.loop.counters < least).any():
+            raise ValueError(f"counters must not be negative, got {self.loop.counters}")
 
     @property
     def steps(self) -> int:
@@ -246,26 +266,19 @@ class State:
         return self.loop.counters.item(STEPS)
 
     def iterate(self, average: str | None) -> Iterate:
-        """How the chosen iterate is made from the sums of the state."""
+        """Say how the chosen iterate is made from the sums of the state."""
         scale, clock, *_ = self.loop.scalars.tolist()
-        coefficients = combination(
-            average,
-            self.steps,
-            scale,
-            clock,
-            self.lam,
-            self.options.batch_size,
-        )
+        steps, options = self.steps, self.options
+        shares = combination(average, steps, scale, clock, self.lam, options.batch_size)
         prefix = None
         if average == "suffix":
-            prefix = self.suffix_snapshots.get(suffix_start(self.steps))
-        largest_clock = clock
-        if self.options.projection or self.options.step is not None:  # folding sets the clock back
-            over_t = has_clock_over_t(self.options.average)
-            largest_clock = 1.0 + math.log(self.steps) if over_t else float(self.steps)
-            if self.options.step is not None:  # and the scale may have grown
-                largest_clock /= SMALLEST_SCALE
-        return Iterate(coefficients, prefix, largest_clock)
+            prefix = self.suffix_snapshots.get(suffix_start(steps))
+        if options.projection or options.step is not None:  # folding sets the clock back
+            over_t = has_clock_over_t(options.average)
+            clock = 1.0 + math.log(steps) if over_t else float(steps)
+            if options.step is not None:  # and the scale may have grown
+                clock /= SMALLEST_SCALE
+        return Iterate(*shares, prefix, clock)
 
     def take_suffix_snapshot(self) -> None:
         """Keep the sums up to a power of two; only the last two can be asked for."""
@@ -291,21 +304,22 @@ class Iterate(NamedTuple):
 
     Attributes
     ----------
-    combination : LinearCombination
+    plain, stamped : float
+        What plain and stamped sums are multiplied by.
     prefix : tuple of ndarray or None
         Sums of counts and of images up to the step where the suffix begins.
     largest_clock : float
         No stamp has been larger.
     """
 
-    combination: LinearCombination
+    plain: float
+    stamped: float = 0.0
     prefix: tuple[np.ndarray, np.ndarray] | None = None
     largest_clock: float = 0.0
 
     def coefficients(self, state: LoopState) -> np.ndarray:
         """Coefficients ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
-        prefix = self.prefix and self.prefix[0]
-        return self.combination.apply(state.alpha, state.stamps, prefix)
+        return self._combined(state.alpha, state.stamps, self.prefix and self.prefix[0])
 
     def additions(self, state: LoopState, examples: Examples, counts: float | None = None) -> float:
         """How much its image may be off by, in units of a kernel value's spacing.
@@ -316,13 +330,14 @@ class Iterate(NamedTuple):
         rounded by half a spacing, folding may double that. ``counts`` is the sum of the weighted
         counts for those that have it.
         """
-        if type(examples.loss) is not Hinge:
+        if not is_hinge(examples.loss):
             counts = 2.0 * state.scalars.item(LARGEST_SIZE)
         elif counts is None:
             counts = float(state.alpha @ np.abs(examples.signed))
         steps, inherited = state.counters.item(STEPS), state.counters.item(INHERITED)
         return additions_of(
-            *self.combination,
+            self.plain,
+            self.stamped,
             self.largest_clock,
             (steps + 4.0) * state.pulls.size + inherited,
             counts + examples.label.size,
@@ -330,8 +345,17 @@ class Iterate(NamedTuple):
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""
-        prefix = self.prefix and self.prefix[1]
-        return self.combination.apply(state.image, state.stamped_image, prefix)
+        return self._combined(state.image, state.stamped_image, self.prefix and self.prefix[1])
+
+    def _combined(
+        self, total: np.ndarray, stamped: np.ndarray, prefix: np.ndarray | None
+    ) -> np.ndarray:
+        if self.stamped == 0.0:
+            return self.plain * total
+        combined = self.plain * total - self.stamped * stamped
+        if prefix is not None:
+            combined -= self.stamped * prefix
+        return combined
 
 
 def new_state(

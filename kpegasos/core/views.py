@@ -1,5 +1,8 @@
 """What the loops ask of rows: an inner product, a claim on a row, its addition, a prefetch.
 
+Draws jump about in the data, so that each row would be waited for; but they are known ahead, and a
+prefetch asks the processor for memory that is needed a few steps later.
+
 Three kinds of rows exist, each a NamedTuple of plain arrays. Their type tells them apart when a
 loop is compiled:
 
@@ -17,11 +20,47 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic, overload
 
-from kpegasos.core.prefetch import prefetch
 from kpegasos.utils import tuning
-from kpegasos.utils.compiled import FAST
+from kpegasos.utils.boundary import (
+    checked,
+    require_indices,
+    require_range,
+    require_shape,
+    require_shapes,
+)
+from kpegasos.utils.compiled import FAST, compiled
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
+
+
+def _prefetch_in_python(array: Any, index: int) -> None:
+    """Nothing to gain."""
+
+
+def _prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Fetch the cache line of ``array[index]`` for reading."""
+    signature = types.void(array, index)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch.p0", fnty=ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        # To read; to be kept in all caches; data.
+        builder.call(function, [address, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+_without_jit = config.DISABLE_JIT  # type: ignore[attr-defined]
+prefetch: Any = _prefetch_in_python if _without_jit else intrinsic(_prefetch)
+
 
 _AHEAD, _MOST_ENTRIES = tuning.PREFETCH_DRAWS, tuning.PREFETCH_ENTRIES
 
@@ -62,6 +101,45 @@ class CsrView(NamedTuple):
 
 
 View = KernelView | DenseView | CsrView
+
+
+@singledispatch
+def check_view(view: Any, image: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Check a view against an image and the shape of the labels; a user's own is trusted.
+
+    Indices of rows and features do not change from call to call; they are checked where such a view
+    is made, by `kpegasos.rows.features.FeatureRows`.
+    """
+
+
+@check_view.register(KernelView)
+def _(view, image, shape):  # type: ignore[no-untyped-def]
+    capacity = len(view.values)
+    require_shape("values", view.values, (capacity, *shape))
+    require_shapes(shape, slots=view.slots, image=image)
+    require_shape("ticks", view.ticks, (capacity,))
+    require_indices("slots", view.slots, capacity, least=-1)
+
+
+@check_view.register(DenseView)
+@check_view.register(CsrView)
+def _(view, image, shape):  # type: ignore[no-untyped-def]
+    width = view.X.shape[1] if isinstance(view, DenseView) else view.n_features
+    require_shape("members", view.members, shape)
+    require_shape("image", image, (width + 1,))
+
+
+def require_rows(view: KernelView, members: np.ndarray) -> None:
+    """Check that members are examples whose rows are held.
+
+    Raises
+    ------
+    ValueError
+        If one is not.
+    """
+    require_indices("members", members, view.slots.size)
+    if members.size and view.slots[members].min() < 0:
+        raise ValueError("members must have rows that are held, got one without a row instead")
 
 
 @singledispatch
@@ -212,3 +290,206 @@ def _add_row_overload(view, image, stamped_image, i, increment, stamp):  # type:
 @overload(prefetch_draw, jit_options=_JIT)
 def _prefetch_draw_overload(view, draws, position):  # type: ignore[no-untyped-def]
     return prefetch_draw.dispatch(view.instance_class)
+
+
+def _check_dense(
+    view: DenseView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    require_range("first and last", first, last, view.members.size)
+    require_shape("vectors", vectors, (len(vectors), view.X.shape[1] + 1))
+    require_shape("out", out, (view.members.size, len(vectors)))
+
+
+def _check_sparse(
+    view: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    require_range("first and last", first, last, view.members.size)
+    require_shape("vectors", vectors, (view.n_features + 1, vectors.shape[-1]))
+    require_shape("out", out, (view.members.size, vectors.shape[1]))
+
+
+@checked(_check_dense)
+@compiled()
+def dense_margins(
+    view: DenseView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """``<v, (x_i, B)>`` of the examples ``first`` to ``last`` for each row of ``vectors``.
+
+    Parameters
+    ----------
+    view : DenseView
+    vectors : ndarray of shape (n_vectors, n_features + 1), float64
+    first, last : int
+    out : ndarray of shape (n_samples, n_vectors), float64
+    """
+    width = vectors.shape[1] - 1
+    for i in range(first, last):
+        x = view.X[view.members[i]]
+        for k in range(vectors.shape[0]):
+            vector = vectors[k]
+            total = view.intercept_scaling * vector[width]
+            for j in range(width):
+                total += x[j] * vector[j]
+            out[i, k] = total
+
+
+@checked(_check_sparse)
+@compiled()
+def sparse_margins(
+    view: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """``<v, (x_i, B)>`` of the examples ``first`` to ``last`` for each column of ``vectors``.
+
+    Parameters
+    ----------
+    view : CsrView
+    vectors : ndarray of shape (n_features + 1, n_vectors), float64
+    first, last : int
+    out : ndarray of shape (n_samples, n_vectors), float64
+    """
+    last_feature = vectors.shape[0] - 1
+    n_vectors = vectors.shape[1]
+    for i in range(first, last):
+        row = view.members[i]
+        # Two sums at a time stay in registers.
+        for k in range(0, n_vectors - 1, 2):
+            one = view.intercept_scaling * vectors[last_feature, k]
+            other = view.intercept_scaling * vectors[last_feature, k + 1]
+            for p in range(view.indptr[row], view.indptr[row + 1]):
+                value, feature = view.data[p], view.indices[p]
+                one += value * vectors[feature, k]
+                other += value * vectors[feature, k + 1]
+            out[i, k], out[i, k + 1] = one, other
+        if n_vectors % 2 == 1:
+            k = n_vectors - 1
+            one = view.intercept_scaling * vectors[last_feature, k]
+            for p in range(view.indptr[row], view.indptr[row + 1]):
+                one += view.data[p] * vectors[view.indices[p], k]
+            out[i, k] = one
+
+
+_MARGINS_TILE = tuning.MARGINS_TILE
+
+
+def _check_additions(
+    values: np.ndarray,
+    work: np.ndarray,
+    rows: np.ndarray,
+    increments: np.ndarray,
+    stamps: np.ndarray,
+    offset: float,
+    first: int,
+    last: int,
+    image: np.ndarray,
+    stamped_image: np.ndarray,
+) -> None:
+    require_indices("rows", rows, values.shape[0], least=-work.shape[0])
+    require_shape("work", work, (work.shape[0], *values.shape[1:]))
+    require_shape("increments", increments, rows.shape)
+    require_shape("stamps", stamps, rows.shape)
+    require_shape("image", image, values.shape[1:])
+    if stamped_image.size:
+        require_shape("stamped_image", stamped_image, image.shape)
+    require_range("first and last", first, last, image.size)
+
+
+@compiled(inner=True)
+def _row(values: np.ndarray, work: np.ndarray, row: int) -> np.ndarray:
+    return values[row] if row >= 0 else work[-1 - row]
+
+
+@compiled(fastmath={"contract"})
+def add_range(
+    values: np.ndarray,
+    work: np.ndarray,
+    rows: np.ndarray,
+    increments: np.ndarray,
+    stamps: np.ndarray,
+    offset: float,
+    first: int,
+    last: int,
+    image: np.ndarray,
+    stamped_image: np.ndarray,
+) -> None:
+    """`add_rows_together` for a range of examples; each sum is in the order of the rows.
+
+    For callers that are compiled: nothing is checked.
+    """
+    stamped = stamped_image.size > 0
+    fours = rows.size - rows.size % 4
+    for begin in range(first, last, _MARGINS_TILE):
+        end = min(last, begin + _MARGINS_TILE)
+        sums = image[begin:end]
+        stamped_sums = stamped_image[begin:end] if stamped else sums
+        for a in range(0, fours, 4):
+            p, q = _row(values, work, rows[a]), _row(values, work, rows[a + 1])
+            r, s = _row(values, work, rows[a + 2]), _row(values, work, rows[a + 3])
+            p, q, r, s = p[begin:end], q[begin:end], r[begin:end], s[begin:end]
+            i0, i1, i2, i3 = increments[a], increments[a + 1], increments[a + 2], increments[a + 3]
+            if stamped:
+                s0, s1, s2, s3 = stamps[a], stamps[a + 1], stamps[a + 2], stamps[a + 3]
+                for j in range(sums.size):
+                    u, v, w, x = p[j] + offset, q[j] + offset, r[j] + offset, s[j] + offset
+                    sums[j] = (((sums[j] + i0 * u) + i1 * v) + i2 * w) + i3 * x
+                    total = ((stamped_sums[j] + s0 * u) + s1 * v) + s2 * w
+                    stamped_sums[j] = total + s3 * x
+            else:
+                for j in range(sums.size):
+                    u, v, w, x = p[j] + offset, q[j] + offset, r[j] + offset, s[j] + offset
+                    sums[j] = (((sums[j] + i0 * u) + i1 * v) + i2 * w) + i3 * x
+        for a in range(fours, rows.size):
+            p = _row(values, work, rows[a])[begin:end]
+            for j in range(sums.size):
+                sums[j] += increments[a] * (p[j] + offset)
+            if stamped:
+                for j in range(sums.size):
+                    stamped_sums[j] += stamps[a] * (p[j] + offset)
+
+
+_checked_range = checked(_check_additions)(add_range)
+
+
+def add_rows_together(
+    values: np.ndarray,
+    work: np.ndarray,
+    rows: np.ndarray,
+    increments: np.ndarray,
+    stamps: np.ndarray,
+    offset: float,
+    image: np.ndarray,
+    stamped_image: np.ndarray,
+) -> None:
+    """Add multiples of some kernel rows to an image, and others to its stamped twin.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_samples), float32 or float64
+        Kernel rows that are kept.
+    work : ndarray of shape (n_others, n_samples), of the same dtype
+        Others.
+    rows : ndarray of shape (n_added,), int64
+        Which to add, in this order: of those kept, or ``-1 - k`` for number k of the others.
+    increments, stamps : ndarray of shape (n_added,), float64
+        Their multiples.
+    offset : float
+        Added to each kernel value.
+    image : ndarray of shape (n_samples,), float64
+        Modified in place.
+    stamped_image : ndarray of shape (n_samples,) or (0,), float64
+        Modified in place where there is one.
+
+    Raises
+    ------
+    ValueError
+        If shapes or indices do not fit together.
+    """
+    if not rows.size:
+        return
+    threads = threads_for(tuning.MEMORY_WORK * rows.size * image.size)
+
+    def piece(first: int, last: int) -> None:
+        _checked_range(
+            values, work, rows, increments, stamps, offset, first, last, image, stamped_image
+        )
+
+    parallel_for(piece, even_ranges(image.size, threads))

@@ -23,21 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.additions import add_range, add_rows_together
 from kpegasos.core.ascents import maximise_over, violations
-from kpegasos.core.boundary import check_ascent, check_moves
-from kpegasos.core.selection import choose_largest
-from kpegasos.core.set_counts import (
-    CHOSEN,
-    ENOUGH,
-    KEPT,
-    LEFT,
-    MEMBERS,
-    N_COUNTS,
-    N_SCALARS,
-    SETS_DONE,
-    WANTED,
-)
 from kpegasos.core.state import (
     LARGEST_SIZE,
     ROW_HITS,
@@ -46,12 +32,21 @@ from kpegasos.core.state import (
     Examples,
     LoopParameters,
     LoopState,
+    check_state,
 )
-from kpegasos.core.views import KernelView, touch
+from kpegasos.core.views import KernelView, add_range, add_rows_together, require_rows, touch
 from kpegasos.losses.base import gain as gain_of
 from kpegasos.losses.base import value
-from kpegasos.utils.boundary import checked
+from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled, shared
+
+#: Positions in ``counts``: sets still to do, members of the last one, how many of them have been in
+#: the set before, rows wanted, whether the next set has been chosen already, and sets that are
+#: done; and how many positions there are.
+LEFT, MEMBERS, KEPT, WANTED, CHOSEN, SETS_DONE, N_COUNTS = range(7)
+#: Position in ``scalars``: the relative gap at which no set is needed any more; and how many.
+ENOUGH, N_SCALARS = range(2)
+
 
 #: Status codes of `ascend`.
 DONE, NEED_ROWS, ADD_MOVES = 0, 1, 2
@@ -130,6 +125,45 @@ def new_working_sets(
         np.zeros(N_SCALARS),
         adds,
     )
+
+
+def check_ascent(
+    state: LoopState,
+    view: KernelView,
+    sets: WorkingSets,
+    examples: Examples,
+    parameters: LoopParameters | None = None,
+) -> None:
+    """Check the arguments of `ascend`.
+
+    Raises
+    ------
+    ValueError
+        If it would read or write beyond one of its arrays.
+    """
+    check_state(state, view, examples)
+    size = sets.members.size
+    require_range("size", 0, size, examples.label.size)
+    require_shape("counts", sets.counts, (N_COUNTS,))
+    require_shape("hessian", sets.hessian, (size, size))
+    require_shape("scalars", sets.scalars, (N_SCALARS,))
+    require_shape("seen", sets.seen, examples.label.shape)
+    if sets.wanted.size < size:
+        raise ValueError(
+            f"wanted must have room for {size} members, got {sets.wanted.size} instead"
+        )
+    _check_members(view, sets, bool(sets.counts[CHOSEN]))
+
+
+def _check_members(view: KernelView, sets: WorkingSets, rows_needed: bool = True) -> None:
+    """Check that members exist, and hold rows where these are about to be read."""
+    n_members = int(sets.counts[MEMBERS])
+    require_range("n_members", 0, n_members, sets.members.size)
+    require_shape("moved", sets.moved, sets.members.shape)
+    members = sets.members[:n_members]
+    if rows_needed:
+        require_rows(view, members)
+    require_indices("members", members, view.slots.size)
 
 
 @checked(check_ascent)
@@ -214,7 +248,7 @@ def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
     view : KernelView
     sets : WorkingSets
     """
-    check_moves(view, sets)
+    _check_members(view, sets)
     rows, moves = _moves(view.slots, sets.members, sets.moved, sets.counts[MEMBERS])
     values, offset = view.values, view.kernel_offset
     add_rows_together(values, values[:0], rows, moves, moves, offset, state.image, moves[:0])
@@ -384,3 +418,78 @@ def _solve(
             counters[STEPS] += 1
             counters[ROW_HITS] += touch(view, i, counters[STEPS])
     state.scalars[LARGEST_SIZE] = max(state.scalars[LARGEST_SIZE], state.scalars[SIZE])
+
+
+#: Keys that are compared together.
+_BLOCK = 64
+
+
+@compiled(inner=True)
+def choose_largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tuple[int, float]:
+    """Put the indices of the largest keys into ``chosen[begin:end]``, but for minus infinity.
+
+    Nothing is checked. Returns where they end, and the sum of the
+    keys that are positive. Of equal keys the first are chosen.
+    """
+    number = min(end - begin, keys.size)
+    if number <= 0:
+        return begin, 0.0
+    threshold = _threshold(keys, number)
+    equal = np.empty(number, dtype=np.int64)
+    position, n_equal, total = begin, 0, 0.0
+    for start in range(0, keys.size, _BLOCK):
+        if not _reaches(keys[start : start + _BLOCK], threshold):
+            continue
+        for i in range(start, min(keys.size, start + _BLOCK)):
+            if keys[i] > threshold:
+                chosen[position] = i
+                position += 1
+                total += max(0.0, keys[i])
+            elif keys[i] == threshold and threshold > -np.inf and n_equal < number:
+                equal[n_equal] = i
+                n_equal += 1
+    for a in range(min(n_equal, begin + number - position)):
+        chosen[position] = equal[a]
+        position += 1
+        total += max(0.0, threshold)
+    return position, total
+
+
+@compiled(inner=True)
+def _threshold(keys: np.ndarray, number: int) -> float:
+    """The `number`-th largest key."""
+    # A heap of the largest so far: nearly all keys are compared with the least of them alone.
+    heap = keys[:number].copy()
+    for a in range(number // 2 - 1, -1, -1):
+        _sift(heap, a, heap[a])
+    for start in range(number, keys.size, _BLOCK):
+        if _reaches(keys[start : start + _BLOCK], heap[0]):
+            for i in range(start, min(keys.size, start + _BLOCK)):
+                if keys[i] > heap[0]:
+                    _sift(heap, 0, keys[i])
+    return float(heap[0])
+
+
+@compiled(inner=True)
+def _reaches(keys: np.ndarray, least: float) -> bool:
+    """Whether one of some keys is so large: without a branch, and so in vectors."""
+    number = 0
+    for i in range(keys.size):
+        number += keys[i] >= least
+    return number > 0
+
+
+@compiled(inner=True)
+def _sift(heap: np.ndarray, place: int, key: float) -> None:
+    """Sift a key down from a free place of the heap."""
+    while True:
+        child = 2 * place + 1
+        if child >= heap.size:
+            break
+        if child + 1 < heap.size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = key

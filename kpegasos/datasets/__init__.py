@@ -5,14 +5,26 @@ reads and downloads nothing.
 May import: `kpegasos.utils`. Imported by nothing in the package but faces for people and plots.
 """
 
-from kpegasos.datasets._catalogue import CatalogueEntry, catalogue, fetch
-from kpegasos.datasets._files import Dataset
-from kpegasos.datasets._svmlight_writer import write_svmlight
-from kpegasos.datasets.images import load_fashion_mnist, load_mnist, load_usps
-from kpegasos.datasets.svmlight import SvmlightChunks, iter_svmlight, load_svmlight
-from kpegasos.datasets.table_files import Table, read_table, write_table
-from kpegasos.datasets.tables import load_adult, load_covtype
-from kpegasos.datasets.text import load_rcv1_sample, make_text_like
+from kpegasos.datasets.files import Dataset
+from kpegasos.datasets.real import (
+    CatalogueEntry,
+    catalogue,
+    fetch,
+    load_adult,
+    load_covtype,
+    load_fashion_mnist,
+    load_mnist,
+    load_rcv1_sample,
+    load_usps,
+)
+from kpegasos.datasets.svmlight import (
+    SvmlightChunks,
+    iter_svmlight,
+    load_svmlight,
+    write_svmlight,
+)
+from kpegasos.datasets.tables import Table, read_table, write_table
+from kpegasos.datasets.text import make_text_like
 from kpegasos.datasets.toy import make_gaussian_noise, make_spirals, make_toy, make_xor
 
 __all__ = [

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kpegasos.datasets._files import number_of
+from kpegasos.datasets.files import number_of
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.threads import parallel_for, threads_for
 

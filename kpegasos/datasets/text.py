@@ -1,16 +1,14 @@
-"""Text: documents drawn at the size of the papers' sets, and a sample of RCV1."""
+"""Text: documents drawn at the size of the papers' sets."""
 
 from __future__ import annotations
 
-import io
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kpegasos.datasets._files import Dataset, checked_dtype, require
-from kpegasos.datasets.svmlight import checked_form, whole_file
+from kpegasos.datasets.files import checked_dtype
 from kpegasos.utils.validation import as_integer, as_number, draw_seed
 
 #: Rows drawn from one seed. A data set is the beginning of an endless sequence of such blocks.
@@ -173,29 +171,3 @@ def _csr_matrix(parts: list[_TextBlock], n_samples: int, n_features: int) -> spa
     )
     X.has_canonical_format = True
     return X
-
-
-def load_rcv1_sample() -> Dataset:
-    """Load a sample of RCV1: 1,000 + 500 news stories, 47,236 words, rows of length one.
-
-    Returns
-    -------
-    Dataset
-        CSR features, label +1 for the topic CCAT, else -1, from ``rcv1-sample/rcv1_small.dat`` and
-        ``rcv1-sample/rcv1_small_test.data`` in Vowpal Wabbit's format.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there are no such files.
-    ValueError
-        Naming file and line, if one has another format.
-    """
-
-    def read(name: str) -> tuple[Any, NDArray[np.int64]]:
-        # "label |namespace id:value ..." differs from LIBSVM's format by the namespace only.
-        path = require("rcv1-sample", name)
-        text = io.BytesIO(path.read_bytes().replace(b"|f ", b""))
-        return whole_file(path, text, checked_form(47_236, np.float32))
-
-    return Dataset(*read("rcv1_small.dat"), *read("rcv1_small_test.data"), ("rest", "CCAT"))

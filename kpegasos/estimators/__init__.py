@@ -1,14 +1,11 @@
-"""scikit-learn estimators: validation, fitted attributes, votes; no arithmetic.
+"""scikit-learn estimators: parameters, fitted attributes, votes, exports; no arithmetic.
 
-Lives here: `PegasosSVC`, `LinearPegasosSVC`, `PegasosSVR`, `LinearPegasosSVR`, one-vs-one, warm
-start, the progress bar.
-May import: `kpegasos.solvers` and the rooms below it.
+Lives here: `PegasosSVC`, `LinearPegasosSVC`, `PegasosSVR`, `LinearPegasosSVR`.
+May import: `kpegasos.fitting`, `kpegasos.exports` and the rooms below them.
 """
 
-from kpegasos.estimators.kernel import PegasosSVC
-from kpegasos.estimators.kernel_regression import PegasosSVR
-from kpegasos.estimators.linear import LinearPegasosSVC
-from kpegasos.estimators.linear_regression import LinearPegasosSVR
+from kpegasos.estimators.kernel import PegasosSVC, PegasosSVR
+from kpegasos.estimators.linear import LinearPegasosSVC, LinearPegasosSVR
 
 __all__ = [
     "LinearPegasosSVC",

@@ -10,32 +10,38 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos.exports.model import Model, Sigmoids
-from kpegasos.kernels.functions import RBF, Kernel, Linear, Polynomial, Sigmoid
+from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.functions import RBF, Linear, Polynomial, Sigmoid
 from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import as_integer, optional, shown
 
-#: LIBSVM's names of the kernels that it has, and of their parameters there and here.
-KERNELS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "linear": (Linear, ()),
-    "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
-    "rbf": (RBF, ("gamma",)),
-    "sigmoid": (Sigmoid, ("gamma", "coef0")),
+#: Kernels that LIBSVM and SVC have, by LIBSVM's names: SVC's name, ours, and the parameters of all.
+KERNELS: dict[str, tuple[str, type, tuple[str, ...]]] = {
+    "linear": ("linear", Linear, ()),
+    "polynomial": ("poly", Polynomial, ("degree", "gamma", "coef0")),
+    "rbf": ("rbf", RBF, ("gamma",)),
+    "sigmoid": ("sigmoid", Sigmoid, ("gamma", "coef0")),
 }
-#: What scikit-learn and the estimators call those that have another name there.
-NAMES = {"polynomial": "poly"}
+#: A matrix of kernel values that the user gives, in LIBSVM's words and in SVC's.
+GIVEN = "precomputed"
+CLASSIFIERS = ("c_svc", "nu_svc")
+REGRESSORS = ("epsilon_svr", "nu_svr")
 #: C's int, of labels, degrees and indices.
 LARGEST_INT = 2**31 - 1
+#: Characters of a line, beyond which it is none of a model: two million entries have room.
+_LONGEST_LINE = 2**26
+_PROBABILITIES = ("probA", "probB")
 
 
 def write_libsvm(path: str | PathLike[str], model: Model) -> None:
@@ -57,13 +63,17 @@ def write_libsvm(path: str | PathLike[str], model: Model) -> None:
             f"calibrated must be of two classes for LIBSVM, which calibrates pairs, got "
             f"{model.sigmoids.slopes.size} classes instead"
         )
-    ordered = _as_libsvm_orders(model)
-    header = "".join(f"{line}\n" for line in _header(ordered))
-    write_whole(path, _with_vectors(header, ordered))
+    if model.classes is not None and model.classes.size == 2:
+        # Ours is positive for the second, which is now the first: no sign changes.
+        model = _negated(_reordered(model, np.array([1, 0])))
+    elif model.tie_order is not None:
+        model = _reordered(model, model.tie_order)
+    header = "".join(f"{line}\n" for line in _header(model))
+    write_whole(path, _with_vectors(header, model))
 
 
 def named_kernel(kernel: Kernel) -> tuple[str, dict[str, Any]] | None:
-    """LIBSVM's name and parameters of a kernel.
+    """Name a kernel as LIBSVM does, with its parameters.
 
     Parameters
     ----------
@@ -74,7 +84,7 @@ def named_kernel(kernel: Kernel) -> tuple[str, dict[str, Any]] | None:
     tuple of (str, dict) or None
         None of a kernel that LIBSVM does not have, by its kind or by a degree that is no integer.
     """
-    for name, (kind, parameters) in KERNELS.items():
+    for name, (_, kind, parameters) in KERNELS.items():
         if type(kernel) is kind:
             values = {each: getattr(kernel, each) for each in parameters}
             if "degree" in values:
@@ -86,24 +96,35 @@ def named_kernel(kernel: Kernel) -> tuple[str, dict[str, Any]] | None:
     return None
 
 
-def _kernel_lines(kernel: Kernel | None) -> list[str]:
-    """The lines of the kernel."""
-    if kernel is None:
-        return ["kernel_type precomputed"]
-    named = named_kernel(kernel)
+def _header(model: Model) -> Iterator[str]:
+    """Yield the lines before the support vectors."""
+    classes, kernel = model.classes, model.kernel
+    yield f"svm_type {'epsilon_svr' if classes is None else 'c_svc'}"
+    named = (GIVEN, {}) if kernel is None else named_kernel(kernel)
     if named is None and type(kernel) is Polynomial:
         raise ValueError(f"kernel must have a degree that is an integer for LIBSVM, got {kernel!r}")
     if named is None:
         raise ValueError(
-            f"kernel must be one that LIBSVM has ({', '.join(KERNELS)} or precomputed), "
+            f"kernel must be one that LIBSVM has ({', '.join(KERNELS)} or {GIVEN}), "
             f"got {shown(kernel)} instead"
         )
-    name, values = named
-    return [f"kernel_type {name}", *(f"{key} {value!r}" for key, value in values.items())]
+    yield f"kernel_type {named[0]}"
+    yield from (f"{key} {value!r}" for key, value in named[1].items())
+    yield f"nr_class {2 if classes is None else classes.size}"
+    yield f"total_sv {model.dual_coef.shape[1]}"
+    yield f"rho {' '.join(repr(-each) for each in model.intercept.tolist())}"
+    if classes is not None:
+        yield f"label {' '.join(map(str, _integers(classes)))}"
+        if model.sigmoids is not None:
+            # LIBSVM's are of falling curves.
+            for key, numbers in zip(_PROBABILITIES, model.sigmoids[:2], strict=True):
+                yield f"{key} {' '.join(repr(0.0 - each) for each in numbers.tolist())}"
+        yield f"nr_sv {' '.join(map(str, model.n_support.tolist()))}"
+    yield "SV"
 
 
 def _integers(classes: np.ndarray) -> list[int]:
-    """Classes as LIBSVM has them."""
+    """Return classes as LIBSVM has them."""
     if classes.dtype.kind in "biuf":
         numbers = [int(each) for each in classes.tolist() if float(each).is_integer()]
         if len(numbers) == classes.size and max(map(abs, numbers)) <= LARGEST_INT:
@@ -111,23 +132,6 @@ def _integers(classes: np.ndarray) -> list[int]:
     raise ValueError(
         f"classes_ must be integers below 2**31 for LIBSVM, got {shown(classes.tolist())} instead"
     )
-
-
-def _header(model: Model) -> Iterator[str]:
-    """The lines before the support vectors."""
-    yield f"svm_type {'epsilon_svr' if model.classes is None else 'c_svc'}"
-    yield from _kernel_lines(model.kernel)
-    yield f"nr_class {2 if model.classes is None else model.classes.size}"
-    yield f"total_sv {model.dual_coef.shape[1]}"
-    yield f"rho {' '.join(repr(-each) for each in model.intercept.tolist())}"
-    if model.classes is not None:
-        yield f"label {' '.join(map(str, _integers(model.classes)))}"
-        if model.sigmoids is not None:
-            # LIBSVM's are of falling curves.
-            yield f"probA {' '.join(repr(0.0 - each) for each in model.sigmoids.slopes.tolist())}"
-            yield f"probB {' '.join(repr(0.0 - each) for each in model.sigmoids.offsets.tolist())}"
-        yield f"nr_sv {' '.join(map(str, model.n_support.tolist()))}"
-    yield "SV"
 
 
 def _with_vectors(header: str, model: Model) -> Iterator[bytes]:
@@ -158,31 +162,11 @@ def _entries(model: Model, number: int) -> Iterator[str]:
             yield f"{column + 1}:{value!r}"
 
 
-def _as_libsvm_orders(model: Model) -> Model:
-    """The model with the first of two classes last, or several as ties go to them."""
-    if model.classes is None:
-        return model
-    if model.classes.size == 2:
-        # Ours is positive for the second, which is now the first: no sign changes.
-        return _negated(reordered(model, np.array([1, 0])))
-    return model if model.tie_order is None else reordered(model, model.tie_order)
-
-
-def sorted_by_class(model: Model) -> Model:
-    """A model with LIBSVM's order of the classes and LIBSVM's signs, as the estimators have it.
-
-    Parameters
-    ----------
-    model : Model
-        Decisions of a pair are positive for the first, of two classes as well.
-
-    Returns
-    -------
-    Model
-    """
+def _sorted_by_class(model: Model) -> Model:
+    """Return a model of LIBSVM's order and signs as the estimators have it."""
     assert model.classes is not None
     order = np.argsort(model.classes)
-    in_order = reordered(model, order)
+    in_order = _reordered(model, order)
     if order.size == 2:
         return _negated(in_order)
     is_sorted = (order == np.arange(order.size)).all()
@@ -199,20 +183,11 @@ def _negated(model: Model) -> Model:
     )
 
 
-def reordered(model: Model, order: np.ndarray) -> Model:
-    """The same model with its classes in another order.
+def _reordered(model: Model, order: np.ndarray) -> Model:
+    """Return the same model with its classes in another order, and without a ``tie_order``.
 
-    Parameters
-    ----------
-    model : Model
-        Decisions of a pair are positive for the first, of two classes as well.
-    order : ndarray of shape (n_classes,)
-        The present number of each class-to-be.
-
-    Returns
-    -------
-    Model
-        Without a ``tie_order``.
+    Decisions of a pair are positive for the first, of two classes as well; ``order`` has the
+    present number of each class-to-be.
     """
     assert model.classes is not None
     new, k = np.argsort(order), order.size
@@ -245,30 +220,9 @@ def reordered(model: Model, order: np.ndarray) -> Model:
     )
 
 
-CLASSIFIERS = ("c_svc", "nu_svc")
-REGRESSORS = ("epsilon_svr", "nu_svr")
-#: Characters of a line, beyond which it is none of a model: two million entries have room.
-_LONGEST_LINE = 2**26
-
-
-class LibsvmModel(NamedTuple):
-    """What a file holds.
-
-    Attributes
-    ----------
-    parameters : dict
-        ``kernel`` as the estimators name it, and those of ``degree``, ``gamma``, ``coef0`` that it
-        has.
-    model : Model
-    """
-
-    parameters: dict[str, Any]
-    model: Model
-
-
 def read_libsvm(
     path: str | PathLike[str], kinds: tuple[str, ...], n_features: int | None = None
-) -> LibsvmModel:
+) -> tuple[dict[str, Any], Model]:
     """Read a model that ``svm-train`` or `write_libsvm` has written.
 
     Parameters
@@ -279,6 +233,11 @@ def read_libsvm(
     n_features : int, default=None
         Columns of the rows to predict; the largest index of the support vectors if None.
 
+    Returns
+    -------
+    tuple of (dict, Model)
+        The kernel's name and parameters, as the estimators have them, and the model.
+
     Raises
     ------
     ValueError
@@ -288,26 +247,18 @@ def read_libsvm(
     n_features = optional(as_integer, "n_features", n_features, least=1, most=LARGEST_INT)
     if place.is_dir():
         raise ValueError(f"path must be the path of a file, got {shown(str(path))} instead")
-    reader = _Reader(place)
     with place.open(encoding="utf-8-sig", errors="replace") as file:
-        numbered = _numbered(file, place)
-        reader.read_header(numbered, kinds)
-        return reader.read_model(numbered, n_features)
-
-
-def _numbered(file: Any, path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, from 1 on."""
-    for number in range(1, LARGEST_INT):
-        line = file.readline(_LONGEST_LINE)
-        if not line:
-            return
-        if len(line) == _LONGEST_LINE:
-            raise ValueError(f"{path}, line {number}: a line must have less than 2**26 characters")
-        yield number, line
+        reader = _Reader(place, file)
+        reader.read_header(kinds)
+        values = reader.values
+        name, kind, names = KERNELS.get(values["kernel_type"], (GIVEN, None, ()))
+        parameters = {each: values[each] for each in names}
+        model = reader.read_model(None if kind is None else kind(**parameters), n_features)
+    return {"kernel": name, **parameters}, model
 
 
 def _real(text: str) -> float:
-    """A finite number as C reads it; Python would take ``1_000`` as well."""
+    """Read a finite number as C does; Python would take ``1_000`` as well."""
     number = math.nan if "_" in text else float(text)
     if not math.isfinite(number):
         raise ValueError
@@ -321,39 +272,33 @@ def _whole(text: str) -> int:
     return number
 
 
-def _natural(text: str) -> int:
-    number = _whole(text)
-    if number < 0:
-        raise ValueError
-    return number
+def _not_negative(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def checked(text: str) -> Any:
+        if (number := read(text)) < 0:
+            raise ValueError
+        return number
+
+    return checked
 
 
-def _not_negative(text: str) -> float:
-    number = _real(text)
-    if number < 0:
-        raise ValueError
-    return number
-
-
-#: What each line of the header holds: how its words are read, and what they are called.
+#: What each line of the header holds: how its words are read, and what they are called: one word
+#: by "a", any number without.
 _READ: dict[str, tuple[Callable[[str], Any], str]] = {
     "svm_type": (str, "a name"),
     "kernel_type": (str, "a name"),
-    "degree": (_natural, "an integer that is not negative"),
-    "gamma": (_not_negative, "a finite number that is not negative"),
+    "degree": (_not_negative(_whole), "an integer that is not negative"),
+    "gamma": (_not_negative(_real), "a finite number that is not negative"),
     "coef0": (_real, "a finite number"),
-    "nr_class": (_natural, "an integer that is not negative"),
-    "total_sv": (_natural, "an integer that is not negative"),
+    "nr_class": (_not_negative(_whole), "an integer that is not negative"),
+    "total_sv": (_not_negative(_whole), "an integer that is not negative"),
     "rho": (_real, "finite numbers"),
     "label": (_whole, "integers below 2**31"),
-    "nr_sv": (_natural, "integers that are not negative"),
+    "nr_sv": (_not_negative(_whole), "integers that are not negative"),
     "probA": (_real, "finite numbers"),
     "probB": (_real, "finite numbers"),
     # Of densities, which are not read.
     "prob_density_marks": (_real, "finite numbers"),
 }
-_PROBABILITIES = ("probA", "probB")
-_LISTS = {"rho", "label", "nr_sv", "probA", "probB", "prob_density_marks"}
 
 
 class _Reader:
@@ -362,122 +307,129 @@ class _Reader:
     Parameters
     ----------
     path : Path
+    file : text file
+
+    Attributes
+    ----------
+    values : dict
+        What the header says.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: Any) -> None:
         self._path = path
-        self._values: dict[str, Any] = {}
+        self._file = file
+        self.values: dict[str, Any] = {}
         self._lines: dict[str, int] = {}
         self._line = 0
 
-    def read_header(self, numbered: Iterable[tuple[int, str]], kinds: tuple[str, ...]) -> None:
+    def _words(self) -> Iterator[list[str]]:
+        """Yield the words of each line that is left."""
+        while line := self._file.readline(_LONGEST_LINE):
+            self._line += 1
+            if len(line) == _LONGEST_LINE:
+                raise self._error("a line must have less than 2**26 characters")
+            yield line.split()
+
+    def read_header(self, kinds: tuple[str, ...]) -> None:
         """Read all lines up to the one that says ``SV``."""
-        for self._line, line in numbered:
-            name, *words = line.split() or [""]
+        chosen_of = {"svm_type": kinds, "kernel_type": (*KERNELS, GIVEN)}
+        for name, *words in (line or [""] for line in self._words()):
             if name == "SV":
-                break
+                return self._check_header()
             if name not in _READ:
                 raise self._error(f"must begin with a name that LIBSVM has, got {shown(name)}")
-            if name in self._values:
+            if name in self.values:
                 raise self._error(f"{name} must be there once, got it again")
-            self._lines[name] = self._line
-            self._values[name] = self._read(name, words)
-            self._check(name, kinds)
-        else:
-            raise self._error("the file must have a line 'SV' after its header, got its end")
-        self._check_header()
-
-    def _read(self, name: str, words: list[str]) -> Any:
-        read, expected = _READ[name]
-        with self._blamed(f"{name} must be {expected}, got {shown(' '.join(words))} instead"):
-            values = [read(word) for word in words]
-            if name in _LISTS:
-                return values
-            (value,) = values
-            return value
-
-    def _check(self, name: str, kinds: tuple[str, ...]) -> None:
-        """Check a line of the header by itself."""
-        value = self._values[name]
-        names = {"svm_type": kinds, "kernel_type": (*KERNELS, "precomputed")}.get(name)
-        if names and value not in names:
-            raise self._error(f"{name} must be one of {', '.join(names)}, got {shown(value)}")
-        if name == "nr_class" and value < 2:
-            raise self._error(f"nr_class must be at least 2, got {value}")
-        if name == "label" and len(set(value)) < len(value):
-            raise self._error("label must name each class once, got one of them twice")
+            read, expected = _READ[name]
+            with self._blamed(f"{name} must be {expected}, got {shown(' '.join(words))} instead"):
+                value: Any = [read(word) for word in words]
+                if expected.startswith("a"):
+                    (value,) = value
+            if name in chosen_of and value not in chosen_of[name]:
+                names = ", ".join(chosen_of[name])
+                raise self._error(f"{name} must be one of {names}, got {shown(value)}")
+            if name == "nr_class" and value < 2:
+                raise self._error(f"nr_class must be at least 2, got {value}")
+            if name == "label" and len(set(value)) < len(value):
+                raise self._error("label must name each class once, got one of them twice")
+            self.values[name], self._lines[name] = value, self._line
+        raise self._error("the file must have a line 'SV' after its header, got its end")
 
     def _check_header(self) -> None:
         """Check the lines of the header with each other."""
+        values = self.values
+        classifies = values.get("svm_type") in CLASSIFIERS
         needed = ["svm_type", "kernel_type", "nr_class", "total_sv", "rho"]
-        values = self._values
-        needed += ["label", "nr_sv"] if values.get("svm_type") in CLASSIFIERS else []
-        kernel = values.get("kernel_type")
-        needed += KERNELS[kernel][1] if kernel in KERNELS else ()
-        missing = [name for name in needed if name not in values]
-        if missing:
+        needed += ["label", "nr_sv"] if classifies else []
+        needed += KERNELS.get(values.get("kernel_type", ""), (GIVEN, None, ()))[2]
+        if missing := [name for name in needed if name not in values]:
             raise self._error(f"the header must have a line {missing[0]!r}, got none")
-        k = values["nr_class"]
+        k, total = values["nr_class"], values["total_sv"]
         sizes = {"rho": k * (k - 1) // 2}
-        if "label" in needed:
-            sizes |= {"label": k, "nr_sv": k}
-            self._check_probabilities()
-            sizes |= {name: k * (k - 1) // 2 for name in _PROBABILITIES if name in values}
+        if classifies:
+            curves = [name for name in _PROBABILITIES if name in values]
+            if len(curves) == 1:
+                raise self._error("probA and probB must both be there, or none", curves[0])
+            sizes |= {"label": k, "nr_sv": k, **dict.fromkeys(curves, sizes["rho"])}
         elif k != 2:
             raise self._error("nr_class must be 2 of a regression", "nr_class")
         for name, size in sizes.items():
-            if len(values[name]) != size:
-                found = len(values[name])
+            if (found := len(values[name])) != size:
                 raise self._error(f"{name} must have {size} entries, got {found}", name)
-        if "nr_sv" in needed and sum(values["nr_sv"]) != values["total_sv"]:
-            raise self._error(
-                f"nr_sv must sum to total_sv, {values['total_sv']}, got {sum(values['nr_sv'])}",
-                "nr_sv",
-            )
+        if classifies and (found := sum(values["nr_sv"])) != total:
+            raise self._error(f"nr_sv must sum to total_sv, {total}, got {found}", "nr_sv")
 
-    def _check_probabilities(self) -> None:
-        """Check that both lines of the sigmoids of a classifier are there, or none."""
-        there = [name for name in _PROBABILITIES if name in self._values]
-        if len(there) == 1:
-            raise self._error(
-                f"{' and '.join(_PROBABILITIES)} must both be there, or none", there[0]
-            )
-
-    def read_model(
-        self, numbered: Iterable[tuple[int, str]], n_features: int | None
-    ) -> LibsvmModel:
+    def read_model(self, kernel: Kernel | None, n_features: int | None) -> Model:
         """Read the support vectors, and put the model together."""
-        values, kernel = self._values, self._values["kernel_type"]
-        n_coefs, total = values["nr_class"] - 1, values["total_sv"]
+        values = self.values
+        dual_coef, vectors = self._vectors(kernel is None, n_features)
+        n_vectors, width = vectors.shape
+        if n_features is not None and n_features < width:
+            raise ValueError(
+                f"n_features must be at least {width}, the largest index in {self._path}, "
+                f"got {n_features} instead"
+            )
+        model = Model(
+            kernel=kernel,
+            vectors=None if kernel is None else vectors,
+            support=vectors.indices.astype(np.intp) if kernel is None else None,
+            n_support=np.array([n_vectors], dtype=np.int32),
+            dual_coef=dual_coef,
+            intercept=0.0 - np.array(values["rho"]),  # no -0.0
+            classes=None,
+            n_features=width,
+        )
+        if values["svm_type"] in CLASSIFIERS:
+            curves = [0.0 - np.array(values[name]) for name in _PROBABILITIES if name in values]
+            model = model._replace(
+                n_support=np.array(values["nr_sv"], dtype=np.int32),
+                classes=np.array(values["label"], dtype=np.int64),
+                sigmoids=Sigmoids(curves[0], curves[1]) if curves else None,
+            )
+            model = _sorted_by_class(model)
+        # A file has no word on this; half of the entries is where memory is the same.
+        if kernel is None or vectors.nnz < 0.5 * n_vectors * width:
+            return model
+        return model._replace(vectors=model.vectors.toarray())
+
+    def _vectors(self, given: bool, n_features: int | None) -> tuple[np.ndarray, Any]:
+        """Read coefficients, and support vectors as CSR rows at least one column wide."""
+        n_coefs, total = self.values["nr_class"] - 1, self.values["total_sv"]
         coefs, indices, data, ends = array("d"), array("i"), array("d"), array("q", [0])
-        for self._line, line in numbered:
-            words = line.split()
-            if not words:
-                continue
+        for words in filter(None, self._words()):
             if len(ends) > total:
                 raise self._error(f"the file must end after {total} support vectors, got another")
             coefs.extend(self._coefs(words[:n_coefs], n_coefs))
-            read = self._entries(words[n_coefs:], kernel == "precomputed")
-            for index, value in read:
+            for index, value in self._entries(words[n_coefs:], given):
                 indices.append(index)
                 data.append(value)
             ends.append(len(indices))
-        found = len(ends) - 1
-        if found < total:
+        if (found := len(ends) - 1) < total:
             raise self._error(f"the file must have {total} support vectors, got {found}")
-        dual_coef = np.array(coefs).reshape(total, n_coefs).T.copy()
-        model = self._model(dual_coef, _rows(indices, data, ends, n_features))
-        self._check_width(model, n_features)
-        parameters = {name: values[name] for name in KERNELS.get(kernel, (None, ()))[1]}
-        name = NAMES.get(kernel, kernel)
-        return LibsvmModel({"kernel": name, **parameters}, model)
-
-    def _check_width(self, model: Model, n_features: int | None) -> None:
-        if n_features is not None and n_features < model.n_features:
-            raise ValueError(
-                f"n_features must be at least {model.n_features}, the largest index in "
-                f"{self._path}, got {n_features} instead"
-            )
+        columns = np.array(indices, dtype=np.int32)
+        width = max(n_features or 1, int(columns.max(initial=0)) + 1)
+        vectors = sparse.csr_matrix((np.array(data), columns, np.array(ends)), shape=(total, width))
+        return np.array(coefs).reshape(total, n_coefs).T.copy(), vectors
 
     def _coefs(self, words: list[str], n_coefs: int) -> list[float]:
         expected = "a coefficient" if n_coefs == 1 else f"{n_coefs} coefficients"
@@ -487,9 +439,9 @@ class _Reader:
                 raise ValueError
             return coefs
 
-    def _entries(self, words: list[str], precomputed: bool) -> Iterator[tuple[int, float]]:
-        """Columns from 0 on and values; of a given matrix, the number of the example in place."""
-        if precomputed:
+    def _entries(self, words: list[str], given: bool) -> Iterator[tuple[int, float]]:
+        """Yield columns from 0 on and values; of a given matrix, its example in place of these."""
+        if given:
             with self._blamed(f"a support vector must be '0:' and a number from 1 on, got {words}"):
                 (word,) = words
                 head, tail = word.split(":")
@@ -508,40 +460,6 @@ class _Reader:
             before = index
             yield index - 1, value
 
-    def _model(self, dual_coef: np.ndarray, vectors: Any) -> Model:
-        values, kernel = self._values, self._values["kernel_type"]
-        precomputed = kernel == "precomputed"
-        made, names = KERNELS.get(kernel, (None, ()))
-        intercept = np.array([0.0 - each for each in values["rho"]])  # no -0.0
-        regression = values["svm_type"] in REGRESSORS
-        total = values["total_sv"]
-        model = Model(
-            kernel=None if made is None else made(**{name: values[name] for name in names}),
-            vectors=None if precomputed else vectors,
-            support=vectors.indices.astype(np.intp) if precomputed else None,
-            n_support=np.array([total] if regression else values["nr_sv"], dtype=np.int32),
-            dual_coef=dual_coef,
-            intercept=intercept,
-            classes=None if regression else np.array(values["label"], dtype=np.int64),
-            n_features=vectors.shape[1],
-            sigmoids=None if regression else self._sigmoids(),
-        )
-        if not regression:
-            model = sorted_by_class(model)
-        if precomputed:
-            return model
-        # A file has no word on this; half of the entries is where memory is the same.
-        few = vectors.nnz < 0.5 * total * vectors.shape[1]
-        return model if few else model._replace(vectors=model.vectors.toarray())
-
-    def _sigmoids(self) -> Sigmoids | None:
-        """Those of the pairs, if there are any; LIBSVM's fall."""
-        found = [self._values.get(name) for name in _PROBABILITIES]
-        if None in found:
-            return None
-        slopes, offsets = (0.0 - np.array(each) for each in found)
-        return Sigmoids(slopes, offsets)
-
     @contextmanager
     def _blamed(self, message: str) -> Iterator[None]:
         """Say what was expected where something is not that."""
@@ -553,11 +471,3 @@ class _Reader:
     def _error(self, message: str, name: str | None = None) -> ValueError:
         line = self._lines[name] if name else self._line
         return ValueError(f"{self._path}, line {line}: {message}")
-
-
-def _rows(indices: array, data: array, ends: array, n_features: int | None) -> Any:
-    """Support vectors as a CSR matrix, at least one column wide."""
-    columns = np.array(indices, dtype=np.int32)
-    width = max(n_features or 1, int(columns.max(initial=0)) + 1)
-    shape = (len(ends) - 1, width)
-    return sparse.csr_matrix((np.array(data), columns, np.array(ends)), shape=shape)

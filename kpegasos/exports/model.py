@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.kernels.functions import Kernel
+from kpegasos.kernels.base import Kernel
 from kpegasos.utils.boundary import as_indices, checked_vectors, require_numbers
-from kpegasos.utils.scan import largest_magnitude
-from kpegasos.utils.validation import as_integer, shown
+from kpegasos.utils.validation import as_integer, largest_magnitude, shown
 
 
 class Sigmoids(NamedTuple):
@@ -102,9 +101,6 @@ def check_model(model: Model, *, values: bool = False) -> Model:
     if model.tie_order is not None:
         require_numbers("_tie_order", model.tie_order, (n_classes,), "iu")
         as_indices("_tie_order", model.tie_order, n_classes)
-    if model.sigmoids is not None and model.sigmoids.of_pairs:
-        require_numbers("_sigmoids", model.sigmoids.slopes, (n_pairs,))
-        require_numbers("_sigmoids", model.sigmoids.offsets, (n_pairs,))
     n_features = as_integer("n_features_in_", model.n_features, least=1)
     vectors = None
     if model.kernel is None or model.support is not None:  # which a file may not know

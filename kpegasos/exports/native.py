@@ -23,68 +23,40 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.calibration import CalibratedClassifierCV
 
+from kpegasos.kernels.functions import KERNELS
 from kpegasos.utils.files import MOST_TIMES, checked_path, most_unpacked, write_whole
-from kpegasos.utils.scan import canonical_csr
-from kpegasos.utils.validation import shown
+from kpegasos.utils.validation import canonical_csr, shown
 from kpegasos.utils.version import VERSION
 
 #: What `load` builds besides scikit-learn's estimators and whatever else skops trusts by itself.
-TRUSTED = (
-    "kpegasos.core.state.LoopState",
-    "kpegasos.core.state.PegasosOptions",
-    "kpegasos.core.state.State",
-    "kpegasos.core.steps.Constant",
-    "kpegasos.core.steps.DelayedInverse",
-    "kpegasos.core.steps.InverseSquareRoot",
-    "kpegasos.estimators._online.OnlineClassifier",
-    "kpegasos.estimators._online.OnlineRegressor",
-    "kpegasos.estimators._to_sklearn.KernelFunction",
-    "kpegasos.estimators.kernel.PegasosSVC",
-    "kpegasos.estimators.kernel_regression.PegasosSVR",
-    "kpegasos.estimators.linear.LinearPegasosSVC",
-    "kpegasos.estimators.linear_regression.LinearPegasosSVR",
-    "kpegasos.kernels.compose.MappedProduct",
-    "kpegasos.kernels.compose.MappedScaled",
-    "kpegasos.kernels.compose.MappedSum",
-    "kpegasos.kernels.compose.Product",
-    "kpegasos.kernels.compose.Scaled",
-    "kpegasos.kernels.compose.Sum",
-    "kpegasos.kernels.functions.Laplacian",
-    "kpegasos.kernels.functions.Linear",
-    "kpegasos.kernels.functions.Polynomial",
-    "kpegasos.kernels.functions.RBF",
-    "kpegasos.kernels.functions.Sigmoid",
-    "kpegasos.kernels.pairwise.AdditiveChi2",
-    "kpegasos.kernels.pairwise.Chi2",
-    "kpegasos.kernels.pairwise.Cosine",
-    "kpegasos.losses.epsilon_insensitive.EpsilonInsensitive",
-    "kpegasos.losses.epsilon_insensitive.SquaredEpsilonInsensitive",
-    "kpegasos.losses.hinge.Hinge",
-    "kpegasos.losses.huber.Huber",
-    "kpegasos.losses.logistic.Logistic",
-    "kpegasos.losses.smoothed_hinge.SmoothedHinge",
-    "kpegasos.losses.squared_hinge.SquaredHinge",
-    "kpegasos.model_selection._calibration.DecisionsAsFeatures",
-    "kpegasos.model_selection._results.Chosen",
-    "kpegasos.model_selection._results.SearchRecord",
-    "kpegasos.model_selection.outcome.KernelOutcome",
-    "kpegasos.model_selection.outcome.PairCells",
-    "kpegasos.model_selection.search.PegasosSVCCV",
-    "kpegasos.rows.decisions.GramDecisions",
-    "kpegasos.rows.decisions.KernelDecisions",
-    "kpegasos.rows.features.FeatureDecisions",
-    "kpegasos.solvers.history.History",
-    "kpegasos.solvers.history.Record",
-    "kpegasos.solvers.online.Stream",
-    "kpegasos.solvers.path.RegularizationPath",
-    "kpegasos.solvers.result.Result",
-    "numpy.dtype",
-    "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csr.csr_matrix",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.calibration._TemperatureScaling",
+TRUSTED = tuple(
+    f"{module}.{name}"
+    for module, names in {
+        "kpegasos.core.state": "LoopState PegasosOptions State",
+        "kpegasos.core.steps": "Constant DelayedInverse InverseSquareRoot",
+        "kpegasos.estimators.exports": "KernelFunction",
+        "kpegasos.estimators.kernel": "PegasosSVC PegasosSVR",
+        "kpegasos.estimators.linear": "LinearPegasosSVC LinearPegasosSVR",
+        "kpegasos.fitting.streams": "OnlineClassifier OnlineRegressor",
+        "kpegasos.kernels.base": "MappedProduct MappedScaled MappedSum Product Scaled Sum",
+        "kpegasos.kernels.functions": " ".join(sorted({k.__name__ for k in KERNELS.values()})),
+        "kpegasos.losses.classification": "Hinge Logistic SmoothedHinge SquaredHinge",
+        "kpegasos.losses.regression": "EpsilonInsensitive Huber SquaredEpsilonInsensitive",
+        "kpegasos.model_selection.results": "Chosen KernelOutcome PairCells SearchRecord",
+        "kpegasos.model_selection.scoring": "DecisionsAsFeatures",
+        "kpegasos.model_selection.search": "PegasosSVCCV",
+        "kpegasos.rows.base": "GramDecisions KernelDecisions",
+        "kpegasos.rows.features": "FeatureDecisions",
+        "kpegasos.solvers.online": "Stream",
+        "kpegasos.solvers.path": "RegularizationPath",
+        "kpegasos.solvers.result": "History Record Result",
+        "numpy": "dtype",
+        "scipy.sparse._csr": "csr_array csr_matrix",
+        "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
+    }.items()
+    for name in names.split()
 )
 
 #: The entry of the archive that says which versions wrote it.
@@ -200,13 +172,29 @@ def _check(model: Any) -> None:
             left += part.ravel().tolist() if part.dtype.kind == "O" else []
         else:
             left += getattr(part, "__dict__", {}).values()
+        if isinstance(part, CalibratedClassifierCV) and hasattr(part, "calibrated_classifiers_"):
+            _check_calibration(part)
         if type(part).__module__.startswith("kpegasos."):
             for name in ("__post_init__", "_check_loaded"):
-                getattr(part, name, _nothing)()
+                if hasattr(part, name):
+                    getattr(part, name)()
 
 
-def _nothing() -> None:
-    """What an object without a check is checked by."""
+def _check_calibration(calibrated: CalibratedClassifierCV) -> None:
+    """Check curves and classes of a fitted calibration, of which scikit-learn takes any."""
+    for each in calibrated.calibrated_classifiers_:
+        if calibrated.classes_.ndim != 1 or not np.array_equal(each.classes, calibrated.classes_):
+            raise ValueError("classes_ must be those of all calibrators")
+        known = np.isin(each.estimator.classes_, each.classes)
+        # A fold may lack one of several classes.
+        if not known.all() or (each.classes.size == 2 and known.size != 2):
+            raise ValueError("classes_ must be those of the calibrated estimator")
+        if each.classes.size == 2 and len(each.calibrators) != 1:
+            raise ValueError("calibrators must be one for two classes")
+        for curve in each.calibrators:
+            numbers = [vars(curve)[name] for name in ("a_", "b_", "beta_") if name in vars(curve)]
+            if not all(np.ndim(number) == 0 and np.isfinite(number) for number in numbers):
+                raise ValueError("calibrators must be of finite numbers")
 
 
 def stored_versions(path: str | PathLike[str]) -> dict[str, str]:
@@ -243,12 +231,13 @@ def _content(model: Any) -> bytes:
     """The file's content, once it is known that `load` will take it."""
     try:
         content = _skops().dumps(model)
+        foreign = _foreign_types(content)
     except MemoryError:
         raise
-    except Exception as error:  # of whatever cannot be written
+    except Exception as error:  # of whatever cannot be written, or read again
         text = shown(str(error))
         raise ValueError(f"model must hold only what skops can write, got {text}") from error
-    if foreign := _foreign_types(content):
+    if foreign:
         raise ValueError(
             f"model must hold only types that kpegasos.load trusts, got {foreign}; skops.io.dump "
             f"writes it all the same"

@@ -6,16 +6,13 @@ made of.
 May import: `kpegasos.utils`. Knows neither solvers nor where rows are kept.
 """
 
-from kpegasos.kernels.compose import Product, Scaled, Sum
+from kpegasos.kernels.base import CallableKernel, InnerProductKernel, Kernel, Product, Scaled, Sum
 from kpegasos.kernels.functions import (
     KERNELS,
     RBF,
     AdditiveChi2,
-    CallableKernel,
     Chi2,
     Cosine,
-    InnerProductKernel,
-    Kernel,
     Laplacian,
     Linear,
     Polynomial,

@@ -4,54 +4,289 @@ A certificate is about the kernel of the formula; values that are handed out for
 rounded to ``row_dtype``, often float32, and mostly computed in it. Here the few sums that a
 certificate is made of are computed once more, as well as float64 can, with a bound on what is left
 of rounding.
+
+Sums over packed rows compute each value of the symmetric matrix once, and use it for two examples:
+strips of rows meet blocks of packed ones, from the diagonal on. Product, map and both sums of a
+tile are done while it is in a core's cache, and threads share the strips.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
+from kpegasos.kernels import maps
 from kpegasos.kernels.base import (
     CallableKernel,
     InnerProductKernel,
     Kernel,
+    bounds_rounding,
     inner_products,
+    pace_of,
+    parts_of,
     uses_products,
 )
-from kpegasos.kernels.composable import bounds_rounding, parts_of
-from kpegasos.kernels.symmetric import SymmetricSums, roundings
+from kpegasos.kernels.gemm import PackedKernel, aligned_ranges, panel_width
 from kpegasos.utils import tuning
-from kpegasos.utils.patience import Pace, heed
+from kpegasos.utils.boundary import checked, require_shape
+from kpegasos.utils.compiled import compiled
+from kpegasos.utils.patience import heed
+from kpegasos.utils.threads import parallel_for, threads_for
 
 _EPS = float(np.finfo(np.float64).eps)
+#: Most rows of a strip, the steps to fewer of them, and bytes of a strip's features.
+_STRIP_ROWS, _STRIP_STEP, _STRIP_BYTES = 128, 16, tuning.MEBIBYTE
+#: Most rows of a block, a strip's at least, and bytes of its features and of a wave's mirrors.
+#: Sums go by strips and waves, so none of these depends on the machine.
+_BLOCK_ROWS, _BLOCK_BYTES, _MIRROR_BYTES = 8192, 8 * tuning.MEBIBYTE, 2 * tuning.MEBIBYTE
+#: Columns of a tile, whole panels of a strip: a row's sum over them is rounded on its own.
+_TILE_COLUMNS = 256
+#: Bytes of what threads have in work: a strip gathered and centred, then packed, and a tile.
+_THREAD_BYTES = 16 * tuning.MEBIBYTE
+
+
+def _check_tile(
+    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
+) -> None:
+    require_shape("values", values, (left.size, right.size))
+    require_shape("sums", sums, left.shape)
+    if mirror.size:
+        require_shape("mirror", mirror, right.shape)
+
+
+@compiled()
+def _add_compiled(
+    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
+) -> None:
+    """``sums += values @ right``, and ``mirror += left @ values`` where that is wanted."""
+    for i in range(left.size):
+        row, total = values[i], 0.0
+        for j in range(right.size):
+            total += row[j] * right[j]
+        sums[i] += total
+        for j in range(mirror.size):
+            mirror[j] += left[i] * row[j]
+
+
+def _add_numpy(
+    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
+) -> None:
+    """Add a tile as `_add_compiled` does, by numpy."""
+    sums += values @ right
+    if mirror.size:
+        mirror += left @ values
+
+
+_add_tile = checked(_check_tile)(_add_compiled if maps.COMPILED else _add_numpy)
+
+
+def _heights(n_features: int) -> tuple[int, int]:
+    """Rows of a strip and of a block: by the features alone."""
+    bytes_each = 8 * max(1, n_features)
+    strip = _STRIP_BYTES // bytes_each // _STRIP_STEP * _STRIP_STEP
+    strip = min(_STRIP_ROWS, max(_STRIP_STEP, strip))
+    block = min(_BLOCK_ROWS, _BLOCK_BYTES // bytes_each)
+    return strip, max(1, block // strip) * strip
+
+
+def roundings(n_support: int, n_features: int) -> int:
+    """Count how often a sum of `SymmetricSums` is rounded at the most, its products among them."""
+    strip, block = _heights(n_features)
+    width = panel_width(np.dtype(float))
+    columns = _panels_of_a_tile() * width
+    # A row adds a sum of each tile, which begins and ends at a panel or at an end of its block.
+    whole, rest = divmod(n_support, block)
+    tiles = whole * -(-block // columns) + -(-rest // columns)
+    # A product, the sum of a tile's row or of a mirror's column, then tiles and mirrors.
+    return 1 + min(n_support, max(columns, strip)) + tiles + -(-n_support // strip)
+
+
+def _panels_of_a_tile() -> int:
+    return max(1, _TILE_COLUMNS // panel_width(np.dtype(float)))
+
+
+class SymmetricSums:
+    """``K @ weights`` for a support and for others, in the dtype of the features.
+
+    Parameters
+    ----------
+    kernel : InnerProductKernel
+    features : callable
+        ``features(rows)`` gives those of a slice of the examples, the support first.
+    norms : ndarray of shape (n_rows,)
+        Their squared norms.
+    weights : ndarray of shape (n_support,), float64
+        Of the support; the others have none.
+    threads : int, default=None
+        The most; None for as many as OpenMP would use.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (n_rows,), float64
+    evaluations : int
+        Kernel values computed.
+    """
+
+    def __init__(
+        self,
+        kernel: InnerProductKernel,
+        features: Callable[[slice], np.ndarray],
+        norms: np.ndarray,
+        weights: np.ndarray,
+        threads: int | None = None,
+    ) -> None:
+        self.sums = np.zeros(norms.size)
+        self.evaluations = 0
+        self._kernel = kernel
+        self._features = features
+        self._norms = norms
+        self._weights = weights
+        self._threads = threads
+        self._n_features = features(slice(0, 1)).shape[1]
+        self._strip, self._block = _heights(self._n_features)
+
+    def add_all(self) -> None:
+        """Compute the sums."""
+        n_support = self._weights.size
+        for begin in range(0, n_support, self._block):
+            self._add_block(begin, min(n_support, begin + self._block))
+
+    def _add_block(self, begin: int, end: int) -> None:
+        """Add a block of the support against the support up to its end, and the others."""
+        block = PackedKernel(self._kernel, self._n_features, np.dtype(float), capacity=end - begin)
+        for top in range(begin, end, self._strip):
+            heed()
+            part = slice(top, min(end, top + self._strip))
+            block.append(self._features(part), self._norms[part])
+        strips = list(self._strips(end))
+        together = max(1, _MIRROR_BYTES // (8 * (end - begin)))
+        # A mirror for each strip, so that the order of the sums does not depend on the threads.
+        n_mirrors = sum(strip.start < end for strip in strips)
+        mirrors = np.empty((min(together, n_mirrors), end - begin))
+        for first in range(0, len(strips), together):
+            wave = strips[first : first + together]
+            self._add_wave(block, wave, begin, end, mirrors[: max(0, n_mirrors - first)])
+
+    def _add_wave(
+        self, block: PackedKernel, strips: list[slice], begin: int, end: int, mirrors: np.ndarray
+    ) -> None:
+        """Add some strips against a block, as many as there is room for mirrors."""
+        mirrors[:] = 0.0
+
+        def every(first: int, step: int) -> None:
+            for number in range(first, len(strips), step):
+                heed(self._strip * (end - begin))
+                mirror = mirrors[number] if number < len(mirrors) else np.empty(0)
+                self._add_strip(block, strips[number], begin, end, mirror)
+
+        n_rows = sum(strip.stop - strip.start for strip in strips)
+        threads = self._threads_for(n_rows * (end - begin) * self._n_features)
+        parallel_for(every, [(first, threads) for first in range(threads)])
+        for mirror in mirrors:
+            self.sums[begin:end] += mirror
+        self.evaluations += sum(
+            (strip.stop - strip.start) * (end - self._first(strip, begin)) for strip in strips
+        )
+
+    def _threads_for(self, multiplications: float) -> int:
+        """Threads that are worth it, and that there is room for."""
+        each = 8 * self._strip * (2 * self._n_features + _TILE_COLUMNS)
+        return min(threads_for(multiplications, self._threads), max(1, _THREAD_BYTES // each))
+
+    def _strips(self, end: int) -> Iterator[slice]:
+        """The support's rows up to the end of a block, then the others."""
+        for first, last in ((0, end), (self._weights.size, self._norms.size)):
+            for top in range(first, last, self._strip):
+                yield slice(top, min(last, top + self._strip))
+
+    def _first(self, strip: slice, begin: int) -> int:
+        """The first column of a strip: from its own row on, if it is in the block."""
+        return max(begin, strip.start) if strip.start < self._weights.size else begin
+
+    def _add_strip(
+        self, block: PackedKernel, strip: slice, begin: int, end: int, mirror: np.ndarray
+    ) -> None:
+        """Add a strip's kernel values to its own sums and, mirrored, to those of the block."""
+        products, norms = block.products(self._features(strip)), self._norms[strip]
+        n_rows, width = norms.size, block.width
+        n_panels = _panels_of_a_tile()
+        scratch = np.empty(n_rows * n_panels * width)
+        own = self._weights[strip] if mirror.size else np.zeros(n_rows)
+        first = self._first(strip, begin) - begin
+        for left, right in aligned_ranges(first, end - begin, width, n_panels):
+            tile = scratch[: n_rows * (right - left)].reshape(n_rows, right - left)
+            block.write_tile(products, norms, left, right, tile)
+            weights = self._weights[begin + left : begin + right]
+            _add_tile(tile, own, weights, self.sums[strip], mirror[left:right])
+        # On the diagonal a strip has both halves itself.
+        mirror[first : max(first, strip.stop - begin)] = 0.0
+
+
+# --- products of any kernel -----------------------------------------------------------------------
+
+
 #: Bytes of a block's features on either side, and most rows of one.
-_BLOCK_BYTES, _BLOCK_ROWS = 4 * tuning.MEBIBYTE, 512
+_TILE_BYTES, _TILE_ROWS = 4 * tuning.MEBIBYTE, 512
 #: Where inner products round kernel values more than this, differences are taken instead.
 _MOST_ROUNDING = 1e-11
 
 
-class ExactProducts(Protocol):
-    """What a certificate asks for: products of the kernel matrix in float64."""
+class _Rows:
+    """Rows of X as kernels take them in float64: their centre and their norms are found once.
 
-    def products(
-        self,
-        coef: np.ndarray,
-        wanted: np.ndarray,
-        largest: float,
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """``K @ coef`` for some examples; see `ExactValues.products`."""
-        ...
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
 
-    def subset(self, members: np.ndarray) -> ExactProducts:
-        """The kernel matrix of some of these examples."""
-        ...
+    Attributes
+    ----------
+    as_given : bool
+        Whether the kernel is a function of a user's own, which sees rows as they are.
+    is_centred : bool
+    """
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.X = X
+        self.is_sparse = bool(sparse.issparse(X))
+        self.as_given = not isinstance(kernel, InnerProductKernel) and not bounds_rounding(kernel)
+        self.is_centred = not self.is_sparse and getattr(kernel, "translation_invariant", False)
+        self._norms = np.full(X.shape[0], np.nan)
+
+    @cached_property
+    def _centre(self) -> np.ndarray:
+        return np.asarray(self.X.mean(axis=0, dtype=np.float64))
+
+    def features(self, which: np.ndarray, centred: bool = True) -> Any:
+        """Rows ready for products, or as they are for differences, which a centre would round."""
+        rows = self.X[which]
+        if self.as_given:
+            return rows
+        # float64, as the centre is.
+        return rows - self._centre if self.is_centred and centred else rows.astype(np.float64)
+
+    def ranges(self, size: int) -> list[tuple[int, int]]:
+        """Cut so many rows into blocks."""
+        bytes_each = 8 * max(1, self.X.shape[1])
+        height = min(_TILE_ROWS, max(16, _TILE_BYTES // bytes_each))
+        return list(pairwise([*range(0, size, height), size]))
+
+    def squared_norms(self, which: np.ndarray) -> np.ndarray:
+        """``‖x‖²`` of some rows."""
+        missing = which[np.isnan(self._norms[which])]
+        for first, last in self.ranges(missing.size):
+            heed()
+            part = missing[first:last]
+            self._norms[part] = row_norms(self.features(part), squared=True)
+        return self._norms[which]
 
 
 class ExactValues:
@@ -78,38 +313,16 @@ class ExactValues:
         threads: int | None = None,
     ) -> None:
         self.kernel = kernel
-        self._X = X
+        self._rows = _Rows(kernel, X)
         self._members = np.arange(X.shape[0]) if members is None else members
         self._threads = threads
-        self._is_sparse = bool(sparse.issparse(X))
-        self._pace = Pace()
-        self._own_dtype = not isinstance(kernel, InnerProductKernel) and not bounds_rounding(kernel)
+        self._pace = pace_of(kernel, X)
 
     def subset(self, members: np.ndarray) -> ExactValues:
-        """The kernel matrix of some of these examples."""
-        return ExactValues(self.kernel, self._X, self._members[members], threads=self._threads)
-
-    @cached_property
-    def _shift(self) -> np.ndarray | None:
-        if self._is_sparse or not getattr(self.kernel, "translation_invariant", False):
-            return None
-        return np.asarray(self._X.mean(axis=0, dtype=np.float64))
-
-    def _features(self, which: np.ndarray, centred: bool = True) -> Any:
-        """Rows ready for products, or as they are for differences, which a centre would round."""
-        rows = self._X[self._members[which]]
-        if self._own_dtype:
-            return rows
-        if self._shift is None or not centred:
-            return rows.astype(np.float64)
-        # float64, as the shift is.
-        return rows - self._shift
-
-    def _starts(self, size: int) -> list[tuple[int, int]]:
-        """Ranges of a block each."""
-        bytes_each = 8 * max(1, self._X.shape[1])
-        height = min(_BLOCK_ROWS, max(16, _BLOCK_BYTES // bytes_each))
-        return list(pairwise([*range(0, size, height), size]))
+        """The kernel matrix of some of these examples, for which nothing is computed again."""
+        values = copy(self)
+        values._members = self._members[members]
+        return values
 
     def products(
         self,
@@ -162,7 +375,7 @@ class ExactValues:
         And the kernel values computed, and how often a sum is rounded at the most.
         """
         kernel, (direct, norms) = self.kernel, how
-        if isinstance(kernel, InnerProductKernel) and not (direct or self._is_sparse):
+        if isinstance(kernel, InnerProductKernel) and not (direct or self._rows.is_sparse):
             symmetric = SymmetricSums(
                 kernel,
                 lambda part: self._features(rows[part]),
@@ -171,7 +384,7 @@ class ExactValues:
                 self._threads,
             )
             symmetric.add_all()
-            added = roundings(n_support, self._X.shape[1])
+            added = roundings(n_support, self._rows.X.shape[1])
             return symmetric.sums, symmetric.evaluations, added
         sums, evaluations = np.zeros(rows.size), 0
         top, features = -1, None
@@ -185,45 +398,39 @@ class ExactValues:
             sums[left] += values @ weights[right]
             if left != right and left.start < n_support:
                 sums[right] += weights[left] @ values
-        return sums, evaluations, min(n_support, _BLOCK_ROWS) + n_support / 16 + 4
+        return sums, evaluations, min(n_support, _TILE_ROWS) + n_support / 16 + 4
 
     def _blocks(self, n_support: int, n_rows: int) -> Iterator[tuple[slice, slice]]:
         """Blocks of rows against support: the support's own half, then the others."""
-        own = self._starts(n_support)
+        own = self._rows.ranges(n_support)
         for number, (first, last) in enumerate(own):
             for begin, end in own[number:]:
                 yield slice(first, last), slice(begin, end)
-        for first, last in self._starts(n_rows - n_support):
+        for first, last in self._rows.ranges(n_rows - n_support):
             for begin, end in own:
                 yield slice(n_support + first, n_support + last), slice(begin, end)
 
     def _accuracy(self, rows: np.ndarray, largest: float) -> tuple[bool, np.ndarray, np.ndarray]:
-        """Whether differences are to be taken, squared norms, and bounds of each row's values."""
+        """Choose whether to take differences; return squared norms and each row's bounds, too."""
         nothing = np.zeros(rows.size)
-        if self._own_dtype:
+        if self._rows.as_given:
             return False, nothing, nothing
-        n_features = self._X.shape[1]
-        norms = nothing
+        n_features, norms = self._rows.X.shape[1], nothing
         if uses_products(self.kernel):
-            norms = np.concatenate(
-                [
-                    nothing[:0],
-                    *(
-                        row_norms(self._features(rows[first:last]), squared=True)
-                        for first, last in self._starts(rows.size)
-                    ),
-                ]
-            )
+            norms = self._rows.squared_norms(self._members[rows])
         # Both norms and products are sums in float64.
         bounds = self.kernel.value_rounding(  # type: ignore[attr-defined]
             _EPS, norms, 2 * n_features
         )
-        if self._shift is not None and bounds.max(initial=0.0) > _MOST_ROUNDING:
+        if self._rows.is_centred and bounds.max(initial=0.0) > _MOST_ROUNDING:
             # A kernel that falls with the distance, ever more slowly, changes by no more than its
             # value at zero times the relative change of the squared distance. Each map rounds, too.
             relative = (n_features + 8.0 * len(list(parts_of(self.kernel)))) * _EPS
             return True, nothing, np.full(rows.size, 0.5 * relative * largest)
         return False, norms, bounds
+
+    def _features(self, which: np.ndarray, centred: bool = True) -> Any:
+        return self._rows.features(self._members[which], centred)
 
     def _block(
         self, left: tuple[Any, np.ndarray], right: tuple[Any, np.ndarray], direct: bool
@@ -237,3 +444,71 @@ class ExactValues:
             return values
         own = kernel.function if isinstance(kernel, CallableKernel) else kernel.block
         return self._pace.call(lambda A, B: np.asarray(own(A, B), dtype=np.float64), A, B)
+
+
+class HeldValues:
+    """Kernel values in float64, made from products or distances that are held.
+
+    Takes the place of `ExactValues`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    products : ndarray of shape (n_all, n_all), float64
+    squared_norms : ndarray of shape (n_samples,)
+    bounds : ndarray of shape (n_samples,)
+        The value of examples i and j is off by ``bounds[i] + bounds[j]`` at the most.
+    members : ndarray of shape (n_samples,), int, default=None
+        Which of all are the examples, in this order; None for all.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        products: np.ndarray,
+        squared_norms: np.ndarray,
+        bounds: np.ndarray,
+        members: np.ndarray | None = None,
+    ) -> None:
+        self.kernel, self._products = kernel, products
+        self._norms, self._bounds = squared_norms, bounds
+        self._members, self.n_samples = members, bounds.size
+        self.height = max(1, tuning.MAP_BYTES // (8 * max(1, self.n_samples)))
+
+    def subset(self, members: np.ndarray) -> HeldValues:
+        """The values of some of these examples."""
+        norms = self._norms[members] if self._norms.size else self._norms
+        own = members if self._members is None else self._members[members]
+        return HeldValues(self.kernel, self._products, norms, self._bounds[members], own)
+
+    def rows(self, which: np.ndarray) -> np.ndarray:
+        """Kernel rows of some examples, float64 of shape (n_which, n_samples)."""
+        if self._members is None:
+            values = self._products[which]
+        else:
+            values = self._products[self._members[which][:, None], self._members]
+        if isinstance(self.kernel, InnerProductKernel):
+            self.kernel.apply(values, self._norms[which], self._norms)
+            return values
+        with np.errstate(over="ignore"):
+            values *= -self.kernel.gamma  # type: ignore[attr-defined]
+        return np.asarray(np.exp(values, out=values))
+
+    def products(
+        self, coef: np.ndarray, wanted: np.ndarray, largest: float
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """``K @ coef`` for all examples; see `ExactValues.products`."""
+        support, total = np.flatnonzero(coef), np.zeros(self.n_samples)
+        for top in range(0, support.size, self.height):
+            heed()
+            part = support[top : top + self.height]
+            total += coef[part] @ self.rows(part)
+        sizes = np.abs(coef)
+        size = float(sizes.sum())
+        added = (support.size + 2.0) * _EPS * size * largest
+        rounding = self._bounds * size + float(sizes @ self._bounds) + added
+        return total, rounding, support.size * self.n_samples
+
+
+#: What a certificate asks for: products of the kernel matrix in float64.
+ExactProducts = ExactValues | HeldValues

@@ -1,7 +1,9 @@
 """The built-in kernels, and how a name becomes one.
 
 Each is a small frozen dataclass. Those that depend on inner products alone say how these become
-kernel values, and leave the products to `kpegasos.kernels.base`.
+kernel values, and leave the products to `kpegasos.kernels.base`; those of histograms and cosines
+are computed by scikit-learn's functions, block by block. Together they are all that
+`sklearn.metrics.pairwise.pairwise_kernels` has by name.
 """
 
 from __future__ import annotations
@@ -13,40 +15,100 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import (
+    additive_chi2_kernel,
+    chi2_kernel,
+    cosine_similarity,
+    manhattan_distances,
+)
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels import maps
 from kpegasos.kernels.base import (
     CallableKernel,
+    Composable,
     InnerProductKernel,
     Kernel,
-    check_values,
     finite_if_definite,
 )
-from kpegasos.kernels.composable import Composable
-from kpegasos.kernels.distances import city_block
-from kpegasos.kernels.pairwise import AdditiveChi2, Chi2, Cosine
 from kpegasos.utils import tuning
+from kpegasos.utils.compiled import compiled
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import as_choice, as_integer, as_number, is_number, shown
 
-__all__ = [
-    "KERNELS",
-    "RBF",
-    "AdditiveChi2",
-    "CallableKernel",
-    "Chi2",
-    "Cosine",
-    "InnerProductKernel",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "Sigmoid",
-    "check_values",
-    "make_kernel",
-    "parameters_of",
-    "scale_gamma",
-]
+
+def city_block(A: Any, B: Any) -> np.ndarray:
+    """``‖a − b‖₁``, of shape (n_a, n_b): float64 sums of differences in the dtype of the rows.
+
+    Parameters
+    ----------
+    A, B : ndarray or sparse matrix of shape (n_a, n_features) and (n_b, n_features)
+
+    Raises
+    ------
+    ValueError
+        If they have not as many features.
+    """
+    if not (sparse.issparse(A) or sparse.issparse(B)):
+        return np.asarray(manhattan_distances(A, B))
+    A, B = _canonical(A), _canonical(B)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"A and B must have equally many features, got {A.shape[1]} and {B.shape[1]} instead"
+        )
+    result = np.empty((A.shape[0], B.shape[0]))
+    parts = A.data, A.indices, A.indptr, B.data, B.indices, B.indptr
+    work = tuning.MEMORY_WORK * (A.nnz * B.shape[0] + B.nnz * A.shape[0])
+    parallel_for(
+        lambda first, last: _write_distances(*parts, first, last, result),
+        even_ranges(A.shape[0], threads_for(work)),
+    )
+    return result
+
+
+def _canonical(rows: Any) -> Any:
+    """CSR rows with each column at most once, in order."""
+    rows = sparse.csr_array(rows)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+@compiled(fastmath=False)
+def _write_distances(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    other_data: np.ndarray,
+    other_indices: np.ndarray,
+    other_indptr: np.ndarray,
+    first: int,
+    last: int,
+    result: np.ndarray,
+) -> None:
+    """Write the distances of some rows to all others."""
+    for i in range(first, last):
+        for j in range(result.shape[1]):
+            a, b = indptr[i], other_indptr[j]
+            a_end, b_end = indptr[i + 1], other_indptr[j + 1]
+            total = 0.0
+            while a < a_end and b < b_end:
+                if indices[a] == other_indices[b]:
+                    total += abs(data[a] - other_data[b])
+                    a, b = a + 1, b + 1
+                elif indices[a] < other_indices[b]:
+                    total += abs(data[a])
+                    a += 1
+                else:
+                    total += abs(other_data[b])
+                    b += 1
+            for k in range(a, a_end):
+                total += abs(data[k])
+            for k in range(b, b_end):
+                total += abs(other_data[k])
+            result[i, j] = total
+
 
 #: Largest degree of a polynomial whose powers are products; beyond it they are numpy's.
 _MULTIPLIED = 64
@@ -96,7 +158,7 @@ class Polynomial(_Numbers, InnerProductKernel):
 
     @property
     def positive_definite(self) -> bool:
-        """Whether all coefficients of the expanded polynomial are non-negative."""
+        """Tell whether all coefficients of the expanded polynomial are non-negative."""
         natural = float(self.degree).is_integer() and self.degree >= 0
         return natural and self.gamma >= 0 and self.coef0 >= 0
 
@@ -142,7 +204,7 @@ class RBF(_Numbers, InnerProductKernel):
 
     @property
     def positive_definite(self) -> bool:
-        """Whether ``gamma`` is not negative."""
+        """Tell whether ``gamma`` is not negative."""
         return self.gamma >= 0
 
     @finite_if_definite
@@ -198,7 +260,7 @@ class Laplacian(_Numbers, Composable):
 
     @property
     def positive_definite(self) -> bool:
-        """Whether ``gamma`` is not negative."""
+        """Tell whether ``gamma`` is not negative."""
         return self.gamma >= 0
 
     def block(self, A: Any, B: Any) -> np.ndarray:
@@ -223,6 +285,153 @@ class Laplacian(_Numbers, Composable):
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""
         return np.ones(A.shape[0])
+
+
+def _as_histograms(kernel: Any, rows: Any) -> np.ndarray:
+    """Rows as scikit-learn takes them: dense, writable, and of no negative value.
+
+    Raises
+    ------
+    ValueError
+        If they are sparse or have a negative value.
+    """
+    if sparse.issparse(rows):
+        raise ValueError(f"X must be dense for the kernel {kernel!r}, got a sparse matrix instead")
+    least = rows.min(initial=0.0)
+    if least < 0.0:
+        raise ValueError(
+            f"X must have no negative values for the kernel {kernel!r}, got {least:.3g}"
+        )
+    return rows if rows.flags.writeable else rows.copy()
+
+
+@dataclass(frozen=True)
+class Chi2(Composable):
+    """``exp(-gamma Σ (a − b)² / (a + b))`` of dense features that are not negative, as counts are.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Positive and finite.
+
+    Raises
+    ------
+    ValueError
+        If ``gamma`` is anything else.
+    """
+
+    gamma: float = 1.0
+    positive_definite: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", as_number("gamma", self.gamma, positive=True))
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Kernel values of shape (n_a, n_b), in the dtype of the rows.
+
+        Raises
+        ------
+        ValueError
+            If rows are sparse or have a negative value.
+        """
+        A, B = _as_histograms(self, A), _as_histograms(self, B)
+        with np.errstate(over="ignore"):
+            return np.asarray(chi2_kernel(A, B, gamma=self.gamma))
+
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
+
+        scikit-learn sums in float64 the quotients of what it adds and subtracts in the dtype of the
+        rows, where the sum is then rounded, twice multiplied and mapped. The exponent has less than
+        three of these roundings, of which a value has at most its e-th part.
+        """
+        in_sums = n_roundings * float(np.finfo(np.float64).eps)
+        return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
+
+    def value_bound(self, squared_norms: np.ndarray) -> float:
+        """Size that no value exceeds: 1."""
+        return 1.0
+
+    def diag(self, A: Any) -> np.ndarray:
+        """Ones, float64 of shape (n_a,).
+
+        Raises
+        ------
+        ValueError
+            If rows are sparse or have a negative value.
+        """
+        return np.ones(_as_histograms(self, A).shape[0])
+
+
+@dataclass(frozen=True)
+class AdditiveChi2(Composable):
+    """``-Σ (a − b)² / (a + b)`` of dense features that are not negative, as counts are.
+
+    It is positive definite on coefficients that sum to zero only, so no gap is certified.
+    """
+
+    positive_definite: ClassVar[bool] = False
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Kernel values of shape (n_a, n_b), in the dtype of the rows.
+
+        Raises
+        ------
+        ValueError
+            If rows are sparse or have a negative value.
+        """
+        A, B = _as_histograms(self, A), _as_histograms(self, B)
+        return np.asarray(additive_chi2_kernel(A, B))
+
+    def diag(self, A: Any) -> np.ndarray:
+        """Zeros, float64 of shape (n_a,).
+
+        Raises
+        ------
+        ValueError
+            If rows are sparse or have a negative value.
+        """
+        return np.zeros(_as_histograms(self, A).shape[0])
+
+
+@dataclass(frozen=True)
+class Cosine(Composable):
+    """``<a, b> / (‖a‖ ‖b‖)``, and zero for rows of zeros."""
+
+    positive_definite: ClassVar[bool] = True
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
+        values = cosine_similarity(self._scaled(A), self._scaled(B))
+        return np.asarray(values).astype(A.dtype, copy=False)
+
+    @staticmethod
+    def _scaled(rows: Any) -> Any:
+        """Rows in float64 whose largest entry is 1, so that no norm overflows or vanishes."""
+        rows = rows.astype(np.float64)
+        largest = abs(rows).max(axis=1)
+        largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
+        largest[largest == 0.0] = 1.0
+        if sparse.issparse(rows):
+            rows.data /= np.repeat(largest, np.diff(rows.indptr))
+        else:
+            rows /= largest[:, None]
+        return rows
+
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
+
+        A product of rows of length 1, each of which was divided by its largest entry and its norm.
+        """
+        return np.full(squared_norms.size, (0.25 * n_roundings + 3.0) * eps)
+
+    def value_bound(self, squared_norms: np.ndarray) -> float:
+        """Size that no value exceeds: 1."""
+        return 1.0
+
+    def diag(self, A: Any) -> np.ndarray:
+        """Ones, and zeros for rows of zeros, float64 of shape (n_a,)."""
+        return (row_norms(self._scaled(A), squared=True) > 0.0).astype(np.float64)
 
 
 #: Names that estimators accept, all that scikit-learn's `pairwise_kernels` has; the fields of each

@@ -22,11 +22,10 @@ from scipy import sparse
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
-from kpegasos.estimators._base import validated_rows
-from kpegasos.estimators._settings import settings_of
-from kpegasos.estimators._sklearn_compat import validate_parameters
-from kpegasos.large.totals import Totals, kind_of_totals
-from kpegasos.utils.turns import Turn
+from kpegasos.fitting.data import validated_rows
+from kpegasos.fitting.settings import settings_of
+from kpegasos.large.totals import Totals, begin_without
+from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
@@ -64,6 +63,8 @@ class ArrayChunks(Sequence[Chunk]):
         if sparse.issparse(X) and X.format != "csr":
             X = canonical_rows(X)
         self.X: Any = _with_rows("X", X)
+        if sparse.issparse(X):
+            _check_row_starts(X)
         self.y: Any = _with_rows("y", y)
         self.sample_weight: Any = sample_weight
         if sample_weight is not None:
@@ -106,6 +107,21 @@ class ArrayChunks(Sequence[Chunk]):
         for part in rest:
             _give_back(part)
         return copies
+
+
+def _check_row_starts(X: Any) -> None:
+    """Check where rows of a CSR matrix begin: SciPy cuts a chunk without a look at its indices."""
+    starts = np.asarray(X.indptr)
+    if (
+        starts.shape != (X.shape[0] + 1,)
+        or starts.dtype.kind not in "iu"
+        or starts[0] != 0
+        or (starts[1:] < starts[:-1]).any()
+        or starts[-1] > min(X.indices.size, X.data.size)
+    ):
+        raise ValueError(
+            "X must be a sparse matrix whose data, indices and shape agree, got others instead"
+        )
 
 
 def _with_rows(name: str, array: Any) -> Any:
@@ -206,18 +222,15 @@ def fit_chunks(
     once = isinstance(chunks, Iterator)
     if once and n_epochs > 1:
         raise ValueError(f"epochs must be 1 for an iterator, which ends, got {n_epochs} instead")
-    kind = kind_of_totals(estimator)
-    missing = kind.missing(estimator, classes)
-    if missing and once:
-        raise ValueError(
-            f"chunks must be such that they can be read again where {missing} not given, "
-            f"got an iterator instead"
-        )
-    if missing:
-        totals, expected = _survey(kind, chunks)
+    online, expected = begin_without(estimator, classes), None
+    if isinstance(online, str):
+        if once:
+            raise ValueError(
+                f"chunks must be such that they can be read again where {online} not given, "
+                f"got an iterator instead"
+            )
+        totals, expected = _survey(chunks, numbers=isinstance(estimator, LinearPegasosSVR))
         online = totals.begin(estimator, classes)
-    else:
-        expected, online = None, kind.begin_without(estimator, classes)
     for epoch in range(n_epochs):
         n_examples = 0
         for X, y, sample_weight in map(_parts_of, _visits(chunks, online.seed, epoch)):
@@ -227,8 +240,7 @@ def fit_chunks(
                 with Turn(estimator, "estimator"):
                     online.fit_chunk(estimator, X, y, sample_weight)
             elif n_rows:
-                reset, labels = not online.streams, online.has_labels
-                validated_rows(copy.copy(estimator), X, y, reset=reset, labels=labels)
+                validated_rows(copy.copy(estimator), X, y, reset=not online.streams)
         if expected is not None and n_examples != expected:
             raise ValueError(
                 f"chunks must be the same each time they are read, got {expected} examples first "
@@ -254,7 +266,7 @@ def check_estimator(estimator: Any) -> None:
             f"estimator must be a LinearPegasosSVC or a LinearPegasosSVR, "
             f"got {type(estimator).__name__} instead"
         )
-    validate_parameters(estimator)
+    settings_of(estimator)
 
 
 def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:
@@ -300,14 +312,14 @@ def _whole_epochs(epochs: Any) -> int:
     return int(number)
 
 
-def _survey(kind: Any, chunks: Chunks) -> tuple[Totals, int]:
+def _survey(chunks: Chunks, *, numbers: bool) -> tuple[Totals, int]:
     """Totals of all chunks, and how many examples they have, of any weight."""
     read = chunks.targets() if isinstance(chunks, ArrayChunks) else _opened(chunks)
     parts, n_examples = [], 0
     for X, y, sample_weight in map(_parts_of, read):
-        parts.append(kind.of(y, sample_weight))
+        parts.append(Totals.of(y, sample_weight, numbers=numbers))
         n_examples += _n_rows(y if X is None else X, y)
-    return kind.sum(parts), n_examples
+    return Totals.sum(parts), n_examples
 
 
 def _opened(chunks: Any) -> Iterator[Chunk]:

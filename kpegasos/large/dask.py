@@ -22,30 +22,24 @@ depend on the number of workers, but on that of the partitions alone.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from kpegasos.core.state import State
-from kpegasos.estimators._base import validated_rows
-from kpegasos.estimators._fitted import unchanged_by_errors
-from kpegasos.estimators._settings import Settings, settings_of
-from kpegasos.estimators._streams import Chunk, OnlineModel, losses_at_zero
+from kpegasos.estimators import LinearPegasosSVR
+from kpegasos.fitting.data import validated_rows
+from kpegasos.fitting.model import unchanged_by_errors
+from kpegasos.fitting.settings import Settings, settings_of
+from kpegasos.fitting.streams import Chunk, OnlineModel, losses_at_zero
 from kpegasos.large.chunks import LinearEstimator, check_estimator
-from kpegasos.large.totals import kind_of_totals
-from kpegasos.utils.turns import Turn
+from kpegasos.large.totals import Totals
+from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import as_integer, optional
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
 _ROUNDS_AN_EPOCH = 4
-
-
-class _Partition(NamedTuple):
-    """A partition on its worker."""
-
-    number: int
-    chunk: Chunk
 
 
 def _make_partition(
@@ -56,30 +50,17 @@ def _make_partition(
     X: Any,
     y: Any,
     *weight: Any,
-) -> _Partition:
-    X, y = validated_rows(model, X, y, reset=True, labels=online.has_labels)
+) -> Chunk:
+    X, y = validated_rows(model, X, y, reset=True)
     if X.shape[1] != n_features:  # a block need not have the shape that its collection states
         raise ValueError(
             f"X must have {n_features} columns in every block, got {X.shape[1]} in block {number}"
         )
-    return _Partition(number, online.make_chunk(X, y, *weight))
+    return online.make_chunk(X, y, *weight)
 
 
 def _identity(value: Any) -> Any:
     return value
-
-
-def _losses(partition: _Partition) -> list[tuple[float, int]]:
-    return losses_at_zero(partition.chunk)
-
-
-def _advance(
-    partition: _Partition, online: OnlineModel, n_steps: list[int], n_rounds: int
-) -> list[State]:
-    """Take the steps of one round on a partition."""
-    return online.states_after(
-        partition.chunk, part=partition.number, n_steps=n_steps, n_rounds=n_rounds
-    )
 
 
 def fit_dask(
@@ -155,9 +136,9 @@ def fit_dask(
         raise TypeError(f"client must be a Dask client, got {type(client).__name__} instead")
     blocks, targets = _partitions(X, y, sample_weight)
     n_features = int(X.shape[1])
-    kind = kind_of_totals(estimator)
-    by_partition = client.gather(client.compute([dask.delayed(kind.of)(*t) for t in targets]))
-    totals = kind.sum(by_partition)
+    totals_of = partial(Totals.of, numbers=isinstance(estimator, LinearPegasosSVR))
+    by_partition = client.gather(client.compute([dask.delayed(totals_of)(*t) for t in targets]))
+    totals = Totals.sum(by_partition)
     online = totals.begin(estimator)
     sizes = totals.sizes(by_partition)
     n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
@@ -165,17 +146,16 @@ def fit_dask(
 
     model = clone(estimator)
     with_rows = np.flatnonzero(sizes.any(axis=0)).tolist()
-    partitions = client.compute(
-        [
-            dask.delayed(_make_partition)(
-                number, model, online, n_features, blocks[number], *targets[number]
-            )
-            for number in with_rows
-        ]
-    )
+    made = [
+        dask.delayed(_make_partition)(k, model, online, n_features, blocks[k], *targets[k])
+        for k in with_rows
+    ]
+    partitions: dict[int, Any] = dict(zip(with_rows, client.compute(made), strict=True))
     online.begin(n_features)
     if settings.options.projection:
-        online.enclose(client.gather(client.map(_losses, partitions, pure=False)))
+        online.enclose(
+            client.gather(client.map(losses_at_zero, [*partitions.values()], pure=False))
+        )
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
         with Turn(estimator, "estimator"), unchanged_by_errors(estimator):
@@ -188,7 +168,7 @@ def fit_dask(
 def _make_round(
     client: Any,
     online: OnlineModel,
-    partitions: list[Any],
+    partitions: dict[int, Any],
     sizes: np.ndarray,
     n_steps: list[int],
     number: int,
@@ -197,8 +177,16 @@ def _make_round(
     # A task of its own, so that the state is sent once and outlives any worker.
     begin = client.submit(_identity, online, pure=False)
     futures = [
-        client.submit(_advance, partition, begin, n_steps, number, pure=False)
-        for partition in partitions
+        client.submit(
+            OnlineModel.states_after,
+            begin,
+            partition,
+            part=part,
+            n_steps=n_steps,
+            n_rounds=number,
+            pure=False,
+        )
+        for part, partition in partitions.items()
     ]
     online.merge(client.gather(futures), sizes)
 

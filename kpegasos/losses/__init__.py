@@ -1,7 +1,7 @@
 """Losses: what a decision costs, and all that solver and certificate have to know of it.
 
-Lives here: each loss, a small class in a file of its own; `kpegasos.losses.base` says what one has
-to have, and how loops ask it.
+Lives here: each loss, a small class; `kpegasos.losses.base` says what one has to have, and how
+loops ask it.
 May import: numpy, numba, and `kpegasos.utils`.
 """
 
@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from kpegasos.losses.base import Loss, check_loss
-from kpegasos.losses.epsilon_insensitive import EpsilonInsensitive, SquaredEpsilonInsensitive
-from kpegasos.losses.hinge import HINGE, Hinge
-from kpegasos.losses.huber import Huber
-from kpegasos.losses.logistic import Logistic
-from kpegasos.losses.smoothed_hinge import SmoothedHinge
-from kpegasos.losses.squared_hinge import SquaredHinge
+from kpegasos.losses.classification import (
+    HINGE,
+    Hinge,
+    Logistic,
+    SmoothedHinge,
+    SquaredHinge,
+    is_hinge,
+)
+from kpegasos.losses.regression import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from kpegasos.utils.validation import as_choice
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "check_loss",
+    "is_hinge",
     "make_loss",
 ]
 

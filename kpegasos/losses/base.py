@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from functools import cache
 from itertools import count
 from types import FunctionType
@@ -87,6 +88,19 @@ class Loss(Protocol):
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
         """Maximiser of the dual in one coordinate."""
         ...
+
+
+def described(
+    *, regression: bool, lower: float, upper: float, lipschitz: float
+) -> Callable[[Any], Any]:
+    """Give a loss numbers that do not depend on its parameters: `Loss` says what they mean."""
+
+    def decorate(kind: Any) -> Any:
+        kind.regression, kind.lower, kind.upper = regression, lower, upper
+        kind.lipschitz = lipschitz
+        return kind
+
+    return decorate
 
 
 def value(loss: Any, decision: float, target: float) -> Any:
@@ -260,12 +274,6 @@ def _pulls(loss: Any, decisions: np.ndarray, targets: np.ndarray, out: np.ndarra
 
 
 @compiled()
-def _gains(loss: Any, betas: np.ndarray, targets: np.ndarray, out: np.ndarray) -> None:
-    for i in range(betas.size):
-        out[i] = gain(loss, betas[i], targets[i])
-
-
-@compiled()
 def _bests(
     loss: Any,
     betas: np.ndarray,
@@ -325,8 +333,3 @@ def values(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
 def pulls(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
     """What a step would add to the coefficients; parameters are those of `values`."""
     return _of_each(_pulls, loss, decisions, targets)
-
-
-def gains(loss: Any, betas: Any, targets: Any) -> np.ndarray:
-    """What examples of some coefficients give to the dual; parameters are those of `values`."""
-    return _of_each(_gains, loss, betas, targets)

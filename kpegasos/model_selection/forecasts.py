@@ -17,9 +17,10 @@ from sklearn.base import clone, is_regressor
 from sklearn.model_selection import train_test_split
 
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
-from kpegasos.estimators._base import some_weight
+from kpegasos.fitting.data import some_weight
+from kpegasos.fitting.settings import settings_of
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import shown
+from kpegasos.utils.validation import check_labels, shown
 
 Range = tuple[float, float]
 
@@ -27,14 +28,8 @@ Range = tuple[float, float]
 _FIRST = 9 * tuning.TILE_DRAWS
 #: A part may be expected to take so many seconds, or this share of the whole.
 _MOST_SECONDS, _MOST_SHARE = 0.5, 0.05
-#: Least and largest powers of the number of examples; how far off one may be.
-_OF_VALUES, _OF_SECONDS, _DOUBT = (1.0, 2.0), (1.0, 2.3), 0.15
 #: Seconds after which a part is cut short.
 _PATIENCE = 5.0
-#: Fits that may be cut short so while they compile.
-_MOST_COMPILING = 4
-#: Factor by which seconds differ from one run to the next.
-_NOISE = 1.3
 
 
 @dataclass(frozen=True)
@@ -132,29 +127,32 @@ def forecast(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Forec
         )
     data = _Examples(estimator, X, y, sample_weight)
     whole, size = data.n_samples, min(data.n_samples, data.first)
-    for _ in range(_MOST_COMPILING):  # the first fits may compile
+    for _ in range(4):  # fits that may be cut short while they compile
         if data.fit(size).seconds < _PATIENCE:
             break
     parts = [data.fit(size)]
     while size < whole:
         size = min(whole, 2 * size)
-        expected = _grown(parts, size, "seconds", _OF_SECONDS)[0]
-        most = max(_MOST_SECONDS, _MOST_SHARE * _grown(parts, whole, "seconds", _OF_SECONDS)[0])
+        expected = _grown(parts, size, "seconds")[0]
+        most = max(_MOST_SECONDS, _MOST_SHARE * _grown(parts, whole, "seconds")[0])
         if expected > most and (len(parts) > 1 or expected > _PATIENCE):
             break
         parts.append(data.fit(size))
-    seconds, low, high = _grown(parts, whole, "seconds", _OF_SECONDS)
-    values, fewest, most_values = _grown(parts, whole, "values", _OF_VALUES)
+    seconds, low, high = _grown(parts, whole, "seconds")
+    values, fewest, most_values = _grown(parts, whole, "values")
     if parts[-1].seconds >= _PATIENCE:
         high = most_values = math.inf
     limit = math.inf if estimator.max_time is None else float(estimator.max_time)
-    low, seconds, high = (min(limit, each) for each in (low / _NOISE, seconds, high * _NOISE))
+    noise = 1.3  # from one run to the next
+    low, seconds, high = (min(limit, each) for each in (low / noise, seconds, high * noise))
     return Forecast(seconds, (low, high), values, (fewest, most_values), parts[-1].n_samples)
 
 
-def _grown(parts: list[_Cost], whole: int, name: str, limits: Range) -> tuple[float, float, float]:
-    """A cost of all examples, and the ends of its range, by its growth between two parts."""
-    last, (least, most) = parts[-1], limits
+def _grown(parts: list[_Cost], whole: int, name: str) -> tuple[float, float, float]:
+    """Tell a cost of all examples, and the ends of its range, by its growth between two parts."""
+    # Powers of the number of examples, and how far off one may be.
+    least, most, doubt = 1.0, 2.3 if name == "seconds" else 2.0, 0.15
+    last = parts[-1]
     cost, ratio = getattr(last, name), whole / last.n_samples
     power = most
     if len(parts) > 1:
@@ -162,7 +160,7 @@ def _grown(parts: list[_Cost], whole: int, name: str, limits: Range) -> tuple[fl
         if small > 0.0 and cost > 0.0:
             power = math.log(cost / small) / math.log(last.n_samples / parts[-2].n_samples)
     power = min(most, max(least, power))
-    low, high = max(least, power - _DOUBT), min(most, power + _DOUBT)
+    low, high = max(least, power - doubt), min(most, power + doubt)
     return cost * ratio**power, cost * ratio**low, cost * ratio**high
 
 
@@ -171,9 +169,10 @@ class _Examples:
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
         own = clone(estimator)
-        own._validate_params()
+        settings_of(own)
         self._X, self._y = own._validate(X, y, reset=True)
-        own._check_targets(self._y)
+        if not is_regressor(estimator):
+            check_labels(self._y)
         self._weight = some_weight(sample_weight, self._X)
         self._estimator = own.set_params(
             random_state=0, verbose=False, warm_start=False, max_time=_PATIENCE

@@ -1,44 +1,96 @@
 """`PegasosSVCCV`: kernel support vector classifier that chooses C and its kernel's parameters.
 
 Here a user's values, folds and scorer become cells, and what comes of the cells becomes a table, a
-choice and a model. How the cells are solved is left to `kpegasos.model_selection.surface`.
+choice and a model. How the cells are solved is left to `kpegasos.model_selection.surface`. The
+steps of a fit are functions behind the class; each sets nothing of the estimator.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+import time
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators._base import some_weight, validated_rows
-from kpegasos.estimators._classifier import OneVsOneMixin
-from kpegasos.estimators._fitted import (
+from kpegasos.estimators.base import keeps_parameters
+from kpegasos.estimators.classifier import OneVsOneMixin
+from kpegasos.estimators.exports import ExportMixin, sigmoids_of
+from kpegasos.exports.model import Model, Sigmoids
+from kpegasos.fitting.data import some_weight, validated_rows
+from kpegasos.fitting.model import (
     fitted,
     parameters_read_later,
+    problem_digest,
     set_model,
     unchanged_by_errors,
 )
-from kpegasos.estimators._sklearn_compat import CallbackObserver, CallbackSupportMixin, fit_context
-from kpegasos.model_selection._calibration import features_of
-from kpegasos.model_selection._exports import SearchExportMixin
-from kpegasos.model_selection._results import OfTheBest, SearchRecord
-from kpegasos.model_selection._scoring import make_scorer_of
-from kpegasos.model_selection._search_steps import (
-    found_by,
-    make_plan,
-    refitted,
-    report_early_end,
-    search_settings,
-    solve_missing,
+from kpegasos.fitting.observers import CallbackObserver, CallbackSupportMixin, cell_bar, in_turn
+from kpegasos.fitting.pairs import Targets
+from kpegasos.fitting.settings import Settings, settings_of
+from kpegasos.model_selection.folds import Folds, check_all_classes_are_tested, make_folds
+from kpegasos.model_selection.grid import Grid, make_grid
+from kpegasos.model_selection.results import (
+    KernelOutcome,
+    SearchRecord,
+    cv_results,
+    held_out_decisions,
+    missing_cells,
 )
+from kpegasos.model_selection.scoring import HeldOutScorer, calibrate, features_of, make_scorer_of
+from kpegasos.model_selection.surface import search_surface
 from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.validation import shown
+from kpegasos.utils.validation import (
+    as_choice,
+    as_flag,
+    as_generator,
+    check_gram,
+    check_magnitude,
+    draw_seed,
+    optional,
+    shown,
+)
+
+#: Parameters that the model of one fit gets as they are.
+_SHARED = (
+    "kernel", "fit_intercept", "intercept_scaling", "tol", "max_time", "cache_mb", "row_dtype",
+    "class_weight", "decision_function_shape", "break_ties", "n_jobs", "verbose", "random_state",
+)  # fmt: skip
+_WITHOUT_MODEL = (
+    "%(name)s has no model of all examples to write, since refit was False or the search was "
+    "stopped before it"
+)
+
+
+class OtherSearchError(ValueError):
+    """A warm start is given data, folds or parameters of another search."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "warm_start=True goes on with the earlier search and needs the same X, y, "
+            "sample_weight, folds and parameters, got others"
+        )
+
+
+class _OfTheBest:
+    """An attribute of a search that has chosen a cell; says why there is none."""
+
+    def __get__(self, search: Any, owner: type) -> Any:
+        """Only called where an instance has not got the attribute."""
+        if search is None:
+            return self
+        if "status_" not in vars(search):
+            raise AttributeError(f"{owner.__name__} has chosen nothing before it is fitted")
+        raise AttributeError(
+            f"{owner.__name__} has chosen nothing, since the search ended before any cell was done "
+            f"in all folds (status_ is {search.status_!r})"
+        )
 
 
 def _calibrates(search: Any) -> bool:
@@ -49,7 +101,7 @@ def _calibrates(search: Any) -> bool:
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
+class PegasosSVCCV(ExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
 
     Every cell, a value of C with a kernel on the training part of a fold, is solved to a certified
@@ -98,7 +150,8 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
     max_time : float, default=None
         Seconds from the call of ``fit`` after which cells that are missing stay so, with a
         `ConvergenceWarning`; the best of the complete cells is chosen. What is compiled for the
-        first time comes before, and the refit, of as many seconds at the most, behind.
+        first time counts, and cannot be left; the refit, of as many seconds at the most, comes
+        behind.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; see the user guide.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
@@ -208,6 +261,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
     True
     """
 
+    @keeps_parameters
     def __init__(
         self,
         Cs: Any = 5,
@@ -233,33 +287,9 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
         warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = None,
-    ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.kernel = kernel
-        self.degrees = degrees
-        self.coef0s = coef0s
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.calibration = calibration
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_time = max_time
-        self.cache_mb = cache_mb
-        self.row_dtype = row_dtype
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    ) -> None: ...
 
-    #: All are checked by `search_settings`.
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    best_index_ = best_params_ = best_score_ = oof_decision_ = OfTheBest()
+    best_index_ = best_params_ = best_score_ = oof_decision_ = _OfTheBest()
     best_estimator_: PegasosSVC
     calibrator_: Any
     _states: SearchRecord | None
@@ -267,7 +297,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
 
     # --- fit ---
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @in_turn
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> PegasosSVCCV:
         """Search all cells, and fit the chosen one to all examples.
 
@@ -301,20 +331,19 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
         with interruptible(stopper), unchanged_by_errors(self):
             stopper.presses_kept = 0  # there is nothing to wait for yet
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
-            settings, facts = search_settings(self), parameters_read_later(self)
+            settings, facts = _settings_of(self), parameters_read_later(self)
             given = X
             X, y = self._validate(X, y, reset=True)
-            self._check_targets(y)
             weight = some_weight(sample_weight, X)
             weighted = sample_weight is not None
-            plan = make_plan(self, X, y, weight, (given, groups), weighted=weighted)
+            plan = _make_plan(self, X, y, weight, (given, groups), weighted=weighted)
             stopper.limit(settings.max_time)
             stopper.presses_kept = 1
-            solve_missing(self, plan, X, settings, stopper, callbacks)
-            found = found_by(self, plan, y, weight, stopper)
+            _solve_missing(plan, settings, stopper, callbacks)
+            found = _found_by(plan, stopper)
             if self.refit and "best_params_" in found and not stopper.interrupted:
                 stopper.presses_kept = 0  # the fit of the model bears the first itself
-                found.update(refitted(self, plan, X, y, weight, stopper))
+                found.update(_refitted(plan, stopper))
                 stopper.presses_kept = math.inf
                 if callbacks is not None:
                     callbacks.tell_task("refit")
@@ -323,7 +352,7 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
             # Nothing may come between the model and the end of the fit.
             stopper.presses_kept = math.inf
             set_model(self, {**found, "_fitted": facts})
-        report_early_end(self, settings.tol, stacklevel=5)  # the caller, beyond the decorator
+        _report_early_end(self, settings.tol, stacklevel=5)  # the caller, beyond the decorator
         return self
 
     def _is_precomputed(self) -> bool:
@@ -407,8 +436,355 @@ class PegasosSVCCV(SearchExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseE
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.scorer_(self, X, y, **weights))
 
+    # --- files and exports ---
+
+    def _check_loaded(self) -> None:
+        """Check a search that was read from a file; its parts are checked by themselves.
+
+        Raises
+        ------
+        ValueError
+            If its probabilities are of other classes.
+        """
+        if hasattr(self, "calibrator_") and len(self.calibrator_.classes_) != len(self.classes_):
+            raise ValueError("calibrator_ must be of as many classes as the search")
+
+    def _exported(self, *, values: bool = False) -> Model:
+        check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
+        model: Model = self.best_estimator_._exported(values=values)
+        return model
+
+    def _own_sigmoids(self) -> Sigmoids | None:
+        calibrated = fitted(self, "calibration") == "sigmoid" and hasattr(self, "calibrator_")
+        return sigmoids_of(self.calibrator_) if calibrated else None
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted estimator of scikit-learn with the same predictions.
+
+        Returns
+        -------
+        SVC
+            That of the chosen model, see `PegasosSVC.to_sklearn`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before ``fit``, and without a model of all examples.
+        """
+        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
+        return self.best_estimator_.to_sklearn()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+# --- the steps of a fit ---
+
+
+class _Plan(NamedTuple):
+    """What a fit searches, and where it stands.
+
+    Attributes
+    ----------
+    search : PegasosSVCCV
+        For its parameters.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
+    grid : Grid
+    folds : Folds
+    targets : Targets
+        Of all examples.
+    score : HeldOutScorer
+    record : SearchRecord
+        That of an earlier fit where this one goes on from it. It only ever gains cells, so that
+        an error leaves it as good as it was.
+    digest : str or None
+        By which a warm start knows the search.
+    """
+
+    search: Any
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray
+    grid: Grid
+    folds: Folds
+    targets: Targets
+    score: HeldOutScorer
+    record: SearchRecord
+    digest: str | None
+
+    @property
+    def best_index(self) -> int:
+        """The row of the chosen cell in the table."""
+        best = self.record.best
+        assert best is not None
+        places = [(candidate.kernel, candidate.C) for candidate in self.grid.candidates]
+        return places.index((best.kernel, best.C))
+
+
+def _model_of(search: Any, **chosen: Any) -> PegasosSVC:
+    """Make the estimator of one fit, with the parameters that it shares with the search."""
+    shared = {"polish": True, **{name: getattr(search, name) for name in _SHARED}}
+    return PegasosSVC(**{**shared, **chosen})
+
+
+def _settings_of(search: Any) -> Settings:
+    """Check all parameters of a search; return those that one fit has as well.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, what was expected and what came.
+    """
+    for name in ("refit", "warm_start"):
+        as_flag(name, getattr(search, name))
+    choices = ("sigmoid", "isotonic")
+    calibration = optional(as_choice, "calibration", search.calibration, choices=choices)
+    if calibration is not None and not search.refit:
+        raise ValueError(
+            "refit must be True for calibration, as probabilities are those of the refitted model, "
+            "got False instead"
+        )
+    if search.tol is None:
+        raise ValueError("tol must be a positive finite number, got None instead")
+    as_generator(search.random_state)
+    return settings_of(_model_of(search))
+
+
+def _make_plan(
+    search: Any,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    for_splitter: tuple[Any, Any],
+    *,
+    weighted: bool,
+) -> _Plan:
+    """Make cells of the parameters, and find out which are done.
+
+    Parameters
+    ----------
+    search : PegasosSVCCV
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
+    for_splitter : tuple
+        X as it came, and the groups.
+    weighted : bool
+        Whether the weights are the user's, and scores are to heed them.
+
+    Warns
+    -----
+    UserWarning
+        If the scorer takes no weights, as in `GridSearchCV`.
+    """
+    targets = search._targets(y, weight)
+    if search._is_precomputed():
+        check_gram(X)
+    elif isinstance(search.kernel, str):
+        check_magnitude(X)
+    values = {name: getattr(search, name) for name in ("Cs", "gammas", "degrees", "coef0s")}
+    grid = make_grid(search.kernel, X, **values)
+    folds = make_folds(search.cv, *for_splitter, y, weight, targets, search._targets)
+    if search.calibration is not None:
+        check_all_classes_are_tested(folds, targets)
+    own_weight = weight if weighted else None
+    score = HeldOutScorer(
+        search.scoring,
+        X,
+        y,
+        own_weight,
+        targets.classes,
+        decision_function_shape=search.decision_function_shape,
+        break_ties=search.break_ties,
+    )
+    if score.lacks_weight:
+        warnings.warn(
+            f"scoring={search.scoring} takes no sample_weight, so that scores count all examples "
+            f"alike.",
+            UserWarning,
+            stacklevel=5,  # the caller of fit, beyond its decorator
+        )
+    score.try_out(folds.tests[0], targets)
+    record, digest = SearchRecord(grid, folds), None
+    if search.warm_start:
+        parameters = {
+            "kernel": search.kernel,
+            "candidates": [candidate.parameters for candidate in grid.candidates],
+            "intercept": search.intercept_scaling if search.fit_intercept else 0.0,
+            "accuracy": search.tol,
+            "votes": (search.decision_function_shape, search.break_ties),
+            "scoring": search.scoring,
+        }
+        data = [X, y, folds.weights, *folds.tests, own_weight]
+        digest = problem_digest(parameters, data, grid.kernels[0])
+        earlier = getattr(search, "_states", None)
+        if earlier is not None and digest != search._states_digest:
+            raise OtherSearchError
+        record = earlier or record
+    return _Plan(search, X, y, weight, grid, folds, targets, score, record, digest)
+
+
+def _solve_missing(
+    plan: _Plan, settings: Settings, stopper: Stopper, callbacks: CallbackObserver | None
+) -> None:
+    """Solve the cells that are missing, and score those that come."""
+    search, grid, folds, record = plan.search, plan.grid, plan.folds, plan.record
+    missing = np.flatnonzero(~record.done.all(axis=(0, 2))).tolist()
+    told = callbacks
+
+    def on_kernel(outcome: KernelOutcome) -> None:
+        nonlocal told
+        record.take(outcome, grid, folds, plan.score)
+        # Other threads may still end kernels when one has failed or stopped the search.
+        observer, told = told, None
+        if observer is not None:
+            if observer.tell_task("kernel"):
+                stopper.fail()
+            else:
+                told = observer
+
+    if callbacks is not None:
+        callbacks.begin_fit(len(missing) + 1)  # the refit
+    if not missing:
+        return
+    assert settings.tol is not None
+    certified = all(grid.is_certified(number) for number in missing)
+    n_done = int(record.done.sum())
+    name = type(search).__name__
+    with cell_bar(bool(search.verbose), name, record.done.size, n_done) as advance:
+        search_surface(
+            plan.X,
+            plan.targets.labels,
+            folds,
+            {number: grid.kernels[number] for number in missing},
+            grid.Cs,
+            tol=settings.tol,
+            intercept_scaling=settings.intercept_scaling,
+            cache_mb=search.cache_mb,
+            row_dtype=search.row_dtype,
+            n_jobs=settings.n_jobs,
+            stopper=stopper,
+            on_kernel=on_kernel,
+            on_cells=advance,
+            known=record.unfinished,
+            seed=0 if certified else draw_seed(search.random_state),
+        )
+
+
+def _found_by(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
+    """Make the fitted attributes of the search, without a model of all examples."""
+    grid, folds, record, classes = plan.grid, plan.folds, plan.record, plan.targets.classes
+    shape = (len(folds.tests), *grid.shape, grid.Cs.size)
+    if record.done.all() or stopper.interrupted:
+        status = "interrupted" if stopper.interrupted else "completed"
+    else:
+        status = stopper.reason() or "max_time"
+    found: dict[str, Any] = {
+        "classes_": classes,
+        "cv_results_": cv_results(record, grid),
+        "scores_": record.scores.reshape(shape).copy(),
+        "relative_gaps_": record.relative_gaps.reshape(shape).copy(),
+        "Cs_": grid.Cs,
+        **{f"{name}s_": values for name, values in grid.axes.items()},
+        "n_splits_": len(folds.tests),
+        "kernel_evaluations_": int(record.evaluations.sum()),
+        "missing_": missing_cells(record, grid),
+        "status_": status,
+        "_states": record if plan.search.warm_start else None,
+        "_states_digest": plan.digest,
+    }
+    if record.best is None:
+        return found
+    found["best_index_"] = index = plan.best_index
+    found["best_params_"] = dict(grid.candidates[index].parameters)
+    found["best_score_"] = float(found["cv_results_"]["mean_test_score"][index])
+    decisions = held_out_decisions(record.best, folds, plan.y.size)
+    found["oof_decision_"] = decisions[:, 0] if classes.size == 2 else decisions
+    if plan.search.calibration is not None:
+        tested = np.flatnonzero(np.isfinite(decisions[:, 0]))
+        found["calibrator_"] = calibrate(
+            plan.search.calibration, decisions[tested], plan.y[tested], plan.weight[tested]
+        )
+    return found
+
+
+def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
+    """Fit a model to all examples with the chosen parameters; return the fitted attributes."""
+    begin, search, chosen = time.perf_counter(), plan.search, plan.grid.candidates[plan.best_index]
+    certified = plan.grid.is_certified(chosen.kernel)
+    model = _model_of(
+        search, **chosen.parameters, **({} if certified else {"polish": False, "tol": None})
+    )
+    ended = {}
+    try:
+        model.fit(plan.X, plan.y, plan.weight)
+    except KeyboardInterrupt:
+        stopper.interrupt()
+        ended["status_"] = "interrupted"
+        if not hasattr(model, "classes_"):
+            return ended
+    if hasattr(search, "feature_names_in_"):
+        model.feature_names_in_ = search.feature_names_in_
+    own = {
+        name: value
+        for name, value in vars(model).items()
+        # What the validation of X sets, a search has by its own.
+        if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_")
+    }
+    return {
+        **own,
+        **ended,
+        "best_estimator_": model,
+        "refit_time_": time.perf_counter() - begin,
+    }
+
+
+def _report_early_end(search: Any, tol: float | None, *, stacklevel: int) -> None:
+    """Say that cells are missing for want of time, or have not reached ``tol``.
+
+    Parameters
+    ----------
+    search : PegasosSVCCV
+        With what it has found.
+    tol : float
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+
+    Warns
+    -----
+    ConvergenceWarning
+    """
+    name, n_cells = type(search).__name__, search.scores_.size
+    missing = f"with {len(search.missing_)} of {n_cells} cells missing"
+    if search.status_ == "interrupted":
+        raise KeyboardInterrupt(
+            f"{name} was stopped by Ctrl-C {missing}; the estimator holds what was found so far."
+        )
+    if search.status_ == "max_time":
+        chosen = hasattr(search, "best_params_")
+        then = "the best of those that are complete is chosen" if chosen else "nothing is chosen"
+        warnings.warn(
+            f"{name} stopped by max_time {missing}; {then}.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+    # NaN where nothing is certified.
+    far = search.relative_gaps_[search.relative_gaps_ > tol]
+    if far.size:
+        warnings.warn(
+            f"{name} did not reach tol in {far.size} of {n_cells} cells, with a certified relative "
+            f"gap of {far.max():.3g} at worst.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

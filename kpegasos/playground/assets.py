@@ -26,12 +26,12 @@ _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let)\b)
 
 
 def kind_of(name: str) -> str:
-    """What the name of a file ends in."""
+    """Return what the name of a file ends in."""
     return name.rpartition(".")[2]
 
 
 def static_files() -> dict[str, Any]:
-    """The page's files by name, as `importlib.resources` has them."""
+    """Find the page's files by name, as `importlib.resources` has them."""
     folder = resources.files("kpegasos.playground") / "static"
     return {
         file.name: file
@@ -41,12 +41,12 @@ def static_files() -> dict[str, Any]:
 
 
 def text_of(name: str) -> str:
-    """Text of a file."""
+    """Read the text of a file."""
     return str(static_files()[name].read_text(encoding="utf-8"))
 
 
 def files_behind(roots: Iterable[str], modules: Mapping[str, str]) -> list[str]:
-    """Names of some modules and of all that they import, each behind those that it imports.
+    """List some modules and all that they import, each behind those that it imports.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def files_behind(roots: Iterable[str], modules: Mapping[str, str]) -> list[str]:
 
 
 def bundled(roots: Iterable[str], end: str) -> str:
-    """Modules of the page and all that they import, as one.
+    """Join modules of the page and all that they import.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def bundled(roots: Iterable[str], end: str) -> str:
 
 
 def stripped(module: str) -> str:
-    """A module without what makes it one, and without its comments."""
+    """Strip a module of what makes it one, and of its comments."""
     for words in (_IMPORT, _EXPORT, _COMMENT):
         module = words.sub("", module)
     return module

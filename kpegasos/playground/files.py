@@ -1,137 +1,157 @@
-"""Files that a page saves: points, pictures by the package's own displays, code of a picture."""
+"""Tables of points to begin with, and pictures that a page saves, by the package's own displays."""
 
 from __future__ import annotations
 
 import base64
 import io
+import re
 import tempfile
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
-from kpegasos.playground.checks import MessageError
-from kpegasos.playground.presets import table_of
-from kpegasos.playground.runs import parameters_of
-from kpegasos.playground.scenes import Scene
+from kpegasos.playground.messages import (
+    DEFAULTS,
+    FARTHEST,
+    MOST_CLASSES,
+    MOST_POINTS,
+    MOST_TEXT,
+    MessageError,
+    Scene,
+)
+from kpegasos.utils.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from kpegasos.estimators import PegasosSVC
     from kpegasos.plotting import DecisionRegionDisplay
-    from kpegasos.solvers.history import History
+    from kpegasos.solvers.result import History
 
-_IMPORTS = """\
-import matplotlib.pyplot as plt
-import numpy as np
-
-from kpegasos import PegasosSVC
-from kpegasos.plotting import DecisionRegionDisplay
-"""
-_HELD_OUT = """\
-held_out = np.isin(np.arange(len(y)), {places})
-X, y, X_test, y_test = X[~held_out], y[~held_out], X[held_out], y[held_out]
-"""
-_PICTURE = """\
-figure, axes = plt.subplots(1, len(models), figsize=(6 * len(models), 5), layout="constrained")
-for model, ax in zip(models, np.atleast_1d(axes)):
-    model.fit(X, y)
-    DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
-    ax.set_title(model.kernel)
-    objective, gap = np.sum(model.objective_), np.sum(model.duality_gap_)
-    print(f"{model.kernel}: objective {objective:.17g}, certified gap {gap / objective:.3%}")
-"""
-_TEST_ERROR = '    print(f"{model.kernel}: test error {1 - model.score(X_test, y_test):.3%}")\n'
+# --- points to begin with ---
 
 
-def script_of(scene: Scene, t: int, algorithm: str = "pegasos") -> str:
-    """A script that trains the models of the panes, tells their objectives and draws them.
+def state_of_points(X: Any, y: Any, test: Any) -> dict[str, Any]:
+    """Make a state with the points given and default settings."""
+    return {
+        "points": np.asarray(X, dtype=np.float64).tolist(),
+        "labels": np.asarray(y).tolist(),
+        "test": np.asarray(test).tolist(),
+        **DEFAULTS,
+    }
 
-    Parameters
-    ----------
-    scene : Scene
-        With two classes at least.
-    t : int
-        Steps, at least one.
-    algorithm : {"pegasos", "polish", "SVC"}, default="pegasos"
-        Beside SVC the script is that of Pegasos.
+
+def state_of_table(path: Path) -> dict[str, Any]:
+    """Make a state with the points of a file.
 
     Raises
     ------
     MessageError
-        If there is no estimator that does the same.
+        If the file is no such table.
+    OSError
+        If it cannot be read.
     """
-    if scene.settings.step is not None:
-        raise own_step(scene, "code")
-    polished = algorithm == "polish"
-    when = "by dual ascent" if polished else f"after {t:,} steps"
-    parts = [
-        f'"""The picture of the kpegasos playground {when}."""\n\n',
-        _IMPORTS,
-        "\n",
-        _assigned("X", "np.array(", _points(scene.points), ")"),
-        _assigned("y", "np.array(", _values(scene.labels), ")"),
-    ]
-    if scene.test.any():
-        parts.append(_HELD_OUT.format(places=_values(np.flatnonzero(scene.test))))
-    parts.append("\nmodels = [\n")
-    for pane in scene.panes:
-        course = {"polish": True} if polished else {"n_steps": t, "checkpoints": "log"}
-        parameters = {**parameters_of(pane, scene.settings), **course}
-        parts.append(f"    PegasosSVC({_arguments(parameters)}),\n")
-    parts += ["]\n", _PICTURE, _TEST_ERROR if scene.test.any() else "", "plt.show()\n"]
-    return "".join(parts)
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        text = file.read(MOST_TEXT + 1)
+    if len(text) > MOST_TEXT:
+        raise MessageError(
+            "table", f"{path.name} must have at most {MOST_TEXT} characters, got more"
+        )
+    try:
+        return state_of_text(text)
+    except MessageError as error:
+        raise MessageError(error.parameter, f"{path.name}: {error}") from None
 
 
-def own_step(scene: Scene, what: str) -> MessageError:
-    """What says that no estimator takes the steps of a scene."""
-    assert scene.settings.step is not None
-    return MessageError(
-        "step",
-        f"step must be Pegasos' own, 1/(λt), for {what}, as PegasosSVC has no other, "
-        f"got {scene.settings.step.rule!r}",
-    )
+def state_of_text(text: str) -> dict[str, Any]:
+    """Read a table: two columns of features, one of labels, and maybe one named "test".
+
+    Columns are divided by commas, semicolons, tabs or blanks. The first line may name them. Labels
+    may be any names; the first in their order is class 0. The page reads tables in the same way.
+
+    Raises
+    ------
+    MessageError
+        Naming the line that will not do.
+    """
+    lines = [(place, line) for place, line in enumerate(text.splitlines(), 1) if line.strip()]
+    divide = _divider(lines[0][1] if lines else "")
+    rows = [(place, divide(line)) for place, line in lines]
+    if rows and not any(_is_number(cell) for cell in rows[0][1][:2]):
+        rows = rows[1:]
+    if not rows:
+        raise MessageError("table", "table must have a line for each point, got none")
+    if len(rows) > MOST_POINTS:
+        raise MessageError(
+            "table", f"table must have at most {MOST_POINTS:,} points, got {len(rows):,} instead"
+        )
+    width = len(rows[0][1])
+    if width not in (3, 4):
+        raise MessageError(
+            "table",
+            f"table must have two columns of features and one of labels, got {width} columns; "
+            f"choose two features",
+        )
+    X, names, test = [], [], []
+    for place, row in rows:
+        if len(row) != width or not all(map(_is_near, row[:2])):
+            raise MessageError(
+                "table",
+                f"table must have two numbers of at most {FARTHEST:,.0f} in size and a label in "
+                f"each line, got {shown(' '.join(row))} in line {place}",
+            )
+        X.append([float(row[0]), float(row[1])])
+        names.append(row[2])
+        test.append(width == 4 and row[3].lower() in ("1", "true", "test", "yes"))
+    classes = sorted(set(names), key=_natural)
+    if len(classes) > MOST_CLASSES:
+        raise MessageError(
+            "table", f"table must have at most {MOST_CLASSES} classes, got {len(classes)} instead"
+        )
+    return state_of_points(X, [classes.index(name) for name in names], test)
 
 
-def _arguments(parameters: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+def _divider(line: str) -> Any:
+    """Find out what divides a line as this one wants it."""
+    for mark in "\t;,":
+        if mark in line:
+            return lambda text: [part.strip().strip("\"'") for part in text.split(mark)]
+    return lambda text: re.split(r"\s+", text.strip())
 
 
-def _points(points: np.ndarray) -> str:
-    return "[" + ", ".join(f"[{x!r}, {y!r}]" for x, y in points.tolist()) + "]"
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
-def _values(values: np.ndarray) -> str:
-    return repr(values.tolist())
+def _is_near(text: str) -> bool:
+    return _is_number(text) and abs(float(text)) <= FARTHEST
 
 
-def _assigned(name: str, before: str, values: str, after: str) -> str:
-    """An assignment whose values are wrapped into lines."""
-    wrapped = textwrap.fill(
-        values, 99, initial_indent="    ", subsequent_indent="    ", break_long_words=False
-    )
-    return f"{name} = {before}\n{wrapped}\n{after}\n"
+def _natural(name: str) -> tuple[bool, float, str]:
+    """Sort numbers by size, before names."""
+    try:
+        value = float(name)
+    except ValueError:
+        return True, 0.0, name
+    return value != value, 0.0 if value != value else value, name
 
 
-_MEDIA_TYPES = {
-    "code": "text/x-python",
-    "csv": "text/csv",
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "gif": "image/gif",
-}
-#: Those of the model on the panes, whatever has made it.
-PICTURES = ("code", "png", "svg")
+# --- files ---
+
+_MEDIA_TYPES = {"png": "image/png", "svg": "image/svg+xml", "gif": "image/gif"}
 _NAMES = {"pegasos": "Pegasos, t = {:,}", "polish": "polished", "SVC": "SVC (LIBSVM)"}
 #: Of an animation; each takes some tenths of a second.
 _FRAMES = 24
 
 
 def file_message(request: dict[str, Any], scene: Scene, models: list[PegasosSVC]) -> dict[str, Any]:
-    """A file as a message to the page.
+    """Make a file as a message to the page.
 
     Parameters
     ----------
@@ -146,22 +166,18 @@ def file_message(request: dict[str, Any], scene: Scene, models: list[PegasosSVC]
     MessageError
         If there is no such file of these points.
     """
-    what, t = request["what"], request["t"]
+    what = request["what"]
     message = {
         "kind": "file",
         "id": request["id"],
-        "name": f"playground.{'py' if what == 'code' else what}",
+        "name": f"playground.{what}",
         "media_type": _MEDIA_TYPES[what],
     }
-    if what == "csv":
-        return {**message, "text": table_of(scene.points, scene.labels, scene.test)}
     if not models:
         raise MessageError(
             "points",
             f"points must be of two classes, and t 1 at least, for a file of models, got {what!r}",
         )
-    if what == "code":
-        return {**message, "text": script_of(scene, t, request["algorithm"])}
     if what == "gif":
         content = _animation(scene, models)
     else:
@@ -172,7 +188,7 @@ def file_message(request: dict[str, Any], scene: Scene, models: list[PegasosSVC]
 
 
 def figure_of(scene: Scene, models: list[PegasosSVC], algorithm: str) -> Figure:
-    """Regions of the panes, and below them objectives and bounds where the algorithm has them.
+    """Draw regions of the panes, and below them objectives and bounds where there are any.
 
     Parameters
     ----------
@@ -190,7 +206,7 @@ def figure_of(scene: Scene, models: list[PegasosSVC], algorithm: str) -> Figure:
     from matplotlib.figure import Figure
 
     from kpegasos.plotting import ConvergenceDisplay, DecisionRegionDisplay
-    from kpegasos.plotting.fitted import histories
+    from kpegasos.plotting.checks import histories
 
     has_curves = algorithm != "SVC"
     figure = Figure(figsize=(6.0 * len(models), 8.0 if has_curves else 4.8), layout="constrained")
@@ -232,8 +248,8 @@ def _finish(display: DecisionRegionDisplay, scene: Scene) -> None:
 
 
 def _summed(histories: list[History]) -> dict[str, np.ndarray]:
-    """Curves of all pairs as one: at each step the sum of what each pair had last."""
-    from kpegasos.plotting.columns import VALUES
+    """Add the curves of all pairs: at each step the sum of what each pair had last."""
+    from kpegasos.plotting.convergence import VALUES
 
     steps = [history["iteration"] for history in histories]
     shown = np.unique(np.concatenate(steps))
@@ -258,12 +274,16 @@ def _saved(figure: Figure, kind: str) -> bytes:
 
 
 def _animation(scene: Scene, fitted: list[PegasosSVC]) -> bytes:
-    """The run of the last pane's model."""
+    """Draw the run of the last pane's model."""
     from kpegasos.plotting import TrainingAnimation
 
     X, y = scene.points[~scene.test], scene.labels[~scene.test]
     if scene.settings.step is not None:
-        raise own_step(scene, "an animation")
+        raise MessageError(
+            "step",
+            f"step must be Pegasos' own, 1/(λt), for an animation, as PegasosSVC has no other, "
+            f"got {scene.settings.step.rule!r}",
+        )
     t = int(np.max(fitted[-1].n_steps_))
     steps = sorted({round(t ** (number / _FRAMES)) for number in range(1, _FRAMES + 1)})
     model = clone(fitted[-1]).set_params(checkpoints=steps)

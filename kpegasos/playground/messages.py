@@ -1,4 +1,4 @@
-"""What may cross the wire: every message of the page is checked here, and becomes plain values.
+"""Check what may cross the wire: every message of the page becomes plain values here.
 
 The page owns the state, one object, and sends all of it after each edit. An engine answers
 requests about it and keeps nothing that it could not compute again.
@@ -10,13 +10,10 @@ To the engine::
     {"kind": "show", "revision": r, "t": t, "id": k, "explain": false, "history": false} -> frame
     {"kind": "polish", "revision": r, "id": k}                          -> frame
     {"kind": "compare", "revision": r, "id": k}                         -> frame
-    {"kind": "preset", "id": k, "name": "moons", "n": 200, "noise": 0.2, "test_share": 0.0,
-     "classes": 2, "seed": 0}                                           -> points
-    {"kind": "table", "id": k, "table": "x,y,label and so on"}         -> points
-    {"kind": "export", "id": k, "revision": r, "t": t, "what": "code", "algorithm": "pegasos"}
+    {"kind": "export", "id": k, "revision": r, "t": t, "what": "png", "algorithm": "pegasos"}
                                                                         -> file
 
-To the page: "hello" at first, then "frame", "points", "file", "error", as `kpegasos.playground`'s
+To the page: "hello" at first, then "frame", "file", "error", as `kpegasos.playground`'s
 other modules make them, and "state" where Python replaces the whole state. Numbers that are not
 finite cross as null.
 
@@ -27,33 +24,298 @@ only. Answers come in the order of the requests.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
 
-from kpegasos.playground.checks import (
-    ALGORITHMS,
-    EXPORTS,
-    LARGEST_SEED,
-    MOST_CLASSES,
-    MOST_POINTS,
-    MOST_STEPS,
-    MOST_TEXT,
-    PRESETS,
-    Check,
-    MessageError,
-    checked,
-    checked_object,
-    choice,
-    flag,
-    integer,
-    number,
-)
-from kpegasos.playground.scenes import scene_of
-from kpegasos.utils.validation import as_choice, shown
+import numpy as np
+
+from kpegasos.core.averaging import AVERAGES
+from kpegasos.losses import CLASSIFICATION
+from kpegasos.utils.validation import as_choice, as_flag, as_integer, as_number, shown
+
+#: Characters of a message, and of a table.
+MOST_TEXT = 1 << 20
+MOST_POINTS = 2000
+MOST_CLASSES = 4
+MOST_STEPS = 10_000_000
+#: Size of a coordinate.
+FARTHEST = 1e6
+KERNELS = ("linear", "rbf", "poly", "laplacian", "sigmoid")
+SAMPLINGS = ("permutation", "uniform")
+STEP_RULES = ("inverse_sqrt", "constant", "delayed")
+#: Others than Pegasos.
+ALGORITHMS = ("polish", "SVC")
+EXPORTS = ("png", "svg", "gif")
+#: Bounds of C, lam, gamma and step sizes.
+_SMALLEST, _LARGEST = 1e-9, 1e9
+_LARGEST_SEED = 2**32 - 1
+
+#: Checks a value, and returns it as a plain one.
+Check = Callable[[Any], Any]
+
+
+class MessageError(ValueError):
+    """A message will not do.
+
+    Attributes
+    ----------
+    parameter : str
+        What is wrong, by its name in the message.
+    """
+
+    def __init__(self, parameter: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.parameter = parameter
+
+
+# --- checks of values ---
+
+
+def _checked(check: Callable[..., Any], name: str, value: Any, **limits: Any) -> Any:
+    """Apply a check of `kpegasos.utils.validation`.
+
+    Raises
+    ------
+    MessageError
+        With its sentence.
+    """
+    try:
+        return check(name, value, **limits)
+    except (ValueError, TypeError) as error:
+        raise MessageError(name, str(error)) from None
+
+
+def _integer(name: str, *, least: int = 0, most: int = 2**53) -> Check:
+    """Make a check of whole numbers; JavaScript counts no further than 2**53."""
+    return partial(_checked, as_integer, name, least=least, most=most)
+
+
+def _number(name: str, least: float = _SMALLEST, most: float = _LARGEST) -> Check:
+    return partial(_checked, as_number, name, least=least, most=most)
+
+
+def _choice(name: str, choices: tuple[str, ...]) -> Check:
+    return partial(_checked, as_choice, name, choices=choices)
+
+
+def _flag(name: str) -> Check:
+    return partial(_checked, as_flag, name)
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value: None if value is None else check(value)
+
+
+def _object(name: str, value: Any, known: Collection[str]) -> dict:
+    """Check for an object whose keys are all known."""
+    if not isinstance(value, dict):
+        raise MessageError(name, f"{name} must be an object, got {shown(value)} instead")
+    for key in value:
+        if key not in known:
+            raise MessageError(
+                key if len(key) <= 40 else name,
+                f"{name} must have no other keys than {', '.join(sorted(known))}, got {shown(key)}",
+            )
+    return value
+
+
+# --- the state ---
+
+
+class Pane(NamedTuple):
+    """One of the models beside each other."""
+
+    kernel: str
+    gamma: str | float
+    degree: int
+    coef0: float
+
+
+class StepRule(NamedTuple):
+    """Step sizes other than ``1 / (lam t)``."""
+
+    rule: str
+    scale: float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all panes share, in the words of `PegasosSVC`."""
+
+    C: float | None
+    lam: float | None
+    fit_intercept: bool
+    batch_size: int
+    sampling: str
+    projection: bool
+    average: str | None
+    loss: str
+    step: StepRule | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The state of a page.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_points, 2)
+    labels : ndarray of shape (n_points,), int64
+        Classes 0 to 3.
+    test : ndarray of shape (n_points,), bool
+        Points that are held out.
+    panes : tuple of Pane
+    settings : Settings
+    """
+
+    points: np.ndarray
+    labels: np.ndarray
+    test: np.ndarray
+    panes: tuple[Pane, ...]
+    settings: Settings
+
+
+#: What a new page begins with, but for the points.
+DEFAULTS: dict[str, Any] = {
+    "panes": [
+        {"kernel": "linear"},
+        {"kernel": "rbf", "gamma": "scale", "degree": 3, "coef0": 0.0},
+    ],
+    "C": 10.0,
+    "lam": None,
+    "fit_intercept": True,
+    "batch_size": 1,
+    "sampling": "permutation",
+    "projection": False,
+    "average": "weighted",
+    "loss": "hinge",
+    "step": None,
+    "seed": 0,
+}
+_STATE_KEYS = {"points", "labels", "test", *DEFAULTS}
+
+
+def _step(value: Any) -> StepRule:
+    given = {"scale": 1.0, **_object("step", value, {"rule", "scale"})}
+    rule = _choice("step.rule", STEP_RULES)(given.get("rule"))
+    return StepRule(rule, _number("step.scale")(given["scale"]))
+
+
+_SETTINGS: dict[str, Check] = {
+    "C": _or_null(_number("C")),
+    "lam": _or_null(_number("lam")),
+    "fit_intercept": _flag("fit_intercept"),
+    "batch_size": _integer("batch_size", least=1, most=MOST_POINTS),
+    "sampling": _choice("sampling", SAMPLINGS),
+    "projection": _flag("projection"),
+    "average": _or_null(_choice("average", tuple(filter(None, AVERAGES)))),
+    "loss": _choice("loss", tuple(CLASSIFICATION)),
+    "step": _or_null(_step),
+    "seed": _integer("seed", most=_LARGEST_SEED),
+}
+
+
+def scene_of(value: Any) -> Scene:
+    """Check a state.
+
+    Raises
+    ------
+    MessageError
+        Naming the parameter, what was expected and what came.
+    """
+    state = _object("state", value, _STATE_KEYS)
+    for name in sorted(_STATE_KEYS):
+        if name not in state:
+            raise MessageError(name, f"{name} must be in the state, got none")
+    points = _points(state["points"])
+    labels = _column(
+        "labels",
+        state["labels"],
+        len(points),
+        lambda label: type(label) is int and 0 <= label < MOST_CLASSES,
+        f"classes from 0 to {MOST_CLASSES - 1}",
+    )
+    test = _column(
+        "test", state["test"], len(points), lambda each: isinstance(each, bool), "true or false"
+    )
+    panes = state["panes"]
+    if not isinstance(panes, list) or not 1 <= len(panes) <= 2:
+        raise MessageError("panes", f"panes must be a list of one or two, got {shown(panes)}")
+    settings = Settings(**{name: check(state[name]) for name, check in _SETTINGS.items()})
+    if (settings.C is None) == (settings.lam is None):
+        raise MessageError(
+            "C",
+            f"C or lam must be a number and the other null, "
+            f"got {settings.C} and {settings.lam} instead",
+        )
+    return Scene(
+        points,
+        np.array(labels, dtype=np.int64),
+        np.array(test, dtype=bool),
+        tuple(_pane(f"panes[{place}]", pane) for place, pane in enumerate(panes)),
+        settings,
+    )
+
+
+def _pane(name: str, value: Any) -> Pane:
+    given = {"gamma": "scale", "degree": 3, "coef0": 0.0, **_object(name, value, Pane._fields)}
+    gamma = given["gamma"]
+    return Pane(
+        _choice(f"{name}.kernel", KERNELS)(given.get("kernel")),
+        gamma if gamma == "scale" else _number(f"{name}.gamma")(gamma),
+        _integer(f"{name}.degree", least=1, most=10)(given["degree"]),
+        _number(f"{name}.coef0", -FARTHEST, FARTHEST)(given["coef0"]),
+    )
+
+
+def _listed(name: str, value: Any) -> list:
+    if not isinstance(value, list):
+        raise MessageError(name, f"{name} must be a list, got {shown(value)} instead")
+    if len(value) > MOST_POINTS:
+        raise MessageError(
+            name, f"{name} must be at most {MOST_POINTS:,} points, got {len(value):,} instead"
+        )
+    return value
+
+
+def _points(value: Any) -> np.ndarray:
+    points = _listed("points", value)
+    for place, point in enumerate(points):
+        proper = isinstance(point, list) and len(point) == 2
+        if not proper or not all(
+            type(x) in (int, float) and -FARTHEST <= x <= FARTHEST for x in point
+        ):
+            raise MessageError(
+                "points",
+                f"points must be pairs of numbers of at most {FARTHEST:,.0f} in size, "
+                f"got {shown(point)} at place {place} instead",
+            )
+    return np.array(points, dtype=np.float64).reshape(-1, 2)
+
+
+def _column(name: str, value: Any, n_points: int, proper: Check, expected: str) -> list:
+    entries = _listed(name, value)
+    if len(entries) != n_points:
+        raise MessageError(
+            name, f"{name} must have an entry for each of {n_points} points, got {len(entries)}"
+        )
+    for place, entry in enumerate(entries):
+        if not proper(entry):
+            raise MessageError(
+                name, f"{name} must be {expected}, got {shown(entry)} at place {place} instead"
+            )
+    return entries
+
+
+# --- requests ---
 
 
 def parsed(text: Any) -> Any:
-    """What a message says as JSON.
+    """Read a message as JSON.
 
     Raises
     ------
@@ -75,60 +337,28 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _table(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > MOST_TEXT:
-        raise MessageError(
-            "table", f"table must have at most {MOST_TEXT} characters, got {shown(value)} instead"
-        )
-    return value
-
-
-_ID, _REVISION = integer("id"), integer("revision")
-_T = integer("t", most=MOST_STEPS)
+_ABOUT = {"revision": _integer("revision"), "id": _integer("id")}
+_T = _integer("t", most=MOST_STEPS)
 #: Keys of each kind of request, beside "kind".
 REQUESTS: dict[str, dict[str, Check]] = {
     "hello": {},
-    "state": {"revision": _REVISION, "state": scene_of},
-    "show": {
-        "revision": _REVISION,
-        "t": _T,
-        "id": _ID,
-        "explain": flag("explain"),
-        "history": flag("history"),
-    },
-    "polish": {"revision": _REVISION, "id": _ID},
-    "compare": {"revision": _REVISION, "id": _ID},
-    "preset": {
-        "id": _ID,
-        "name": choice("name", PRESETS),
-        "n": integer("n", least=2, most=MOST_POINTS),
-        "noise": number("noise", 0.0, 10.0),
-        "test_share": number("test_share", 0.0, 0.9),
-        "classes": integer("classes", least=2, most=MOST_CLASSES),
-        "seed": integer("seed", most=LARGEST_SEED),
-    },
-    "table": {"id": _ID, "table": _table},
+    "state": {"revision": _ABOUT["revision"], "state": scene_of},
+    "show": {**_ABOUT, "t": _T, "explain": _flag("explain"), "history": _flag("history")},
+    "polish": _ABOUT,
+    "compare": _ABOUT,
     "export": {
-        "id": _ID,
-        "revision": _REVISION,
+        **_ABOUT,
         "t": _T,
-        "what": choice("what", EXPORTS),
-        "algorithm": choice("algorithm", ("pegasos", *ALGORITHMS)),
+        "what": _choice("what", EXPORTS),
+        "algorithm": _choice("algorithm", ("pegasos", *ALGORITHMS)),
     },
 }
 #: Keys that a request may leave out.
-_OPTIONAL: dict[str, Any] = {
-    "explain": False,
-    "history": False,
-    "test_share": 0.0,
-    "classes": 2,
-    "seed": 0,
-    "algorithm": "pegasos",
-}
+_OPTIONAL = {"explain": False, "history": False, "algorithm": "pegasos"}
 
 
 def request_of(message: Any) -> dict[str, Any]:
-    """A request with checked values, all keys there.
+    """Check a request; in what is returned all keys are there.
 
     Raises
     ------
@@ -137,23 +367,18 @@ def request_of(message: Any) -> dict[str, Any]:
     """
     if not isinstance(message, dict):
         raise MessageError("message", f"message must be an object, got {shown(message)} instead")
-    kind = checked("kind", as_choice, message.get("kind"), choices=tuple(REQUESTS))
+    kind = _choice("kind", tuple(REQUESTS))(message.get("kind"))
     checks = REQUESTS[kind]
-    checked_object(kind, message, {"kind", *checks})
-    request = {"kind": kind}
-    for name, check in checks.items():
-        if name not in message and name in _OPTIONAL:
-            request[name] = _OPTIONAL[name]
-        elif name not in message:
+    given = {**_OPTIONAL, **_object(kind, message, {"kind", *checks})}
+    for name in checks:
+        if name not in given:
             raise MessageError(name, f"{name} must be in a message of kind {kind!r}, got none")
-        else:
-            request[name] = check(message[name])
-    return request
+    return {"kind": kind, **{name: check(given[name]) for name, check in checks.items()}}
 
 
 def id_of(message: Any) -> int | None:
-    """The number of a request, if it has a proper one."""
+    """Return the number of a request, if it has a proper one."""
     found = message.get("id") if isinstance(message, dict) else None
     with suppress(MessageError):
-        return int(_ID(found))
+        return int(_ABOUT["id"](found))
     return None

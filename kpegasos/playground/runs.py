@@ -1,42 +1,48 @@
-"""Models over all their steps: what a time axis needs to go back and forth.
+"""Models over all their steps, what a page draws of them, and other algorithms beside them.
 
 A `PaneRun` is what `PegasosSVC` with ``checkpoints="log"`` would be for every number of steps. It
 evaluates at the checkpoints once, keeps the state there, and goes on from the nearest one. A loop
 that is cut elsewhere makes the same iterates to the last bit, so where it begins does not show.
+
+A frame is told in the numbers of the page: points by their place in the state, classes 0 to 3, and
+decisions of a pair positive for its second class, as those of two classes are in `PegasosSVC`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+import math
+import warnings
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.svm import SVC
 
 from kpegasos.core.draws import IndexStream
+from kpegasos.core.problem import primal
 from kpegasos.core.state import SCALE, LoopState, State
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators._fitted import set_model
-from kpegasos.estimators._one_vs_one import Pair
-from kpegasos.estimators._training import FitPlan
-from kpegasos.losses.base import pulls
-from kpegasos.playground.checks import MOST_STEPS, MessageError
-from kpegasos.playground.scenes import Pane, Settings, StepRule
-from kpegasos.solvers.certificate import Evaluation
-from kpegasos.solvers.history import History
+from kpegasos.estimators.base import plan_fit
+from kpegasos.fitting.model import set_model
+from kpegasos.fitting.pairs import Pair, pair_coefficients, vote
+from kpegasos.fitting.training import FitPlan
+from kpegasos.kernels.decision import kernel_decision
+from kpegasos.losses import is_hinge
+from kpegasos.losses.base import pulls, values
+from kpegasos.playground.messages import MOST_STEPS, MessageError, Pane, Scene, Settings, StepRule
+from kpegasos.solvers.driver import Evaluation
 from kpegasos.solvers.pegasos import PegasosRun
-from kpegasos.solvers.result import Result, Results
+from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
 
-#: Steps after which a state is kept: fewer are done again sooner than they are copied.
-_WORTH_KEEPING = 500
 _DEFAULTS = PegasosSVC().get_params()
 
 
 def parameters_of(pane: Pane, settings: Settings) -> dict[str, Any]:
-    """Parameters of the pane's `PegasosSVC` that are not its defaults, but for its steps."""
+    """List parameters of the pane's `PegasosSVC` that are not its defaults, but for its steps."""
     cost = {"C": settings.C} if settings.lam is None else {"lam": settings.lam}
     own: dict[str, Any] = {"kernel": pane.kernel}
     if pane.kernel != "linear":
@@ -45,22 +51,14 @@ def parameters_of(pane: Pane, settings: Settings) -> dict[str, Any]:
         own["degree"] = pane.degree
     if pane.kernel in ("poly", "sigmoid"):
         own["coef0"] = pane.coef0
-    shared = {
-        "loss": settings.loss,
-        "fit_intercept": settings.fit_intercept,
-        "batch_size": settings.batch_size,
-        "sampling": settings.sampling,
-        "projection": settings.projection,
-        "average": settings.average,
-    }
+    names = "loss", "fit_intercept", "batch_size", "sampling", "projection", "average"
+    shared = {name: getattr(settings, name) for name in names}
     changed = {name: value for name, value in shared.items() if value != _DEFAULTS[name]}
     return {**own, **cost, **changed, "random_state": settings.seed}
 
 
-def step_of(step: StepRule | None, lam: float) -> Any:
-    """The step rule of the package; None for Pegasos' own."""
-    if step is None:
-        return None
+def _step_of(step: StepRule) -> Any:
+    """Make the step rule of the package."""
     if step.rule == "inverse_sqrt":
         return InverseSquareRoot(step.scale)
     return Constant(step.scale) if step.rule == "constant" else DelayedInverse()
@@ -93,13 +91,8 @@ class Moment(NamedTuple):
     draws: Draws
 
 
-def _known(state: State) -> tuple[float, float, bool]:
-    """What a state says of the optimum: the largest dual values, and whether they count."""
-    return state.best_dual, state.proven_bound, state.certified
-
-
 def _copied(state: State) -> State:
-    """A state that goes on by itself; sums that are set aside are never written to again."""
+    """Copy a state to go on from; sums that are set aside are never written to again."""
     loop = LoopState(*(array.copy() for array in state.loop))
     return replace(state, loop=loop, suffix_snapshots=dict(state.suffix_snapshots))
 
@@ -121,77 +114,58 @@ class PairRun:
         self._stream = IndexStream(pair.members.size, sampling, plan.seed, (pair.number,))
         self._ahead: Iterator[int] = iter(front.points)
         self._next = next(self._ahead)
-        #: The checkpoints passed, what was known of the optimum there, and the averaged iterates.
+        #: Steps of the checkpoints passed, states to go on from there, and averaged iterates.
         self._passed: list[int] = []
-        self._known: list[tuple[float, float, bool]] = [_known(front.state)]
+        self._states = [_copied(front.state)]
         self._averages: list[Evaluation] = []
-        #: States to go on from, and their steps.
-        self._states, self._steps = [_copied(front.state)], [0]
         self._cursor = self._states[0]
 
     def drawn(self, t: int) -> np.ndarray:
-        """The examples of step t, among those of the pair."""
+        """Look up the examples of step t, among those of the pair."""
         k = self._front.parameters.batch_size
         return self._stream.take((t - 1) * k, t * k)
 
     def at(self, t: int, stopper: Stopper) -> Moment:
-        """The pair after ``t`` steps, at least one.
+        """Go to the pair after ``t`` steps, at least one.
 
         Raises
         ------
         MessageError
             If the stopper's time is over before; what was done is kept for the next call.
         """
+        front = self._front
         while self._next < t:
-            self._reach_checkpoint(t, stopper)
-        run = self._run_from(t - 1)
+            _advance(front, self._next, t, stopper)
+            front.record()
+            self._averages.append(front.evaluate()[1])
+            self._passed.append(self._next)
+            self._states.append(_copied(front.state))
+            self._next = next(self._ahead)
+        n_passed = bisect_left(self._passed, t)
+        state = self._states[n_passed]
+        if state.steps < self._cursor.steps < t:
+            state = self._cursor
+        run = PegasosRun(front.problem, front.rows, _copied(state), front.points)
+        run.keeps_state = False
         _advance(run, t - 1, t, stopper)
         draws = self._look(run, t)
         _advance(run, t, t, stopper)
         self._cursor = _copied(run.state)
         run.status = "completed"
         run.record()
-        run.history.records[:0] = self._front.history.records[: self._n_passed(t)]
+        run.history.records[:0] = front.history.records[:n_passed]
         return Moment(run.result(), draws)
 
     def models(self, first: int, stop: int) -> list[tuple[np.ndarray, float]]:
-        """Coefficients and intercepts at some of the checkpoints that are passed."""
+        """Make coefficients and intercepts at some of the checkpoints that are passed."""
         rows, examples = self._front.rows, self._front.examples
         return [
             (average.coef * examples.signed, rows.primal(average.evaluated, examples)[1])
             for average in self._averages[first:stop]
         ]
 
-    def _n_passed(self, t: int) -> int:
-        """Checkpoints before a step."""
-        return bisect_left(self._passed, t)
-
-    def _reach_checkpoint(self, t: int, stopper: Stopper) -> None:
-        """Go on to the next checkpoint, evaluate and keep the state there."""
-        front = self._front
-        _advance(front, self._next, t, stopper)
-        front.record()
-        self._averages.append(front.evaluate()[1])
-        self._passed.append(self._next)
-        self._known.append(_known(front.state))
-        if self._next >= _WORTH_KEEPING:
-            self._steps.append(self._next)
-            self._states.append(_copied(front.state))
-        self._next = next(self._ahead)
-
-    def _run_from(self, t: int) -> PegasosRun:
-        """A run that is to go to the step after, from the latest state at hand."""
-        state = self._states[bisect_right(self._steps, t) - 1]
-        if state.steps < self._cursor.steps <= t:
-            state = self._cursor
-        front, state = self._front, _copied(state)
-        state.best_dual, state.proven_bound, state.certified = self._known[self._n_passed(t + 1)]
-        run = PegasosRun(front.problem, front.rows, state, front.points)
-        run.keeps_state = False
-        return run
-
     def _look(self, run: PegasosRun, t: int) -> Draws:
-        """What the next step, number t, is going to do."""
+        """Tell what the next step, the one to t, is going to do."""
         examples = self.drawn(t)
         parameters, loop = run.parameters, run.state.loop
         unit = parameters.lam * parameters.batch_size * max(1, t - 1)
@@ -234,14 +208,12 @@ class PaneRun:
         self.parameters = parameters_of(pane, settings)
         estimator = self._estimator(MOST_STEPS)
         # The estimator's own validation would find nothing: a scene is checked, and of float64.
-        self.targets = estimator._targets(y, np.ones(len(y)))
-        self.plan = estimator._plan(X, self.targets, in_step=False)
+        self.plan = plan_fit(estimator, X, y)
         self.plan.prepare(Stopper())
         self.X, self.y = X, y
         if settings.step is not None:
-            options = self.plan.settings.options._replace(step=step_of(settings.step, 1.0))
+            options = self.plan.settings.options._replace(step=_step_of(settings.step))
             self.plan.settings = replace(self.plan.settings, options=options)
-        self._planned = estimator
         self.pairs = [PairRun(self.plan, pair) for pair in self.plan.pairs]
         #: Models of other algorithms, by their names in messages.
         self.others: dict[str, PegasosSVC] = {}
@@ -260,22 +232,21 @@ class PaneRun:
         return self.plan.settings.counts and self.plan.settings.options.step is None
 
     def at(self, t: int, stopper: Stopper) -> list[Moment]:
-        """All pairs after ``t`` steps, at least one; the last answer is kept."""
+        """Go to all pairs after ``t`` steps, at least one; the last answer is kept."""
         if self._last[0] != t:
             self._last = t, [pair.at(t, stopper) for pair in self.pairs]
         return self._last[1]
 
     def model(self, t: int, moments: list[Moment]) -> PegasosSVC:
-        """The estimator as it would be fitted by so many steps."""
+        """Make the estimator as it would be fitted by so many steps."""
         model = self._estimator(t)
         results = Results([moment.result for moment in moments])
-        attributes = self._planned._attributes(self.plan, self.targets, results)
         model.n_features_in_ = self.X.shape[1]
-        set_model(model, {**self.plan.known, **attributes, "_states": None})
+        set_model(model, {**self.plan.attributes(results), "_states": None})
         return model
 
     def with_coefficients(self, models: list[tuple[np.ndarray, float]]) -> PegasosSVC:
-        """An estimator that decides by the coefficients and intercepts of another algorithm."""
+        """Make an estimator that decides by another algorithm's coefficients and intercepts."""
         moments = [
             moment._replace(
                 result=replace(
@@ -292,3 +263,328 @@ class PaneRun:
 
     def _estimator(self, n_steps: int) -> PegasosSVC:
         return PegasosSVC(**self.parameters, n_steps=n_steps, checkpoints="log")
+
+
+# --- frames ---
+
+
+_NO_CERTIFICATE = "the {} kernel is not positive semi-definite, so no duality gap is certified"
+
+
+class Data(NamedTuple):
+    """The points of a scene, divided.
+
+    Attributes
+    ----------
+    train : ndarray of int64
+        Places of the points to train on in the state.
+    X, y, X_test, y_test : ndarray
+    everything, targets : ndarray
+        Points and classes of both, those to train on first.
+    classes : list of int
+        Those that are trained, sorted.
+    """
+
+    train: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    everything: np.ndarray
+    targets: np.ndarray
+    classes: list[int]
+
+    @classmethod
+    def of(cls, scene: Scene) -> Data:
+        """Divide the points."""
+        order, n = np.argsort(scene.test, kind="stable"), np.count_nonzero(~scene.test)
+        X, y = scene.points[order], scene.labels[order]
+        return cls(order[:n], X[:n], y[:n], X[n:], y[n:], X, y, np.unique(y[:n]).tolist())
+
+    @property
+    def status(self) -> str:
+        """``"ok"``, or why there is nothing to train."""
+        return "ok" if len(self.classes) > 1 else "one_class" if self.classes else "empty"
+
+
+def _number(value: Any) -> float | None:
+    """Make a number for JSON, which has no NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _numbers(found: np.ndarray) -> list[float | None]:
+    return [_number(value) for value in found.tolist()]
+
+
+def _sign(run: PaneRun) -> float:
+    """Sign that makes decisions of a pair positive for its second class."""
+    return 1.0 if len(run.pairs) == 1 else -1.0
+
+
+def _classes_of(data: Data, each: PairRun) -> list[int]:
+    return [data.classes[place] for place in each.pair.classes]
+
+
+def _model_frame(
+    run: PaneRun, data: Data, models: list[tuple[np.ndarray, float]], model: PegasosSVC | None
+) -> dict[str, Any]:
+    """Describe a model by coefficients and intercept of each pair, and by its errors.
+
+    Parameters
+    ----------
+    run : PaneRun
+    data : Data
+    models : list of tuple
+        Coefficients of the members of each pair, and the intercept.
+    model : PegasosSVC or None
+        The same as an estimator; None before the first step.
+    """
+    sign, pairs = _sign(run), []
+    for each, (coef, intercept) in zip(run.pairs, models, strict=True):
+        support = np.flatnonzero(coef)
+        pairs.append(
+            {
+                "classes": _classes_of(data, each),
+                "support": data.train[each.pair.members[support]].tolist(),
+                "dual_coef": _numbers(sign * coef[support]),
+                "intercept": _number(sign * intercept),
+            }
+        )
+    frame: dict[str, Any] = {
+        "classes": data.classes,
+        "pairs": pairs,
+        "gamma": getattr(run.kernel, "gamma", None),
+        "counts": None,
+        "averaged": None,
+        "bound": None,
+        "gap": None,
+        "certificate": None,
+        "support": 0,
+        "train_error": None,
+        "test_error": None,
+    }
+    if model is not None:
+        frame["support"] = int(model.support_.size)
+        wrong, n_train = model.predict(data.everything) != data.targets, len(data.y)
+        frame["train_error"] = float(wrong[:n_train].mean())
+        frame["test_error"] = float(wrong[n_train:].mean()) if wrong[n_train:].size else None
+    return frame
+
+
+def pane_frame(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[str, Any]:
+    """Describe a pane at a step, but for its history."""
+    options = run.plan.settings.options
+    certificate = _NO_CERTIFICATE.format(run.parameters["kernel"])
+    if t == 0:
+        nothing = [(np.zeros(pair.pair.members.size), 0.0) for pair in run.pairs]
+        frame = _model_frame(run, data, nothing, None)
+        problems = [each.pair.problem for each in run.pairs]
+        losses = [values(each.loss, np.zeros_like(each.y), each.y).mean() for each in problems]
+        objective = averaged = float(sum(losses))
+        certified = run.kernel.positive_definite
+    else:
+        results = [moment.result for moment in moments]
+        models = [(result.coef, result.intercept) for result in results]
+        frame = _model_frame(run, data, models, run.model(t, moments))
+        objective = sum(result.history[-1].objective_last for result in results)
+        averaged = sum(result.objective for result in results)
+        gap = sum(result.gap for result in results)
+        frame["bound"] = _number(sum(result.dual_bound for result in results))
+        frame["gap"] = _relative_gap(gap, averaged)
+        certified = not math.isnan(gap)
+    return {
+        **frame,
+        "counts": _counts(run, data, moments),
+        "objective": _number(objective),
+        "averaged": None if options.average is None else _number(averaged),
+        "certificate": None if certified else certificate,
+    }
+
+
+def _relative_gap(gap: float, objective: float) -> float | None:
+    """Make a gap a part of the objective, for JSON."""
+    return _number(gap / objective) if objective > 0.0 else None
+
+
+def _counts(run: PaneRun, data: Data, moments: list[Moment]) -> list[int | None] | None:
+    """Count violations of each point, in the pair with the most; None for points held out."""
+    if not run.counts:
+        return None
+    most = np.zeros(len(data.y))
+    for each, moment in zip(run.pairs, moments, strict=False):  # no moments before the first step
+        members = each.pair.members
+        most[members] = np.maximum(most[members], moment.result.alpha)
+    counts: list[int | None] = [None] * len(data.targets)
+    for place, count in zip(data.train.tolist(), most.astype(np.int64).tolist(), strict=True):
+        counts[place] = count
+    return counts
+
+
+def history_frame(
+    run: PaneRun, data: Data, moments: list[Moment], test_error: float | None
+) -> dict[str, Any]:
+    """List objective, bound and test error at the checkpoints up to a step, summed over pairs."""
+    averaged = run.plan.settings.options.average is not None
+    history: dict[str, Any] = {name: [] for name in ("t", "objective", "averaged", "bound")}
+    history["test_error"] = None
+    if moments:
+        rows = [moment.result.history.records for moment in moments]
+
+        def sums(name: str) -> list[float | None]:
+            return _numbers(
+                np.sum([[getattr(record, name) for record in row] for row in rows], axis=0)
+            )
+
+        history["t"] = [record.iteration for record in rows[0]]
+        history["objective"] = sums("objective_last")
+        history["bound"] = sums("dual_bound")
+        history["averaged"] = sums("objective_average") if averaged else None
+        if test_error is not None:
+            history["test_error"] = [*_test_errors(run, data, len(rows[0]) - 1), test_error]
+    return history
+
+
+def _test_errors(run: PaneRun, data: Data, n_checkpoints: int) -> list[float]:
+    """Find the errors of the first models on the points held out."""
+    known, n_pairs = run.test_errors, len(run.pairs)
+    first = len(known)
+    if first < n_checkpoints:
+        coefs = np.zeros((n_checkpoints - first, n_pairs, len(data.y)))
+        intercepts = np.zeros((n_checkpoints - first, n_pairs))
+        for column, each in enumerate(run.pairs):
+            for row, (coef, intercept) in enumerate(each.models(first, n_checkpoints)):
+                coefs[row, column, each.pair.members] = coef
+                intercepts[row, column] = intercept
+        flat = coefs.reshape(-1, len(data.y))
+        decisions = kernel_decision(run.kernel, data.X_test, run.X, flat) + intercepts.ravel()
+        for of_model in decisions.reshape(len(data.y_test), -1, n_pairs).swapaxes(0, 1):
+            # Classes by the signs of `PegasosSVC`.
+            positive = of_model[:, 0] > 0
+            chosen = positive.astype(np.intp) if n_pairs == 1 else vote(of_model, len(data.classes))
+            known.append(float(np.mean(np.array(data.classes)[chosen] != data.y_test)))
+    return known[:n_checkpoints]
+
+
+def drawn(run: PaneRun, data: Data, t: int) -> list[int]:
+    """List the points that step t drew, in the first pair."""
+    if t == 0:
+        return []
+    first = run.pairs[0]
+    places: list[int] = data.train[first.pair.members[first.drawn(t)]].tolist()
+    return places
+
+
+def explanation(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[str, Any]:
+    """Tell what step t, at least the first, did in the first pair, and why."""
+    first, sign = run.pairs[0], _sign(run)
+    examples, decisions, violated, step_size = moments[0].draws
+    labels = first.pair.problem.y[examples]
+    columns = {
+        "i": data.train[first.pair.members[examples]].tolist(),
+        "label": (sign * labels).astype(np.int64).tolist(),
+        "decision": _numbers(sign * decisions),
+        "margin": _numbers(labels * decisions),
+        "violated": violated.tolist(),
+    }
+    return {
+        "pair": _classes_of(data, first),
+        "t": t,
+        "step_size": _number(step_size),
+        "lam": first.pair.problem.lam,
+        "examples": [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ],
+    }
+
+
+# --- other algorithms ---
+
+#: Seconds that a polished fit may take.
+_MOST_SECONDS = 10.0
+#: Of SVC, whose data may be such that it never ends.
+_MOST_ITERATIONS = 200_000
+
+
+def polished(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
+    """Describe a pane by ``PegasosSVC(polish=True)``: dual ascent to a certified gap.
+
+    Parameters
+    ----------
+    run : PaneRun
+    data : Data
+    parameter : str
+        What the kernel is called in the state.
+
+    Raises
+    ------
+    MessageError
+        If the kernel has no certificate.
+    """
+    if not run.kernel.positive_definite:
+        kernel = run.parameters["kernel"]
+        raise MessageError(
+            parameter, f"{parameter} must be positive semi-definite to polish, got {kernel!r}"
+        )
+    model = PegasosSVC(**run.parameters, polish=True, max_time=_MOST_SECONDS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the gap is on the page
+        model.fit(data.X, data.y)
+    run.others["polish"] = model
+    coefs = np.zeros((len(run.pairs), len(data.y)))
+    coefs[:, model.support_] = pair_coefficients(model.dual_coef_, model.n_support_)
+    models = [
+        (row[each.pair.members], float(intercept))
+        for row, each, intercept in zip(coefs, run.pairs, model.intercept_, strict=True)
+    ]
+    histories = model.history_ if isinstance(model.history_, list) else [model.history_]
+    objective, gap = float(np.sum(model.objective_)), float(np.sum(model.duality_gap_))
+    return {
+        **_model_frame(run, data, models, model),
+        "objective": _number(objective),
+        "bound": _number(sum(history[-1].dual_bound for history in histories)),
+        "gap": _relative_gap(gap, objective),
+    }
+
+
+def compared(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
+    """Describe a pane by scikit-learn's `SVC`, judged by the objective of Pegasos.
+
+    Each pair has the C that its λ stands for. SVC does not regularise its intercept, so it solves
+    a problem that differs by that; the objective told counts the intercept as ours does.
+
+    Raises
+    ------
+    MessageError
+        If SVC has no such problem.
+    """
+    settings = run.plan.settings
+    if not is_hinge(settings.loss):
+        loss = run.parameters["loss"]
+        raise MessageError("loss", f"loss must be 'hinge' to compare with SVC, got {loss!r}")
+    if not settings.intercept_scaling:
+        raise MessageError(
+            "fit_intercept",
+            "fit_intercept must be on to compare with SVC, which always has one, got off",
+        )
+    models, objective = [], 0.0
+    for pair in run.plan.pairs:
+        problem, rows = pair.problem, run.X[pair.members]
+        gram = run.kernel.block(rows, rows)
+        C = 1.0 / (problem.lam * problem.y.size)
+        model = SVC(C=C, kernel="precomputed", max_iter=_MOST_ITERATIONS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where it has not converged, its objective says so
+            model.fit(gram, problem.y)
+        coef = np.zeros(problem.y.size)
+        coef[model.support_] = model.dual_coef_[0]
+        intercept = float(model.intercept_[0])
+        image = gram @ coef
+        squared_norm = float(coef @ image) + intercept**2
+        objective += primal(image + intercept, squared_norm, problem)
+        models.append((coef, intercept))
+    model = run.others["SVC"] = run.with_coefficients(models)
+    return {
+        **_model_frame(run, data, models, model),
+        "objective": _number(objective),
+        "certificate": "SVC tells no dual bound",
+    }

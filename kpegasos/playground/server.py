@@ -34,8 +34,7 @@ from websockets.http11 import Request, Response
 
 from kpegasos.playground import messages
 from kpegasos.playground.assets import MEDIA_TYPES, kind_of, static_files
-from kpegasos.playground.checks import KERNELS, MOST_TEXT, MessageError
-from kpegasos.playground.scenes import DEFAULTS
+from kpegasos.playground.messages import DEFAULTS, KERNELS, MOST_TEXT, MessageError
 from kpegasos.playground.session import Session
 
 _POINTS = [[0.0, 0.0], [1.0, 0.2], [0.3, 1.0], [1.0, 1.1], [0.1, 0.4], [0.9, 0.7]]
@@ -334,7 +333,7 @@ def serve(
     Parameters
     ----------
     state : dict, default=None
-        What pages begin with, as `kpegasos.playground.presets.state_of_points` makes it; an empty
+        What pages begin with, as `kpegasos.playground.files.state_of_points` makes it; an empty
         page if None.
     host : str, default="127.0.0.1"
         Address to listen at. With another than the default, everybody who reaches this machine and

@@ -11,16 +11,12 @@ from typing import Any
 import kpegasos
 from kpegasos.estimators import PegasosSVC
 from kpegasos.losses import CLASSIFICATION
-from kpegasos.playground import checks, frames, messages
-from kpegasos.playground.checks import MessageError
-from kpegasos.playground.files import PICTURES, file_message
-from kpegasos.playground.frames import Data
-from kpegasos.playground.others import compared, polished
-from kpegasos.playground.presets import preset_points, table_points
-from kpegasos.playground.runs import PaneRun
-from kpegasos.playground.scenes import Scene
+from kpegasos.playground import messages, runs
+from kpegasos.playground.files import file_message
+from kpegasos.playground.messages import MessageError, Scene
+from kpegasos.playground.runs import Data, PaneRun
 from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils.turns import Turn
+from kpegasos.utils.threads import Turn
 
 #: Seconds that the steps of one answer may take.
 MOST_SECONDS = 20.0
@@ -60,21 +56,20 @@ class Session:
         self._stopper = Stopper()
 
     def hello(self) -> dict[str, Any]:
-        """The first message to a page."""
+        """Make the first message to a page."""
         return {
             "kind": "hello",
             "engine": "python",
             "version": kpegasos.__version__,
-            "classes_limit": checks.MOST_CLASSES,
-            "points_limit": checks.MOST_POINTS,
-            "steps_limit": checks.MOST_STEPS,
+            "classes_limit": messages.MOST_CLASSES,
+            "points_limit": messages.MOST_POINTS,
+            "steps_limit": messages.MOST_STEPS,
             "losses": list(CLASSIFICATION),
-            "steps": list(checks.STEP_RULES),
-            "samplings": list(checks.SAMPLINGS),
-            "kernels": list(checks.KERNELS),
-            "presets": list(checks.PRESETS),
-            "exports": list(checks.EXPORTS),
-            "algorithms": list(checks.ALGORITHMS),
+            "steps": list(messages.STEP_RULES),
+            "samplings": list(messages.SAMPLINGS),
+            "kernels": list(messages.KERNELS),
+            "exports": list(messages.EXPORTS),
+            "algorithms": list(messages.ALGORITHMS),
             "state": self.state,
         }
 
@@ -103,7 +98,7 @@ class Session:
             return [] if answer is None else [answer]
 
     def models(self, t: int) -> list[PegasosSVC]:
-        """The fitted estimator of each pane after ``t`` steps; none without two classes."""
+        """Make the fitted estimator of each pane after ``t`` steps; none without two classes."""
         with Turn(self, "session"):
             return self._models(t)
 
@@ -132,29 +127,23 @@ class Session:
             frame["explain"] = [] if request["explain"] and t else None
             for run in self._pane_runs():
                 moments = run.at(t, stopper) if t else []
-                pane = frames.pane_frame(run, data, t, moments)
+                pane = runs.pane_frame(run, data, t, moments)
                 if request["history"]:
-                    pane["history"] = frames.history_frame(run, data, moments, pane["test_error"])
+                    pane["history"] = runs.history_frame(run, data, moments, pane["test_error"])
                 frame["panes"].append(pane)
                 if frame["explain"] is not None:
-                    frame["explain"].append(frames.explanation(run, data, t, moments))
-            frame["drawn"] = frames.drawn(run, data, t)
+                    frame["explain"].append(runs.explanation(run, data, t, moments))
+            frame["drawn"] = runs.drawn(run, data, t)
             frame["epoch"] = moments[0].result.history[-1].epoch if t else 0.0
         frame["seconds"] = time.perf_counter() - begin
         return frame
 
-    def _polish(self, request: dict[str, Any]) -> dict[str, Any]:
-        return self._by_another(request, "polish")
-
-    def _compare(self, request: dict[str, Any]) -> dict[str, Any]:
-        return self._by_another(request, "SVC")
-
     def _by_another(self, request: dict[str, Any], algorithm: str) -> dict[str, Any]:
-        """A frame of models by another algorithm, which the runs keep for exports."""
+        """Make a frame of models by another algorithm, which the runs keep for exports."""
         begin = time.perf_counter()
         frame, data = self._frame(request, algorithm)
         if data.status == "ok":
-            fit = {"polish": polished, "SVC": compared}[algorithm]
+            fit = {"polish": runs.polished, "SVC": runs.compared}[algorithm]
             frame["panes"] = [
                 fit(run, data, f"panes[{number}].kernel")
                 for number, run in enumerate(self._pane_runs())
@@ -164,13 +153,13 @@ class Session:
 
     def _export(self, request: dict[str, Any]) -> dict[str, Any]:
         scene, data = self._current(request)
-        algorithm, what = request["algorithm"], request["what"]
-        if algorithm == "pegasos" or what not in PICTURES or data.status != "ok":
+        algorithm = request["algorithm"]
+        if algorithm == "pegasos" or request["what"] == "gif" or data.status != "ok":
             return file_message(request, scene, self._models(request["t"]))
-        runs = self._pane_runs()
-        if any(algorithm not in run.others for run in runs):
+        found = self._pane_runs()
+        if any(algorithm not in run.others for run in found):
             self._by_another(request, algorithm)
-        return file_message(request, scene, [run.others[algorithm] for run in runs])
+        return file_message(request, scene, [run.others[algorithm] for run in found])
 
     # --- what they share ---
 
@@ -179,7 +168,7 @@ class Session:
         return self._stopper
 
     def _frame(self, request: dict[str, Any], algorithm: str) -> tuple[dict[str, Any], Data]:
-        """A frame of a request without panes, and the data."""
+        """Begin the frame of a request, without panes; returns it and the data."""
         _, data = self._current(request)
         frame = {
             "kind": "frame",
@@ -197,7 +186,7 @@ class Session:
         return frame, data
 
     def _current(self, request: dict[str, Any]) -> tuple[Scene, Data]:
-        """The state that a request is about.
+        """Look up the state that a request is about.
 
         Raises
         ------
@@ -215,7 +204,7 @@ class Session:
         return self.scene, self._data
 
     def _pane_runs(self) -> list[PaneRun]:
-        """The run of each pane."""
+        """Look up or make the run of each pane."""
         assert self.scene is not None
         assert self._data is not None
         scene, data = self.scene, self._data
@@ -241,7 +230,7 @@ class Session:
                 self._refusal = MessageError("state", "state must be accepted before it is shown")
 
     def told(self, message: Any, error: MessageError) -> dict[str, Any]:
-        """An error that a message led to, as a message."""
+        """Make a message of an error that a message led to."""
         if isinstance(message, dict) and message.get("kind") == "state":
             self._refusal = error
         return {
@@ -258,16 +247,14 @@ ANSWERS: dict[str, Callable[[Session, dict[str, Any]], dict[str, Any] | None]] =
     "hello": lambda session, request: session.hello(),
     "state": Session._take_state,
     "show": Session._show,
-    "polish": Session._polish,
-    "compare": Session._compare,
-    "preset": lambda session, request: preset_points(request),
-    "table": lambda session, request: table_points(request["id"], request["table"]),
+    "polish": lambda session, request: session._by_another(request, "polish"),
+    "compare": lambda session, request: session._by_another(request, "SVC"),
     "export": Session._export,
 }
 
 
 def _named(error: Exception) -> MessageError:
-    """An error of the package, whose sentence begins with the parameter."""
+    """Make an answer of an error of the package, whose sentence begins with the parameter."""
     text = " ".join(str(error).split())[:400]
     names = re.match(r"(?:\w+ and )?(\w+) must", text)
     if isinstance(error, ValueError | TypeError) and names:

@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from kpegasos.playground.assets import bundled, text_of
-from kpegasos.playground.checks import MOST_CLASSES, MOST_STEPS
-from kpegasos.playground.scenes import DEFAULTS, PANE_KEYS
+from kpegasos.playground.messages import DEFAULTS, MOST_CLASSES, MOST_STEPS, Pane
 from kpegasos.playground.session import Session
-from kpegasos.utils.labels import plain_labels, sorted_labels
-from kpegasos.utils.validation import as_array, as_integer, shown
+from kpegasos.utils.validation import as_array, as_integer, plain_labels, shown, sorted_labels
 
 try:
     import anywidget
@@ -284,7 +282,7 @@ def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
 
 def _all_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Settings of a state: those given and the defaults of the others."""
-    pane = {name: given[name] for name in PANE_KEYS if name in given}
+    pane = {name: given[name] for name in Pane._fields if name in given}
     others = {name: value for name, value in given.items() if name not in pane}
     if pane:
         if "panes" in others:

@@ -2,19 +2,16 @@
 
 Lives here: displays, made from a fitted estimator or from stored numbers; ``plot`` draws on the
 axes that it is given and keeps the artists in attributes that end in ``_``.
-May import: `kpegasos.solvers.history`, `kpegasos.utils.validation`, `kpegasos.theory`, scikit-learn
-and matplotlib.
+May import: `kpegasos.solvers.result`, `kpegasos.utils.validation`, scikit-learn and matplotlib.
 Confusion matrices are scikit-learn's own `sklearn.metrics.ConfusionMatrixDisplay`.
 """
 
 from kpegasos.plotting.animation import TrainingAnimation
 from kpegasos.plotting.convergence import ConvergenceDisplay
-from kpegasos.plotting.margins import MarginHistogramDisplay
-from kpegasos.plotting.pairs import OneVsOneDisplay
+from kpegasos.plotting.decisions import DecisionRegionDisplay, MarginHistogramDisplay
+from kpegasos.plotting.heat import OneVsOneDisplay, ValidationSurfaceDisplay
 from kpegasos.plotting.path import RegularizationPathDisplay
-from kpegasos.plotting.regions import DecisionRegionDisplay
 from kpegasos.plotting.style import COLORS
-from kpegasos.plotting.surface import ValidationSurfaceDisplay
 
 __all__ = [
     "COLORS",

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -31,56 +31,14 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.columns import VALUES
-from kpegasos.plotting.convergence import ConvergenceDisplay
-from kpegasos.plotting.regions import DecisionRegionDisplay
+from kpegasos.plotting.convergence import VALUES, ConvergenceDisplay
+from kpegasos.plotting.decisions import DecisionRegionDisplay
 from kpegasos.plotting.style import panels_or_new
-from kpegasos.solvers.history import History
+from kpegasos.solvers.result import History
 from kpegasos.utils.validation import as_integer, as_number, optional, shown
 
 #: Names of features that have none.
 FEATURES = ("feature 1", "feature 2")
-#: Share of a feature's range by which a grid extends beyond the examples.
-_MARGIN = 1 / 15
-
-
-def recorded(
-    estimator: Any, X: Any, y: ArrayLike, grid_resolution: int, eps: float | None
-) -> dict[str, Any]:
-    """Train a clone and return the arguments of a `TrainingAnimation`.
-
-    Raises
-    ------
-    ValueError
-        If there are no two classes or not two features, or the estimator has no callbacks.
-    """
-    points = checks.points("X", X)
-    if not points.size:
-        raise ValueError(f"X must have examples, got {shown(X)} instead")
-    labels = checks.labels("y", y)
-    is_instance = not isinstance(estimator, type) and hasattr(estimator, "set_callbacks")
-    if not (is_instance and is_classifier(estimator)):
-        raise ValueError(
-            f"estimator must be a PegasosSVC or LinearPegasosSVC, got {shown(estimator)} instead"
-        )
-    grid_resolution = checks.resolution(grid_resolution)
-    eps = optional(as_number, "eps", eps, least=0.0)
-    low, high = points.min(axis=0), points.max(axis=0)
-    away = _MARGIN * np.where(high > low, high - low, 1.0) if eps is None else eps
-    xx, yy = np.linspace(low - away, high + away, grid_resolution).T
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
-    recorder = _Recorder(grid, len(np.unique(labels)))
-    clone(estimator).set_callbacks(recorder).fit(points, y)
-    return {
-        "xx": xx,
-        "yy": yy,
-        "values": np.reshape(recorder.values, (-1, yy.size, xx.size)),
-        "history": {name: np.array(column) for name, column in recorder.columns.items()},
-        "X": points,
-        "y": y,
-        "alpha": recorder.alpha,
-        "feature_names": [str(name) for name in getattr(X, "columns", FEATURES)],
-    }
 
 
 class _Recorder:
@@ -195,18 +153,6 @@ def _smaller(frame: str) -> str:
     return b64encode(file.getvalue()).decode("ascii")
 
 
-#: Makers of a writer by the end of the file's name, from frames per second.
-WRITERS: dict[str, Callable[[int], GifWriter | PageWriter]] = {
-    ".gif": lambda fps: GifWriter(fps=fps),
-    ".html": lambda fps: PageWriter(fps=fps, embed_frames=True),
-}
-
-
-#: A band between the margins of less than this share of the area is hidden by a boundary as thick
-#: as usual.
-_THIN, _THIN_LINES = 0.05, (0.7, 0.6, 0.7)
-
-
 class TrainingAnimation:
     """A run on points in the plane: regions on the left, objective and dual bound on the right.
 
@@ -285,13 +231,24 @@ class TrainingAnimation:
         self.xx = checks.finite("xx", xx, ndim=1)
         self.yy = checks.finite("yy", yy, ndim=1)
         self.values = checks.finite("values", values, ndim=3)
-        self.history = _columns(history)
+        names = ("iteration", *VALUES)
+        if not isinstance(history, History):
+            checks.mapping("history", history)
+            missing = [name for name in names if name not in history]
+            if missing:
+                raise ValueError(f"history must have the columns {names}, got none of {missing}")
         self.X = checks.points("X", X)
         self.y = checks.labels("y", y)
         checks.numbers("alpha", alpha, ndim=2)
         self.alpha = np.asarray(alpha)
         self.feature_names = tuple(checks.names("feature_names", feature_names))
         _check_shapes(self)
+        self.history = {
+            name: checks.one_for_each(
+                f"history[{name!r}]", history[name], len(self.values), "frames"
+            )
+            for name in names
+        }
 
     @classmethod
     def from_estimator(
@@ -329,7 +286,31 @@ class TrainingAnimation:
         ValueError
             If there are no two classes or not two features.
         """
-        return cls(**recorded(estimator, X, y, grid_resolution, eps))
+        points, labels = checks.examples("X", X), checks.labels("y", y)
+        is_instance = not isinstance(estimator, type) and hasattr(estimator, "set_callbacks")
+        if not (is_instance and is_classifier(estimator)):
+            raise ValueError(
+                "estimator must be a PegasosSVC or LinearPegasosSVC, "
+                f"got {shown(estimator)} instead"
+            )
+        n_points = as_integer("grid_resolution", grid_resolution, least=2, most=10_000)
+        eps = optional(as_number, "eps", eps, least=0.0, most=1e100)
+        low, high = points.min(axis=0), points.max(axis=0)
+        away = np.where(high > low, high - low, 1.0) / 15 if eps is None else eps
+        xx, yy = np.linspace(low - away, high + away, n_points).T
+        grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
+        recorder = _Recorder(grid, len(np.unique(labels)))
+        clone(estimator).set_callbacks(recorder).fit(points, y)
+        return cls(
+            xx=xx,
+            yy=yy,
+            values=np.reshape(recorder.values, (-1, yy.size, xx.size)),
+            history=recorder.columns,
+            X=points,
+            y=y,
+            alpha=recorder.alpha,
+            feature_names=[str(name) for name in getattr(X, "columns", FEATURES)],
+        )
 
     def plot(
         self, ax: Sequence[Axes] | np.ndarray | None = None, *, frame: int = -1
@@ -353,7 +334,11 @@ class TrainingAnimation:
         ValueError
             If there are not two axes, or there is no such frame.
         """
-        frame = _frame(frame, len(self.values))
+        frame, n_frames = as_integer("frame", frame), len(self.values)
+        if not -n_frames <= frame < n_frames:
+            raise ValueError(
+                f"frame must be from {-n_frames} to {n_frames - 1}, got {frame} instead"
+            )
         self.axes_ = panels_or_new(ax, 2, (4.5, 4.2))
         left, right = self.axes_
         self.figure_ = left.get_figure(root=True)
@@ -389,7 +374,7 @@ class TrainingAnimation:
         """
         path = _file(path)
         fps = as_integer("fps", fps, least=1, most=1000)
-        dpi = as_number("dpi", dpi, least=1.0, most=10_000.0)
+        dpi = as_number("dpi", dpi, least=10.0, most=10_000.0)
         hold = as_number("hold", hold, least=0.0, most=60.0)
         if not hasattr(self, "figure_"):
             self.plot()
@@ -399,7 +384,9 @@ class TrainingAnimation:
         self.figure_.draw_without_rendering()
         with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
             self.figure_.set_layout_engine(None)
-        writer = WRITERS[path.suffix](fps)
+        writer: GifWriter | PageWriter = GifWriter(fps=fps)
+        if path.suffix == ".html":
+            writer = PageWriter(fps=fps, embed_frames=True)
         # What FuncAnimation.save does, which draws each frame three times.
         with writer.saving(self.figure_, str(path), dpi), rc_context({"savefig.bbox": None}):
             for frame in range(len(self.values)):
@@ -417,7 +404,32 @@ class TrainingAnimation:
 
     def _draw(self, frame: int) -> None:
         """Show a frame in place of the one before."""
-        self.regions_ = _draw_regions(self, frame, self.axes_[0])
+        alpha, ax = self.alpha[frame], self.axes_[0]
+        support = np.flatnonzero(alpha)
+        ax.clear()
+        self.regions_ = DecisionRegionDisplay.from_predictions(
+            self.xx,
+            self.yy,
+            self.values[frame],
+            self.X,
+            self.y,
+            support=support,
+            counts=alpha[support],
+            xlabel=self.feature_names[0],
+            ylabel=self.feature_names[1],
+            ax=ax,
+            legend=False,
+            max_count=float(self.alpha.max()) or None,
+        )
+        # A band between the margins of less area is hidden by a boundary as thick as usual.
+        thin = np.mean(np.abs(self.values[frame]) < 1) < 0.05
+        if thin and self.regions_.lines_ is not None:
+            self.regions_.lines_.set_linewidth((0.7, 0.6, 0.7))
+        if self.y.dtype.kind in "UO":
+            ax.legend(handles=self.regions_.points_, loc="best", fontsize="small", framealpha=0.7)
+        words = f"{support.size} support vector{'' if support.size == 1 else 's'}"
+        steps = int(self.history["iteration"][frame])
+        ax.set_title(f"T = {steps:,}: {words}", loc="left", fontsize="medium")
         stop = frame % len(self.values) + 1
         for name, line in self.convergence_.lines_.items():
             shown = self.history[name][:stop]
@@ -440,68 +452,10 @@ def _file(path: Any) -> Path:
     """
     # The path of a directory entry, say, is text; that of others may be bytes.
     name = os.fspath(path) if isinstance(path, PathLike) else path
-    if not isinstance(name, str) or Path(name).suffix not in WRITERS:
+    if not isinstance(name, str) or Path(name).suffix not in (".gif", ".html"):
         name = Path(name).name if isinstance(name, str) and name is not path else name
         raise ValueError(f"path must end in .gif or .html, got {shown(name)}")
     return Path(name)
-
-
-def _columns(history: Any) -> dict[str, np.ndarray]:
-    """Return the columns that are drawn.
-
-    Raises
-    ------
-    ValueError
-        If one is missing or holds anything but numbers.
-    """
-    names = ("iteration", *VALUES)
-    if not isinstance(history, History):
-        checks.mapping("history", history)
-        missing = [name for name in names if name not in history]
-        if missing:
-            raise ValueError(f"history must have the columns {names}, got none of {missing}")
-    return {name: checks.numbers(f"history[{name!r}]", history[name]) for name in names}
-
-
-def _frame(frame: Any, n_frames: int) -> int:
-    """Return the number of a frame.
-
-    Raises
-    ------
-    ValueError
-        If there is no such frame.
-    """
-    number = as_integer("frame", frame)
-    if not -n_frames <= number < n_frames:
-        raise ValueError(f"frame must be from {-n_frames} to {n_frames - 1}, got {number} instead")
-    return number
-
-
-def _draw_regions(run: TrainingAnimation, frame: int, ax: Axes) -> DecisionRegionDisplay:
-    """Draw the regions of a frame in place of what is there."""
-    alpha = run.alpha[frame]
-    support = np.flatnonzero(alpha)
-    ax.clear()
-    regions = DecisionRegionDisplay(
-        xx=run.xx,
-        yy=run.yy,
-        values=run.values[frame],
-        X=run.X,
-        y=run.y,
-        support_vectors=run.X[support],
-        counts=alpha[support],
-        xlabel=run.feature_names[0],
-        ylabel=run.feature_names[1],
-    ).plot(ax, legend=False, max_count=float(run.alpha.max()))
-    if regions.lines_ is not None and np.mean(np.abs(run.values[frame]) < 1) < _THIN:
-        regions.lines_.set_linewidth(_THIN_LINES)
-    if run.y.dtype.kind in "UO":
-        ax.legend(handles=regions.points_, loc="best", fontsize="small", framealpha=0.7)
-    plural = "" if support.size == 1 else "s"
-    steps = int(run.history["iteration"][frame])
-    title = f"T = {steps:,}: {support.size} support vector{plural}"
-    ax.set_title(title, loc="left", fontsize="medium")
-    return regions
 
 
 def _check_shapes(run: TrainingAnimation) -> None:
@@ -522,9 +476,3 @@ def _check_shapes(run: TrainingAnimation) -> None:
             f"alpha must have shape (n_frames, n_samples) = {n_frames, len(run.X)}, "
             f"got {run.alpha.shape}"
         )
-    for name, column in run.history.items():
-        if column.shape != (n_frames,):
-            raise ValueError(
-                f"history[{name!r}] must have an entry for each of the {n_frames} frames, "
-                f"got shape {column.shape}"
-            )

@@ -1,15 +1,21 @@
-"""What displays are given, checked: one sentence that names the parameter, not matplotlib's."""
+"""What displays are given, checked: one sentence that names the parameter, not matplotlib's.
+
+What is read from a fitted estimator is checked too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.utils.validation import as_array, as_integer, shown
+from kpegasos.solvers.result import History
+from kpegasos.utils.validation import as_array, shown
 
 
 def numbers(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.float64]:
@@ -45,6 +51,22 @@ def finite(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.flo
     return array
 
 
+def one_for_each(name: str, values: Any, size: int, what: str) -> NDArray[np.float64]:
+    """Return real numbers as a vector of float64, one for each of some things.
+
+    Raises
+    ------
+    ValueError
+        If they are no real numbers, or have another shape.
+    """
+    array = numbers(name, values)
+    if array.shape != (size,):
+        raise ValueError(
+            f"{name} must have an entry for each of the {size} {what}, got shape {array.shape}"
+        )
+    return array
+
+
 def increasing(name: str, values: Any, *, least: int = 2) -> NDArray[np.float64]:
     """Return increasing positive numbers, as many as are needed at least.
 
@@ -62,7 +84,7 @@ def increasing(name: str, values: Any, *, least: int = 2) -> NDArray[np.float64]
 
 
 def indices(name: str, values: Any, size: int) -> NDArray[np.intp]:
-    """Return row numbers as an array.
+    """Return numbers of rows as an array.
 
     Raises
     ------
@@ -106,10 +128,10 @@ def names(name: str, values: Any) -> list[str]:
         return [values]
     # NumPy makes an array of what is one, such as an index of pandas.
     values = np.asarray(values) if hasattr(values, "__array__") else values
-    found = list(values) if _is_finite_iterable(values) else [None]
-    if not all(isinstance(value, str) for value in found):
+    several = isinstance(values, Sequence | Set) or getattr(values, "ndim", 0) == 1
+    if not several or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{name} must be a string or several, got {shown(values)} instead")
-    return [str(value) for value in found]
+    return [str(value) for value in values]
 
 
 def name(name: str, value: Any) -> str:
@@ -123,11 +145,6 @@ def name(name: str, value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     raise ValueError(f"{name} must be a string, got {shown(value)} instead")
-
-
-def _is_finite_iterable(values: Any) -> bool:
-    sized = isinstance(values, Sequence | np.ndarray | Set)
-    return sized and getattr(values, "ndim", 1) == 1
 
 
 def mapping(name: str, values: Any) -> Mapping[str, Any]:
@@ -157,15 +174,18 @@ def points(name: str, values: Any) -> NDArray[np.float64]:
     return finite(name, found) if found.size else found
 
 
-def resolution(value: Any) -> int:
-    """Return the number of grid points along an axis.
+def examples(name: str, values: Any) -> NDArray[np.float64]:
+    """Return points of the plane, at least one, as an array of shape (n, 2).
 
     Raises
     ------
     ValueError
-        If it is no whole number from 2 to 10,000.
+        If they are none, or not finite.
     """
-    return as_integer("grid_resolution", value, least=2, most=10_000)
+    found = points(name, values)
+    if not found.size:
+        raise ValueError(f"{name} must have examples, got {shown(values)} instead")
+    return found
 
 
 def axes(ax: Any) -> Axes:
@@ -179,3 +199,51 @@ def axes(ax: Any) -> Axes:
     if not isinstance(ax, Axes):
         raise ValueError(f"ax must be matplotlib's Axes, got {shown(ax)} instead")
     return ax
+
+
+def check_classifier(estimator: Any, *methods: str) -> None:
+    """Check that an estimator is a fitted classifier.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If it is no classifier, or lacks a method.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise ValueError(f"estimator must be a fitted classifier, got {shown(estimator)} instead")
+    check_is_fitted(estimator)
+    for name in ("classes_", *methods):
+        if not hasattr(estimator, name):
+            raise ValueError(
+                f"estimator must be a fitted classifier with {name}, got "
+                f"{type(estimator).__name__} instead"
+            )
+
+
+def histories(estimator: Any) -> list[History]:
+    """Return the histories of all pairs of classes of a fitted estimator."""
+    found = getattr(estimator, "history_", None)
+    if found is None:
+        raise ValueError(
+            f"estimator must have been fitted with fit and keep a history_, got "
+            f"{type(estimator).__name__} without one"
+        )
+    return found if isinstance(found, list) else [found]
+
+
+def pair_number(classes: np.ndarray, pair: tuple[Any, Any] | None) -> int:
+    """Return the position of a pair among all pairs, in lexicographic order."""
+    known = np.asarray(classes).tolist()
+    if pair is None:
+        if len(known) == 2:
+            return 0
+        raise ValueError(f"pair must name two of the {len(known)} classes {known}, got None")
+    try:
+        i, j = sorted(known.index(label) for label in pair)
+    except (TypeError, ValueError):
+        i = j = 0
+    if i == j:
+        raise ValueError(f"pair must name two of the classes {known}, got {shown(pair)}")
+    return list(combinations(range(len(known)), 2)).index((i, j))

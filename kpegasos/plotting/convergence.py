@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -12,79 +13,44 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from kpegasos.plotting import checks, columns
-from kpegasos.plotting.checks import numbers
-from kpegasos.plotting.columns import Columns
-from kpegasos.plotting.fitted import check_classifier, histories, pair_number
-from kpegasos.plotting.style import GREY, PURPLE, SKY, AxesDisplay
-from kpegasos.plotting.ticks import log_ticks
+from kpegasos.plotting import checks
+from kpegasos.plotting.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    AxesDisplay,
+    log_ticks,
+    title_of,
+)
+from kpegasos.solvers.result import History
 from kpegasos.utils.validation import as_choice, as_number, optional, shown
 
 #: A bound as a function of the step T, or its values at the checkpoints.
 Bound = Callable[[np.ndarray], ArrayLike] | ArrayLike
+Columns = History | Mapping[str, ArrayLike]
 
-_COLORS = (PURPLE, GREY, SKY)
-_POINTS = 400
-#: Opacity of the ground where bounds are vacuous, grey whatever the bound.
-VACUOUS_ALPHA = 0.15
-
-
-def bound_curve(
-    name: str, bound: Bound, iterations: np.ndarray, positions: np.ndarray, first: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a bound is drawn, and its values there.
-
-    A function is asked for steps T from ``first`` to the last iteration, which are mapped to
-    positions on the axis as the iterations of the checkpoints are.
-    """
-    if callable(bound):
-        last = iterations[-1]
-        steps = np.geomspace(min(max(first, iterations[0]), last), last, _POINTS)
-        # Rounding must not lead outside of where the function is defined.
-        steps = steps.clip(first, last) if first <= last else steps[:0]
-        with np.errstate(divide="ignore"):
-            known = np.log(iterations), np.log(positions)
-            positions = np.exp(np.interp(np.log(steps), *known))
-        values = numbers(f"bounds[{name!r}]", bound(steps))
-    else:
-        values = numbers(f"bounds[{name!r}]", bound)
-    if values.shape != positions.shape:
-        raise ValueError(
-            f"bounds[{name!r}] must have a value for each step of shape {positions.shape}, "
-            f"got shape {values.shape}"
-        )
-    return positions, values
-
-
-def draw_bound(
-    ax: Axes,
-    name: str,
-    number: int,
-    curve: tuple[np.ndarray, np.ndarray],
-    *,
-    offset: float,
-    limit: float,
-) -> tuple[Line2D, Collection | None]:
-    """Draw a bound above an offset, and shade the ground where it is not below a limit."""
-    positions, values = curve
-    color = _COLORS[number % len(_COLORS)]
-    shown = ax.get_xlim()
-    (line,) = ax.plot(positions, values + offset, color=color, linestyle="--", label=name)
-    vacuous = values >= limit
-    shade = None
-    if vacuous.any():
-        shade = ax.fill_between(
-            positions,
-            0.0,
-            1.0,
-            where=vacuous,
-            transform=ax.get_xaxis_transform(),
-            color=GREY,
-            alpha=VACUOUS_ALPHA,
-            linewidth=0,
-        )
-    ax.set_xlim(shown)
-    return line, shade
+_X_LABELS = {
+    "iteration": "steps T",
+    "epoch": "epochs",
+    "seconds": title_of("seconds"),
+    "kernel_evaluations": "kernel values",
+}
+VALUES = ("objective_last", "objective_average", "dual_bound")
+_EXCESSES = ("suboptimality", "suboptimality_last", "gap")
+#: Name in the legend and colour of a curve.
+_LOOKS = {
+    "objective_last": ("last iterate", VERMILLION),
+    "objective_average": ("averaged iterate", BLUE),
+    "dual_bound": ("dual bound", GREEN),
+    "suboptimality_last": ("last iterate", VERMILLION),
+    "suboptimality": ("averaged iterate", BLUE),
+    "gap": (title_of("gap"), GREEN),
+}
+#: The ground where bounds are vacuous, grey whatever the bound.
+_VACUOUS: dict[str, Any] = {"color": GREY, "alpha": 0.15, "linewidth": 0}
 
 
 # Long, since more than half of it are docstrings of its four public methods.
@@ -166,9 +132,9 @@ class ConvergenceDisplay(AxesDisplay):
         x: str = "iteration",
         optimum: float | None = None,
     ) -> None:
-        self.x = as_choice("x", x, columns.X_LABELS)
-        self.kind = columns.kind_of(list(checks.mapping("curves", curves)))
-        self.optimum = optional(as_number, "optimum", optimum)
+        self.x = as_choice("x", x, _X_LABELS)
+        self.kind = _kind_of(list(checks.mapping("curves", curves)))
+        self.optimum = optional(as_number, "optimum", optimum, least=-1e100, most=1e100)
         self.positions = checks.numbers("positions", positions, ndim=1)
         self.iterations = self.positions
         if iterations is not None:
@@ -189,7 +155,7 @@ class ConvergenceDisplay(AxesDisplay):
         runs: Columns | Sequence[Columns],
         *,
         x: str = "iteration",
-        y: str | Sequence[str] = columns.VALUES,
+        y: str | Sequence[str] = VALUES,
         optimum: float | None = None,
         ax: Axes | None = None,
         **plot_options: Any,
@@ -224,19 +190,16 @@ class ConvergenceDisplay(AxesDisplay):
             checkpoints, or there is no such column.
         """
         names = checks.names("y", y)
-        columns.kind_of(names)
-        as_choice("x", x, columns.X_LABELS)
-        optimum = optional(as_number, "optimum", optimum)
-        runs = columns.checked_runs(runs)
-        curves = {name: columns.curve(runs, name, optimum) for name in names}
-        known = columns.has_column(runs, "iteration")
-        display = cls(
-            positions=np.median(columns.column(runs, x), axis=0),
-            curves=curves,
-            iterations=np.median(columns.column(runs, "iteration"), axis=0) if known else None,
-            x=x,
-            optimum=optimum,
-        )
+        _kind_of(names)
+        as_choice("x", x, _X_LABELS)
+        optimum = optional(as_number, "optimum", optimum, least=-1e100, most=1e100)
+        several = _as_list(runs)
+        curves = {name: _curve(several, name, optimum) for name in names}
+        steps = None
+        if "iteration" in _known_in(several[0]):
+            steps = np.median(_column(several, "iteration"), axis=0)
+        positions = np.median(_column(several, x), axis=0)
+        display = cls(positions=positions, curves=curves, iterations=steps, x=x, optimum=optimum)
         return display.plot(ax, **plot_options)
 
     @classmethod
@@ -271,9 +234,9 @@ class ConvergenceDisplay(AxesDisplay):
         ValueError
             If the estimator has no history, or not this pair of classes.
         """
-        found = histories(estimator)
-        check_classifier(estimator)
-        history = found[pair_number(estimator.classes_, pair)]
+        found = checks.histories(estimator)
+        checks.check_classifier(estimator)
+        history = found[checks.pair_number(estimator.classes_, pair)]
         return cls.from_history(history, ax=ax, **options)
 
     def plot(
@@ -323,15 +286,15 @@ class ConvergenceDisplay(AxesDisplay):
             If there are not as many labels as curves, a bound has the wrong shape, or there are
             bounds beside what they do not bound.
         """
-        labels = columns.labels_of(list(self.curves), label)
+        labels = self._labels(label)
         self._check_bounds(bounds)
         low, high = _percentiles(band)
         bounds_from = as_number("bounds_from", bounds_from, positive=True)
         trivial = as_number("trivial", trivial)
         ax = self._take_axes(ax)
         self._draw_curves(labels, (low, high), line_style)
-        y_label = columns.y_label_of(list(self.curves))
-        ax.set(xscale="log", yscale="log", xlabel=columns.X_LABELS[self.x], ylabel=y_label)
+        y_label = self._y_label()
+        ax.set(xscale="log", yscale="log", xlabel=_X_LABELS[self.x], ylabel=y_label)
         log_ticks(ax)
         self._draw_bounds(bounds or {}, bounds_from, trivial)
         self._add_legend(legend, *self.legend_entries())
@@ -354,9 +317,30 @@ class ConvergenceDisplay(AxesDisplay):
         """
         handles, labels = self.ax_.get_legend_handles_labels()
         if any(area is not None for area in self.vacuous_.values()):
-            handles.append(Patch(color=GREY, alpha=VACUOUS_ALPHA, linewidth=0))
+            handles.append(Patch(**_VACUOUS))
             labels.append("bound vacuous")
         return handles, labels
+
+    def _labels(self, label: str | Sequence[str] | None) -> dict[str, str]:
+        """Return the names of the curves in the legend."""
+        own = [
+            _LOOKS[name][0] if name in _LOOKS else name.replace("_", " ") for name in self.curves
+        ]
+        labels = own if label is None else checks.names("label", label)
+        if len(labels) != len(own):
+            raise ValueError(
+                f"label must name each of the {len(own)} curves, got {len(labels)} names"
+            )
+        return dict(zip(self.curves, labels, strict=True))
+
+    def _y_label(self) -> str:
+        """Return the label of the axis along which the curves are shown."""
+        names = list(self.curves)
+        if len(names) > 1 and "gap" in names:
+            return "f(w) − f* and its bound"
+        if names in (["dual_bound"], ["gap"]) or self.kind == "other":
+            return title_of(names[0])
+        return "objective f(w)" if self.kind == "value" else "suboptimality f(w) − f*"
 
     def _check_bounds(self, bounds: Mapping[str, Bound] | None) -> None:
         optional(checks.mapping, "bounds", bounds)
@@ -372,11 +356,11 @@ class ConvergenceDisplay(AxesDisplay):
     ) -> None:
         """Draw medians, bands and the optimum."""
         self.lines_, self.bands_, self.optimum_ = {}, {}, None
-        colors = columns.colors_of(list(self.curves))
         for name, values in self.curves.items():
             low, median, high = np.percentile(values, [band[0], 50.0, band[1]], axis=0)
             shown = np.where(median > 0, median, np.nan)
-            style = {**colors[name], **line_style}
+            own = {"color": _LOOKS[name][1]} if name in _LOOKS else {}
+            style: dict[str, Any] = {**own, **line_style}
             (line,) = self.ax_.plot(self.positions, shown, label=labels[name], **style)
             self.lines_[name], self.bands_[name] = line, None
             if len(values) > 1:
@@ -389,15 +373,45 @@ class ConvergenceDisplay(AxesDisplay):
             self.optimum_ = self.ax_.axhline(self.optimum, label="f*", **dots)
 
     def _draw_bounds(self, bounds: Mapping[str, Bound], first: float, trivial: float) -> None:
-        """Draw bounds, and shade where they are vacuous."""
+        """Draw bounds above the optimum, and shade where they are vacuous."""
         self.bounds_, self.vacuous_ = {}, {}
         offset = self.optimum if self.kind == "value" and self.optimum is not None else 0.0
-        limit = trivial - self._lowest()
-        for number, (name, bound) in enumerate(bounds.items()):
-            curve = bound_curve(name, bound, self.iterations, self.positions, first)
-            self.bounds_[name], self.vacuous_[name] = draw_bound(
-                self.ax_, name, number, curve, offset=offset, limit=limit
+        limit, limits = trivial - self._lowest(), self.ax_.get_xlim()
+        for color, (name, bound) in zip(cycle((PURPLE, GREY, SKY)), bounds.items(), strict=False):
+            x, values = self._bound_curve(name, bound, first)
+            style: dict[str, Any] = {"color": color, "linestyle": "--", "label": name}
+            (self.bounds_[name],) = self.ax_.plot(x, values + offset, **style)
+            self.vacuous_[name] = None
+            if (values >= limit).any():
+                ground = {"transform": self.ax_.get_xaxis_transform(), **_VACUOUS}
+                self.vacuous_[name] = self.ax_.fill_between(
+                    x, 0.0, 1.0, where=values >= limit, **ground
+                )
+            self.ax_.set_xlim(limits)
+
+    def _bound_curve(self, name: str, bound: Bound, first: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return where a bound is drawn, and its values there.
+
+        A function is asked for steps T from ``first`` to the last iteration, which are mapped to
+        positions on the axis as the iterations of the checkpoints are.
+        """
+        positions = self.positions
+        if callable(bound):
+            last = self.iterations[-1]
+            steps = np.geomspace(min(max(first, self.iterations[0]), last), last, 400)
+            # Rounding must not lead outside of where the function is defined.
+            steps = steps.clip(first, last) if first <= last else steps[:0]
+            with np.errstate(divide="ignore"):
+                known = np.log(self.iterations), np.log(positions)
+                positions = np.exp(np.interp(np.log(steps), *known))
+            bound = bound(steps)
+        values = checks.numbers(f"bounds[{name!r}]", bound)
+        if values.shape != positions.shape:
+            raise ValueError(
+                f"bounds[{name!r}] must have a value for each step of shape {positions.shape}, "
+                f"got shape {values.shape}"
             )
+        return positions, values
 
     def _lowest(self) -> float:
         """Return the optimum, or what is known to be below it."""
@@ -405,6 +419,72 @@ class ConvergenceDisplay(AxesDisplay):
             return self.optimum
         known = self.curves.get("dual_bound", np.zeros(1))
         return float(np.nanmax(known)) if np.isfinite(known).any() else 0.0
+
+
+def _kind_of(names: Sequence[str]) -> str:
+    """Return the kind of columns: "value", "excess" or "other"."""
+    if names and all(name in VALUES for name in names):
+        return "value"
+    if names and all(name in _EXCESSES for name in names):
+        return "excess"
+    if len(names) == 1:
+        return "other"
+    raise ValueError(
+        f"y must name columns of one kind, some of {VALUES} or of {_EXCESSES} or a single other, "
+        f"got {shown(list(names))}"
+    )
+
+
+def _as_list(runs: Any) -> list[Columns]:
+    """Return histories or columns as a list if they are.
+
+    Raises
+    ------
+    ValueError
+        If they are neither, nor a sequence of these.
+    """
+    several = [runs] if isinstance(runs, History | Mapping) else runs
+    known = isinstance(several, Sequence) and [
+        isinstance(run, History | Mapping) for run in several
+    ]
+    if known and all(known):
+        return list(several)
+    raise ValueError(
+        f"runs must be a history, a mapping of columns or a sequence of these, got {shown(runs)}"
+    )
+
+
+def _known_in(run: Columns) -> Any:
+    return run.columns if isinstance(run, History) else run
+
+
+def _column(runs: list[Columns], name: str) -> np.ndarray:
+    """Return one column of all runs, of shape (n_runs, n_checkpoints)."""
+    rows = []
+    for run in runs:
+        known = _known_in(run)
+        if name not in known:
+            came = shown(list(known))
+            raise ValueError(f"runs must have the column {name!r} for x or y, got {came}")
+        rows.append(checks.numbers(f"runs[{name!r}]", run[name]))
+    if len(rows) == 1:
+        return np.atleast_2d(rows[0])
+    if any(row.ndim != 1 for row in rows):
+        raise ValueError(f"runs must have one value of {name} for each checkpoint")
+    sizes = [len(row) for row in rows]
+    if len(set(sizes)) != 1:
+        raise ValueError(f"runs must all have the same checkpoints, got {sizes} of them")
+    return np.array(rows)
+
+
+def _curve(runs: list[Columns], name: str, optimum: float | None) -> np.ndarray:
+    """Return a column, or the suboptimality that follows from one and the optimum."""
+    if not name.startswith("suboptimality"):
+        return _column(runs, name)
+    if optimum is None:
+        raise ValueError(f"optimum must be given for y={name!r}, got None")
+    last = name == "suboptimality_last"
+    return _column(runs, "objective_last" if last else "objective_average") - optimum
 
 
 def _as_runs(name: str, values: ArrayLike) -> np.ndarray:

@@ -14,13 +14,17 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.heat import log_edges
-from kpegasos.plotting.searches import QUANTITIES, SearchResults, path_columns, results_of, title_of
+from kpegasos.plotting.searches import (
+    QUANTITIES,
+    SearchResults,
+    log_edges,
+    name_of,
+    results_of,
+)
 from kpegasos.plotting.style import (
     BLUE,
     GREEN,
@@ -29,91 +33,17 @@ from kpegasos.plotting.style import (
     Panels,
     legend_above,
     panels_or_new,
+    ticks_at,
 )
-from kpegasos.plotting.ticks import ticks_at
 from kpegasos.utils.validation import as_flag, as_number, optional, shown
 
-#: From this ratio of largest to smallest on, the vertical axis is logarithmic.
-_LOG_FROM = 10.0
-
-
-def draw_curve(
-    panel: Axes, Cs: np.ndarray, curve: np.ndarray, style: dict[str, Any], *, second: bool = False
-) -> Line2D:
-    """Draw a curve over C on a logarithmic axis; the second one of a panel looks different."""
-    look = {"color": GREEN, "marker": "s"} if second else {"color": BLUE, "marker": "o"}
-    (line,) = panel.plot(Cs, curve, **{"markersize": 5, **look, **style})
-    panel.set(xscale="log", xlabel="C")
-    ticks_at(panel.xaxis, Cs)
-    return line
-
-
-def draw_band(panel: Axes, Cs: np.ndarray, curve: np.ndarray, errors: np.ndarray) -> Collection:
-    """Draw the band of one standard error around a curve."""
-    area: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
-    label = "± one standard error"
-    return panel.fill_between(Cs, curve - errors, curve + errors, label=label, **area)
-
-
-def draw_marks(panel: Axes, chosen: float | None, simplest: float | None) -> list[Line2D]:
-    """Draw the lines at the chosen C and at the smallest one that is nearly as good."""
-    lines, below = [], {"zorder": 1.0}
-    if chosen is not None:
-        solid: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.6, **below}
-        lines.append(panel.axvline(chosen, label="chosen C", **solid))
-    if simplest is not None and simplest != chosen:
-        dashed: dict[str, Any] = {"color": "black", "linestyle": "dashed", **below}
-        label = "smallest C within one standard error"
-        lines.append(panel.axvline(simplest, label=label, linewidth=1.2, **dashed))
-    return lines
-
-
-def hatch_missing(panel: Axes, Cs: np.ndarray, curve: np.ndarray) -> list[Rectangle]:
-    """Hatch the values of C for which there is no number."""
-    if Cs.size < 2:
-        return []
-    edges = log_edges(Cs).tolist()
-    found: list[Rectangle] = []
-    for number in np.flatnonzero(~np.isfinite(curve)).tolist():
-        low, high = edges[number : number + 2]
-        label = "_" if found else "missing"
-        found.append(panel.axvspan(low, high, label=label, linewidth=0, zorder=0.5, **MISSING))
-    return found
-
-
-def scale_axis(panel: Axes, name: str, curve: np.ndarray) -> None:
-    """Choose the vertical axis: logarithmic for what differs much, else from zero.
-
-    Gaps are all below one tolerance, and what counts is how far.
-    """
-    known = curve[np.isfinite(curve)]
-    if name == "score" or not known.size:
-        return
-    differs = known.min() > 0 and known.max() >= _LOG_FROM * known.min()
-    if differs and name != "relative_gap":
-        panel.set_yscale("log")
-    elif known.min() >= 0:
-        panel.set_ylim(0.0, 1.08 * max(float(known.max()), 1e-12))
-    if name == "relative_gap":
-        panel.yaxis.set_major_formatter(PercentFormatter(1.0))
-    elif name == "support_size":
-        panel.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-
-
-def key_of(panels: np.ndarray) -> dict[str, Any]:
-    """Return the entries of a legend for all panels, each label once."""
-    entries: dict[str, Any] = {}
-    for panel in panels:
-        handles, labels = panel.get_legend_handles_labels()
-        for handle, label in zip(handles, labels, strict=True):
-            entries.setdefault(label, handle)
-    if "missing" in entries:  # which is drawn first, below the rest
-        entries["missing"] = entries.pop("missing")
-    return entries
-
-
-#: What has a panel if it is there and nothing else is asked for.
-_USUAL = ("score", "objective", "relative_gap", "support_size")
+#: Attributes of a path of solutions, by the names of their curves.
+_OF_PATH = {
+    "objective": "objectives",
+    "dual_bound": "dual_bounds",
+    "relative_gap": "relative_gaps",
+    "support_size": "n_support",
+}
 
 
 class RegularizationPathDisplay:
@@ -221,11 +151,9 @@ class RegularizationPathDisplay:
         cls,
         search: Any,
         *,
-        metric: str = "score",
-        where: Mapping[str, Any] | None = None,
         panels: str | Sequence[str] | None = None,
         ax: Panels | None = None,
-        **plot_options: Any,
+        **options: Any,
     ) -> RegularizationPathDisplay:
         """Draw what a fitted search says about C.
 
@@ -234,19 +162,14 @@ class RegularizationPathDisplay:
         search : object
             Fitted search over C with ``cv_results_``: `kpegasos.PegasosSVCCV`, or a search of
             scikit-learn's. C may be a parameter of a pipeline's step.
-        metric : str, default="score"
-            Which score, where the search has several.
-        where : mapping of str to object, default=None
-            Values of other parameters that were searched, such as ``{"gamma": 0.1}``; those of the
-            chosen cell where it has none.
         panels : str or sequence of str, default=None
             What to show: ``"score"`` and ``"support_size"`` (means of the folds),
             ``"relative_gap"`` (the largest of the folds), ``"seconds"`` or a column of the results;
             the first three if None, where the results have them.
         ax : Axes or sequence of Axes, default=None
             Axes of the panels; those of a new figure if None.
-        **plot_options
-            Options of `plot`.
+        **options
+            ``metric`` and ``where`` of `from_results`, and options of `plot`.
 
         Returns
         -------
@@ -261,8 +184,7 @@ class RegularizationPathDisplay:
             If it is no search over numbers C, or there is no such column.
         """
         results, best_index = results_of(search)
-        shared: dict[str, Any] = {"metric": metric, "where": where, "panels": panels, "ax": ax}
-        return cls.from_results(results, best_index=best_index, **shared, **plot_options)
+        return cls.from_results(results, best_index=best_index, panels=panels, ax=ax, **options)
 
     @classmethod
     def from_results(
@@ -289,7 +211,8 @@ class RegularizationPathDisplay:
         metric : str, default="score"
             Which score, where there are several: the end of ``mean_test_score``.
         where : mapping of str to object, default=None
-            As for `from_estimator`.
+            Values of other parameters that were searched, such as ``{"gamma": 0.1}``; those of the
+            chosen cell where it has none.
         panels : str or sequence of str, default=None
             As for `from_estimator`.
         ax : Axes or sequence of Axes, default=None
@@ -361,7 +284,14 @@ class RegularizationPathDisplay:
         ValueError
             If the path lacks one of these, or shapes do not fit.
         """
-        Cs, curves = path_columns(path)
+        for name in ("Cs", *_OF_PATH.values()):
+            if not hasattr(path, name):
+                raise ValueError(f"path must have {name}, got {shown(path)} instead")
+        Cs = checks.finite("path.Cs", path.Cs, ndim=1)
+        curves = {
+            name: checks.one_for_each(f"path.{its}", getattr(path, its), Cs.size, "values of C")
+            for name, its in _OF_PATH.items()
+        }
         order, errors = np.argsort(Cs), None
         if scores is not None:
             folds = np.atleast_2d(checks.numbers("scores", scores))
@@ -412,7 +342,8 @@ class RegularizationPathDisplay:
             If there is no such curve, or there are not as many axes as panels.
         """
         if panels is None:
-            panels = [name for name in _USUAL if name in self.curves]
+            usual = ("score", "objective", "relative_gap", "support_size")
+            panels = [name for name in usual if name in self.curves]
         panels = checks.names("panels", panels)
         if not panels or any(name not in self.curves for name in panels):
             raise ValueError(f"panels must name some of {tuple(self.curves)}, got {shown(panels)}")
@@ -422,39 +353,77 @@ class RegularizationPathDisplay:
         self.lines_, self.bands_, self.marks_ = {}, {}, {}
         for panel, name in zip(self.axes_, panels, strict=True):
             self._draw(panel, name, line_style)
-        key = key_of(self.axes_)
+        key: dict[str, Any] = {}
+        for panel in self.axes_:
+            for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+                key.setdefault(label, handle)
+        if "missing" in key:  # which is drawn first, below the rest
+            key["missing"] = key.pop("missing")
         self.legend_ = legend_above(self.axes_, key, own=ax is None, wanted=legend)
         return self
 
     def _draw(self, panel: Axes, name: str, line_style: dict[str, Any]) -> None:
         """Draw one panel."""
         curve = self.curves[name]
-        hatch_missing(panel, self.Cs, curve)
-        paired = name == "objective" and "dual_bound" in self.curves
-        style = {"label": "objective", **line_style} if paired else line_style
-        self.lines_[name] = draw_curve(panel, self.Cs, curve, style)
+        panel.set(xscale="log", xlabel="C", ylabel=name_of(name, self.metric))
+        self._hatch_missing(panel, curve)
+        look: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 5}
+        if name == "objective" and "dual_bound" in self.curves:
+            bound = {**look, "color": GREEN, "marker": "s", "label": "dual bound", **line_style}
+            look["label"] = "objective"
+        (self.lines_[name],) = panel.plot(self.Cs, curve, **{**look, **line_style})
         self.bands_[name] = None
         if name == "score" and self.standard_errors is not None:
-            self.bands_[name] = draw_band(panel, self.Cs, curve, self.standard_errors)
-        if paired:
-            bound, style = self.curves["dual_bound"], {"label": "dual bound", **line_style}
-            self.lines_["dual_bound"] = draw_curve(panel, self.Cs, bound, style, second=True)
-        self.marks_[name] = draw_marks(panel, self.chosen, self.one_standard_error_C_)
-        scale_axis(panel, name, curve)
-        panel.set(ylabel=title_of(name, self.metric))
+            ends = curve - self.standard_errors, curve + self.standard_errors
+            area: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
+            self.bands_[name] = panel.fill_between(
+                self.Cs, *ends, label="± one standard error", **area
+            )
+        if "label" in look:
+            (self.lines_["dual_bound"],) = panel.plot(self.Cs, self.curves["dual_bound"], **bound)
+        ticks_at(panel.xaxis, self.Cs)
+        self.marks_[name] = self._draw_marks(panel)
+        _scale_axis(panel, name, curve)
+
+    def _draw_marks(self, panel: Axes) -> list[Line2D]:
+        """Draw the lines at the chosen C and at the smallest one that is nearly as good."""
+        lines, simplest = [], self.one_standard_error_C_
+        if self.chosen is not None:
+            solid: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.6, "zorder": 1.0}
+            lines.append(panel.axvline(self.chosen, label="chosen C", **solid))
+        if simplest is not None and simplest != self.chosen:
+            dashed: dict[str, Any] = {"color": "black", "linestyle": "dashed", "zorder": 1.0}
+            label = "smallest C within one standard error"
+            lines.append(panel.axvline(simplest, label=label, linewidth=1.2, **dashed))
+        return lines
+
+    def _hatch_missing(self, panel: Axes, curve: np.ndarray) -> None:
+        """Hatch the values of C for which there is no number."""
+        missing = np.flatnonzero(~np.isfinite(curve)).tolist() if self.Cs.size > 1 else []
+        for number in missing:
+            low, high = log_edges(self.Cs)[number : number + 2].tolist()
+            label = "missing" if number == missing[0] else "_"
+            panel.axvspan(low, high, label=label, linewidth=0, zorder=0.5, **MISSING)
 
     def _curve(self, name: str, values: Any) -> np.ndarray:
-        """Return a quantity of all C.
+        """Return a quantity of all C."""
+        return checks.one_for_each(name, values, self.Cs.size, "values of C")
 
-        Raises
-        ------
-        ValueError
-            If it has another shape.
-        """
-        curve = checks.numbers(name, values)
-        if curve.shape != self.Cs.shape:
-            raise ValueError(
-                f"{name} must have an entry for each of the {self.Cs.size} values of C, "
-                f"got shape {curve.shape}"
-            )
-        return curve
+
+def _scale_axis(panel: Axes, name: str, curve: np.ndarray) -> None:
+    """Choose the vertical axis: logarithmic for what differs much, else from zero.
+
+    Gaps are all below one tolerance, and what counts is how far.
+    """
+    known = curve[np.isfinite(curve)]
+    if name == "score" or not known.size:
+        return
+    differs = known.min() > 0 and known.max() >= 10 * known.min()
+    if differs and name != "relative_gap":
+        panel.set_yscale("log")
+    elif known.min() >= 0:
+        panel.set_ylim(0.0, 1.08 * max(float(known.max()), 1e-12))
+    if name == "relative_gap":
+        panel.yaxis.set_major_formatter(PercentFormatter(1.0))
+    elif name == "support_size":
+        panel.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

@@ -1,4 +1,4 @@
-"""What the displays read from the results of a search, or from a path of solutions.
+"""What the displays read from the results of a search.
 
 The columns of a search are those of `sklearn.model_selection.GridSearchCV`, whoever has filled
 them. Names of parameters may have a prefix, as the steps of a pipeline give them.
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.plotting import checks, columns
+from kpegasos.plotting import checks
+from kpegasos.plotting.style import title_of
 from kpegasos.utils.validation import as_integer, is_number, shown
 
 #: Columns of quantities that have names of their own; a score's follows from its metric.
@@ -23,21 +24,23 @@ QUANTITIES = {
     "relative_gap": "max_relative_gap",
     "seconds": "mean_fit_time",
 }
-#: Attributes of a path of solutions, by the names of their curves.
-_OF_PATH = {
-    "objective": "objectives",
-    "dual_bound": "dual_bounds",
-    "relative_gap": "relative_gaps",
-    "support_size": "n_support",
-}
 _TITLES = {"seconds": "seconds of a fit", "objective": "objective f(w)"}
 
 
-def title_of(name: str, metric: str = "score") -> str:
+def name_of(name: str, metric: str = "score") -> str:
     """Return what a quantity is called beside a colour bar or an axis."""
     if name == "score":
         return "mean score" if metric == "score" else f"mean {metric.replace('_', ' ')}"
-    return _TITLES.get(name) or columns.title_of(name)
+    return _TITLES.get(name) or title_of(name)
+
+
+def log_edges(centres: np.ndarray) -> np.ndarray:
+    """Return the edges of cells around increasing positive numbers, halfway on a log scale."""
+    logs = np.log(centres)
+    halves = np.diff(logs) / 2
+    inner = logs[:-1] + halves
+    ends = logs[[0, -1]] + [-halves[0], halves[-1]]
+    return np.exp(np.concatenate((ends[:1], inner, ends[1:])))
 
 
 def results_of(search: Any) -> tuple[Any, int | None]:
@@ -287,45 +290,3 @@ def _same(one: Any, other: Any) -> bool:
         return bool(np.all(one == other))
     except (TypeError, ValueError):
         return False
-
-
-def check_grid(n_cells: int, n_Cs: int, n_gammas: int) -> None:
-    """Check that cells lie on a grid.
-
-    Raises
-    ------
-    ValueError
-        If they are on a line, or as scattered as a random search leaves them.
-    """
-    if min(n_Cs, n_gammas) < 2:
-        raise ValueError(
-            f"cv_results must have two values or more of C and of gamma, got {n_Cs} and "
-            f"{n_gammas}; RegularizationPathDisplay shows one gamma"
-        )
-    if n_cells < n_Cs + n_gammas - 1:
-        raise ValueError(
-            f"cv_results must have a grid of C and gamma, got {n_cells} cells of {n_Cs} and "
-            f"{n_gammas} values"
-        )
-
-
-def path_columns(path: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return what a path has for each C, by the names of the curves.
-
-    Raises
-    ------
-    ValueError
-        If it lacks something, or shapes do not fit.
-    """
-    for name in ("Cs", *_OF_PATH.values()):
-        if not hasattr(path, name):
-            raise ValueError(f"path must have {name}, got {shown(path)} instead")
-    Cs, curves = checks.finite("path.Cs", path.Cs, ndim=1), {}
-    for name, attribute in _OF_PATH.items():
-        curves[name] = checks.numbers(f"path.{attribute}", getattr(path, attribute))
-        if curves[name].shape != Cs.shape:
-            raise ValueError(
-                f"path.{attribute} must have an entry for each of the {Cs.size} values of C, "
-                f"got shape {curves[name].shape}"
-            )
-    return Cs, curves

@@ -1,27 +1,23 @@
-"""What all pictures share: colours and markers of methods and classes, words of axes, legends.
+"""What all pictures share: colours and markers of classes, ticks of logarithmic axes, legends.
 
-A method has one colour, one marker, one line and one name, in the displays of the package and in
-the figures of the experiments; a quantity has one name. Methods that are drawn side by side differ
-in more than hue: for the colour-blind, vermilion and orange are alike, and so are green and purple.
-Ticks are left to `kpegasos.plotting.ticks`, names at the ends of lines to
-`kpegasos.plotting.labels`.
+Two classes that are drawn side by side differ in more than hue: for the colour-blind, vermilion and
+orange are alike, and so are green and purple.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
+from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
+from matplotlib.ticker import AutoLocator, LogFormatterSciNotation, LogLocator, NullLocator
 
 from kpegasos.plotting import checks
 from kpegasos.utils.validation import as_flag
@@ -31,69 +27,7 @@ ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#666666"
 #: Okabe and Ito's palette, which the colour-blind can tell apart, in the order of the classes. Grey
 #: stands for their black, the colour of lines and rings.
 COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
-MARKERS = "os^DvP"
-BLACK = "#000000"
-
-
-@dataclass(frozen=True)
-class Look:
-    """What a method is called, and how it is drawn."""
-
-    name: str
-    color: str
-    marker: str = "o"
-    line: str = "-"
-
-    def line_options(self, **more: Any) -> dict[str, Any]:
-        """Return options of ``Axes.plot`` for a line without markers."""
-        return {"color": self.color, "linestyle": self.line, **more}
-
-    def options(self, **more: Any) -> dict[str, Any]:
-        """Return options of ``Axes.plot`` for a line with markers."""
-        return {**self.line_options(), "marker": self.marker, "markersize": 5, **more}
-
-
-#: Every method that a figure compares, by a short key.
-METHODS = {
-    "last": Look("last iterate", VERMILLION, "o"),
-    "weighted": Look("t-weighted average", BLUE, "s"),
-    "suffix": Look("suffix average", SKY, "D", "--"),
-    "uniform": Look("uniform average", PURPLE, "^", "-."),
-    "gap": Look("certified gap", GREEN, "v"),
-    "dual": Look("dual bound", GREEN, "v"),
-    "independent": Look("independent draws", VERMILLION, "o"),
-    "permutation": Look("a new permutation each epoch", BLUE, "s"),
-    "one permutation": Look("one permutation", GREEN, "^"),
-    "contiguous": Look("contiguous blocks", SKY, "D"),
-    "Pegasos": Look("Pegasos", BLUE, "s"),
-    "polished": Look("Pegasos, polished", BLACK, "o"),
-    "SDCA": Look("SDCA", PURPLE, "P"),
-    "SVC": Look("SVC (LIBSVM)", ORANGE, "v"),
-    "LinearSVC": Look("LinearSVC", ORANGE, "v"),
-    "intelex": Look("SVC (intelex)", GREEN, "^"),
-    "LASVM": Look("LASVM", SKY, "D"),
-    "SGDClassifier": Look("SGDClassifier", SKY, "^"),
-}
-
-#: The one name of each quantity on an axis.
-WORDS = {
-    "steps": "steps T",
-    "epochs": "epochs",
-    "fit_seconds": "seconds to fit",
-    "solver_seconds": "seconds in the solver",
-    "kernel_values": "kernel values",
-    "objective": "objective f(w)",
-    "suboptimality": "suboptimality f(w) − f*",
-    "relative_suboptimality": "relative suboptimality",
-    "test_error": "test error, %",
-    "test_accuracy": "test accuracy, %",
-    "examples": "training examples m",
-    "batch": "batch size k",
-    "lam": "λ",
-    "lam_T": "λT",
-}
-#: Width of a figure in inches; at 100 pixels an inch, the 900 pixels of a page.
-WIDTH = 9.0
+_MARKERS = "os^DvP"
 
 #: A legend to the right of the axes.
 BESIDE: dict[str, Any] = {
@@ -102,23 +36,22 @@ BESIDE: dict[str, Any] = {
     "borderaxespad": 0.0,
     "frameon": False,
 }
-
-#: A legend above the axes, where colour bars or more panels are beside them.
-_ABOVE: dict[str, Any] = {
-    "loc": "lower left",
-    "bbox_to_anchor": (0.0, 1.0),
-    "borderaxespad": 0.2,
-    "frameon": False,
-}
 #: Where there is no number.
 MISSING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
+
+_TITLES = {
+    "gap": "certified gap",
+    "relative_gap": "certified relative gap",
+    "support_size": "support vectors",
+    "seconds": "seconds in the solver",
+}
 
 Panels = Axes | Sequence[Axes] | np.ndarray
 
 
-def shades(number: int) -> list[str]:
-    """Return colours for increasing values, from dark to light, all legible on white."""
-    return [to_hex(colormaps["viridis"](at)) for at in np.linspace(0.0, 0.82, number)]
+def title_of(name: str) -> str:
+    """Return what a column of a history is called where it stands alone."""
+    return _TITLES.get(name, name.replace("_", " "))
 
 
 def color_of(number: int) -> str:
@@ -128,12 +61,73 @@ def color_of(number: int) -> str:
 
 def marker_of(number: int) -> str:
     """Return the marker of a class by its number: the second cue beside the colour."""
-    return MARKERS[number % len(MARKERS)]
+    return _MARKERS[number % len(_MARKERS)]
 
 
 def class_name(label: Any) -> str:
     """Return the name of a class in a legend, where a bare number says too little."""
     return label if isinstance(label, str) else f"class {label}"
+
+
+class _LogNumbers(LogFormatterSciNotation):
+    """Plain numbers where they are short and span a few decades, else powers of ten."""
+
+    def format_ticks(self, values: Iterable[float]) -> list[str]:
+        """Return the labels of all ticks of an axis, in one notation."""
+        ticks = sorted(values)
+        if ticks and ticks[0] > 0.0005 and ticks[-1] < min(700_000.0, 20_000.0 * ticks[0]):
+            return [f"{value:,.6g}" for value in values]
+        return [self(value) for value in values]
+
+
+class _OneTwoFive(LogLocator):
+    """Ticks at 1, 2 and 5 of each decade where there is room for them, else at decades."""
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the positions of the ticks between two values, two at least."""
+        low, high = sorted((vmin, vmax))
+
+        def within(ticks: Iterable[float]) -> np.ndarray:  # which rounding must not exclude
+            ends = low * (1 - 1e-9), high * (1 + 1e-9)
+            return np.array([tick for tick in ticks if ends[0] <= tick <= ends[1]])
+
+        fine = within(LogLocator(subs=(1.0, 2.0, 5.0), numticks=99).tick_values(low, high))
+        if len(fine) < 2:
+            fine = within(AutoLocator().tick_values(low, high))
+        decades = within(super().tick_values(low, high))
+        longest = max((len(f"{tick:,.6g}") for tick in fine), default=1)
+        # The room along x is meant for labels three times as wide as high.
+        width = (0.65 * longest + 1) / 3 if isinstance(self.axis, XAxis) else 1.0
+        room = 9 if self.axis is None else self.axis.get_tick_space() / width
+        if len(fine) <= room or len(decades) < 2 <= len(fine):
+            return fine if len(fine) <= room else fine[[0, -1]]
+        return decades
+
+
+def log_ticks(ax: Axes, which: str = "both") -> None:
+    """Give logarithmic axes ticks that can be read.
+
+    Parameters
+    ----------
+    ax : Axes
+        The axes; those of its two axes that are not logarithmic are left as they are.
+    which : {"x", "y", "both"}, default="both"
+        Which axis.
+    """
+    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+        if which in (name, "both") and axis.get_scale() == "log":
+            axis.set_major_locator(_OneTwoFive())
+            axis.set_major_formatter(_LogNumbers(minor_thresholds=(np.inf, np.inf)))
+            axis.set_minor_locator(NullLocator())
+
+
+def ticks_at(axis: Axis, values: np.ndarray) -> None:
+    """Put a tick at each of a few values of a logarithmic axis; leave the ticks of many as is."""
+    if values.size <= 10:
+        power = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
+        labels = [f"{x:.3g}" if 1e-4 <= x < 1e5 else power(x) for x in values.tolist()]
+        axis.set_ticks(values.tolist(), labels)
+        axis.set_minor_locator(NullLocator())
 
 
 def panels_or_new(
@@ -146,9 +140,9 @@ def panels_or_new(
     if ax is None:
         width = min(n_panels, n_columns or n_panels)
         height = -(-n_panels // width)
+        size = figsize[0] * width, figsize[1] * height
         layout = ConstrainedLayoutEngine(wspace=0.05 if n_columns else None)
-        figure = plt.figure(figsize=(figsize[0] * width, figsize[1] * height), layout=layout)
-        panels = figure.subplots(height, width, squeeze=False).ravel()
+        panels = plt.subplots(height, width, figsize=size, layout=layout, squeeze=False)[1].ravel()
         for unused in panels[n_panels:]:
             unused.remove()
         return panels[:n_panels]
@@ -163,22 +157,23 @@ def panels_or_new(
 def legend_above(
     axes: np.ndarray, entries: Mapping[str, Artist], *, own: bool, wanted: bool
 ) -> Legend | None:
-    """Add a legend above the first panel, or above all panels of a figure of one's own."""
+    """Add a legend above the first panel, or above all panels of a figure of one's own.
+
+    Colour bars or more panels are beside them.
+    """
     if not wanted or not entries:
         return None
     handles, labels = list(entries.values()), list(entries)
     if own and len(axes) > 1:
-        figure = axes[0].get_figure(root=True)
-        place: dict[str, Any] = {"loc": "outside upper left", "frameon": False}
-        return figure.legend(handles, labels, ncols=len(labels), **place)
-    return axes[0].legend(handles, labels, **_ABOVE)
+        place: dict[str, Any] = {"loc": "outside upper left", "ncols": len(labels)}
+        return axes[0].get_figure(root=True).legend(handles, labels, frameon=False, **place)
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    return axes[0].legend(handles, labels, frameon=False, **place)
 
 
 class AxesDisplay:
     """A display on one set of axes, with a legend beside them."""
 
-    legend_: Legend | None
-    ax_: Axes
     figure_: Figure
 
     def _take_axes(self, ax: Axes | None) -> Axes:

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.problem import Problem, dual_bound, make_problem, primal
-from kpegasos.reference import checks
-from kpegasos.solvers.checkpoints import Checkpoints, CheckpointSpec
-from kpegasos.solvers.history import History, Record
-from kpegasos.utils.validation import as_integer, shown
+from kpegasos.reference.steps import Iterates, checked_features, checked_kernel_values
+from kpegasos.solvers.pegasos import Checkpoints, CheckpointSpec
+from kpegasos.solvers.result import History, Record
+from kpegasos.utils.validation import as_array, as_integer, shown
 
 #: Losses of margins ``y f(x)``, one for each.
 Loss = Callable[[np.ndarray], ArrayLike]
@@ -92,9 +92,22 @@ def linear_history(
     >>> bool((history["gap"] > 0).all())
     True
     """
-    y, lam = checks.labels(y, lam)
-    space = _Features(checks.features(X, y), y)
-    return _history(iterates, make_problem(y, lam), space, batch_size, checkpoints, loss)
+    problem = make_problem(y, lam)
+    X = checked_features(X, problem.y)
+
+    def dual_points(step: Iterates) -> Iterator[tuple[np.ndarray, float]]:
+        if step.alpha is not None:
+            c = np.maximum(step.alpha, 0.0)
+            w = np.asarray(X.T @ (c * problem.y))
+            yield c, float(w @ w)
+
+    space = _Space(
+        size=X.shape[1],
+        decisions=lambda w: (np.asarray(X @ w), float(w @ w)),
+        dual_points=dual_points,
+        coefficients=lambda step: step.alpha,
+    )
+    return _history(iterates, problem, space, batch_size, checkpoints, loss)
 
 
 def kernel_history(
@@ -143,70 +156,32 @@ def kernel_history(
     TypeError
         If ``loss`` is no function.
     """
-    y, lam = checks.labels(y, lam)
-    space = _Coefficients(checks.kernel_values(K, y), y)
-    return _history(iterates, make_problem(y, lam), space, batch_size, checkpoints, loss)
+    problem = make_problem(y, lam)
+    K = checked_kernel_values(K, problem.y)
+
+    def decisions(c: np.ndarray) -> tuple[np.ndarray, float]:
+        found = np.asarray(K @ (c * problem.y))
+        return found, float((c * problem.y) @ found)
+
+    def dual_points(step: Iterates) -> Iterator[tuple[np.ndarray, float]]:
+        for c in (np.maximum(step.last, 0.0), np.maximum(step.average, 0.0)):
+            yield c, decisions(c)[1]
+
+    space = _Space(problem.y.size, decisions, dual_points, lambda step: step.last)
+    return _history(iterates, problem, space, batch_size, checkpoints, loss)
 
 
-class _Step(NamedTuple):
-    """A tuple of a sequence of iterates, in full."""
+class _Space(NamedTuple):
+    """What is asked about iterates of one kind."""
 
-    t: int
-    last: np.ndarray
-    average: np.ndarray
-    alpha: np.ndarray | None
-
-
-class _Features:
-    """Iterates that are vectors over the features."""
-
-    def __init__(self, X: Any, y: np.ndarray) -> None:
-        self.X, self.y, self.size = X, y, X.shape[1]
-
-    def decisions(self, w: np.ndarray) -> np.ndarray:
-        """``f(x_i)`` of all examples."""
-        return np.asarray(self.X @ w)
-
-    def squared_norm(self, w: np.ndarray) -> float:
-        """``‖w‖²``."""
-        return float(w @ w)
-
-    def sum_of_examples(self, c: np.ndarray) -> np.ndarray:
-        """``Σ c_j y_j φ(x_j)``."""
-        return np.asarray(self.X.T @ (c * self.y))
-
-    def dual_points(self, step: _Step) -> list[np.ndarray]:
-        """Coefficients of the examples that may become a dual point."""
-        return [] if step.alpha is None else [step.alpha]
-
-    def support_size(self, step: _Step) -> int:
-        """Examples whose coefficient is not zero, as far as is known."""
-        return 0 if step.alpha is None else int(np.count_nonzero(step.alpha))
-
-
-class _Coefficients:
-    """Iterates that are coefficients of the examples; methods as those of `_Features`."""
-
-    def __init__(self, K: np.ndarray, y: np.ndarray) -> None:
-        self.K, self.y, self.size = K, y, y.size
-
-    def decisions(self, c: np.ndarray) -> np.ndarray:
-        return np.asarray(self.K @ (c * self.y))
-
-    def squared_norm(self, c: np.ndarray) -> float:
-        return float((c * self.y) @ self.decisions(c))
-
-    def sum_of_examples(self, c: np.ndarray) -> np.ndarray:
-        return c
-
-    def dual_points(self, step: _Step) -> list[np.ndarray]:
-        return [step.last, step.average]
-
-    def support_size(self, step: _Step) -> int:
-        return int(np.count_nonzero(step.last))
-
-
-_Space = _Features | _Coefficients
+    #: Numbers of an iterate.
+    size: int
+    #: ``f(x_i)`` of all examples and ``‖w‖²``.
+    decisions: Callable[[np.ndarray], tuple[np.ndarray, float]]
+    #: Coefficients of the examples that may become a dual point, with ``‖Σ c_j y_j φ(x_j)‖²``.
+    dual_points: Callable[[Iterates], Iterable[tuple[np.ndarray, float]]]
+    #: Coefficients of the examples, as far as they are known.
+    coefficients: Callable[[Iterates], np.ndarray | None]
 
 
 def _history(
@@ -227,9 +202,9 @@ def _history(
     for seconds, step in _at_checkpoints(_steps(iterates, space.size, n_samples), points):
         last, average = (_objective(w, problem, space, loss) for w in (step.last, step.average))
         if loss is None:
-            duals = [_dual(c, problem, space) for c in space.dual_points(step)]
+            duals = [dual_bound(c, norm, problem) for c, norm in space.dual_points(step)]
             bound = float(np.fmax.reduce([bound, *duals]))
-        gap = average - bound
+        gap, coefficients = average - bound, space.coefficients(step)
         history.append(
             Record(
                 iteration=step.t,
@@ -241,7 +216,7 @@ def _history(
                 gap=gap,
                 relative_gap=gap / average if average > 0.0 else math.nan,
                 rounding=math.nan,
-                support_size=space.support_size(step),
+                support_size=0 if coefficients is None else int(np.count_nonzero(coefficients)),
                 kernel_evaluations=0,
                 cache_hits=0,
             )
@@ -250,22 +225,24 @@ def _history(
 
 
 def _objective(iterate: np.ndarray, problem: Problem, space: _Space, loss: Loss | None) -> float:
-    """``lam/2 ‖w‖²`` and the mean loss."""
-    decisions, squared_norm = space.decisions(iterate), space.squared_norm(iterate)
+    """Return ``lam/2 ‖w‖²`` and the mean loss."""
+    decisions, squared_norm = space.decisions(iterate)
     if loss is None:
         return primal(decisions, squared_norm, problem)
-    losses = checks.losses(loss(problem.y * decisions), problem.y.size)
+    came = loss(problem.y * decisions)
+    losses = as_array("loss", came, expected="return real numbers")
+    if losses.shape != decisions.shape:
+        raise ValueError(
+            f"loss must return a number for each of {decisions.size} margins, "
+            f"got shape {losses.shape} instead"
+        )
     return float(0.5 * problem.lam * squared_norm + losses.mean())
 
 
-def _dual(c: np.ndarray, problem: Problem, space: _Space) -> float:
-    """Largest dual value of the multiples of some coefficients, the negative ones left out."""
-    c = np.maximum(c, 0.0)
-    return dual_bound(c, space.squared_norm(space.sum_of_examples(c)), problem)
-
-
-def _at_checkpoints(steps: Iterator[_Step], points: Checkpoints) -> Iterator[tuple[float, _Step]]:
-    """Those of the steps that are to be recorded, with the seconds that steps took so far."""
+def _at_checkpoints(
+    steps: Iterator[Iterates], points: Checkpoints
+) -> Iterator[tuple[float, Iterates]]:
+    """Yield the steps that are to be recorded, with the seconds that steps took so far."""
     ahead = iter(points)
     due, seconds = next(ahead), 0.0
     unrecorded = None
@@ -281,24 +258,25 @@ def _at_checkpoints(steps: Iterator[_Step], points: Checkpoints) -> Iterator[tup
         yield seconds, unrecorded
 
 
-def _steps(iterates: Any, size: int, n_samples: int) -> Iterator[_Step]:
-    """Tuples of a sequence of iterates, checked.
+def _steps(iterates: Any, size: int, n_samples: int) -> Iterator[Iterates]:
+    """Check the tuples of a sequence of iterates.
 
     Raises
     ------
     ValueError
         If there is something else in it.
     """
-    try:
-        several = iter(iterates)
-    except TypeError:
-        raise checks.not_iterates(iterates, size) from None
     before = 0
-    for came in several:
+    # What is no sequence is refused as a tuple would be that is none.
+    for came in iterates if isinstance(iterates, Iterable) else [iterates]:
         try:
             step = _step(came, size, n_samples)
         except (TypeError, ValueError):
-            raise checks.not_iterates(came, size) from None
+            raise ValueError(
+                "iterates must be tuples (t, last), (t, last, average) or (t, last, average, alpha)"
+                f" of a step, vectors of size {size} and a number alpha for each example, "
+                f"got {shown(came)} instead"
+            ) from None
         if not before < step.t < MOST_DRAWS:
             raise ValueError(
                 f"iterates must have increasing steps t > 0, got {step.t} after {before}"
@@ -307,16 +285,17 @@ def _steps(iterates: Any, size: int, n_samples: int) -> Iterator[_Step]:
         yield step
 
 
-def _step(came: Any, size: int, n_samples: int) -> _Step:
-    """One of the tuples; raises a TypeError or ValueError if it is none."""
+def _step(came: Any, size: int, n_samples: int) -> Iterates:
+    """Return one of the tuples in full; raise a TypeError or ValueError if it is none."""
     t, last, *others = came
-    average, alpha = [*others, None, None][:2]
     if len(others) > 2:
         raise ValueError
-    last = checks.vector(last, size)
-    return _Step(
-        as_integer("t", t),
-        last,
-        last if average is None else checks.vector(average, size),
-        None if alpha is None else checks.vector(alpha, n_samples),
-    )
+    vectors = [as_array("iterates", last)]
+    average, alpha = [*others, None, None][:2]
+    vectors.append(vectors[0] if average is None else as_array("iterates", average))
+    counts: Any = None if alpha is None else as_array("iterates", alpha)
+    if any(found.shape != (size,) for found in vectors):
+        raise ValueError
+    if counts is not None and counts.shape != (n_samples,):
+        raise ValueError
+    return Iterates(as_integer("t", t), vectors[0], vectors[1], counts)

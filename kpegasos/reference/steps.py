@@ -24,8 +24,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream, Sampling
-from kpegasos.reference import checks
-from kpegasos.utils.validation import as_flag, as_integer, draw_seed
+from kpegasos.core.problem import make_problem
+from kpegasos.utils.validation import (
+    LARGEST_VALUE,
+    as_array,
+    as_flag,
+    as_integer,
+    canonical_rows,
+    check_magnitude,
+    draw_seed,
+)
 
 #: A margin this close to the threshold is a tie and no violation, as in the compiled loops: sums of
 #: the same numbers in another order must decide alike.
@@ -103,12 +111,13 @@ def linear_iterates(
     2 [ 2. -1.] [1. 1.]
     3 [ 1.33 -0.67] [1. 1.]
     """
-    y, lam = checks.labels(y, lam)
-    X = checks.features(X, y)
-    batches = checks.batches(draws, batch_size, y.size)
+    problem = make_problem(y, lam)
+    y, lam = problem.y, problem.lam
+    X = checked_features(X, y)
+    batches = _batches_of(draws, batch_size, y.size)
     projection = as_flag("projection", projection)
     radius = 1.0 / np.sqrt(lam)
-    w = average = checks.start(start, X.shape[1], radius)
+    w = average = _start_of(start, X.shape[1], radius)
     alpha = np.zeros(y.size)
     for t, batch in enumerate(batches, start=1):
         eta = 1.0 / (lam * t)  # the step size
@@ -162,9 +171,10 @@ def kernel_iterates(
     ValueError
         With the first step, naming the parameter, what was expected and what came.
     """
-    y, lam = checks.labels(y, lam)
-    K = checks.kernel_values(K, y)
-    batches = checks.batches(draws, batch_size, y.size)
+    problem = make_problem(y, lam)
+    y, lam = problem.y, problem.lam
+    K = checked_kernel_values(K, y)
+    batches = _batches_of(draws, batch_size, y.size)
     projection = as_flag("projection", projection)
     radius = 1.0 / np.sqrt(lam)
     c = average = alpha = np.zeros(y.size)
@@ -303,3 +313,85 @@ def index_stream(
     n_samples = as_integer("n_samples", n_samples, least=1, most=MOST_DRAWS)
     n_draws = as_integer("n_draws", n_draws, least=0, most=MOST_DRAWS)
     return IndexStream(n_samples, sampling, draw_seed(random_state)).take(0, n_draws)
+
+
+def checked_features(X: Any, y: np.ndarray) -> Any:
+    """Return features as an array or CSR matrix with a row for each label.
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+    """
+    X = canonical_rows(X)
+    check_magnitude(X)
+    if X.shape[0] != y.size:
+        raise ValueError(
+            f"X must have a row for each of the {y.size} labels of y, got {X.shape[0]} instead"
+        )
+    return X
+
+
+def checked_kernel_values(K: ArrayLike, y: np.ndarray) -> np.ndarray:
+    """Return kernel values as a square array of float64 with a row for each label.
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+    """
+    K = as_array("K", K)
+    if K.shape != (y.size, y.size):
+        raise ValueError(
+            f"K must have a row and a column for each of the {y.size} labels of y, "
+            f"got shape {K.shape} instead"
+        )
+    if not np.abs(K).max() <= LARGEST_VALUE:  # nor NaN
+        raise ValueError(f"K must hold finite values up to {LARGEST_VALUE:g}, got others")
+    return K
+
+
+def _batches_of(draws: ArrayLike, batch_size: int, n_samples: int) -> np.ndarray:
+    """Return draws as one row for each batch, int64 of shape (n_steps, batch_size).
+
+    Raises
+    ------
+    ValueError
+        If they are no rows of the examples, or not a whole number of batches.
+    """
+    k = as_integer("batch_size", batch_size, least=1)
+    drawn = as_array("draws", draws, expected="be a vector of row numbers", kinds="iu")
+    if drawn.ndim != 1 or drawn.size == 0 or drawn.size % k:
+        raise ValueError(
+            f"draws must be a vector of one or more batches of batch_size={k}, "
+            f"got shape {drawn.shape} instead"
+        )
+    if drawn.min() < 0 or drawn.max() >= n_samples:
+        raise ValueError(
+            f"draws must be rows from 0 to {n_samples - 1} of X or K, "
+            f"got {drawn.min():.0f} to {drawn.max():.0f} instead"
+        )
+    return drawn.astype(np.int64).reshape(-1, k)
+
+
+def _start_of(values: ArrayLike | None, size: int, radius: float) -> np.ndarray:
+    """Return the first iterate: zeros unless given.
+
+    Raises
+    ------
+    ValueError
+        If it is no vector of that size, or longer than the radius of the ball.
+    """
+    if values is None:
+        return np.zeros(size)
+    found = as_array("start", values)
+    if found.shape != (size,):
+        raise ValueError(
+            f"start must have a number for each of {size} features, got shape {found.shape} instead"
+        )
+    norm = float(np.linalg.norm(found))
+    if not norm <= radius * (1.0 + 1e-12):  # nor NaN
+        raise ValueError(
+            f"start must have a norm of 1/sqrt(lam) = {radius:g} at most, got {norm:g} instead"
+        )
+    return found

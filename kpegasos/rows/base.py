@@ -4,19 +4,25 @@ A source lets a loop run over an index stream, and answers what is asked at a ch
 the *image* of the unscaled iterate q up to date (see `kpegasos.core.state`): margins of all
 examples where kernel rows are held, q itself for features. `KernelSource` is what sources of
 kernel rows have in common. `kpegasos.rows.choose` picks one.
+
+A result outlives its rows. It decides by the points behind its coefficients and the kernel, and
+keeps no kernel value; decisions of features are in `kpegasos.rows.features`.
 """
 
 from __future__ import annotations
 
 import math
+import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from operator import is_
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from kpegasos.core.duals import loss_errors, steepness
+from kpegasos.core.evaluation import Sums, evaluate_held, loss_errors, steepness
 from kpegasos.core.state import (
     RESCALE,
     Examples,
@@ -26,22 +32,337 @@ from kpegasos.core.state import (
     fold_scale,
 )
 from kpegasos.core.views import KernelView, View
+from kpegasos.kernels.base import CallableKernel, Kernel
+from kpegasos.kernels.decision import gram_decision, kernel_decision
 from kpegasos.kernels.exact import ExactProducts
-from kpegasos.kernels.matrix import KernelValues
-from kpegasos.losses.hinge import Hinge
-from kpegasos.rows.algorithm import Algorithm
+from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.losses.classification import is_hinge
 from kpegasos.rows.budget import Grant
-from kpegasos.rows.decisions import Decisions, TrainingPoints, kernel_decisions
-from kpegasos.rows.evaluated import Evaluated, evaluated_at_once
-from kpegasos.rows.factor import Factor
-from kpegasos.utils.validation import check_scaling
+from kpegasos.utils.boundary import checked_vectors, require_numbers
+from kpegasos.utils.validation import (
+    canonical_rows,
+    check_scaling,
+    finite_decisions,
+    largest_magnitude,
+)
+
+
+class Algorithm(NamedTuple):
+    """A compiled loop, and how soon it will update an example.
+
+    Attributes
+    ----------
+    loop : callable
+        Such as `kpegasos.core.loops.primal_steps`.
+    priority : callable
+        ``priority(state, members, examples, parameters)`` scores each member, in the units of the
+        image: negative if the loop would update it now, the larger the less likely soon, infinite
+        if never.
+    from_zero : bool
+        Whether step 0 is ``w = 0``.
+    """
+
+    loop: Callable[..., tuple[int, int]]
+    priority: Callable[[LoopState, np.ndarray, Examples, LoopParameters], np.ndarray]
+    from_zero: bool
+
+
+class Evaluated(NamedTuple):
+    """An iterate as its rows see it.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_samples,)
+        ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``; non-negative with the hinge.
+    margins : ndarray of shape (n_samples,)
+        ``f(x_i)``.
+    squared_norm : float
+        ``‖w‖²``.
+    vector : ndarray of shape (n_features + 1,) or None
+        Primal vector, the coordinate of the constant feature last; from features only.
+    loss_rounding, norm_rounding : float
+        Largest error that rounding may make of the mean loss and of ``‖w‖²``.
+    additions : float
+        What `Iterate.additions` says of its image.
+    sums : Sums or None
+        Sums over the examples, where they were at hand.
+    """
+
+    coef: np.ndarray
+    margins: np.ndarray
+    squared_norm: float
+    vector: np.ndarray | None = None
+    loss_rounding: float = 0.0
+    norm_rounding: float = 0.0
+    additions: float = 0.0
+    sums: Sums | None = None
+
+    @property
+    def size(self) -> float | None:
+        """``Σ |c_i| ω_i``, where it is at hand."""
+        return None if self.sums is None else self.sums.size
+
+
+class Factor(ABC):
+    """A matrix Z of as many rows as there are examples, in float64.
+
+    Attributes
+    ----------
+    size : int
+        Its columns.
+    """
+
+    size: int
+
+    @abstractmethod
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """``Zᵀ diag(weights) Z`` of shape (size, size).
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            Non-negative.
+        """
+
+    @abstractmethod
+    def margins(self, vector: np.ndarray) -> np.ndarray:
+        """``Z @ vector``."""
+
+    @abstractmethod
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ coef``."""
+
+
+def evaluated_at_once(
+    iterates: Sequence[Iterate],
+    state: LoopState,
+    examples: Examples,
+    rounding: np.ndarray,
+    largest: float,
+) -> list[Evaluated]:
+    """Iterates of a state whose image are margins, in one compiled pass.
+
+    Parameters
+    ----------
+    iterates : sequence of Iterate
+        Without a prefix.
+    state : LoopState
+    examples : Examples
+    rounding : ndarray of shape (n_samples,), float64
+        The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
+    largest : float
+        No kernel value is larger.
+    """
+    coefs, margins = np.empty((2, len(iterates), examples.label.size))
+    found = []
+    for iterate, coef, margin in zip(iterates, coefs, margins, strict=True):
+        numbers = iterate.plain, iterate.stamped, iterate.largest_clock
+        fields, additions, of_loss, of_norm = evaluate_held(
+            state, examples, rounding, largest, *numbers, coef, margin
+        )
+        of = Sums(*fields)
+        if not is_hinge(examples.loss):
+            error = of_loss + of.size * float(rounding.max(initial=0.0))
+            of_loss *= steepness(examples.loss, margin, examples.label, error)
+        found.append(
+            Evaluated(coef, margin, of.squared_norm, None, of_loss, of_norm, additions, of)
+        )
+    return found
+
+
+# --- decisions on new examples --------------------------------------------------------------------
+
+
+#: ``f(X)`` for new examples: float64 of shape (n_new,).
+Decisions = Callable[[Any], np.ndarray]
+
+
+class TrainingPoints(NamedTuple):
+    """A kernel and the examples that it was evaluated on.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+    members : ndarray of shape (n_samples,), int64, or None
+        Rows of X that are the examples; None for all.
+    """
+
+    kernel: Kernel
+    X: Any
+    members: np.ndarray | None
+
+
+def new_rows(X: Any, n_features: int, *, finite: bool = True) -> Any:
+    """Return new examples as rows of so many features, copied only if need be.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_new, n_features)
+    n_features : int
+    finite : bool, default=True
+        Whether they must be finite.
+
+    Returns
+    -------
+    ndarray or CSR matrix, float32 as given or float64
+
+    Raises
+    ------
+    ValueError
+        If they are no such rows.
+    """
+    X = canonical_rows(X)
+    if X.shape[1] != n_features:
+        raise ValueError(
+            f"X must have the {n_features} features of the training examples, got {X.shape[1]} "
+            f"instead"
+        )
+    if finite and not np.isfinite(largest_magnitude(X)):
+        raise ValueError("X must be finite, got NaN or infinity")
+    return X
+
+
+class KernelDecisions:
+    """``f(x) = Σ_j coef_j k(x_j, x) + intercept``, by the kernel.
+
+    It refers to the data until it is called for the first time or pickled. From then on it holds a
+    copy of the support vectors, unless these are all of the data.
+
+    Parameters
+    ----------
+    points : TrainingPoints
+    coef : ndarray of shape (n_samples,)
+        Signed coefficients.
+    intercept : float
+    """
+
+    def __init__(self, points: TrainingPoints, coef: np.ndarray, intercept: float) -> None:
+        self._kernel: Kernel | None = points.kernel
+        # One attribute, which is replaced as a whole: calls may come from several threads.
+        self._terms = points.X, points.members, coef
+        self._intercept = intercept
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Decisions on new examples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_new,), float64
+
+        Raises
+        ------
+        ValueError
+            If X does not have the features of the training examples, or leaves no finite decision.
+        """
+        kernel = self._kernel
+        if kernel is None:
+            raise ValueError(
+                "kernel must be one that can be pickled where a pickled result is to decide on new "
+                "examples, got one that could not, such as a lambda, instead"
+            )
+        vectors, coefs = self._support()
+        vectors = checked_vectors("vectors", vectors, (coefs.shape[1], vectors.shape[1]))
+        # Whether a function of a user's own minds NaN is for the function to say.
+        X = new_rows(X, vectors.shape[1], finite=not isinstance(kernel, CallableKernel))
+        sums = kernel_decision(kernel, X, vectors, coefs, owner=self)
+        return finite_decisions(sums[:, 0] + self._intercept)
+
+    def _support(self) -> tuple[Any, np.ndarray]:
+        """Support vectors and coefficients of shape (1, n_support); all other data are let go."""
+        X, members, coef = self._terms
+        require_numbers("coef", coef, (X.shape[0] if members is None else members.size,))
+        support = np.flatnonzero(coef)
+        if members is not None or support.size < coef.size:
+            X = canonical_rows(X)
+            X = X[support if members is None else members[support]]
+            coef = coef[support]
+            self._terms = X, None, coef
+        return X, coef[None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the support vectors, if the kernel can be pickled as well."""
+        vectors, coefs = self._support()
+        kernel = self._kernel if _can_be_pickled(self._kernel) else None
+        if kernel is None:
+            vectors, coefs = vectors[:0], coefs[:, :0]
+        return {**vars(self), "_kernel": kernel, "_terms": (vectors, None, coefs[0])}
+
+
+def _can_be_pickled(kernel: Any) -> bool:
+    try:
+        pickle.dumps(kernel)
+    except Exception:  # whatever a class of a user's own raises
+        return False
+    return True
+
+
+class GramDecisions:
+    """``f(x) = Σ_j coef_j k(x_j, x) + intercept``, by kernel values that are given.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_samples,)
+        Signed coefficients.
+    intercept : float
+    """
+
+    def __init__(self, coef: np.ndarray, intercept: float) -> None:
+        self._coef = coef
+        self._intercept = intercept
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Decisions on new examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_samples)
+            Kernel values of the new examples with those of the training.
+
+        Returns
+        -------
+        ndarray of shape (n_new,), float64
+
+        Raises
+        ------
+        ValueError
+            If X is another matrix, or leaves no finite decision.
+        """
+        if sparse.issparse(X):
+            raise ValueError("X must be a dense array of kernel values, got a sparse one instead")
+        values = canonical_rows(X)
+        if values.shape[1] != self._coef.size:
+            raise ValueError(
+                f"X must hold kernel values with the {self._coef.size} training examples, as the "
+                f"kernel was given as a matrix, got shape {values.shape} instead"
+            )
+        require_numbers("coef", self._coef, values.shape[1:])
+        support = np.flatnonzero(self._coef)
+        sums = gram_decision(values, support, self._coef[None, support])
+        return finite_decisions(sums[:, 0] + self._intercept)
+
+
+def kernel_decisions(
+    points: TrainingPoints | None, coef: np.ndarray, intercept: float
+) -> Decisions:
+    """Decisions of a kernel model: of features if they are known, else of kernel values."""
+    if points is None:
+        return GramDecisions(coef, intercept)
+    return KernelDecisions(points, coef, intercept)
+
+
+# --- the interface --------------------------------------------------------------------------------
 
 
 class RowSource(ABC):
     """Rows of the examples of a binary problem, as solvers see them.
 
     Runs on several threads may share them: they take turns, slice by slice (see
-    `kpegasos.utils.turns`), and each gets the model that it would get alone.
+    `kpegasos.utils.threads`), and each gets the model that it would get alone.
 
     Parameters
     ----------
@@ -67,7 +388,7 @@ class RowSource(ABC):
         Whether `evaluate` costs no pass over the data.
     evaluations : int
         Kernel values computed so far.
-    blameless : float
+    tolerated_error : float
         Error of a kernel value for which the kernel is not blamed, although the certificate takes
         the values as they are.
     """
@@ -77,13 +398,16 @@ class RowSource(ABC):
     row_capacity: int = 0
     computes_as_asked: bool = False
     cheap_evaluation: bool = True
-    blameless: float = 0.0
+    tolerated_error: float = 0.0
     evaluations: int = 0
     unchanging: bool = False
 
     def __init_subclass__(cls, *, unchanging: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.unchanging = unchanging
+
+    #: Loop, state, view and examples of the slice before.
+    _known: tuple[Any, ...] = (None,)
 
     def __init__(self, n_samples: int, positive_definite: bool) -> None:
         self.n_samples = n_samples
@@ -101,6 +425,30 @@ class RowSource(ABC):
     ) -> None:
         """Run the loop over ``draws[:stop]``; later draws are for look-ahead only."""
 
+    def _advance_on(
+        self,
+        view: View,
+        algorithm: Algorithm,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        parameters: LoopParameters,
+    ) -> None:
+        """Run a loop on a view that does not change; its arrays are checked once a checkpoint."""
+        arrays = algorithm.loop, state, view, examples
+        known = all(map(is_, self._known, arrays))
+        run_loop(algorithm, state, view, draws, stop, examples, parameters, known=known)
+        self._known = arrays
+
+    def end_slices(self) -> None:
+        """Let go of the run before: what comes next is checked as a whole."""
+        self._known = (None,)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: no part of a run."""
+        return {**vars(self), "_known": (None,)}
+
     @abstractmethod
     def evaluate(
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
@@ -114,7 +462,7 @@ class RowSource(ABC):
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float
     ) -> Decisions | None:
-        """What decides on new examples for a model of these rows; None where nothing can."""
+        """Make what decides on new examples for a model of these rows; None where nothing can."""
         return None
 
     @abstractmethod
@@ -144,7 +492,7 @@ class RowSource(ABC):
 
     @property
     def holds_sets(self) -> bool:
-        """Whether kernel rows can be had for a working set."""
+        """Tell whether kernel rows can be had for a working set."""
         return self.row_capacity >= 4
 
     def check_length(self, n_samples: int) -> None:
@@ -159,7 +507,7 @@ class RowSource(ABC):
         """Raise a ValueError where rounding forbids so little regularisation."""
 
     def look_ahead(self, done: int, batch_size: int) -> int:
-        """How many draws beyond ``stop`` are of use when ``done`` draws have been made."""
+        """Return how many draws beyond ``stop`` are of use when ``done`` draws have been made."""
         return 0
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
@@ -168,7 +516,7 @@ class RowSource(ABC):
 
     @property
     def rounding_of_each(self) -> np.ndarray:
-        """How far off kernel values are: that of i and j by the sum of two entries, if held."""
+        """Bound how far off kernel values are: that of i and j by the sum of two entries."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
     @property
@@ -181,7 +529,7 @@ class RowSource(ABC):
         return None
 
     def factor_passes(self) -> float:
-        """How many passes of single steps cost as much as one system of `factor`."""
+        """Return how many passes of single steps cost as much as one system of `factor`."""
         return math.inf
 
     def sums(self, columns: np.ndarray) -> np.ndarray:
@@ -214,11 +562,15 @@ def run_loop(
     stop: int,
     examples: Examples,
     parameters: LoopParameters,
+    *,
+    known: bool = False,
 ) -> None:
-    """Run a loop over ``draws[:stop]`` where no row is missing."""
-    position, status = 0, RESCALE
+    """Run a loop over ``draws[:stop]`` where no row is missing; ``known`` if its arrays are."""
+    position, status, loop = 0, RESCALE, algorithm.loop
+    if known:
+        loop = getattr(loop, "again", loop)
     while status == RESCALE:
-        status, position = algorithm.loop(state, view, draws, position, stop, examples, parameters)
+        status, position = loop(state, view, draws, position, stop, examples, parameters)
         if status == RESCALE:
             fold_scale(state)
 
@@ -234,7 +586,7 @@ def most_scaling(lam: float) -> float:
 
 
 class KernelSource(RowSource):
-    """What sources of kernel rows have in common.
+    """Rows of kernel values: the base of all sources of them.
 
     Parameters
     ----------
@@ -264,10 +616,11 @@ class KernelSource(RowSource):
         super().__init__(n_samples, positive_definite)
         self.kernel_offset = check_scaling(intercept_scaling) ** 2
 
-    def _take_accuracy(self, values: KernelValues) -> None:
-        """Know how far off the values of a kernel matrix are."""
+    def _know(self, values: KernelMatrix) -> None:
+        """Know the points of a kernel matrix, and how far off its values are."""
+        self.points = TrainingPoints(values.kernel, values.X, values.members)
         self.rounding, self.exact = values.rounding, values.exact
-        self.blameless = float(np.finfo(values.dtype).eps) * self.largest
+        self.tolerated_error = float(np.finfo(values.dtype).eps) * self.largest
 
     @cached_property
     def largest(self) -> float:
@@ -346,7 +699,7 @@ class KernelSource(RowSource):
         # The sum over the examples rounds the squared norm, whose terms come to this at the most.
         of_norm = 0.5 * weight.size * _EPS * size * size * self.largest
         of_loss = of_sums + of_values + size * average / weight.size
-        if type(examples.loss) is not Hinge:
+        if not is_hinge(examples.loss):
             error = of_sums + of_values + size * float(np.max(self.rounding))
             of_loss *= steepness(examples.loss, evaluated.margins, examples.label, error)
         return evaluated._replace(

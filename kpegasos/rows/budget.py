@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from joblib import cpu_count
 
-from kpegasos.kernels.matrix import KernelValues
+from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.utils import tuning
 from kpegasos.utils.memory import free_memory
 from kpegasos.utils.threads import available_threads
@@ -31,7 +31,7 @@ _MOST_UNASKED_MB, _UNKNOWN_MB = 4096.0, 1024.0
 
 
 class Capacity(NamedTuple):
-    """What a budget has room for.
+    """Room that a budget has.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Capacity(NamedTuple):
     tile_rows: int
 
 
-def _row_bytes(values: KernelValues) -> tuple[int, int]:
+def _row_bytes(values: KernelMatrix) -> tuple[int, int]:
     """Bytes of a kept row, and of a row in work with its temporaries."""
     kept = values.n_samples * values.dtype.itemsize
     return kept, kept + (0 if values.can_pack else 24 * values.n_samples)
@@ -100,7 +100,7 @@ def budget_bytes(cache_mb: float) -> int:
     return int(min(cache_mb * tuning.MEBIBYTE, float(sys.maxsize // 2)))
 
 
-def cache_capacity(values: KernelValues, cache_mb: float) -> Capacity:
+def cache_capacity(values: KernelMatrix, cache_mb: float) -> Capacity:
     """Rows that a budget keeps, and rows of a tile in work beside them."""
     n_samples = values.n_samples
     kept_bytes, work_bytes = _row_bytes(values)
@@ -113,19 +113,19 @@ def cache_capacity(values: KernelValues, cache_mb: float) -> Capacity:
     return Capacity(min(n_samples, (budget - tile * work_bytes) // kept_bytes), tile)
 
 
-def cached_mb_needed(values: KernelValues) -> float:
+def cached_mb_needed(values: KernelMatrix) -> float:
     """A ``cache_mb`` that is enough to keep a few rows, with a tile of four in work."""
     kept_bytes, work_bytes = _row_bytes(values)
     fewest = min(tuning.FEWEST_ROWS, values.n_samples)
     return (fewest * kept_bytes + 4 * work_bytes) / tuning.MEBIBYTE
 
 
-def gram_mb_needed(values: KernelValues) -> float:
+def gram_mb_needed(values: KernelMatrix) -> float:
     """MiB of the whole Gram matrix."""
     return values.n_samples**2 * values.dtype.itemsize / tuning.MEBIBYTE
 
 
-def most_mb_used(values: KernelValues) -> float:
+def most_mb_used(values: KernelMatrix) -> float:
     """MiB that a source can make use of: all rows, and the widest tile in work."""
     n_samples = values.n_samples
     tile = min(n_samples, tuning.TILE_ROWS)
@@ -134,19 +134,19 @@ def most_mb_used(values: KernelValues) -> float:
     return max(n_samples * kept_bytes + tile * work_bytes, scored) / tuning.MEBIBYTE
 
 
-def scored_bytes(values: KernelValues) -> int:
+def scored_bytes(values: KernelMatrix) -> int:
     """Bytes of a kernel value that is not kept: itself, its copy in float64, temporaries."""
     return 16 if values.can_pack else 32
 
 
-def uncached_mb_needed(values: KernelValues, batch_size: int = 1) -> float:
+def uncached_mb_needed(values: KernelMatrix, batch_size: int = 1) -> float:
     """A ``cache_mb`` that is enough to score a few draws, or one batch, against each other."""
     side = max(batch_size, min(tuning.FEWEST_ROWS, values.n_samples))
     return side**2 * scored_bytes(values) / tuning.MEBIBYTE
 
 
 def check_budget(
-    cache: str, needed_mb: float, cache_mb: float, values: KernelValues, shares: int = 1
+    cache: str, needed_mb: float, cache_mb: float, values: KernelMatrix, shares: int = 1
 ) -> None:
     """Check that a share of the budget is enough.
 
@@ -157,7 +157,7 @@ def check_budget(
         What one share must have.
     cache_mb : float
         What all have together.
-    values : KernelValues
+    values : KernelMatrix
     shares : int, default=1
 
     Raises
@@ -181,7 +181,7 @@ class Grant:
 
 
 class Account:
-    """What the sources of kernel rows of this process have been granted, all fits together.
+    """Keeps account of what sources of kernel rows have been granted, all fits together.
 
     Memory that has been granted may not be touched yet, so it still looks free to the system. It is
     subtracted until its source is gone, even when it has been touched: rather too little is granted

@@ -1,43 +1,563 @@
-"""Kernel rows computed in tiles when first needed, and kept within a budget of bytes.
+"""Kernel rows that are computed when they are needed: kept within a budget of bytes, or not at all.
 
 The index stream is known ahead, so a tile holds the row that is missing together with those that
-upcoming violators will need. That changes the cost, never the algorithm.
+upcoming violators will need. That changes the cost, never the algorithm. Where rows are missing or
+violators are many, a loop runs over a tile of draws at a time, whose kernel values among each other
+decide which of them violate; margins are brought up to date behind.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kpegasos.core.state import (
     BATCH_OFFSET,
-    NEED_ROW,
+    DONE,
     RESCALE,
+    SCALE,
     STEPS,
     Examples,
     LoopParameters,
     LoopState,
     fold_scale,
 )
-from kpegasos.core.views import KernelView
+from kpegasos.core.views import KernelView, add_rows_together
 from kpegasos.kernels.decision import kernel_product
-from kpegasos.kernels.matrix import KernelValues, check_kernel_values
+from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import Algorithm, KernelSource
 from kpegasos.rows.budget import (
+    budget_bytes,
     budget_mb,
     cache_capacity,
     cached_mb_needed,
     check_budget,
     most_mb_used,
+    scored_bytes,
+    uncached_mb_needed,
 )
-from kpegasos.rows.cache import BufferPool, RowCache
-from kpegasos.rows.decisions import points_of
-from kpegasos.rows.tiles import TiledSteps
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import finishing
 from kpegasos.utils.validation import as_integer, optional, shown
+
+_PINNED = np.iinfo(np.int64).max
+_NO_SLOTS = np.empty(0, dtype=np.int64)
+
+
+class BufferPool:
+    """Memory for kernel rows that is used again, pair of classes after pair.
+
+    Fresh pages of hundreds of MiB for each pair would cost more than the loops do.
+    """
+
+    def __init__(self) -> None:
+        self._free: list[np.ndarray] = []
+        self._lock = Lock()
+
+    def acquire(self, size: int, dtype: np.dtype) -> np.ndarray:
+        """A flat array of at least ``size`` numbers."""
+        with self._lock:
+            fitting = [b for b in self._free if b.size >= size and b.dtype == dtype]
+            if fitting:
+                buffer = min(fitting, key=len)
+                self._free = [b for b in self._free if b is not buffer]
+                return buffer
+            # A smaller one would only take memory beside the new one.
+            self._free.clear()
+        return np.empty(size, dtype=dtype)
+
+    def release(self, buffer: np.ndarray) -> None:
+        """Let an array that was acquired be used again."""
+        with self._lock:
+            self._free.append(buffer)
+
+
+class RowCache:
+    """Kernel rows of some examples, in slots.
+
+    Parameters
+    ----------
+    values : KernelMatrix
+    squared_norms : ndarray of shape (n_samples,)
+    kernel_offset : float
+    row_capacity : int
+        Slots; fewer where memory for so many cannot be had.
+    tile_rows : int
+        Rows that are computed together at the most.
+    pool : BufferPool
+        Where the memory comes from.
+
+    Attributes
+    ----------
+    row_capacity : int
+        Slots that there are.
+    view : KernelView
+        What loops see.
+    evaluations : int
+        Kernel values computed.
+    """
+
+    def __init__(
+        self,
+        values: KernelMatrix,
+        squared_norms: np.ndarray,
+        kernel_offset: float,
+        row_capacity: int,
+        tile_rows: int,
+        pool: BufferPool,
+    ) -> None:
+        self.evaluations = 0
+        self._values = values
+        self._pool = pool
+        n_samples = values.n_samples
+        while True:
+            size = row_capacity * n_samples
+            try:
+                self._buffer = pool.acquire(size, values.dtype)
+                break
+            except MemoryError:
+                if row_capacity <= tuning.FEWEST_ROWS:
+                    raise
+                row_capacity = max(tuning.FEWEST_ROWS, row_capacity // 2)
+        self.row_capacity = row_capacity
+        self.tile_rows = min(tile_rows, row_capacity)
+        self.view = KernelView(
+            self._buffer[:size].reshape(row_capacity, n_samples),
+            np.full(n_samples, -1, dtype=np.int64),
+            np.zeros(row_capacity, dtype=np.int64),
+            squared_norms,
+            kernel_offset,
+        )
+        self._owner = np.full(row_capacity, -1, dtype=np.int64)
+        self._filled = 0
+        # Rows that working sets have computed, and how many not for the first time.
+        self._computed, self._again = np.full(n_samples, False), 0
+        self._work = np.empty((0, n_samples), values.dtype)
+
+    @property
+    def n_kept(self) -> int:
+        """Rows that are kept at present."""
+        return int(np.count_nonzero(self.view.slots >= 0))
+
+    def begin(self, t: int) -> None:
+        """Start a run at step t: rows of an earlier one are no younger than those to come."""
+        if t == 0:
+            np.clip(self.view.ticks, -1, 0, out=self.view.ticks)
+            self._forget_counts()
+
+    def missing(self, members: np.ndarray) -> np.ndarray:
+        """Tell whether the row of each member is missing."""
+        return self.view.slots[members] < 0
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether every slot has a row."""
+        return self._filled == self._owner.size
+
+    def ensure(self, members: np.ndarray, t: int) -> KernelView:
+        """Have the rows of some examples, at most as many as there are slots."""
+        self.begin(t)
+        slots, ticks = self.view.slots[members], self.view.ticks
+        # None of the members may make room for another.
+        ticks[slots[slots >= 0]] = _PINNED
+        missing = np.sort(members[slots < 0])
+        idle = self._idle_slots(missing.size, t)
+        self._again += int(np.count_nonzero(self._computed[missing]))
+        self._computed[missing] = True
+        self.compute(missing, t, idle)
+        ticks[self.view.slots[members]] = t
+        return self.view
+
+    def compute(self, members: np.ndarray, t: int, slots: np.ndarray = _NO_SLOTS) -> None:
+        """Compute and keep the rows of some examples, in increasing order.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+        t : int
+            This step.
+        slots : ndarray of int64, default=()
+            Free slots, filled first.
+        """
+        if not members.size:
+            return
+        slots = self._room_for(members.size, slots)
+        for begin in range(0, members.size, self.tile_rows):
+            part = slice(begin, begin + self.tile_rows)
+            self._write(members[part], slots[part])
+        self._hold(members, slots, -1 - t)
+
+    def compute_for_now(
+        self, members: np.ndarray, t: int, idle: int, alpha: np.ndarray
+    ) -> np.ndarray:
+        """Compute rows that are used at once, and keep as many as there is room for.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+            Examples without a row, at most ``tile_rows``.
+        t : int
+            This step.
+        idle : int
+            A row that was not used for so many steps makes room.
+        alpha : ndarray of shape (n_samples,)
+            A row makes room, too, if its example has the coefficient zero, and it was not used at
+            this very step.
+
+        Returns
+        -------
+        ndarray of shape (n_left, n_samples)
+            The rows of the last of the members, which are not kept, until others are asked for.
+        """
+        slots = self._free_slots(members.size)
+        if slots.size < members.size:
+            age = self._ages()
+            useless = (age < t - idle) | ((age < t) & (alpha[self._owner] == 0.0))
+            useless[slots] = False
+            given_up = np.flatnonzero(useless)[: members.size - slots.size]
+            self._evict(given_up)
+            slots = np.concatenate((slots, given_up))
+        kept = slots.size
+        if kept == members.size:
+            self._write(members, slots)
+            rows = self._work_rows(0)
+        else:
+            rows = self._work_rows(members.size)
+            self.evaluations += self._values.write_rows(members, rows)
+            self.view.values[slots] = rows[:kept]
+        self._hold(members[:kept], slots, t)
+        return rows[kept:]
+
+    def _write(self, members: np.ndarray, slots: np.ndarray) -> None:
+        """Compute the rows of some examples, at most ``tile_rows``, into their slots."""
+        if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
+            rows = self.view.values[slots[0] : slots[-1] + 1]
+            self.evaluations += self._values.write_rows(members, rows)
+        else:
+            rows = self._work_rows(members.size)
+            self.evaluations += self._values.write_rows(members, rows)
+            self.view.values[slots] = rows
+
+    def _work_rows(self, n_rows: int) -> np.ndarray:
+        """Memory for a tile whose rows are not kept side by side; fresh pages would cost more."""
+        if not self._work.size:
+            self._work = np.empty((self.tile_rows, self._work.shape[1]), self._work.dtype)
+        return self._work[:n_rows]
+
+    def _hold(self, members: np.ndarray, slots: np.ndarray, tick: int) -> None:
+        self.view.slots[members] = slots
+        self._owner[slots] = members
+        self.view.ticks[slots] = tick
+
+    def _free_slots(self, n_rows: int) -> np.ndarray:
+        """Empty slots, at most `n_rows` of them."""
+        empty = min(n_rows, self._owner.size - self._filled)
+        slots = np.arange(self._filled, self._filled + empty)
+        self._filled += empty
+        return slots
+
+    def _ages(self) -> np.ndarray:
+        """Step at which each row was last used, or came."""
+        ticks = self.view.ticks
+        return np.where(ticks < 0, -1 - ticks, ticks)
+
+    def _evict(self, slots: np.ndarray) -> None:
+        self.view.slots[self._owner[slots]] = -1
+
+    def _idle_slots(self, n_rows: int, t: int) -> np.ndarray:
+        """Free slots of rows that have long been idle: their memory costs less than fresh pages.
+
+        At most `n_rows` of them; none where little memory is in use, or many rows were computed
+        again. For working sets alone: draws come back to an example once an epoch.
+        """
+        if not n_rows:
+            return _NO_SLOTS
+        in_use = self._filled * self.view.values.strides[0]
+        most = tuning.MOST_AGAIN * np.count_nonzero(self._computed)
+        if in_use < tuning.FRESH_BYTES or self._again > most:
+            return _NO_SLOTS
+        age = self._ages()[: self._filled]
+        slots = np.flatnonzero(age < t - tuning.IDLE_EPOCHS * self.view.slots.size)
+        if slots.size > n_rows:
+            slots = np.sort(slots[np.argpartition(age[slots], n_rows)[:n_rows]])
+        self._evict(slots)
+        return slots
+
+    def _room_for(self, n_rows: int, slots: np.ndarray) -> np.ndarray:
+        """Slots for new rows: the given ones, then empty ones, then the least recently used."""
+        slots = np.concatenate((slots, self._free_slots(n_rows - slots.size)))
+        missing = n_rows - slots.size
+        if missing:
+            age = self._ages()
+            age[slots] = _PINNED
+            oldest = np.sort(np.argpartition(age, missing - 1)[:missing])
+            self._evict(oldest)
+            slots = np.concatenate((slots, oldest))
+        return slots
+
+    def forget(self) -> None:
+        """Keep no row."""
+        self.view.slots[:] = -1
+        self.view.ticks[:] = 0
+        self._owner[:] = -1
+        self._filled = 0
+        self._forget_counts()
+
+    def _forget_counts(self) -> None:
+        """Count anew what is computed again."""
+        self._computed[:] = False
+        self._again = 0
+
+    def close(self) -> None:
+        """Give the memory back to the pool; the view is not to be used any more."""
+        self.view.slots[:] = -1
+        self._pool.release(self._buffer)
+        self._buffer = np.empty(0, self._buffer.dtype)
+        self._work = np.empty((0, self._work.shape[1]), self._work.dtype)
+
+
+# --- draws by tiles -------------------------------------------------------------------------------
+
+
+class Steps(NamedTuple):
+    """A loop in the midst of a run."""
+
+    algorithm: Algorithm
+    state: LoopState
+    examples: Examples
+    parameters: LoopParameters
+
+    @property
+    def done(self) -> int:
+        """Steps that have been done."""
+        return int(self.state.counters[STEPS])
+
+    def priority(self, members: np.ndarray) -> np.ndarray:
+        """Score how soon the loop will update some examples; see `Algorithm`."""
+        return self.algorithm.priority(self.state, members, self.examples, self.parameters)
+
+
+class DrawTile:
+    """Some draws, and the kernel values of their examples among each other.
+
+    Parameters
+    ----------
+    values : KernelMatrix
+    kernel_offset : float
+    draws : ndarray of int64
+    steps : Steps
+    view : KernelView, default=None
+        Rows that are held; a loop over the tile then counts those that it finds as hits.
+
+    Attributes
+    ----------
+    members : ndarray of int64
+        The examples that were drawn, each once, in this order.
+    """
+
+    def __init__(
+        self,
+        values: KernelMatrix,
+        kernel_offset: float,
+        draws: np.ndarray,
+        steps: Steps,
+        view: KernelView | None = None,
+    ) -> None:
+        members, first, turns = np.unique(draws, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        self.members = members = members[order]
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        self._turns = rank[turns]
+        ticks = np.full(members.size, -1, dtype=np.int64)
+        if view is not None:
+            slots = view.slots[members]
+            ticks = np.where(slots >= 0, view.ticks[slots], ticks)
+        self._view = KernelView(
+            values_between(values, members, members),
+            np.arange(members.size),
+            ticks,
+            values.diagonal[members] + kernel_offset,
+            kernel_offset,
+        )
+        label, signed, loss = steps.examples
+        self._steps = steps
+        self._examples = Examples(label[members], signed[members], loss)
+
+    def run(self, image: np.ndarray, position: int) -> tuple[int, int]:
+        """Run the loop from a draw of the tile on; the image of the state is left alone.
+
+        Parameters
+        ----------
+        image : ndarray of shape (n_members,)
+            Image of the members, brought up to date.
+        position : int
+            First draw.
+
+        Returns
+        -------
+        status, next : int
+            Those of the loop.
+        """
+        members, state = self.members, self._steps.state
+        local = state._replace(
+            alpha=state.alpha[members],
+            stamps=state.stamps[members],
+            image=image,
+            stamped_image=np.empty(0),
+        )
+        turns, parameters = self._turns, self._steps.parameters
+        status, position = self._steps.algorithm.loop(
+            local, self._view, turns, position, turns.size, self._examples, parameters
+        )
+        state.alpha[members], state.stamps[members] = local.alpha, local.stamps
+        return status, position
+
+    def close(self) -> None:
+        """Give up the kernel values."""
+        self._view = self._view._replace(values=self._view.values[:0, :0].copy())
+
+
+def values_between(values: KernelMatrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Kernel values of some examples against others, by packed products where that can be."""
+    if not values.can_pack:
+        return np.ascontiguousarray(values.block(left, right))
+    out = np.empty((left.size, right.size), values.dtype)
+    subset = values.pack_subset()
+    subset.append(right)
+    subset.write(left, out)
+    return out
+
+
+class TiledSteps:
+    """Runs a loop by tiles of draws, and keeps the rows of violators while there is room.
+
+    The kernel values of the draws of a tile among each other are all that decides which of them
+    violate, once their margins before the tile are known. What the violators add to the margins of
+    all examples is added for all of them together, when the tile is done. Their rows come in one
+    thick product where they are missing, and need not be kept for that.
+
+    A row that is used makes room for no other, unless nobody has used it for two epochs: with
+    permutations its example has been drawn in between, and did not violate.
+
+    Parameters
+    ----------
+    values : KernelMatrix
+    kernel_offset : float
+    cache : RowCache
+    work_bytes : int
+        Memory for the kernel values of a tile's draws among each other.
+    tile_draws : int
+        Draws of a tile at the most.
+    """
+
+    def __init__(
+        self,
+        values: KernelMatrix,
+        kernel_offset: float,
+        cache: RowCache,
+        work_bytes: int,
+        tile_draws: int,
+    ) -> None:
+        self._values = values
+        self._kernel_offset = kernel_offset
+        self._cache = cache
+        self.largest_batch = math.isqrt(work_bytes // scored_bytes(values))
+        self.tile_draws = max(1, min(tile_draws, self.largest_batch))
+
+    def length(self, steps: Steps, most: int) -> int:
+        """Draws of the next tile: whole batches, that do not go beyond the end of the epoch.
+
+        So no example is drawn twice by permutations, and sums do not depend on where tiles begin.
+        Where rows take long a tile has ``most`` draws, as it is not left before its rows are added.
+        """
+        n_samples, k = self._values.n_samples, steps.parameters.batch_size
+        left = n_samples - steps.done * k % n_samples
+        return max(k, min(self.tile_draws, left, most) // k * k)
+
+    def are_better(self, steps: Steps, draws: np.ndarray) -> bool:
+        """Tell whether the next draws are better done by tiles than one by one, with all rows held.
+
+        One by one, each violator is added on its own. In the first epoch its row is missing, and
+        forecasts of other violators are mostly wrong.
+        """
+        n_samples = self._values.n_samples
+        if steps.algorithm.from_zero and steps.done * steps.parameters.batch_size < n_samples:
+            return True
+        score = steps.priority(draws[: self.tile_draws])
+        violators = np.count_nonzero(score < 0.0)
+        return bool(violators * n_samples > tuning.TILED_ABOVE_ADDITIONS * score.size)
+
+    def advance(self, steps: Steps, draws: np.ndarray) -> None:
+        """Run the loop over one tile of draws."""
+        tile = DrawTile(self._values, self._kernel_offset, draws, steps, self._cache.view)
+        state, members = steps.state, tile.members
+        self._cache.evaluations += members.size**2
+        status, position = RESCALE, 0
+        while status == RESCALE:
+            alpha, stamps = state.alpha[members], state.stamps[members]
+            status, position = tile.run(state.image[members], position)
+            if status != RESCALE:
+                tile.close()  # memory for rows is wanted now
+            with finishing():
+                self._add(
+                    steps, members, state.alpha[members] - alpha, state.stamps[members] - stamps
+                )
+            if status == RESCALE:
+                fold_scale(state)
+
+    def _add(
+        self, steps: Steps, members: np.ndarray, counts: np.ndarray, stamps: np.ndarray
+    ) -> None:
+        """Add what counts and stamps of some examples have gained to the margins of all."""
+        changed = (counts != 0.0) | (stamps != 0.0)
+        members = members[changed]
+        signed, state, t = steps.examples.signed[members], steps.state, steps.done
+        counts, stamps = counts[changed] * signed, stamps[changed] * signed
+        view = self._cache.view
+        slots = view.slots[members]
+        view.ticks[slots[slots >= 0]] = t
+        two_epochs = 2 * -(-steps.parameters.n_samples // steps.parameters.batch_size)
+        for part in _parts(slots < 0, self._cache.tile_rows):
+            missing = members[part][slots[part] < 0]
+            rows = view.values[:0]
+            if missing.size:
+                rows = self._cache.compute_for_now(missing, t, two_epochs, state.alpha)
+            kept = view.slots[members[part]]
+            # The order of the sums does not depend on which rows are kept.
+            others = -np.cumsum(kept < 0)
+            add_rows_together(
+                view.values,
+                rows,
+                np.where(kept >= 0, kept, others),
+                counts[part],
+                stamps[part],
+                self._kernel_offset,
+                state.image,
+                state.stamped_image,
+            )
+
+
+def _parts(missing: np.ndarray, most: int) -> Iterator[slice]:
+    """Cut a list so that no part has more than ``most`` missing rows."""
+    number = np.maximum(np.cumsum(missing) - 1, 0) // most
+    ends = np.flatnonzero(np.diff(number, append=-1)) + 1
+    yield from map(slice, [0, *ends[:-1].tolist()], ends.tolist())
+
+
+# --- rows that are kept ---------------------------------------------------------------------------
+
+
+def _require_matrix(values: Any) -> None:
+    if not isinstance(values, KernelMatrix):
+        raise ValueError(
+            f"values must be kernel values, such as a KernelMatrix, got {shown(values)} instead"
+        )
 
 
 class CachedRows(KernelSource):
@@ -48,7 +568,7 @@ class CachedRows(KernelSource):
 
     Parameters
     ----------
-    values : KernelValues
+    values : KernelMatrix
     cache_mb : float or "auto", default="auto"
         MiB for the rows kept and the tile in work together; see `make_rows`.
     intercept_scaling : float, default=0.0
@@ -70,7 +590,7 @@ class CachedRows(KernelSource):
 
     def __init__(
         self,
-        values: KernelValues,
+        values: KernelMatrix,
         *,
         cache_mb: float | str = "auto",
         intercept_scaling: float = 0.0,
@@ -78,7 +598,7 @@ class CachedRows(KernelSource):
         tile_draws: int | None = None,
         pool: BufferPool | None = None,
     ) -> None:
-        check_kernel_values(values)
+        _require_matrix(values)
         if pool is not None and not isinstance(pool, BufferPool):
             raise ValueError(f"pool must be a BufferPool, got {shown(pool)} instead")
         super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
@@ -89,8 +609,7 @@ class CachedRows(KernelSource):
         capacity = cache_capacity(values, cache_mb)
         self.image_size = self.n_samples
         self._values = values
-        self._take_accuracy(values)
-        self.points = points_of(values)
+        self._know(values)
         self._cache = RowCache(
             values,
             self.squared_norms(),
@@ -102,8 +621,18 @@ class CachedRows(KernelSource):
         self.row_capacity = self._cache.row_capacity
         self._tiles: TiledSteps | None = None
         work = capacity.tile_rows * self.n_samples * values.dtype.itemsize
-        if TiledSteps.pay(values, work, tile_draws):
+        pays = work >= tuning.FEWEST_ROWS**2 * scored_bytes(values)
+        if pays and self.n_samples >= 8 * tile_draws:
             self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work, tile_draws)
+
+    @property
+    def evaluations(self) -> int:
+        """Kernel values computed so far."""
+        return self._cache.evaluations
+
+    @evaluations.setter
+    def evaluations(self, number: int) -> None:
+        self._cache.evaluations = number
 
     def advance(
         self,
@@ -115,57 +644,33 @@ class CachedRows(KernelSource):
         parameters: LoopParameters,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
-        with self._counted():
-            self._cache.begin(int(state.counters[STEPS]))
-            tiles, position = self._tiles, 0
-            while tiles and tiles.are_better(
-                algorithm, state, draws[position:stop], examples, parameters
-            ):
-                end = min(stop, position + tiles.length(state, parameters.batch_size))
-                tiles.advance(algorithm, state, draws[position:end], examples, parameters)
-                position = end
-            if position < stop:
-                self._advance_singly(algorithm, state, draws, position, stop, examples, parameters)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """Count what the cache computes, even if it is left."""
-        before = self._cache.evaluations
-        try:
-            yield
-        finally:
-            self.evaluations += self._cache.evaluations - before
-
-    def _advance_singly(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        position: int,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
-        """Run the loop on the rows that are held; the missing ones are fetched."""
-        k = parameters.batch_size
-        tiles = self._tiles if self._tiles and k <= self._tiles.largest_batch else None
-        while True:
+        steps = Steps(algorithm, state, examples, parameters)
+        self._cache.begin(steps.done)
+        at_once = self._values.rows_at_once(self._cache.tile_rows)
+        tiles, position = self._tiles, 0
+        if tiles and (not at_once or parameters.batch_size > tiles.largest_batch):
+            tiles = None  # a row that takes long is left while it is computed
+        while tiles and position < stop and tiles.are_better(steps, draws[position:stop]):
+            end = min(stop, position + tiles.length(steps, at_once))
+            tiles.advance(steps, draws[position:end])
+            position = end
+        while position < stop:
             status, position = algorithm.loop(
                 state, self._cache.view, draws, position, stop, examples, parameters
             )
+            if status == DONE:  # what is left is less than a batch
+                return
             if status == RESCALE:
                 fold_scale(state)
                 continue
-            if status != NEED_ROW:
-                return
             # Within a batch there is no step to end at.
             with finishing() if state.counters[BATCH_OFFSET] else nullcontext():
                 if tiles and self._cache.is_full:
-                    end = min(stop, position + tiles.length(state, k))
-                    tiles.advance(algorithm, state, draws[position:end], examples, parameters)
+                    end = min(stop, position + tiles.length(steps, at_once))
+                    tiles.advance(steps, draws[position:end])
                     position = end
                 else:
-                    self._fetch(algorithm, state, draws[position:], examples, parameters)
+                    self._fetch(steps, draws[position:], max(1, at_once))
 
     @property
     def n_kept(self) -> int:
@@ -174,11 +679,10 @@ class CachedRows(KernelSource):
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """A view that holds the rows of some examples, computed if need be."""
-        with self._counted():
-            return self._cache.ensure(members, t)
+        return self._cache.ensure(members, t)
 
     def look_ahead(self, done: int, batch_size: int) -> int:
-        """How many draws beyond ``stop`` are of use when ``done`` draws have been made."""
+        """Return how many draws beyond ``stop`` are of use when ``done`` draws have been made."""
         return min(self._window(done) + batch_size, 2 * self.n_samples)
 
     @staticmethod
@@ -186,20 +690,12 @@ class CachedRows(KernelSource):
         # Early on margins change quickly against t, and a far forecast is mostly wrong.
         return max(tuning.TILE_ROWS, done // 4)
 
-    def _fetch(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        upcoming: np.ndarray,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
+    def _fetch(self, steps: Steps, upcoming: np.ndarray, most: int) -> None:
         """Compute the missing row, and those that the violators ahead will miss."""
-        offset, t = int(state.counters[BATCH_OFFSET]), int(state.counters[STEPS])
-        k = parameters.batch_size
-        window = upcoming[offset + 1 : offset + k + self._window(t * k)]
+        offset, k = int(steps.state.counters[BATCH_OFFSET]), steps.parameters.batch_size
+        window = upcoming[offset + 1 : offset + k + self._window(steps.done * k)]
         window = window[self._cache.missing(window)]
-        score = algorithm.priority(state, window, examples, parameters)
+        score = steps.priority(window)
         # A few rows cost as much as one, so the likeliest of the doubtful fill up a small tile.
         small = tuning.SMALL_TILE_ROWS
         if score.size > small:
@@ -207,8 +703,7 @@ class CachedRows(KernelSource):
         else:
             wanted = window[np.isfinite(score)]
         unique, first = np.unique(np.concatenate(([upcoming[offset]], wanted)), return_index=True)
-        chosen = np.sort(unique[np.argsort(first)][: self._cache.tile_rows])
-        self._cache.compute(chosen, t)
+        self._cache.compute(np.sort(unique[np.argsort(first)][:most]), steps.done)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + B²) @ columns``."""
@@ -225,3 +720,118 @@ class CachedRows(KernelSource):
     def close(self) -> None:
         """Give the memory of the rows back to the pool."""
         self._cache.close()
+
+
+# --- rows that are not kept -----------------------------------------------------------------------
+
+
+class UncachedRows(KernelSource):
+    """Kernel rows that are not kept: a tile of draws is scored against the support.
+
+    One product scores a tile of upcoming draws against the support so far. The kernel values inside
+    the tile correct the scores while its violators are applied, in order. Memory grows with
+    (tile × support), not with n_samples.
+
+    Parameters
+    ----------
+    values : KernelMatrix
+    cache_mb : float or "auto", default="auto"
+        MiB for the tile in work; see `make_rows`.
+    intercept_scaling : float, default=0.0
+        Size B of the constant feature; the kernel becomes ``K + B²``.
+    tile_rows : int, default=256
+        Draws of a tile at the most.
+
+    Raises
+    ------
+    ValueError
+        If the budget is too small.
+    """
+
+    image_kind = "none"
+    computes_as_asked = True
+
+    def __init__(
+        self,
+        values: KernelMatrix,
+        *,
+        cache_mb: float | str = "auto",
+        intercept_scaling: float = 0.0,
+        tile_rows: int | None = None,
+    ) -> None:
+        _require_matrix(values)
+        super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        cache_mb = budget_mb(cache_mb, most_mb_used(values))
+        check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
+        self._values = values
+        self._know(values)
+        self._budget = budget_bytes(cache_mb)
+        self._largest_batch = math.isqrt(self._budget // scored_bytes(values))
+        tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
+        self._tile_draws = max(1, min(tile_rows, self._largest_batch))
+
+    def advance(
+        self,
+        algorithm: Algorithm,
+        state: LoopState,
+        draws: np.ndarray,
+        stop: int,
+        examples: Examples,
+        parameters: LoopParameters,
+    ) -> None:
+        """Run the loop over ``draws[:stop]``, a tile of them at a time."""
+        k = parameters.batch_size
+        if k > self._largest_batch:
+            needed = k * k * scored_bytes(self._values) / tuning.MEBIBYTE
+            raise ValueError(
+                f"cache_mb must be at least {1.005 * needed:.3g} for batch_size={k} with "
+                f"cache='streamed', got room for batches of {self._largest_batch} instead"
+            )
+        steps = Steps(algorithm, state, examples, parameters)
+        length = max(k, self._values.rows_at_once(self._tile_draws) // k * k)
+        position = 0
+        done = 1
+        while done and position < stop:  # none of what is less than a batch
+            done = self._advance_tile(steps, draws[position : min(stop, position + length)])
+            position += done
+
+    def _advance_tile(self, steps: Steps, draws: np.ndarray) -> int:
+        """Run the loop over one tile; returns the draws done."""
+        tile = DrawTile(self._values, self.kernel_offset, draws, steps)
+        margins = self._score(tile.members, steps)
+        self.evaluations += tile.members.size**2
+        status, done = RESCALE, 0
+        while status == RESCALE:
+            status, done = tile.run(margins, done)
+            if status == RESCALE:
+                margins *= steps.state.scalars[SCALE]
+                fold_scale(steps.state)
+        return done
+
+    def _score(self, members: np.ndarray, steps: Steps) -> np.ndarray:
+        """``<q, φ(x_i)>`` of some members: one product with the support so far."""
+        alpha = steps.state.alpha
+        support = np.flatnonzero(alpha)
+        coef = alpha[support] * steps.examples.signed[support]
+        margins = np.full(members.size, self.kernel_offset * coef.sum())
+        width = self._width(members.size)
+        for left in range(0, support.size, width):
+            part = slice(left, min(support.size, left + width))
+            margins += values_between(self._values, members, support[part]) @ coef[part]
+        self.evaluations += members.size * support.size
+        return margins
+
+    def _width(self, height: int) -> int:
+        """Return how many examples a tile of so many draws is scored against at a time."""
+        per_column = height * scored_bytes(self._values) + self._values.row_bytes
+        return max(1, min(self._budget, tuning.SCORED_BYTES) // per_column)
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        """``(K + B²) @ columns``."""
+        height = self._tile_draws
+        width = self._width(height)
+        return kernel_product(self._values, columns, self.kernel_offset, height, width)
+
+    def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + B²`` of each example."""
+        return self._values.diagonal + self.kernel_offset

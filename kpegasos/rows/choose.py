@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from kpegasos.kernels.functions import KERNELS, make_kernel, parameters_of, scale_gamma
-from kpegasos.kernels.matrix import KernelMatrix, KernelValues
+from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import KernelSource
 from kpegasos.rows.budget import (
     ACCOUNT,
@@ -23,10 +23,8 @@ from kpegasos.rows.budget import (
     most_mb_used,
     uncached_mb_needed,
 )
-from kpegasos.rows.cache import BufferPool
-from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.cached import BufferPool, CachedRows, UncachedRows
 from kpegasos.rows.gram import GramRows
-from kpegasos.rows.uncached import UncachedRows
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import (
     as_choice,
@@ -156,7 +154,7 @@ def _resolved(parameters: dict[str, Any], X: Any) -> dict[str, Any]:
 
 
 def choose_source(
-    values: KernelValues,
+    values: KernelMatrix,
     *,
     cache: str,
     cache_mb: float | str,
@@ -170,7 +168,7 @@ def choose_source(
 
     Parameters
     ----------
-    values : KernelValues
+    values : KernelMatrix
     cache : {"auto", "precomputed", "cached", "streamed"}
     cache_mb : float or "auto"
         Budget that all shares have together, in MiB; less is taken where less is free.
@@ -226,12 +224,12 @@ def choose_source(
     return source
 
 
-def suitable_cache(values: KernelValues, cache_mb: float) -> str:
+def suitable_cache(values: KernelMatrix, cache_mb: float) -> str:
     """Name of the source that suits the size of the data and of the budget.
 
     Parameters
     ----------
-    values : KernelValues
+    values : KernelMatrix
         Of which only shape and type are asked.
     cache_mb : float
 

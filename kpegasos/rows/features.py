@@ -1,30 +1,33 @@
 """Rows of features: the primal vector is kept, so no kernel value is ever needed.
 
 The image of an iterate is the vector itself, a step costs O(non-zeros of the row), and margins are
-computed when they are asked for.
+computed when they are asked for. Few columns make a factor ``K = Z Zᵀ`` that systems are solved by.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.duals import loss_errors, steepness
-from kpegasos.core.margins import dense_margins, sparse_margins
+from kpegasos.core.evaluation import loss_errors, steepness
 from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
-from kpegasos.core.views import CsrView, DenseView
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource, run_loop
-from kpegasos.rows.decisions import Decisions, new_rows
-from kpegasos.rows.factor import Factor, factor_of
+from kpegasos.core.views import CsrView, DenseView, dense_margins, sparse_margins
+from kpegasos.rows.base import (
+    Algorithm,
+    Decisions,
+    Evaluated,
+    Factor,
+    RowSource,
+    new_rows,
+)
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_numbers
 from kpegasos.utils.patience import heed
-from kpegasos.utils.scan import largest_magnitude
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
     as_flag,
@@ -32,7 +35,147 @@ from kpegasos.utils.validation import (
     check_magnitude,
     check_scaling,
     finite_decisions,
+    largest_magnitude,
 )
+
+# --- factors --------------------------------------------------------------------------------------
+
+
+class Features(Protocol):
+    """Rows of features, with a constant one at their end."""
+
+    n_samples: int
+    image_size: int
+
+    def margins(self, vectors: np.ndarray) -> np.ndarray:
+        """``Z @ vectors``."""
+
+    def sums(self, columns: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ columns``."""
+
+
+class HeldFactor(Factor):
+    """Z as an array, without what is zero; of no more columns than rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns), float64
+    """
+
+    def __init__(self, Z: np.ndarray) -> None:
+        self._Z = Z = Z[:, Z.any(axis=0)]
+        if Z.shape[1] > Z.shape[0]:
+            # Z = Rᵀ Qᵀ: products of its rows are those of the rows of Rᵀ.
+            self._Z = np.ascontiguousarray(np.asarray(np.linalg.qr(Z.T, mode="r")).T)
+        self.size = self._Z.shape[1]
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """``Zᵀ diag(weights) Z``."""
+        if weights.all():
+            return _gram(self._Z, weights)
+        used = np.flatnonzero(weights)
+        return _gram(self._Z[used], weights[used])
+
+    def margins(self, vector: np.ndarray) -> np.ndarray:
+        """``Z @ vector``."""
+        return np.asarray(self._Z @ vector)
+
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ coef``."""
+        return np.asarray(coef @ self._Z)
+
+
+def _gram(rows: Any, weights: np.ndarray) -> np.ndarray:
+    """``rowsᵀ diag(weights) rows``, by half the multiplications of a product of two matrices."""
+    scaled = rows * np.sqrt(weights)[:, None]
+    return np.asarray(scaled.T @ scaled)
+
+
+def _scale(rows: Any, roots: np.ndarray, out: np.ndarray) -> None:
+    """Put ``diag(roots) rows`` into an array."""
+    dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    np.multiply(dense, roots[:, None], out=out)
+
+
+class StreamedFactor(Factor):
+    """Z a part at a time.
+
+    Parameters
+    ----------
+    rows : Features
+    parts : callable
+        ``parts(copies)`` yields ranges of examples of which so many copies may be made.
+    gather : callable
+        ``gather(part)`` returns its features, an array or a CSR matrix of any real dtype.
+    constant : float
+        Last column of Z.
+    """
+
+    def __init__(
+        self,
+        rows: Features,
+        parts: Callable[[int], Iterable[slice]],
+        gather: Callable[[slice], Any],
+        constant: float,
+    ) -> None:
+        self._rows, self._parts, self._gather = rows, parts, gather
+        self.size, self._constant = rows.image_size, constant
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """``Zᵀ diag(weights) Z``."""
+        total = np.zeros((self.size, self.size))
+        # Rows in float64, and once more where they come from a sparse matrix.
+        height = max(1, tuning.GATHER_BYTES // (3 * 8 * self.size))
+        scaled = np.empty((min(height, weights.size), self.size))
+        for part in self._parts(3):
+            heed()
+            roots, rows = np.sqrt(weights[part]), self._gather(part)
+            if np.count_nonzero(roots) < 0.5 * roots.size:
+                used = np.flatnonzero(roots)
+                roots, rows = roots[used], rows[used]
+            for top in range(0, roots.size, height):
+                heed()
+                some = slice(top, top + height)
+                filled = scaled[: roots[some].size]
+                _scale(rows[some], roots[some], filled[:, :-1])
+                filled[:, -1] = self._constant * roots[some]
+                total += filled.T @ filled
+        return total
+
+    def margins(self, vector: np.ndarray) -> np.ndarray:
+        """``Z @ vector``."""
+        return self._rows.margins(vector[:, None])[:, 0]
+
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ coef``."""
+        return self._rows.sums(coef)
+
+
+def factor_of(
+    rows: Features,
+    parts: Callable[[int], Iterable[slice]],
+    gather: Callable[[slice], Any],
+    constant: float,
+) -> Factor | None:
+    """Make the factor of rows of features, held if they are few; None if columns are many or none.
+
+    Parameters are those of `StreamedFactor`.
+    """
+    height, width = rows.n_samples, rows.image_size
+    if min(height, width) > tuning.MOST_COLUMNS:
+        return None
+    if 8 * height * width <= tuning.GATHER_BYTES:
+        Z = np.empty((height, width))
+        features = gather(slice(0, height))
+        Z[:, :-1] = features if isinstance(features, np.ndarray) else features.toarray()
+        Z[:, -1] = constant
+        factor = HeldFactor(Z)
+        return factor if factor.size else None
+    return StreamedFactor(rows, parts, gather, constant) if width <= tuning.MOST_COLUMNS else None
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -107,7 +250,7 @@ class FeatureRows(RowSource, unchanging=True):
         parameters: LoopParameters,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
-        run_loop(algorithm, state, self._view, draws, stop, examples, parameters)
+        self._advance_on(self._view, algorithm, state, draws, stop, examples, parameters)
 
     def evaluate(
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
@@ -157,12 +300,14 @@ class FeatureRows(RowSource, unchanging=True):
             sizes += rows @ np.abs(signed[part])
             margin_sizes[part] += rows.T @ vector[:-1]
         last = self.intercept_scaling * float(signed.sum())
-        length = float(features @ features + last**2) ** 0.5
+        length = float(features @ features + last * last) ** 0.5
         n_terms, total = np.count_nonzero(signed), float(np.abs(signed).sum())
-        size = float(sizes @ sizes + (self.intercept_scaling * total) ** 2) ** 0.5
+        last_size = self.intercept_scaling * total
+        size = float(sizes @ sizes + last_size * last_size) ** 0.5
         error = (n_terms + 2.0) * _EPS * size
         error += 0.5 * (self.image_size + 2) * _EPS * length
-        larger = max(0.0, (length + error) ** 2 - evaluated.squared_norm)
+        longest = length + error  # products, as a power that overflows is an error
+        larger = max(0.0, longest * longest - evaluated.squared_norm)
         in_sum = 0.5 * (self.image_size + 4) * _EPS
         margin_errors = in_sum * margin_sizes
         of_losses = loss_errors(examples.loss, evaluated.margins, examples.label, margin_errors)
@@ -252,7 +397,7 @@ class FeatureRows(RowSource, unchanging=True):
         return factor_of(self, self._parts, self._gather, self.intercept_scaling)
 
     def factor_passes(self) -> float:
-        """How many passes of single steps cost as much as one system of `factor`."""
+        """Return how many passes of single steps cost as much as one system of `factor`."""
         size, height = min(self.n_samples, self.image_size), self.X.shape[0]
         entries = self.X.nnz / max(1, height) if sparse.issparse(self.X) else self.X.shape[1]
         return (0.06 * size**2 + 5.0 * size + 40.0) / (100.0 + 1.1 * entries)

@@ -11,9 +11,8 @@ from kpegasos.core.views import KernelView
 from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactProducts
-from kpegasos.kernels.matrix import KernelMatrix, KernelValues
-from kpegasos.rows.base import Algorithm, KernelSource, run_loop
-from kpegasos.rows.decisions import points_of
+from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.rows.base import Algorithm, KernelSource, TrainingPoints
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
@@ -66,10 +65,10 @@ class GramRows(KernelSource, unchanging=True):
             self.gram.diagonal().astype(np.float64) + self.kernel_offset,
             self.kernel_offset,
         )
-        self.blameless = _SPACING[self.gram.dtype] * self.largest
+        self.tolerated_error = _SPACING[self.gram.dtype] * self.largest
 
     @classmethod
-    def from_values(cls, values: KernelValues, *, intercept_scaling: float = 0.0) -> GramRows:
+    def from_values(cls, values: KernelMatrix, *, intercept_scaling: float = 0.0) -> GramRows:
         """Compute the whole matrix, a block of rows at a time.
 
         Half of the values are computed where they are symmetric to the last bit: where both the
@@ -80,15 +79,15 @@ class GramRows(KernelSource, unchanging=True):
         # Temporaries come on top of the matrix, so they have to be small.
         work = 64 * tuning.MEBIBYTE if values.can_pack else tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
-        half = values if isinstance(values, KernelMatrix) and _is_symmetric(values) else None
-        if half is not None:
+        is_symmetric = _is_symmetric(values)
+        if is_symmetric:
             height = min(height, tuning.TILE_ROWS)
         evaluations = 0
         for top in range(0, n_samples, height):
             bottom = min(n_samples, top + height)
             members = np.arange(top, bottom)
-            if half is not None:
-                evaluations += half.write_rows(members, gram[top:bottom, top:], top)
+            if is_symmetric:
+                evaluations += values.write_rows(members, gram[top:bottom, top:], top)
                 gram[bottom:, top:bottom] = gram[top:bottom, bottom:].T
             else:
                 evaluations += values.write_rows(members, gram[top:bottom])
@@ -100,7 +99,7 @@ class GramRows(KernelSource, unchanging=True):
             rounding=values.rounding,
             exact=values.exact,
         )
-        rows.points = points_of(values)
+        rows.points = TrainingPoints(values.kernel, values.X, values.members)
         return rows
 
     def advance(
@@ -113,7 +112,7 @@ class GramRows(KernelSource, unchanging=True):
         parameters: LoopParameters,
     ) -> None:
         """Run the loop over ``draws[:stop]``."""
-        run_loop(algorithm, state, self._view, draws, stop, examples, parameters)
+        self._advance_on(self._view, algorithm, state, draws, stop, examples, parameters)
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """All kernel rows."""
@@ -137,7 +136,7 @@ class GramRows(KernelSource, unchanging=True):
 
 
 def _is_symmetric(values: KernelMatrix) -> bool:
-    """Whether kernel values are symmetric to the last bit."""
+    """Tell whether kernel values are symmetric to the last bit."""
     kernel = values.kernel
     own = isinstance(kernel, InnerProductKernel) and kernel.symmetric
     return own and values.can_pack and gemm.IMPLEMENTATION == "compiled"

@@ -3,28 +3,343 @@
 A run goes from checkpoint to checkpoint. Between two slices of a loop it listens to its
 `Stopper`; at a checkpoint it evaluates the iterates and decides whether to go on. A solver says
 which loop to run up to where, and which iterates count. Rows are a `RowSource`, of any kind.
+
+What a run may claim, objective, dual bound and gap, has the rounding of all that it is from.
+Margins come with bounds on their rounding. The certificate puts them in their worst case, so that
+it is true of the kernel of the formula. In float32 the worst case may be far from what happened;
+then the few margins that matter are computed again, once, as exactly as the rows can
+(`Certifier.final`).
 """
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.problem import Problem
-from kpegasos.core.state import ROW_HITS, Iterate, LoopParameters, State
-from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.account import OnAccount, alone_with
-from kpegasos.solvers.certificate import Certifier, Evaluation
-from kpegasos.solvers.history import History, Record
-from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import Stopper, TimeSlicer
+from kpegasos.core.evaluation import SMALL, Gaps, gaps_of, is_impossible, is_mostly_rounding, judge
+from kpegasos.core.problem import Problem, dual_bounds, total_loss
+from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State
+from kpegasos.core.steps import rates_of
+from kpegasos.losses import is_hinge
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource
+from kpegasos.solvers.result import History, Record, Result
+from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.threads import Turn
+from kpegasos.utils.validation import shown
+
+# --- what a run costs -----------------------------------------------------------------------------
+
+
+def alone_with(rows: RowSource) -> AbstractContextManager[None]:
+    """Open a block in which no other thread changes the rows."""
+    return nullcontext() if rows.unchanging else Turn(rows, "rows")
+
+
+class OnAccount:
+    """A block whose time and kernel values are charged, and which errors cut in half.
+
+    No other thread changes the rows meanwhile; time spent waiting for them is not charged.
+
+    Parameters
+    ----------
+    rows : RowSource
+    state : State or PathRun
+        What is charged, by its attributes ``seconds``, ``evaluations`` and ``whole``.
+    counts : bool, default=False
+        Whether kernel values are computed even by rows that are `RowSource.unchanging`.
+
+    Attributes
+    ----------
+    seconds : float
+        How long the block took, once it is over.
+    """
+
+    def __init__(self, rows: RowSource, state: Any, *, counts: bool = False) -> None:
+        self._rows, self._state, self.seconds = rows, state, 0.0
+        self._turn = Turn(rows, "rows") if counts or not rows.unchanging else None
+
+    def __enter__(self) -> OnAccount:
+        if self._turn is not None:
+            self._turn.take(sys._getframe(1))
+        self._evaluations, self._begin = self._rows.evaluations, time.perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            if error[0] is not None:
+                self._state.whole = False
+                self._rows.forget()
+            self.seconds = time.perf_counter() - self._begin
+            self._state.seconds += self.seconds
+            if self._turn is not None:
+                self._state.evaluations += self._rows.evaluations - self._evaluations
+        finally:
+            if self._turn is not None:
+                self._turn.leave()
+
+
+class TimeSlicer:
+    """How many draws to make before looking at the clock again: what `SLICE_SECONDS` allow.
+
+    Parameters
+    ----------
+    first : int
+        Draws of the first slice.
+
+    Attributes
+    ----------
+    is_slow : bool
+        Whether the last slice took long enough to be asked to stop after it.
+    """
+
+    def __init__(self, first: int) -> None:
+        self.draws = first
+        self.is_slow = False
+
+    def done(self, draws: int, seconds: float) -> None:
+        """Learn from a slice that made so many draws in so many seconds."""
+        # Few draws at a time cost more each, and are for those that cost much anyway.
+        few = self.draws < tuning.FEWEST_DRAWS
+        self.is_slow = seconds > 5 * tuning.SLICE_SECONDS
+        if self.is_slow and draws <= tuning.FEWEST_DRAWS:
+            self.draws = max(1, self.draws // 2)
+        elif seconds > 2 * tuning.SLICE_SECONDS and not few:
+            self.draws = max(tuning.FEWEST_DRAWS, self.draws // 2)
+        elif (few or seconds < tuning.SLICE_SECONDS) and draws >= self.draws:
+            # A slice that ended early, at a checkpoint, says nothing of a longer one.
+            self.draws = min(tuning.MOST_DRAWS, 2 * self.draws)
+
+
+# --- what a run may claim -------------------------------------------------------------------------
+
+
+class Evaluation(NamedTuple):
+    """An iterate at a checkpoint, and its objective.
+
+    Attributes
+    ----------
+    evaluated : Evaluated
+    objective : float
+        ``P(w)``, as computed.
+    upper_bound : float
+        What ``P(w)`` is at most, whatever rounding did.
+    dual : float
+        The dual value that belongs to it, as computed; NaN without a certificate.
+    settled : bool
+        Whether its margins have been computed again.
+    """
+
+    evaluated: Evaluated
+    objective: float
+    upper_bound: float
+    dual: float
+    settled: bool = False
+
+    @property
+    def coef(self) -> np.ndarray:
+        """``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
+        return self.evaluated.coef
+
+    @property
+    def margins(self) -> np.ndarray:
+        """``f(x_i)``, of shape (n_samples,)."""
+        return self.evaluated.margins
+
+    @property
+    def squared_norm(self) -> float:
+        """``‖w‖²``."""
+        return self.evaluated.squared_norm
+
+
+_NO_GAPS = Gaps(*[math.nan] * len(Gaps._fields))
+
+
+class Certifier:
+    """Judges the iterates of a run.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : RowSource
+    state : State
+        Holds the largest dual values so far.
+    indefinite : str or None
+        What an error says when values contradict a positive semi-definite kernel; where it is
+        None, nothing is certified from then on.
+    stopper : Stopper, default=None
+        Whose deadline and Ctrl-C bound what is computed again.
+    tol : float, default=None
+        Relative gap that the run was asked for.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        rows: RowSource,
+        state: State,
+        indefinite: str | None,
+        stopper: Stopper | None = None,
+        tol: float | None = None,
+    ) -> None:
+        self._problem, self._rows, self._state = problem, rows, state
+        self._indefinite, self._hinge = indefinite, is_hinge(problem.loss)
+        self.stopper, self.tol = stopper, tol
+        self._best_dual: Evaluation | None = None
+        # What was asked for, and what was found.
+        self._settled: tuple[Evaluation, Evaluation] | None = None
+        self._checks, self._excess = 3, 0.0
+
+    def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
+        """Judge an iterate, and raise the dual bounds of the state."""
+        problem, state, sums, dual = self._problem, self._state, evaluated.sums, math.nan
+        coef, norm, error = evaluated.coef, evaluated.squared_norm, evaluated.norm_rounding
+        if sums is None:
+            loss, size = total_loss(evaluated.margins, problem), float(coef @ problem.weight)
+            largest = float(coef.max())
+        else:
+            loss, size, largest = sums.loss, sums.size, sums.largest
+        known = evaluated.loss_rounding, error, problem.lam, coef.size, state.proven_bound
+        objective, upper, best, proven, impossible = judge(loss, norm, size, largest, *known)
+        if state.certified:
+            if not self._hinge:
+                best, proven = dual_bounds(coef, norm, error, problem)
+                impossible = True  # maybe
+            dual, state.best_dual = best, max(state.best_dual, best)
+            state.proven_bound = max(state.proven_bound, proven)
+        found = Evaluation(evaluated, objective, upper, dual, settled)
+        if not settled and (self._best_dual is None or not dual <= self._best_dual.dual):
+            self._best_dual = found
+        if impossible and state.certified and self._is_impossible(found):
+            if self._indefinite is not None:
+                raise ValueError(self._indefinite)
+            state.certified = False
+        return found
+
+    def _is_impossible(self, evaluation: Evaluation) -> bool:
+        """Tell whether the kernel cannot be positive semi-definite, whatever rounds its values."""
+        evaluated, lam, bound = evaluation.evaluated, self._problem.lam, self._state.proven_bound
+        half, norm, upper = 0.5 * lam, evaluated.norm_rounding, evaluation.upper_bound
+        term = half * evaluated.squared_norm
+        if not is_impossible(upper, bound, term, half * norm):
+            return False
+        error, size = (
+            self._rows.tolerated_error,
+            float(np.abs(evaluated.coef) @ self._problem.weight),
+        )
+        upper += error * (0.5 / lam + size + half * size**2)
+        return is_impossible(upper, bound, term, half * (norm + error * size**2))
+
+    def gaps(self, evaluation: Evaluation) -> Gaps:
+        """Compute the gap of an iterate, by what is known of the optimum by now."""
+        state, (_, objective, upper, _, settled) = self._state, evaluation
+        if not state.certified:
+            return _NO_GAPS
+        return gaps_of(objective, upper, state.best_dual, state.proven_bound, settled)
+
+    # --- with as little rounding as the rows can ---
+
+    def reaches(self, evaluation: Evaluation, tol: float) -> bool:
+        """Tell whether the relative gap is at most this, with its rounding.
+
+        Where rounding alone stands against it, the iterate is evaluated again; what that adds to
+        the gap is from then on taken off ``tol``.
+        """
+        if self.gaps(self._best_known(evaluation)).relative_proven <= tol:
+            return True
+        computed = self.gaps(evaluation).relative_computed
+        if self.out_of_reach(tol) or not computed <= tol - self._excess:
+            return False
+        self._checks -= 1
+        gap = self.gaps(self._settle(evaluation)).relative_proven
+        self._excess = gap - computed
+        return gap <= tol
+
+    def out_of_reach(self, tol: float) -> bool:
+        """Tell whether rounding has been found to keep the gap above this; 0 asks for all epochs.
+
+        Parameters
+        ----------
+        tol : float
+        """
+        return tol > 0.0 and (self._checks == 0 or self._excess >= tol)
+
+    def final(self, evaluation: Evaluation, is_over: bool) -> Evaluation:
+        """Choose the evaluation of an iterate that is told of it; settled at the end, if need be.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+        is_over : bool
+            Whether the run is at its end.
+        """
+        known = self._best_known(evaluation)
+        return self._settle(evaluation) if is_over and self._needs_settling(known) else known
+
+    def _needs_settling(self, evaluation: Evaluation) -> bool:
+        """Tell whether a gap is rounding to too large a part, or could be less at little cost."""
+        gaps, objective = self.gaps(evaluation), evaluation.objective
+        rounding = gaps.proven - gaps.computed
+        if evaluation.settled or not rounding > 0.0:
+            return False
+        tol = math.nan if self.tol is None else self.tol
+        if is_mostly_rounding(gaps.computed, rounding, objective, tol):
+            return True
+        values = np.count_nonzero(evaluation.coef) ** 2
+        few = values <= max(4096, 0.1 * self._state.evaluations)  # not worth a thought
+        return bool(few and rounding > SMALL * objective)
+
+    def _best_known(self, evaluation: Evaluation) -> Evaluation:
+        """Return the same iterate, settled if it has been."""
+        if self._settled is not None and self._settled[0] is evaluation:
+            return self._settled[1]
+        return evaluation
+
+    def _settle(self, evaluation: Evaluation) -> Evaluation:
+        """Evaluate the same iterate with as little rounding as the rows can.
+
+        So is the iterate of the largest dual value, where a gap was asked for and that is more than
+        this one's.
+        """
+        if self._best_known(evaluation) is not evaluation:
+            return self._best_known(evaluation)
+        examples, best_dual, found = self._problem.examples, self._best_dual, evaluation
+        gap = max(0.0, evaluation.objective - self._state.best_dual)
+        account = OnAccount(self._rows, self._state, counts=True)
+        with account, suppress(CutShort), heeding(self._patience()):
+            more = best_dual is not None and best_dual.dual > evaluation.dual + 0.1 * gap
+            if more and self.tol is not None and best_dual is not None:
+                other = self._rows.settle(best_dual.evaluated, examples, losses=False)
+                self.evaluate(other, settled=True)
+            evaluated = self._rows.settle(evaluation.evaluated, examples)
+            if evaluated is not evaluation.evaluated:
+                found = self.evaluate(evaluated, settled=True)
+        self._settled = (evaluation, found)
+        return found
+
+    def _patience(self) -> Callable[[], bool]:
+        """Say how long to go on with an evaluation: not after Ctrl-C, nor long after a deadline."""
+        stopper = self.stopper
+        if stopper is None:
+            return lambda: True
+        grace, until = max(0.1, 0.1 * self._state.seconds), math.inf
+        if stopper.deadline is not None:
+            until = min(max(stopper.deadline, time.perf_counter() + grace), stopper.latest)
+        return lambda: not stopper.interrupted and time.perf_counter() < until
+
+
+# --- a run ----------------------------------------------------------------------------------------
 
 
 # long: slices, clock, records and certificate are one state
@@ -47,10 +362,14 @@ class SolverRun(ABC):
     ----------
     status : str
         ``"running"``, or why the run ended; see `Result`.
+    most_steps : float
+        Step at which the run ends.
     """
 
     #: The loop that slices run.
     algorithm: Algorithm
+    #: What an error says when values contradict a positive semi-definite kernel; None to go on.
+    indefinite: str | None = None
     #: Steps and draws that another run of the same fit has done before.
     steps_before: int = 0
     draws_before: int = 0
@@ -58,6 +377,7 @@ class SolverRun(ABC):
     fewest_draws: int = tuning.FEWEST_DRAWS
     #: Whether results hold what another run could go on from.
     keeps_state: bool = True
+    most_steps: float = math.inf
 
     def __init__(
         self,
@@ -71,11 +391,13 @@ class SolverRun(ABC):
     ) -> None:
         rows.check_length(problem.y.size)
         rows.check_lam(problem.lam)
+        if self.indefinite is not None and not rows.positive_definite:
+            raise ValueError(self.indefinite)
         self.problem, self.rows, self.state = problem, rows, state
         self.history = history if history is not None else History()
         self.status = "running"
         state.certified = state.certified and rows.positive_definite
-        options = state.options
+        options, self._first = state.options, state.steps
         self.examples = problem.examples
         self.parameters = LoopParameters(
             float(problem.lam),
@@ -85,13 +407,11 @@ class SolverRun(ABC):
             has_clock_over_t(options.average),
             problem.radius,
         )
-        self._stream = stream
-        self._stream_begin = first
-        self._first = state.steps
+        self._stream, self._stream_begin = stream, first
         self._slicer = TimeSlicer(1 if rows.computes_as_asked else tuning.FIRST_SLICE)
         self._first_draws = tuning.FIRST_SLICE
         self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
-        self._certifier = Certifier(problem, rows, state, self.refuse_indefinite)
+        self._certifier = Certifier(problem, rows, state, self.indefinite)
         self._own_record = -1
         #: That of the last record, as computed.
         self._gap = np.inf
@@ -103,17 +423,15 @@ class SolverRun(ABC):
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on to the next checkpoint; returns the stopper's reason if that came first."""
 
-    @abstractmethod
     def iterates(self) -> list[Iterate]:
-        """The last iterate, and the one to return if that is another."""
+        """Return the last iterate, and the average that is returned if that is another."""
+        state, average = self.state, self.state.options.average
+        last = state.iterate(None)
+        return [last] if average is None else [last, state.iterate(average)]
 
-    @abstractmethod
     def at_end(self) -> bool:
-        """Whether there is no further checkpoint."""
-
-    def refuse_indefinite(self) -> None:
-        """Act on values that contradict a positive semi-definite kernel."""
-        self.state.certified = False
+        """Tell whether there is no further checkpoint."""
+        return self.state.loop.counters.item(STEPS) >= self.most_steps
 
     # --- advancing ---
 
@@ -143,130 +461,147 @@ class SolverRun(ABC):
         reason = self.advance_to_checkpoint(stopper)
         ends = self.at_end() or reason is not None
         self.record()
-        if tol is not None and self.reaches(tol, stopper):
+        if tol is not None and self._certifier.reaches(self.evaluate()[1], tol):
             self.status = "tolerance"
-        elif reason is not None:
-            self.status = reason
         elif ends:
-            self.status = "completed"
+            self.status = reason or "completed"
         else:
             self.status = self._stop_reason(stopper) or "running"
 
     def take_steps(self, target: int, stopper: Stopper) -> str | None:
         """Run the loop up to a step, in slices; returns the stopper's reason if that came first."""
-        state, k = self.state, self.parameters.batch_size
-        reason = None
-        if state.steps == self._first and stopper.reason() is not None:
+        try:
+            return self._take_slices(target, stopper)
+        finally:
+            self.rows.end_slices()
+
+    def _take_slices(self, target: int, stopper: Stopper) -> str | None:
+        state, slicer, rows, k = self.state, self._slicer, self.rows, self.parameters.batch_size
+        steps, averages_suffix = state.loop.counters.item(STEPS), state.options.average == "suffix"
+        reason: str | None = None
+        patience: Any = nullcontext
+        if rows.computes_as_asked:
+            patience = partial(heeding, partial(self._may_go_on, stopper))
+        if steps == self._first and stopper.reason() is not None:
             # Others have used up the time, or Ctrl-C came: there may be many more such runs.
-            self._slicer.draws = self._first_draws = self.fewest_draws
-        while reason is None and state.steps < target:
-            steps = state.steps
-            end = self._slice_end(min(target, steps + max(1, self._slicer.draws // k)))
+            slicer.draws = self._first_draws = self.fewest_draws
+        while reason is None and steps < target:
+            end = min(target, steps + max(1, slicer.draws // k))
+            if averages_suffix:  # a sum has to be set aside at every power of two
+                end = min(end, 1 << steps.bit_length())
             n_draws, begin = (end - steps) * k, time.perf_counter()
-            draws = self._stream.take(
-                (steps - self._stream_begin) * k,
-                (end - self._stream_begin) * k + self._look_ahead(steps * k, n_draws),
-            )
+            self._slice_begin = begin
             # A user's functions may take long; where one fails, the state is still whole.
-            parameters = self._parameters_of(steps + 1, end - steps)
+            draws, parameters = self._draws(steps, end), self._parameters(steps, end)
             drawing = time.perf_counter() - begin
             state.seconds += drawing
-            work = self.algorithm, state.loop, draws, n_draws, self.examples, parameters
             account, whole = self.on_account(), state.whole
+            work = state.loop, draws, n_draws, self.examples, parameters
             try:
-                with account, heeding(partial(self._may_go_on, stopper)):
-                    self.rows.advance(*work)
-                    self._end_slice()
+                with account, patience():
+                    rows.advance(self.algorithm, *work)
+                    if averages_suffix and end & (end - 1) == 0:
+                        state.take_suffix_snapshot()
             except CutShort:
                 reason = stopper.reason()
                 if state.steps == self._first or reason is None or not stopper.is_kept():
                     raise
                 state.whole = whole  # rows are left between two steps
                 return reason
-            self._slicer.done(n_draws, drawing + account.seconds)
-            if state.steps < target:
+            slicer.done(n_draws, drawing + account.seconds)
+            steps = end
+            if steps < target:
                 reason = self._stop_reason(stopper)
         return reason
 
+    def _draws(self, steps: int, end: int) -> np.ndarray:
+        """Draw the examples of some steps, and those that rows look ahead at."""
+        k, first = self.parameters.batch_size, self._stream_begin
+        ahead = 0
+        if (end - steps) * k >= tuning.FEWEST_DRAWS:  # else each costs much
+            ahead = self.rows.look_ahead(steps * k, k)
+        return self._stream.take((steps - first) * k, (end - first) * k + ahead)
+
+    def _parameters(self, steps: int, end: int) -> LoopParameters:
+        """Give some steps their sizes, where these are not Pegasos' own."""
+        step, parameters = self.state.options.step, self.parameters
+        if step is None:
+            return parameters
+        rates = rates_of(step, steps + 1, end - steps, parameters.lam)
+        return parameters._replace(rates=rates, first_rate=steps + 1)
+
     def _may_go_on(self, stopper: Stopper) -> bool:
-        """Whether rows may go on to compute what the next step needs; else the slice ends there."""
+        """Tell whether rows may compute what the next step needs; else the slice ends there."""
         if self.state.steps == self._first:
             return stopper.bears_delay()
+        if time.perf_counter() > self._slice_begin + 5 * tuning.SLICE_SECONDS:
+            return stopper.lasts()
         return self._stop_reason(stopper) is None
-
-    def _look_ahead(self, done: int, n_draws: int) -> int:
-        """How many draws beyond a slice its rows are told of: none where each costs much."""
-        few = n_draws < tuning.FEWEST_DRAWS
-        return 0 if few else self.rows.look_ahead(done, self.parameters.batch_size)
-
-    def _parameters_of(self, first: int, n_steps: int) -> LoopParameters:
-        """Parameters of some steps, with their sizes where these are not Pegasos' own."""
-        return self.parameters
-
-    def _slice_end(self, end: int) -> int:
-        """Where a slice that would end at a step ends instead."""
-        return end
-
-    def _end_slice(self) -> None:  # noqa: B027
-        """Do what is due after a slice."""
 
     def on_account(self) -> OnAccount:
         """Have the rows alone in a block, and charge its time and kernel values to the state."""
         return OnAccount(self.rows, self.state)
 
     def _stop_reason(self, stopper: Stopper) -> str | None:
-        """The stopper's reason, once the first slice of the run is done."""
-        draws = (self.state.steps - self._first) * self.parameters.batch_size
+        """Ask the stopper for a reason, once the first slice of the run is done."""
+        steps = self.state.loop.counters.item(STEPS) - self._first
+        draws = steps * self.parameters.batch_size
         is_enough = draws >= self._first_draws or self._slicer.is_slow
         return stopper.reason() if is_enough else None
 
     # --- evaluating ---
 
     def evaluate(self) -> tuple[Evaluation, Evaluation]:
-        """The last iterate and the returned one, as they stand; also raises the dual bound."""
-        if self._evaluated is None or self._evaluated[0] != self.state.steps:
+        """Evaluate the last iterate and the returned one, as they stand."""
+        steps = self.state.loop.counters.item(STEPS)
+        if self._evaluated is None or self._evaluated[0] != steps:
             with alone_with(self.rows):
                 found = self.rows.evaluate(self.iterates(), self.state.loop, self.examples)
             evaluations = [self._certifier.evaluate(evaluated) for evaluated in found]
-            self._evaluated = (self.state.steps, evaluations[0], evaluations[-1])
+            self._evaluated = (steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]
 
     def reaches(self, tol: float, stopper: Stopper) -> bool:
-        """Whether the relative gap of the returned iterate is at most this, with its rounding."""
-        return self._certifier.reaches(self.evaluate()[1], tol, stopper)
+        """Tell whether the relative gap of the returned iterate is at most this, with its rounding.
+
+        Parameters
+        ----------
+        tol : float
+        stopper : Stopper
+            Whose deadline and Ctrl-C bound what is computed again.
+        """
+        self._certifier.stopper, self._certifier.tol = stopper, tol
+        return self._certifier.reaches(self.evaluate()[1], tol)
 
     def record(self) -> None:
         """Add a record of the run as it stands to the history."""
         (last, returned), state, loop = self.evaluate(), self.state, self.state.loop
-        draws = self.draws_before + state.steps * state.options.batch_size
-        told, self._gap = self._certifier.as_told(returned)
-        self.history.append(
-            Record(
-                self.steps_before + state.steps,
-                draws / self.problem.y.size,
-                state.seconds,
-                last.objective,
-                returned.objective,
-                *told,
-                int(np.count_nonzero(loop.alpha)),
-                state.evaluations,
-                loop.counters.item(ROW_HITS),
-            )
-        )
-        self._own_record = len(self.history) - 1
+        steps, gaps = loop.counters.item(STEPS), self._certifier.gaps(returned)
+        draws, self._gap = self.draws_before + steps * self.parameters.batch_size, gaps.computed
+        support, hits = int(np.count_nonzero(loop.alpha)), loop.counters.item(ROW_HITS)
+        passed = self.steps_before + steps, draws / loop.alpha.size, state.seconds
+        told = gaps.dual_bound, gaps.told, gaps.relative_told, gaps.apart
+        values = last.objective, returned.objective
+        records = self.history.records
+        records.append(Record(*passed, *values, *told, support, state.evaluations, hits))
+        self._own_record = len(records) - 1
 
-    def _close_history(self, final: Evaluation) -> None:
+    def _close_history(self, final: Evaluation, gaps: Gaps) -> None:
         """Put the rounding of the last record into its gap."""
-        if self._own_record == len(self.history) - 1 >= 0:
-            self.history.records[-1] = self.history.records[-1]._replace(
+        records = self.history.records
+        if self._own_record == len(records) - 1 >= 0:
+            records[-1] = records[-1]._replace(
                 seconds=self.state.seconds,
                 objective_average=final.objective,
-                **self._certifier.as_proven(final)._asdict(),
+                dual_bound=gaps.dual_bound,
+                gap=gaps.proven,
+                relative_gap=gaps.relative_proven,
+                rounding=0.0 if self.state.certified else math.nan,
                 kernel_evaluations=self.state.evaluations,
             )
 
     def result(self, of: SolverRun | None = None) -> Result:
-        """The model as it stands; at the end of the run, with as little rounding as need be.
+        """Make the model as it stands; at the end, with as little rounding as need be.
 
         Parameters
         ----------
@@ -274,12 +609,11 @@ class SolverRun(ABC):
             Run that this one goes on from; the result has its counts and state.
         """
         told, returned = of or self, self.evaluate()[1]
-        computed = self._certifier.as_computed(returned)
+        computed = self._certifier.gaps(returned).computed
         final = self._certifier.final(returned, self.finished)
+        gaps = self._certifier.gaps(final)
         if self.finished:
-            self._close_history(final)
-        certificate = self._certifier.as_proven(final)
-        rounding = max(0.0, certificate.gap - computed.gap)
+            self._close_history(final, gaps)
         coef = final.coef * self.examples.signed
         w, intercept = self.rows.primal(final.evaluated, self.examples)
         return Result(
@@ -289,7 +623,10 @@ class SolverRun(ABC):
             intercept=intercept,
             margins=final.margins,
             objective=final.objective,
-            **certificate._replace(rounding=rounding)._asdict(),
+            dual_bound=gaps.dual_bound,
+            gap=gaps.proven,
+            relative_gap=gaps.relative_proven,
+            rounding=max(0.0, gaps.proven - computed),
             n_steps=told.state.steps,
             status=self.status,
             history=self.history,
@@ -303,3 +640,45 @@ class SolverRun(ABC):
     def alpha(self) -> np.ndarray:
         """Counts, or dual variables."""
         return self.state.loop.alpha
+
+
+def run_to_end(
+    run: SolverRun,
+    max_time: float | None,
+    tol: float | None,
+    monitor: Callable[[Any], bool | None] | None = None,
+) -> Result:
+    """Advance a run to its end, and make its result.
+
+    Parameters
+    ----------
+    run : SolverRun
+    max_time : float or None
+        Seconds after which it ends.
+    tol : float or None
+        Relative gap at which it ends.
+    monitor : callable, default=None
+        Called with the run at each checkpoint; a true return value stops it.
+
+    Raises
+    ------
+    TypeError
+        If the monitor returns an array, whose truth is ambiguous.
+    Interrupted
+        After Ctrl-C.
+    """
+    with interruptible(Stopper(max_time)) as stopper:
+        while not run.finished:
+            run.advance(stopper, tol)
+            answer: Any = None if monitor is None else monitor(run)
+            if hasattr(answer, "__array__") and np.ndim(answer) > 0:
+                raise TypeError(
+                    f"monitor must return True, False or None, got {shown(answer)} instead"
+                )
+            if answer:
+                run.stop()
+        result = run.result()
+        stopper.presses_kept = math.inf
+    if stopper.interrupted:  # maybe too late to cut the run short
+        raise Interrupted(result)
+    return result

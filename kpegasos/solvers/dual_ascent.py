@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.averaging import LinearCombination
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.loops import dual_steps
 from kpegasos.core.problem import Problem, best_multiple
@@ -28,15 +27,13 @@ from kpegasos.core.state import (
     State,
     new_state,
 )
-from kpegasos.losses import Hinge
+from kpegasos.losses import is_hinge
 from kpegasos.losses.base import bests
 from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.account import alone_with
-from kpegasos.solvers.certificate import Evaluation
-from kpegasos.solvers.driver import SolverRun
+from kpegasos.solvers.driver import Evaluation, SolverRun, alone_with, run_to_end
 from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional
 
 INDEFINITE = (
@@ -111,14 +108,7 @@ def sdca(
     ascent = DualAscent(
         problem, rows, state, max_epochs=as_integer("max_epochs", max_epochs, least=1)
     )
-    with interruptible(Stopper(max_time)) as stopper:
-        while not ascent.finished:
-            ascent.advance(stopper, tol)
-        result = ascent.result()
-        stopper.presses_kept = np.inf
-    if stopper.interrupted:  # maybe too late to cut the run short
-        raise Interrupted(result)
-    return result
+    return run_to_end(ascent, max_time, tol)
 
 
 class DualAscent(SolverRun):
@@ -144,6 +134,7 @@ class DualAscent(SolverRun):
     """
 
     algorithm = DUAL
+    indefinite = INDEFINITE
     _still = False
     _first_gap = 0.0
 
@@ -157,20 +148,18 @@ class DualAscent(SolverRun):
         stream: IndexStream | None = None,
         **options: Any,
     ) -> None:
-        if not rows.positive_definite:
-            self.refuse_indefinite()
         if stream is None:
             stream = IndexStream(rows.n_samples, "permutation", state.seed, state.spawn_key)
         super().__init__(problem, rows, state, stream, **options)
-        self._most_steps = max_epochs * problem.y.size
-        self._unit = Iterate(LinearCombination(1.0 / (problem.lam * problem.y.size), 0.0))
+        self.most_steps = max_epochs * problem.y.size
+        self._unit = Iterate(1.0 / (problem.lam * problem.y.size))
         self._best: Evaluation | None = None
         with alone_with(rows):
             rows.prepare()
 
     @classmethod
     def after(cls, run: PegasosRun, *, max_epochs: int) -> DualAscent:
-        """An ascent that begins where a Pegasos run ended, on its account and history."""
+        """Make an ascent that begins where a Pegasos run ended, on its account and history."""
         problem, rows = run.problem, run.rows
         _, returned = run.evaluate()
         evaluated = returned.evaluated
@@ -193,7 +182,7 @@ class DualAscent(SolverRun):
         # An addition of an ascent may come to the sum of all β, over lam m.
         loop = state.loop
         inherited = theta * problem.lam * evaluated.additions
-        if type(loss) is not Hinge:  # which counts what sums have come to once more
+        if not is_hinge(loss):  # which counts what sums have come to once more
             inherited /= 1.0 + 2.0 * size / problem.y.size
         loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         state.loss = problem.loss
@@ -227,17 +216,17 @@ class DualAscent(SolverRun):
         return reason
 
     def at_end(self) -> bool:
-        """Whether all epochs are done, the last has moved nothing, or rounding forbids ``tol``."""
+        """Tell whether all is done, the last epoch moved nothing, or rounding forbids ``tol``."""
         tol = self._certifier.tol
         hopeless = tol is not None and self._certifier.out_of_reach(tol)
-        return hopeless or self._still or self.state.steps >= self._most_steps
+        return hopeless or self._still or super().at_end()
 
     def iterates(self) -> list[Iterate]:
-        """The iterate that belongs to β."""
+        """Return the iterate that belongs to β."""
         return [self._unit]
 
     def evaluate(self) -> tuple[Evaluation, Evaluation]:
-        """The iterate as it stands, and the best one so far."""
+        """Return the iterate as it stands, and the best one so far."""
         last, _ = super().evaluate()
         if self._best is None or last.objective <= self._best.objective:
             self._best = last
@@ -250,14 +239,9 @@ class DualAscent(SolverRun):
     def consider(self, run: SolverRun, factor: float) -> None:
         """Return a multiple of the iterate of a run on the same rows, if it is the best so far."""
         iterate = run.iterates()[-1]
-        combination = LinearCombination(*(factor * share for share in iterate.combination))
-        multiple = iterate._replace(combination=combination)
+        multiple = iterate._replace(plain=factor * iterate.plain, stamped=factor * iterate.stamped)
         with alone_with(self.rows):
             (evaluated,) = self.rows.evaluate([multiple], run.state.loop, self.examples)
         evaluation = self._certifier.evaluate(evaluated)
         if evaluation.objective < self.evaluate()[1].objective:
             self._best = evaluation
-
-    def refuse_indefinite(self) -> None:
-        """Raise a ValueError: without a certificate there is no end to an ascent."""
-        raise ValueError(INDEFINITE)

@@ -38,8 +38,7 @@ from kpegasos.core.state import (
     new_state,
 )
 from kpegasos.rows.base import RowSource
-from kpegasos.solvers.checkpoints import Checkpoints
-from kpegasos.solvers.pegasos import PegasosRun
+from kpegasos.solvers.pegasos import Checkpoints, PegasosRun
 from kpegasos.solvers.stopping import Stopper
 
 
@@ -86,13 +85,13 @@ class Stream:
         self.radius = max(self.radius, radius)
 
     def vector(self) -> np.ndarray:
-        """Primal vector so far, intercept coordinate last; zeros before the first chunk."""
+        """Return primal vector so far, intercept coordinate last; zeros before the first chunk."""
         if self.state.steps == 0:
             return np.zeros_like(self.state.loop.image)
         return self.state.iterate(self.state.options.average).image(self.state.loop)
 
     def copy(self) -> Stream:
-        """A stream that goes on from here by itself."""
+        """Make a stream that goes on from here by itself."""
         state = copy.copy(self.state)
         # Counts make room for those of the next chunk, and snapshots are never written to.
         alpha, stamps, *others = state.loop
@@ -101,20 +100,10 @@ class Stream:
         return replace(self, state=state)
 
 
-class _ResumedStream(IndexStream):
-    """An index stream whose first draws have been made."""
-
-    done = 0
-
-    def take(self, start: int, stop: int) -> np.ndarray:
-        """Draws from ``done`` on."""
-        return super().take(self.done + start, self.done + stop)
-
-
 def new_stream(
     n_features: int, options: PegasosOptions, intercept_scaling: float, seed: int, number: int
 ) -> Stream:
-    """Stream that has not begun.
+    """Make a stream that has not begun.
 
     Parameters
     ----------
@@ -157,7 +146,7 @@ def advance_stream(stream: Stream, problem: Problem, rows: RowSource) -> None:
 
 
 def loss_at_zero(problem: Problem) -> float:
-    """Mean of the weighted losses of a chunk at w = 0; 0 without examples."""
+    """Return mean of the weighted losses of a chunk at w = 0; 0 without examples."""
     return mean_loss(np.zeros(problem.y.size), problem) if problem.y.size else 0.0
 
 
@@ -170,7 +159,7 @@ def state_after(
     n_steps: int,
     n_done: int,
 ) -> State:
-    """State of a stream after steps on a part of the data; the stream stays as it is.
+    """Take steps of a stream on a part of the data; the stream stays as it is.
 
     Parameters
     ----------
@@ -195,9 +184,8 @@ def state_after(
     if rows is None:
         return state
     n_samples = problem.y.size
-    draws = _ResumedStream(n_samples, state.options.sampling, state.seed, (*state.spawn_key, part))
-    draws.done = n_done * state.options.batch_size
-    _take_steps(state, problem, rows, draws, n_steps, stream.radius)
+    draws = IndexStream(n_samples, state.options.sampling, state.seed, (*state.spawn_key, part))
+    _take_steps(state, problem, rows, draws, n_steps, stream.radius, n_done)
     return _without_counts(state)
 
 
@@ -208,19 +196,24 @@ def _take_steps(
     draws: IndexStream,
     n_steps: int,
     radius: float,
+    n_done: int = 0,
 ) -> None:
-    """Advance a state by steps on examples that it has not counted before."""
+    """Advance a state by steps on examples that it has not counted before.
+
+    So many steps have been taken on these draws before.
+    """
     n_samples = problem.y.size
     state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
     end = state.steps + n_steps
     points = Checkpoints(None, state.steps, end, n_samples, state.options.batch_size)
     problem = problem._replace(lam=state.lam)
-    run = PegasosRun(problem, rows, state, points, stream=draws, radius=radius)
+    first = state.steps - n_done
+    run = PegasosRun(problem, rows, state, points, stream=draws, first=first, radius=radius)
     run.take_steps(end, Stopper())
 
 
 def merge_states(states: Sequence[State], weights: Sequence[float]) -> State:
-    """State of the run whose iterates are the weighted means of some runs' iterates.
+    """Merge runs into that whose iterates are the weighted means of theirs.
 
     Parameters
     ----------

@@ -1,28 +1,69 @@
 """`regularization_path`: one problem along values of C, each warm from the one before.
 
-On kernel rows that are held, sets of examples move together (`kpegasos.solvers.path_run`). On
-features, and on kernel rows that nobody keeps, each value is a dual ascent of its own that begins
-at the solution before.
+On kernel rows that are held, sets of examples move together (`PathRun`): one source of rows serves
+all values of the regularisation, and all folds, which differ by the weights of the examples alone.
+On features, and on kernel rows that nobody keeps, each value is a dual ascent of its own that
+begins at the solution before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.averaging import LinearCombination
+from kpegasos.core.draws import MOST_DRAWS
+from kpegasos.core.evaluation import Sums, judge, roundings
+from kpegasos.core.path import (
+    BEFORE_PAUSE,
+    CELL,
+    HARD,
+    active_examples,
+    follow,
+    gap_of_each,
+    gather,
+    new_path,
+    path_sums,
+    remove_held_out,
+)
 from kpegasos.core.problem import Problem, best_multiple
-from kpegasos.core.state import INHERITED, STEPS, Iterate, PegasosOptions, new_state
-from kpegasos.losses import Hinge
-from kpegasos.rows.base import RowSource
-from kpegasos.solvers.account import alone_with
-from kpegasos.solvers.interior_point import InteriorPointAscent
-from kpegasos.solvers.path_run import PathRun
+from kpegasos.core.small_runs import SAFE
+from kpegasos.core.state import (
+    INHERITED,
+    STEPS,
+    Examples,
+    Iterate,
+    LoopParameters,
+    LoopState,
+    PegasosOptions,
+    State,
+    new_state,
+)
+from kpegasos.core.views import KernelView, add_range, add_rows_together
+from kpegasos.core.working_sets import (
+    ADD_MOVES,
+    CHOSEN,
+    DONE,
+    LEFT,
+    NEED_ROWS,
+    SETS_DONE,
+    WANTED,
+    add_moves,
+    ascend,
+    new_working_sets,
+)
+from kpegasos.losses import is_hinge
+from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.solvers.driver import Certifier, OnAccount, alone_with
 from kpegasos.solvers.pegasos import check_task
+from kpegasos.solvers.polish import InteriorPointAscent, sets_for
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
+from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heed, heeding
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
     LARGEST,
     SMALLEST,
@@ -163,7 +204,7 @@ def regularization_path(
     """
     check_task(problem, rows)
     rows.check_length(problem.y.size)
-    if type(problem.loss) is not Hinge:
+    if not is_hinge(problem.loss):
         raise ValueError(
             f"problem must have the hinge loss for a path, "
             f"got {type(problem.loss).__name__} instead"
@@ -187,13 +228,12 @@ def regularization_path(
                 problem.y, weight[None], rows, values[order], tol=tol, max_epochs=max_epochs
             )
             reason = run.advance(stopper)
-            found = run.solutions(stopper)
-            parts, evaluations = list(found[:-1]), run.evaluations
+            found, evaluations = run.solutions(stopper), run.evaluations
         else:
-            parts, evaluations, reason = _by_ascents(
+            found, evaluations, reason = _by_ascents(
                 problem, rows, values[order], tol, max_epochs, seed, stopper
             )
-        path = _in_order(values, order, parts, evaluations, reason, tol)
+        path = _in_order(values, order, found, evaluations, reason, tol)
         stopper.presses_kept = np.inf
     if stopper.interrupted:
         raise Interrupted(path)
@@ -201,7 +241,7 @@ def regularization_path(
 
 
 def _checked_values(Cs: Any) -> np.ndarray:
-    """Values of C, each once.
+    """Return values of C, each once.
 
     Raises
     ------
@@ -209,7 +249,12 @@ def _checked_values(Cs: Any) -> np.ndarray:
         If they are not.
     """
     values = as_array("Cs", Cs)
-    if values.ndim != 1 or not values.size or not _are_moderate(values):
+    # A comparison that is false for NaN.
+    if (
+        values.ndim != 1
+        or not values.size
+        or not ((values >= SMALLEST) & (values <= LARGEST)).all()
+    ):
         raise ValueError(
             f"Cs must be one or more numbers from {SMALLEST:g} to {LARGEST:g}, got {shown(Cs)} "
             "instead"
@@ -219,20 +264,18 @@ def _checked_values(Cs: Any) -> np.ndarray:
     return values
 
 
-def _are_moderate(values: np.ndarray) -> bool:
-    # A comparison that is false for NaN.
-    return bool(((values >= SMALLEST) & (values <= LARGEST)).all())
-
-
 def _checked_held_out(held_out: Any, problem: Problem) -> np.ndarray:
-    """A mask that leaves examples of both classes.
+    """Return a mask that leaves examples of both classes.
 
     Raises
     ------
     ValueError
         If it does not.
     """
-    mask = np.asarray(held_out)
+    try:
+        mask = np.asarray(held_out)
+    except ValueError:  # rows of several lengths
+        mask = np.empty(0)
     if mask.dtype != bool or mask.shape != problem.y.shape:
         raise ValueError(
             f"held_out must be {problem.y.size} booleans, got {mask.dtype} of shape "
@@ -251,19 +294,21 @@ def _by_ascents(
     max_epochs: int,
     seed: int,
     stopper: Stopper,
-) -> tuple[list[np.ndarray], int, str | None]:
-    """Solve values by an ascent each; returns what `_in_order` takes."""
-    n_samples, evaluations = problem.y.size, 0
-    before: Any = None
-    found: list[Any] = []
-    for C in Cs:
+) -> tuple[Solutions, int, str | None]:
+    """Solve values by an ascent each; also kernel values, and the reason to stop before the end."""
+    n_samples, evaluations, before = problem.y.size, 0, None
+    (alphas, coefs, margins), numbers = np.zeros((3, Cs.size, n_samples)), np.zeros((4, Cs.size))
+    intercepts, objectives, bounds, gaps = numbers
+    n_sets = np.zeros(Cs.size, dtype=np.int64)
+    found = Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
+    for number, C in enumerate(Cs.tolist()):
         reason = stopper.reason()
         if reason is not None:
-            return _stacked(found, n_samples), evaluations, reason
-        own = problem._replace(lam=1.0 / (float(C) * n_samples))
+            return found.part(0, number), evaluations, reason
+        own = problem._replace(lam=1.0 / (C * n_samples))
         state = new_state(n_samples, rows.image_size, PegasosOptions(average=None), own.lam, seed)
         if before is not None:
-            to_w = Iterate(LinearCombination(1.0 / (own.lam * n_samples), 0.0))
+            to_w = Iterate(1.0 / (own.lam * n_samples))
             with alone_with(rows):
                 (evaluated,) = rows.evaluate([to_w], before, own.examples)
             factor = best_multiple(evaluated.coef, evaluated.squared_norm, own)
@@ -276,37 +321,345 @@ def _by_ascents(
         result, before = ascent.result(), state.loop
         evaluations += state.evaluations
         if result.status in ("max_time", "interrupted") and not result.relative_gap <= tol:
-            return _stacked(found, n_samples), evaluations, result.status
-        numbers = (result.intercept, result.objective, result.dual_bound, result.relative_gap)
+            return found.part(0, number), evaluations, result.status
         # The last dual variables may be those of a worse iterate than the one that is returned.
-        alpha = np.minimum(1.0, np.abs(result.coef) / (float(C) * problem.weight))
-        found.append((alpha, result.coef, result.margins, *numbers))
-    return _stacked(found, n_samples), evaluations, None
-
-
-def _stacked(found: list[Any], n_samples: int) -> list[np.ndarray]:
-    """Arrays over the values: alphas, coefs, intercepts, margins, and three numbers."""
-    alphas, coefs, margins, *numbers = zip(*found, strict=True) if found else [()] * 7
-    rows = [np.array(part).reshape(len(found), n_samples) for part in (alphas, coefs, margins)]
-    intercepts, objectives, bounds, gaps = (np.array(part, dtype=float) for part in numbers)
-    return [rows[0], rows[1], intercepts, rows[2], objectives, bounds, gaps]
+        alphas[number] = np.minimum(1.0, np.abs(result.coef) / (C * problem.weight))
+        coefs[number], margins[number] = result.coef, result.margins
+        intercepts[number], objectives[number] = result.intercept, result.objective
+        bounds[number], gaps[number] = result.dual_bound, result.relative_gap
+    return found, evaluations, None
 
 
 def _in_order(
     Cs: np.ndarray,
     order: np.ndarray,
-    parts: Sequence[np.ndarray],
+    solutions: Solutions,
     evaluations: int,
     reason: str | None,
     tol: float,
 ) -> RegularizationPath:
-    """The path in the order of ``Cs``, from arrays over those that are solved, in their order."""
-    n_solved = parts[0].shape[0]
+    """Put those that are solved, in their order, into that of ``Cs``."""
+    n_solved = solutions.objectives.size
     filled: list[Any] = []
-    for part in parts:
+    for part in solutions[:-1]:
         whole = np.full((Cs.size, *part.shape[1:]), np.nan if part.ndim == 1 else 0.0)
         whole[order[:n_solved]] = part
         filled.append(whole)
     reached = n_solved == Cs.size and bool((filled[-1] <= tol).all())
     status = reason or ("tolerance" if reached else "completed")
     return RegularizationPath(*[Cs, *filled, evaluations, status])
+
+
+class Solutions(NamedTuple):
+    """What cells have come to, those that are solved, in their order.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_solved, n_samples)
+        Dual variables β in [0, 1].
+    coefs : ndarray of shape (n_solved, n_samples)
+        Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.
+    intercepts : ndarray of shape (n_solved,)
+    margins : ndarray of shape (n_solved, n_samples)
+        ``f(x_i)``, of examples that are held out as well.
+    objectives, dual_bounds, relative_gaps : ndarray of shape (n_solved,)
+        The gaps have their rounding in them.
+    n_sets : ndarray of shape (n_solved,), int64
+        Working sets.
+    """
+
+    alphas: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    margins: np.ndarray
+    objectives: np.ndarray
+    dual_bounds: np.ndarray
+    relative_gaps: np.ndarray
+    n_sets: np.ndarray
+
+    def part(self, first: int, last: int) -> Solutions:
+        """Some of the cells."""
+        return Solutions(*(array[first:last] for array in self))
+
+
+_INDEFINITE = (
+    "kernel must be positive semi-definite for certified solutions along C, got one that is not"
+)
+
+
+class PathRun:
+    """A run over folds and values of ``lam`` that can be advanced and stopped.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    weights : ndarray of shape (n_folds, n_samples)
+        Weights of each fold, zero for what it holds out; scaled to mean one, zeros included.
+    rows : RowSource
+        With room for a few rows.
+    Cs : ndarray of shape (n_values,), float64
+        In the order in which they are solved, increasing for the least work; ``lam`` of a fold is
+        ``1 / (C · Σ weights)``.
+    tol : float
+        Certified relative gap of each cell.
+    max_epochs : int
+        Passes over the examples that the working sets of one cell come to at the most.
+    alone : bool, default=False
+        Whether the run has one thread for all it does; rows that it shares with others must then
+        all be held.
+
+    Attributes
+    ----------
+    seconds : float
+        Time with the rows so far.
+    evaluations : int
+        Kernel values computed for it so far.
+    whole : bool
+        False once an error has come in the middle of a set.
+    sets_before_pause : int
+        Sets between two looks at the clock, where a set takes next to no time.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite.
+    """
+
+    sets_before_pause = 64
+
+    def __init__(
+        self,
+        y: np.ndarray,
+        weights: np.ndarray,
+        rows: RowSource,
+        Cs: np.ndarray,
+        *,
+        tol: float,
+        max_epochs: int,
+        alone: bool = False,
+    ) -> None:
+        if not rows.positive_definite:
+            raise ValueError(_INDEFINITE)
+        n_samples, totals = rows.n_samples, weights.sum(axis=1)[:, None]
+        lams = 1.0 / (Cs * totals)
+        rows.check_lam(float(lams.min()))
+        self.rows, self.tol = rows, tol
+        self.weights = weights * (n_samples / totals)
+        self.seconds, self.evaluations, self.whole = 0.0, rows.claim_construction(), True
+        self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
+        self._sets, _ = sets_for(rows, self._loop.alpha, alone=alone)
+        most_sets = min(-(-max_epochs * n_samples // self._sets.members.size), MOST_DRAWS)
+        # As many as are worth a problem of their own, which takes a fifth of the rows' memory.
+        room = int((0.2 * rows.row_capacity * n_samples) ** 0.5)
+        self._n_active = min(tuning.ACTIVE_EXAMPLES, rows.row_capacity, room)
+        worth = self._n_active >= 2 * tuning.SMALL_WORKING_SET
+        patience = tuning.PATIENT_SETS if worth else most_sets + 1
+        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets, patience)
+        self._alone = alone
+        with OnAccount(rows, self):
+            self._view = self._rows_of(self._sets.wanted[:0])
+
+    def _rows_of(self, members: np.ndarray) -> KernelView:
+        """Have a view that holds the rows of some examples."""
+        view = self.rows.ensure_rows(members, int(self._loop.counters[STEPS]) + 1)
+        # When a row was used is written down: each thread has notes of its own.
+        return view._replace(ticks=view.ticks.copy()) if self._alone else view
+
+    @property
+    def n_solved(self) -> int:
+        """How many cells are solved, from the first on."""
+        return int(self.path.counts[CELL])
+
+    @property
+    def finished(self) -> bool:
+        """Whether all cells are solved."""
+        return self.n_solved == self.path.lams.size
+
+    def start_from(self, whole: PathRun) -> None:
+        """Begin each fold at the first solution of another run, less the examples it holds out.
+
+        Parameters
+        ----------
+        whole : PathRun
+            Over the same rows, with one fold whose weights are positive where any of these are.
+        """
+        path, alpha = self.path, whole.path.alphas[0]
+        cells = np.searchsorted(path.folds, np.arange(len(path.signed)))
+        path.images[cells] = whole.path.images[0]
+        removed = np.flatnonzero((alpha > 0.0) & (self.weights == 0.0).any(axis=0))
+        moves = alpha * whole.path.signed[0]
+        n_samples, height = alpha.size, self.rows.row_capacity
+        threads = 1 if self._alone else threads_for(tuning.MEMORY_WORK * height * n_samples)
+        for top in range(0, removed.size, height):
+            members = removed[top : top + height]
+            with OnAccount(self.rows, self):
+                view = self._view if self._alone else self._rows_of(members)
+                arguments = (path, cells, view, members, moves[members])
+                parallel_for(partial(remove_held_out, *arguments), even_ranges(n_samples, threads))
+        # The same vector by other weights: where these differ by a factor, so do all β.
+        ratios = np.zeros(self.weights.shape)
+        np.divide(whole.weights, self.weights, out=ratios, where=self.weights > 0.0)
+        path.alphas[cells] = alpha * ratios
+        if not self._sets.seen.all():
+            self._sets.seen[:] = whole._sets.seen
+        path.additions[cells] = whole.path.additions[0] + removed.size
+
+    def advance(self, stopper: Stopper) -> str | None:
+        """Go on until all cells are solved; returns the stopper's reason if that came first.
+
+        What has been begun can be gone on with.
+        """
+        path, loop, sets = self.path, self._loop, self._sets
+        reason = stopper.reason()
+        while reason is None:
+            path.counts[BEFORE_PAUSE] = self.sets_before_pause
+            status = NEED_ROWS
+            with OnAccount(self.rows, self):
+                try:
+                    with heeding(stopper.lasts):
+                        if sets.counts[CHOSEN]:  # and between two blocks rows may be another run's
+                            self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
+                        status = follow(path, loop, self._view, sets)
+                        if status == HARD:
+                            self._solve_active(stopper)
+                    if status == ADD_MOVES:
+                        add_moves(loop, self._view, sets)
+                except CutShort:  # for rows, before anything has moved
+                    self.rows.forget()
+            if status == DONE:
+                break
+            reason = stopper.reason()
+            if reason is None:
+                heed()
+        return reason
+
+    def _solve_active(self, stopper: Stopper) -> None:
+        """Solve the cell in work over its active examples, the others held fixed."""
+        path, loop = self.path, self._loop
+        cell = int(path.counts[CELL])
+        examples = Examples(path.label, path.signed[path.folds[cell]])
+        to_margin = 1.0 / (path.lams.item(cell) * path.label.size)
+        members = active_examples(loop, examples, to_margin, self._n_active)
+        self._view = view = self._rows_of(members)
+        before = loop.alpha[members]
+        solve_among(view, members, loop, examples, path.lams.item(cell), path.enough, stopper)
+        moves = (loop.alpha[members] - before) * examples.signed[members]
+        moved = np.flatnonzero(moves)
+        arguments = (view.values, view.values[:0], view.slots[members[moved]], moves[moved])
+        image, nothing = loop.image, moves[:0]
+        if self._alone:
+            add_range(*arguments, moves[moved], view.kernel_offset, 0, image.size, image, nothing)
+        else:
+            add_rows_together(*arguments, moves[moved], view.kernel_offset, image, nothing)
+
+    def solutions(self, stopper: Stopper | None = None) -> Solutions:
+        """Certify what the cells that are solved have come to.
+
+        Parameters
+        ----------
+        stopper : Stopper, default=None
+            Whose deadline and Ctrl-C bound what is computed again for the certificates.
+        """
+        path, rows, n_solved = self.path, self.rows, self.n_solved
+        n_samples, lams = rows.n_samples, path.lams[:n_solved]
+        coefs, margins = np.empty((2, n_solved, n_samples))
+        sums = np.empty((n_solved, len(Sums._fields)))
+        path_sums(path, 0, rows.rounding_of_each, coefs, margins, sums)
+        of_cells = Sums(*sums.T)
+        number = path.additions[:n_solved] + 4.0  # as `Iterate.additions` counts them
+        additions = np.asarray(number * (1.0 / (lams * n_samples)) * (of_cells.counts + n_samples))
+        found = np.empty((3, n_solved))
+        of_loss, of_norm = roundings(of_cells, additions, n_samples, rows.largest)
+        for cell, values in enumerate(sums.tolist()):
+            each, errors = Sums(*values), (of_loss.item(cell), of_norm.item(cell))
+            coef, margin = coefs[cell], margins[cell]
+            known = each.loss, each.squared_norm, each.size, each.largest, *errors
+            objective, upper, _, bound, doubtful = judge(*known, lams.item(cell), n_samples, 0.0)
+            found[:, cell] = objective, bound, abs(upper - bound) / objective
+            if doubtful or not found[2, cell] <= self.tol:
+                norm = each.squared_norm
+                own = Evaluated(coef, margin, norm, None, *errors, additions.item(cell), each)
+                margins[cell], found[:, cell] = self._certified(cell, own, stopper)
+        coefs *= path.signed[path.folds[:n_solved]]
+        intercepts = self._view.kernel_offset * coefs.sum(axis=1)
+        alphas, n_sets = path.alphas[:n_solved], path.n_sets[:n_solved]
+        objectives, bounds, gaps = found
+        return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
+
+    def _certified(
+        self, cell: int, evaluated: Evaluated, stopper: Stopper | None
+    ) -> tuple[np.ndarray, tuple[float, float, float]]:
+        """Find margins of a cell, and its objective, dual bound and relative gap.
+
+        For cells whose sums do not reach ``tol``: where rounding alone stands between, margins
+        are computed again.
+        """
+        path, tol = self.path, self.tol
+        problem = Problem(path.label, self.weights[path.folds[cell]], path.lams.item(cell))
+        state = State(self._loop, 0, (), PegasosOptions(average=None), problem.lam)
+        state.evaluations = before = self.evaluations
+        certifier = Certifier(problem, self.rows, state, _INDEFINITE, stopper or Stopper(), tol)
+        found = certifier.evaluate(evaluated)
+        certifier.reaches(found, tol)
+        found = certifier.final(found, is_over=True)
+        self.evaluations += state.evaluations - before
+        gaps = certifier.gaps(found)
+        return found.margins, (found.objective, gaps.dual_bound, gaps.relative_proven)
+
+
+def solve_among(
+    view: KernelView,
+    members: np.ndarray,
+    state: LoopState,
+    examples: Examples,
+    lam: float,
+    enough: float,
+    stopper: Stopper,
+) -> None:
+    """Maximise the dual over some examples, the others held fixed, until they are near-optimal.
+
+    Parameters
+    ----------
+    view : KernelView
+        Holds the rows of the members.
+    members : ndarray of int64
+    state : LoopState
+        Dual variables and counters are brought up to date, the image is not.
+    examples : Examples
+    lam : float
+    enough : float
+        Relative gap that is wanted of all examples.
+    stopper : Stopper
+    """
+    n_samples, size = examples.label.size, members.size
+    values = np.empty((size, size), view.values.dtype)
+    gather(view, members, values)
+    own_view = KernelView(
+        values,
+        np.arange(size),
+        np.zeros(size, dtype=np.int64),
+        view.squared_norms[members],
+        view.kernel_offset,
+    )
+    own = state._replace(
+        alpha=state.alpha[members], stamps=state.stamps[members], image=state.image[members]
+    )
+    own_examples = Examples(examples.label[members], examples.signed[members])
+    parameters = LoopParameters(lam, n_samples, 1, False, False)
+    of_a_set = min(tuning.ACTIVE_WORKING_SET, size)
+    sets = new_working_sets(of_a_set, size, 1, np.full(size, True), adds=True)
+    to_margin = 1.0 / (lam * n_samples)
+    margins = state.image * to_margin  # times the number of examples
+    objective = float(np.abs(examples.signed) @ np.maximum(0.0, 1.0 - examples.label * margins))
+    objective += 0.5 * float((state.alpha * examples.signed) @ margins)
+    first = float(gap_of_each(own, own_examples, to_margin).sum())
+    # A share of the gap allowed in all, or of what they had; others are looked at in any case.
+    goal = max(0.3 * enough * objective, 0.05 * first)
+    for _ in range(60):
+        sets.counts[LEFT], sets.counts[SETS_DONE] = 16, 0
+        ascend(own, own_view, sets, own_examples, parameters)
+        gap = float(gap_of_each(own, own_examples, to_margin).sum())
+        if gap <= goal or stopper.reason() is not None:
+            break
+    state.alpha[members] = own.alpha

@@ -7,7 +7,8 @@ The update is in `kpegasos.core.loops`; slices, records and certificate are in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from kpegasos.core.state import (
     SCALE,
     STEPS,
     Examples,
-    Iterate,
     LoopParameters,
     LoopState,
     PegasosOptions,
@@ -29,16 +29,19 @@ from kpegasos.core.state import (
     new_state,
     options_for,
 )
-from kpegasos.core.steps import StepRule, rates_of
-from kpegasos.losses import Hinge
+from kpegasos.core.steps import StepRule
+from kpegasos.losses import is_hinge
 from kpegasos.losses.base import pulls
 from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.account import alone_with
-from kpegasos.solvers.checkpoints import Checkpoints, CheckpointSpec, growing_steps
-from kpegasos.solvers.driver import SolverRun
+from kpegasos.solvers.driver import SolverRun, alone_with, run_to_end
 from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional, shown
+
+#: ``"auto"``, ``"epoch"``, ``"log"``, steps, or None.
+CheckpointSpec = str | Sequence[int] | None
+#: Epochs of a decade that ``"auto"`` looks at: enough for a curve over a logarithmic axis.
+_OF_A_DECADE = (1, 2, 5)
 
 
 def _violation_priority(
@@ -49,7 +52,7 @@ def _violation_priority(
     Single early iterates swing about their average by whole margins, so the average says more about
     the margin at a later step than the current iterate does.
     """
-    if type(examples.loss) is not Hinge:
+    if not is_hinge(examples.loss):
         return _pull_priority(state, members, examples, parameters)
     steps = state.counters[STEPS]
     threshold = parameters.lam * parameters.batch_size * steps
@@ -77,6 +80,97 @@ def _pull_priority(
 PRIMAL = Algorithm(primal_steps, _violation_priority, from_zero=True)
 
 
+class Checkpoints:
+    """Increasing steps in ``(first, last]``; ``last`` is always among them.
+
+    They are computed as they are asked for: a run with a deadline may plan for millions of steps
+    and reach a few.
+
+    Parameters
+    ----------
+    checkpoints : {"auto", "epoch", "log"}, sequence of int, or None
+        Ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a
+        decade, these steps, or the end only.
+    first, last : int
+        Steps at which the run begins and ends.
+    n_samples, batch_size : int
+        They make the epochs.
+
+    Raises
+    ------
+    ValueError
+        For any other checkpoints.
+    """
+
+    def __init__(
+        self,
+        checkpoints: CheckpointSpec,
+        first: int,
+        last: int,
+        n_samples: int,
+        batch_size: int,
+    ) -> None:
+        self.first = first
+        self.last = last
+        self._checkpoints = _checked(checkpoints)
+        self._n_samples = n_samples
+        self._batch_size = batch_size
+
+    def _steps(self) -> Iterator[int]:
+        """Return steps that do not decrease; some may be too early or too late."""
+        if isinstance(self._checkpoints, str):
+            if self._checkpoints == "log":
+                return (round(10 ** (number / 10)) for number in count())
+            n_samples, k = self._n_samples, self._batch_size
+            epochs: Iterator[int] = count(self._first_epoch)
+            if self._checkpoints == "auto":
+                epochs = (10**decade * digit for decade in count() for digit in _OF_A_DECADE)
+            return (-(-number * n_samples // k) for number in epochs)
+        return iter(self._checkpoints)
+
+    @property
+    def _first_epoch(self) -> int:
+        """Number of the first epoch that ends after the run begins."""
+        return self.first * self._batch_size // self._n_samples + 1
+
+    def __iter__(self) -> Iterator[int]:
+        previous = self.first
+        for step in takewhile(lambda step: step < self.last, self._steps()):
+            if step > previous:
+                yield step
+                previous = step
+        yield self.last
+
+    def __len__(self) -> int:
+        if self._checkpoints != "epoch":
+            return sum(1 for _ in self)
+        # There may be too many to count; epochs end at different steps, the first after `first`.
+        last_epoch = (self.last - 1) * self._batch_size // self._n_samples
+        return max(0, last_epoch - self._first_epoch + 1) + 1
+
+
+def _checked(checkpoints: Any) -> str | list[int]:
+    """Return a name, or steps in order."""
+    if checkpoints is None:
+        return []
+    if isinstance(checkpoints, str):
+        if checkpoints in ("auto", "epoch", "log"):
+            return str(checkpoints)
+    elif isinstance(checkpoints, Collection) and getattr(checkpoints, "ndim", 1) == 1:
+        return sorted(as_integer("each of checkpoints", step, least=1) for step in checkpoints)
+    raise ValueError(
+        f"checkpoints must be 'auto', 'epoch', 'log', a sequence of steps or None, "
+        f"got {shown(checkpoints)} instead"
+    )
+
+
+def growing_steps(first: int, last: int, epoch_steps: float) -> list[int]:
+    """Choose steps ever further apart, from an eighth of an epoch on."""
+    begin = max(1, int(epoch_steps / 8))
+    steps = (first + int(begin * 1.5**number) for number in count())
+    return list(takewhile(lambda step: step < last, steps))
+
+
 class PegasosRun(SolverRun):
     """A run of Pegasos that can be advanced, looked at and stopped at any step.
 
@@ -89,7 +183,9 @@ class PegasosRun(SolverRun):
     points : Checkpoints
         Steps at which to record; the run ends at the last.
     stream : IndexStream, default=None
-        Where the draws come from, beginning with this run; made from the state's seed if None.
+        Where the draws come from; made from the state's seed if None.
+    first : int, default=0
+        Step of the state at which the stream begins.
     radius : float, default=None
         Of the ball that a projection is onto; that of the problem if None.
     """
@@ -104,18 +200,16 @@ class PegasosRun(SolverRun):
         points: Checkpoints,
         *,
         stream: IndexStream | None = None,
+        first: int = 0,
         radius: float | None = None,
     ) -> None:
-        first = 0
         if stream is None:
             sampling = state.options.sampling
             stream = IndexStream(problem.y.size, sampling, state.seed, state.spawn_key)
-        else:
-            first = state.steps
         super().__init__(problem, rows, state, stream, first=first)
         if radius is not None:
             self.parameters = self.parameters._replace(radius=radius)
-        self.points = points
+        self.points, self.most_steps = points, points.last
         self._ahead = iter(points)
         if state.options.projection:
             with alone_with(rows):
@@ -125,40 +219,12 @@ class PegasosRun(SolverRun):
     def progress(self) -> float:
         """Share of the planned steps that is done, from 0 to 1."""
         first, last = self.points.first, self.points.last
-        return 1.0 if self.finished else (self.state.steps - first) / (last - first)
+        steps = self.state.loop.counters.item(STEPS)
+        return 1.0 if self.finished else (steps - first) / (last - first)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on to the next of the points."""
         return self.take_steps(next(self._ahead), stopper)
-
-    def at_end(self) -> bool:
-        """Whether the last of the points is reached."""
-        return self.state.steps >= self.points.last
-
-    def _slice_end(self, end: int) -> int:
-        """Stop where a sum has to be set aside for the suffix average: at every power of two."""
-        if self.state.options.average == "suffix":
-            return min(end, 1 << self.state.steps.bit_length())
-        return end
-
-    def _parameters_of(self, first: int, n_steps: int) -> LoopParameters:
-        """Parameters of some steps, with their sizes where these are not Pegasos' own."""
-        step = self.state.options.step
-        if step is None:
-            return self.parameters
-        rates = rates_of(step, first, n_steps, self.parameters.lam)
-        return self.parameters._replace(rates=rates, first_rate=first)
-
-    def _end_slice(self) -> None:
-        state = self.state
-        if state.options.average == "suffix" and state.steps & (state.steps - 1) == 0:
-            state.take_suffix_snapshot()
-
-    def iterates(self) -> list[Iterate]:
-        """The last iterate, and the average that is returned."""
-        average = self.state.options.average
-        last = self.state.iterate(None)
-        return [last] if average is None else [last, self.state.iterate(average)]
 
     @property
     def alpha(self) -> np.ndarray:
@@ -185,7 +251,7 @@ def check_task(problem: Any, rows: Any) -> None:
 
 
 def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch_size: int) -> int:
-    """Steps of a run: ``n_steps`` when given, else whole mini-batches that cover ``epochs``.
+    """Count steps: ``n_steps`` when given, else whole mini-batches that cover ``epochs``.
 
     Raises
     ------
@@ -382,20 +448,4 @@ def pegasos(
         seed=draw_seed(random_state),
         state=state,
     )
-    with interruptible(Stopper(max_time)) as stopper:
-        while not run.finished:
-            run.advance(stopper, tol)
-            if monitor is not None and _asks_to_stop(monitor(run)):
-                run.stop()
-        result = run.result()
-        stopper.presses_kept = math.inf
-    if stopper.interrupted:  # maybe too late to cut the run short
-        raise Interrupted(result)
-    return result
-
-
-def _asks_to_stop(answer: Any) -> bool:
-    """Whether a monitor's answer is true; an array's truth is ambiguous."""
-    if hasattr(answer, "__array__") and np.ndim(answer) > 0:
-        raise TypeError(f"monitor must return True, False or None, got {shown(answer)} instead")
-    return bool(answer)
+    return run_to_end(run, max_time, tol, monitor)

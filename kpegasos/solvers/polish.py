@@ -1,7 +1,10 @@
 """The finisher of a Pegasos run: dual ascent from its model to a certified gap.
 
 Where kernel rows can be held, sets of examples move together (`kpegasos.core.working_sets`). On
-features single ones do, or an interior point method (`kpegasos.solvers.interior_point`).
+features single ones do, or an interior point method: steps of single coordinates creep where
+features differ in size, where they are large, or where they share a large mean. Newton's do not
+know the scale of a feature. They solve systems of as many unknowns as there are features (or
+examples, if these are fewer), some ten to twenty in all.
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
+from kpegasos.core import interior
 from kpegasos.core.problem import Problem, dual_value, primal
-from kpegasos.core.set_counts import CHOSEN
 from kpegasos.core.small_runs import IDLE_ROUNDS, LEAST_GAIN, MOST_EPOCHS, SAFE
+from kpegasos.core.state import STEPS
 from kpegasos.core.working_sets import (
     ADD_MOVES,
+    CHOSEN,
     DONE,
     ENOUGH,
     LEFT,
@@ -27,24 +33,19 @@ from kpegasos.core.working_sets import (
     ascend,
     new_working_sets,
 )
-from kpegasos.losses import Hinge
-from kpegasos.rows.base import RowSource
-from kpegasos.solvers.certificate import Evaluation
+from kpegasos.losses import is_hinge
+from kpegasos.rows.base import Factor, RowSource
+from kpegasos.solvers.driver import Evaluation
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
-from kpegasos.solvers.interior_point import InteriorPointAscent
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
-from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import threads_for
 
-#: How a run has ended that had not come to its end.
+#: Statuses of a run that was cut short.
 _CUT_SHORT = ("interrupted", "max_time")
-#: Logarithms: how far below its largest multiple the best one of a model is sought, how closely.
-_LOGARITHMS, _LOGARITHM = 40.0, 1e-4
-#: Working sets of a round that hold all examples: one that is warm, and one more.
-_WHOLE_SETS = 2
 
 
 def polish(
@@ -96,7 +97,7 @@ def polish(
     kind: type[DualAscent] = WorkingSetAscent
     if not run.rows.holds_sets:
         # Newton's steps are those of a quadratic dual in a box.
-        kind = InteriorPointAscent if type(run.problem.loss) is Hinge else DualAscent
+        kind = InteriorPointAscent if is_hinge(run.problem.loss) else DualAscent
     ascent = kind.after(run, max_epochs=max_epochs)
     if run.status in _CUT_SHORT:
         ascent.end_at_once(run.status)
@@ -117,7 +118,7 @@ def _consider_multiples(ascent: DualAscent, run: PegasosRun) -> None:
 
 
 def _best_multiple(evaluation: Evaluation, problem: Problem) -> tuple[float, float]:
-    """The factor by which an iterate has the least objective, and that objective."""
+    """Find the factor by which an iterate has the least objective, and that objective."""
     from scipy.optimize import minimize_scalar
 
     margins, squared_norm = evaluation.margins, evaluation.squared_norm
@@ -132,23 +133,39 @@ def _best_multiple(evaluation: Evaluation, problem: Problem) -> tuple[float, flo
     largest = 0.5 * math.log(2.0 * nothing / (problem.lam * squared_norm))
     found = minimize_scalar(
         lambda logarithm: objective(math.exp(logarithm)),
-        bounds=(largest - _LOGARITHMS, largest),
+        bounds=(largest - 40.0, largest),
         method="bounded",
-        options={"xatol": _LOGARITHM},
+        options={"xatol": 1e-4},
     )
     return math.exp(found.x), float(found.fun)
 
 
-def _size_of_sets(n_samples: int) -> int:
-    """Examples of a working set: all of very few, else a share of them within limits."""
-    if n_samples <= 2 * tuning.SMALL_WORKING_SET:
-        return min(n_samples, tuning.WORKING_SET)
-    share = n_samples // tuning.EXAMPLES_OF_A_MEMBER
-    return min(tuning.WORKING_SET, max(tuning.SMALL_WORKING_SET, share))
+def shape_of_sets(n_samples: int, capacity: int) -> tuple[int, int, int, int]:
+    """Choose working sets for rows of which so many can be held.
+
+    Parameters
+    ----------
+    n_samples, capacity : int
+
+    Returns
+    -------
+    size, n_sets, n_wanted, n_ahead : int
+        Examples of a set, sets of a round, rows that may be held, and asked for at a time.
+    """
+    size = min(n_samples, tuning.WORKING_SET)  # all of very few, else a share within limits
+    if n_samples > 2 * tuning.SMALL_WORKING_SET:
+        share = n_samples // tuning.EXAMPLES_OF_A_MEMBER
+        size = min(tuning.WORKING_SET, max(tuning.SMALL_WORKING_SET, share))
+    size = min(size, capacity)
+    # A set of all examples is warm after a round, and needs one more.
+    n_sets = 2 if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
+    # Beside a short budget rows that are computed ahead would push out others.
+    room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
+    return size, n_sets, min(capacity, room), tuning.ROWS_AT_ONCE
 
 
-def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> WorkingSets:
-    """Working sets for an ascent on rows that are held.
+def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> tuple[WorkingSets, int]:
+    """Make working sets for an ascent on rows that are held; also how many are of a round.
 
     Parameters
     ----------
@@ -158,22 +175,13 @@ def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> Work
     alone : bool, default=False
         Whether the ascent has one thread for all it does.
     """
-    n_samples, capacity = rows.n_samples, rows.row_capacity
-    size, _, n_wanted, n_ahead = shape_of_sets(n_samples, capacity)
+    n_samples = rows.n_samples
+    size, n_sets, n_wanted, n_ahead = shape_of_sets(n_samples, rows.row_capacity)
     # The rows of the support have been needed before, and those of few examples cost little.
     few = n_samples <= tuning.GRAM_SAMPLES
     seen = np.full(n_samples, True) if few else alpha != 0.0
     adds = alone or threads_for(tuning.MEMORY_WORK * size * n_samples) == 1
-    return new_working_sets(size, n_wanted, n_ahead, seen, adds)
-
-
-def shape_of_sets(n_samples: int, capacity: int) -> tuple[int, int, int, int]:
-    """Examples of a working set, sets of a round, rows that may be held and asked for at a time."""
-    size = min(_size_of_sets(n_samples), capacity)
-    n_sets = _WHOLE_SETS if size == n_samples else tuning.WORKING_SETS_OF_A_ROUND
-    # Beside a short budget rows that are computed ahead would push out others.
-    room = size + tuning.ROWS_AT_ONCE if capacity >= min(n_samples, 4 * size) else size
-    return size, n_sets, min(capacity, room), tuning.ROWS_AT_ONCE
+    return new_working_sets(size, n_wanted, n_ahead, seen, adds), n_sets
 
 
 class WorkingSetAscent(DualAscent):
@@ -184,8 +192,7 @@ class WorkingSetAscent(DualAscent):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._sets = sets_for(self.rows, self.state.loop.alpha)
-        self._n_sets = shape_of_sets(self.rows.n_samples, self.rows.row_capacity)[1]
+        self._sets, self._n_sets = sets_for(self.rows, self.state.loop.alpha)
         with self.on_account():
             self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
 
@@ -201,22 +208,17 @@ class WorkingSetAscent(DualAscent):
                     try:
                         with heeding(stopper.lasts):
                             self._view = self.rows.ensure_rows(wanted, self.state.steps)
-                    except CutShort:
-                        return self._left(stopper)
+                    except CutShort:  # rows were not waited for
+                        self.rows.forget()
+                        if (reason := stopper.reason()) is None:
+                            raise  # by whoever waits for the whole run
+                        return reason
                 status = ascend(loop, self._view, sets, self.examples, self.parameters)
                 if status == ADD_MOVES:
                     add_moves(loop, self._view, sets)
             reason = stopper.reason() if sets.counts[LEFT] < self._n_sets else None
             if status == DONE or reason is not None:
                 return reason
-
-    def _left(self, stopper: Stopper) -> str:
-        """The reason to stop where rows were not waited for."""
-        self.rows.forget()
-        reason = stopper.reason()
-        if reason is None:
-            raise CutShort  # by whoever waits for the whole run
-        return reason
 
     def record(self) -> None:
         """Add a record, and note whether the round has gained anything."""
@@ -231,5 +233,250 @@ class WorkingSetAscent(DualAscent):
         self._largest_dual = max(self._largest_dual, dual)
 
     def at_end(self) -> bool:
-        """Whether there is an end, or nothing has been gained for some rounds."""
+        """Tell whether there is an end, or nothing has been gained for some rounds."""
         return super().at_end() or self._idle_rounds >= IDLE_ROUNDS
+
+
+class InteriorPointAscent(DualAscent):
+    """Dual ascent that goes over to an interior point method where that is expected to be faster.
+
+    Systems are expected to take so many passes over the data as the rows say. Small ones are solved
+    at once. Otherwise single coordinates go first; when the gap does not fall fast enough for them
+    to be done in that many passes, or they are not done by then, Newton steps begin afresh. Where
+    rounding leaves these without success, single coordinates go on.
+    """
+
+    _newton: NewtonSteps | None = None
+    _failed = False
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        passes = self.rows.factor_passes()
+        self._patience = 12.0 * passes
+        self._at_once = passes * self.rows.n_samples <= tuning.SMALL_SYSTEM
+        self._gaps: list[float] = []
+        self._goal_factor = 0.9
+
+    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
+        """Go on for one epoch of single coordinates, or for some Newton steps."""
+        if self._newton is None and not self._failed and self._is_due():
+            self.evaluate()  # may be the best for long, and steps begin elsewhere
+            with self.on_account():
+                factor = self.rows.factor()
+                self._failed = factor is None
+                if factor is not None:
+                    self._newton = NewtonSteps(self.problem, factor)
+        if self._newton is None:
+            return super().advance_to_checkpoint(stopper)
+        return self._solve(self._newton, stopper)
+
+    def record(self) -> None:
+        """Add a record, and note the gap that is left."""
+        super().record()
+        objective = self.evaluate()[1].objective
+        self._gaps.append(self._gap / objective if objective > 0.0 else math.nan)
+
+    def _is_due(self) -> bool:
+        """Tell whether Newton steps are expected to be done before single coordinates."""
+        if self._at_once or not math.isfinite(self._patience):
+            return self._at_once
+        epochs = len(self._gaps)
+        if epochs < 3:
+            return False
+        fall = math.log(self._gaps[-3] / self._gaps[-1]) / 2.0 if self._gaps[-1] > 0.0 else math.inf
+        if not fall > 0.0:
+            return True
+        tol = self._certifier.tol or np.finfo(np.float64).eps
+        return epochs + math.log(max(1.0, self._gaps[-1] / tol)) / fall > self._patience
+
+    def _solve(self, newton: NewtonSteps, stopper: Stopper) -> str | None:
+        """Go on for some Newton steps, and make the point that they have come to the state's."""
+        reason, loop, best = None, self.state.loop, self._best
+        goal = self._goal_factor * (self._certifier.tol or np.finfo(np.float64).eps)
+        with self.on_account(), np.errstate(all="ignore"):
+            try:
+                with heeding(stopper.lasts):
+                    for _ in range(16):  # as many as a solution takes, and a few
+                        heed()
+                        if not newton.step():
+                            break
+                        loop.counters[STEPS] += self.problem.y.size
+                        if newton.has_reached(goal):
+                            self._goal_factor *= 0.1  # should rounding leave the gap above tol
+                            break
+            except CutShort:
+                reason = stopper.reason()
+            beta = newton.beta
+            if (beta is None or reason is not None) and (
+                best is None or newton.lowest < best.objective
+            ):
+                beta = newton.best
+            if beta is not None:
+                loop.alpha[:] = beta
+                loop.image[:] = self.rows.sums(beta * self.examples.signed)
+        if newton.failed:
+            self._newton, self._failed = None, True
+        return reason or stopper.reason()
+
+
+class NewtonSteps:
+    """An interior point method for the dual: `kpegasos.core.interior`, and its systems.
+
+    Parameters
+    ----------
+    problem : Problem
+    factor : Factor
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n_samples,) or None
+        Dual variables within the box that may have the gap wanted, if there are any yet.
+    best : ndarray of shape (n_samples,) or None
+        Those within the box whose own w has the lowest objective so far, if there are any yet.
+    lowest : float
+        That objective, as computed.
+    failed : bool
+        Whether there are no more digits to gain.
+    """
+
+    def __init__(self, problem: Problem, factor: Factor) -> None:
+        self._factor = factor
+        self._weight, self._signed = problem.weight, problem.examples.signed
+        self._curvature = 1.0 / (problem.lam * problem.y.size)
+        self._point = interior.start(self._weight, 0.1, 0.5)
+        self._vector = np.zeros(factor.size)
+        self._own_vector = self._vector_of(self._point.beta)
+        self._inverse, self._right = np.empty((2, self._weight.size))
+        self.beta: np.ndarray | None = None
+        self.best: np.ndarray | None = None
+        self.lowest = math.inf
+        self.failed = False
+        self._best_gap = self._best_difference = self._mismatch = math.inf
+        self._idle, self._faces = 0, 0
+
+    def step(self) -> bool:
+        """Make a predictor and a corrector step; false if none is left."""
+        point, inverse, right = self._point, self._inverse, self._right
+        total = interior.inverse_barrier(point, inverse)
+        gram = self._factor.gram(inverse * self._signed**2)
+        solve = self._solver(gram)
+        if solve is None:
+            return False
+        lag = (self._own_vector - self._vector) / self._curvature
+        change = solve(lag - self._sums(inverse * point.gradient))
+        predicted = self._products(change)
+        target = interior.correct(point, inverse, predicted, total, right)
+        change = solve(lag + self._sums(inverse * right))
+        products = self._products(change)
+        share = interior.move(point, inverse, predicted, products, right, target)
+        self._vector = self._vector + share * change
+        self._own_vector = self._vector_of(point.beta)
+        self._judge()
+        return not self.failed
+
+    def has_reached(self, goal: float) -> bool:
+        """Tell whether `beta` has a relative gap of at most this; the point moves on towards it.
+
+        Parameters
+        ----------
+        goal : float
+        """
+        if not self._gap <= 10.0 * goal:  # too far for a face of the box
+            return False
+        self.beta = self._on_face()
+        if self._gap_at(self.beta)[0] <= goal:
+            return True
+        gap, gradient = self._gap_at(self._point.beta, self._own_vector)
+        self.beta = np.minimum(1.0, self._point.beta)
+        if gap <= goal:
+            self._faces += 1
+            return self._faces >= 4  # rather than taken as it is
+        mismatch = float(np.abs(gradient - self._point.gradient).max())
+        if mismatch > 0.5 * self._mismatch:
+            # Rounding keeps w from becoming that of β: let it be so by definition.
+            self._point = interior.replace_gradient(self._point, gradient)
+            self._vector, mismatch = self._own_vector, math.inf
+        self._mismatch = mismatch
+        return False
+
+    def _judge(self) -> None:
+        """Note whether the gap that the point seems to have falls."""
+        own = self._own_vector
+        gradient = self._point.gradient
+        half = 0.5 / self._curvature
+        primal = half * float(self._vector @ self._vector) - float(np.minimum(gradient, 0.0).sum())
+        dual = float(self._weight @ self._point.beta) - half * float(own @ own)
+        self._gap = (primal - dual) / primal
+        # Where the optimum is small, both objectives fall long before they are near each other.
+        falls = self._gap < 0.9 * self._best_gap or primal - dual < 0.9 * self._best_difference
+        self._idle = 0 if falls else self._idle + 1
+        self._best_gap = min(self._best_gap, self._gap)
+        self._best_difference = min(self._best_difference, primal - dual)
+        # After so many steps without a better gap rounding allows no more.
+        self.failed = self._idle >= 10 or not math.isfinite(self._gap)
+        if self._gap < 1.0:  # β itself may make a model
+            self._gap_at(np.minimum(1.0, self._point.beta))
+
+    def _gap_at(
+        self, beta: np.ndarray, vector: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """Find the relative gap of some β with its own w, and the gradient; keep the best."""
+        vector = self._vector_of(beta) if vector is None else vector
+        gradient = self._products(vector) - self._weight
+        norm = 0.5 / self._curvature * float(vector @ vector)
+        loss = -float(np.minimum(gradient, 0.0).sum())
+        objective = (norm + loss) / self._weight.size
+        if objective < self.lowest:
+            self.best, self.lowest = beta.copy(), objective
+        return (2.0 * norm + loss - float(self._weight @ beta)) / (norm + loss), gradient
+
+    def _on_face(self) -> np.ndarray:
+        """Move β to the bounds that they are going to; the others make up for it."""
+        beta, room, low, high, _ = self._point
+        at_low = (beta < 0.5) & (beta / _typical(beta) < low / _typical(low))
+        at_high = (beta >= 0.5) & (room / _typical(room) < high / _typical(high))
+        forced = np.where(at_low, -beta, np.where(at_high, room, 0.0))
+        interior.inverse_barrier(self._point, self._inverse)
+        self._inverse[at_low | at_high] = 0.0
+        gram = self._factor.gram(self._inverse * self._signed**2)
+        solve = self._solver(gram) if gram is not None else None
+        if solve is not None:
+            forced -= self._inverse * self._products(solve(self._sums(forced)))
+        moved = beta + forced
+        moved[at_low], moved[at_high] = 0.0, 1.0
+        return np.asarray(np.clip(moved, 0.0, 1.0))
+
+    def _solver(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Solutions of ``(I/κ + matrix) x = r``; None if there are numbers that are none."""
+        matrix.flat[:: len(matrix) + 1] += 1.0 / self._curvature
+        lower, info = lapack.dpotrf(matrix, lower=1)
+        if info == 0:
+            return lambda right: np.asarray(lapack.dpotrs(lower, right, lower=1)[0])
+        size = 1.0 / np.sqrt(matrix.diagonal())
+        scaled = matrix * size[:, None] * size
+        if not np.isfinite(scaled).all():
+            self.failed = True
+            return None
+        ridge = np.finfo(np.float64).eps
+        while info != 0:  # until rounding leaves it positive definite
+            ridge *= 10.0
+            scaled.flat[:: len(scaled) + 1] = 1.0 + ridge
+            lower, info = lapack.dpotrf(scaled, lower=1)
+        return lambda right: size * np.asarray(lapack.dpotrs(lower, size * right, lower=1)[0])
+
+    def _products(self, vector: np.ndarray) -> np.ndarray:
+        """Compute ``A @ vector``."""
+        return self._signed * self._factor.margins(vector)
+
+    def _sums(self, coef: np.ndarray) -> np.ndarray:
+        """Compute ``Aᵀ @ coef``."""
+        return self._factor.sums(self._signed * coef)
+
+    def _vector_of(self, beta: np.ndarray) -> np.ndarray:
+        """Compute the w of some β."""
+        return self._curvature * self._sums(beta)
+
+
+def _typical(values: np.ndarray) -> float:
+    """Return size of those among positive values that are not small."""
+    return float(values @ values) / float(values.sum())

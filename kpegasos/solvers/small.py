@@ -15,9 +15,8 @@ import numpy as np
 
 from kpegasos.core import small_runs
 from kpegasos.core.small_runs import CUT, LEFT, N_COLUMNS, N_NUMBERS, SmallPairs, SmallRuns
-from kpegasos.solvers.history import History
 from kpegasos.solvers.polish import shape_of_sets
-from kpegasos.solvers.result import Result, Results
+from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
@@ -32,6 +31,7 @@ _COLUMNS = {
     "gap": small_runs.GAP,
     "relative_gap": small_runs.RELATIVE_GAP,
     "rounding": small_runs.ROUNDING,
+    "n_steps": small_runs.N_STEPS,
 }
 
 
@@ -52,10 +52,12 @@ class SmallResults(Results):
             np.zeros(n_members),
             np.zeros((n_pairs, N_NUMBERS)),
         )
-        self._columns: dict[str, list[Any]] = {
+        #: Lists of strings and histories, and views of `SmallRuns.numbers`.
+        self._columns: dict[str, Any] = {
             "status": [""] * n_pairs,
             "history": [None] * n_pairs,
-            "intercept": [0.0] * n_pairs,
+            "intercept": np.zeros(n_pairs),
+            **{name: self.runs.numbers[:, place] for name, place in _COLUMNS.items()},
         }
 
     def __len__(self) -> int:
@@ -70,40 +72,39 @@ class SmallResults(Results):
         if isinstance(key, slice):
             return [self[number] for number in range(len(self))[key]]
         number = range(len(self))[key]
-        part, numbers = self._members(number), self.runs.numbers[number]
+        part, columns = self._members(number), self._columns.items()
+        values = {
+            name: column.item(number) if isinstance(column, np.ndarray) else column[number]
+            for name, column in columns
+        }
+        values["n_steps"] = int(values["n_steps"])
         return Result(
             alpha=self.runs.alpha[part],
             coef=self.runs.coef[part],
             w=None,
             margins=self.runs.margins[part],
-            n_steps=int(numbers[small_runs.N_STEPS]),
-            **{name: numbers.item(column) for name, column in _COLUMNS.items()},
-            **{name: column[number] for name, column in self._columns.items()},
+            **values,
         )
 
     def put(self, number: int, result: Result) -> None:
         """Enter a result that was found in another way."""
-        part, numbers = self._members(number), self.runs.numbers[number]
+        part = self._members(number)
         for name in ("alpha", "coef", "margins"):
             getattr(self.runs, name)[part] = getattr(result, name)
-        numbers[small_runs.N_STEPS] = result.n_steps
-        for name, place in _COLUMNS.items():
-            numbers[place] = getattr(result, name)
         for name, column in self._columns.items():
             column[number] = getattr(result, name)
 
     def column(self, name: str) -> list[Any]:
-        """An attribute of all results."""
-        if name in self._columns:
-            return self._columns[name]
+        """Return an attribute of all results."""
+        found = self._columns.get(name)
+        if found is None:
+            return super().column(name)
         if name == "n_steps":
-            return self.runs.numbers[:, small_runs.N_STEPS].astype(np.int64).tolist()
-        if name in _COLUMNS:
-            return self.runs.numbers[:, _COLUMNS[name]].tolist()
-        return super().column(name)
+            found = found.astype(np.int64)
+        return found.tolist() if isinstance(found, np.ndarray) else list(found)
 
     def of_members(self, name: str) -> np.ndarray:
-        """An attribute of shape (n_samples,) of all results, one behind the other."""
+        """Return an attribute of shape (n_samples,) of all results, one behind the other."""
         found: np.ndarray = getattr(self.runs, name)
         return found
 
@@ -135,7 +136,7 @@ class SmallResults(Results):
             of_size = np.flatnonzero(sizes == size)
             coefs = self.runs.coef[self._ends[of_size, None] + np.arange(size)]
             found[of_size] = coefs.sum(axis=1)
-        self._columns["intercept"] = (offset * found).tolist()
+        self._columns["intercept"][:] = offset * found
 
     @property
     def left(self) -> list[int]:

@@ -20,13 +20,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
 
 #: Seconds after a press that has interrupted for good in which others belong to it.
 _WAY_OUT = 1.0
-#: Seconds of a slice that make a run slow: later ones may have fewer draws than `FEWEST_DRAWS`.
-_LONG_SECONDS = 0.1
 #: Seconds after Ctrl-C in which a run that has no model yet may make one.
 _FIRST_MODEL = 0.5
 
@@ -47,38 +44,6 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
-class TimeSlicer:
-    """How many draws to make before looking at the clock again: what `SLICE_SECONDS` allow.
-
-    Parameters
-    ----------
-    first : int
-        Draws of the first slice.
-
-    Attributes
-    ----------
-    is_slow : bool
-        Whether the last slice took long enough to be asked to stop after it.
-    """
-
-    def __init__(self, first: int) -> None:
-        self.draws = first
-        self.is_slow = False
-
-    def done(self, draws: int, seconds: float) -> None:
-        """Learn from a slice that made so many draws in so many seconds."""
-        # Few draws at a time cost more each, and are for those that cost much anyway.
-        few = self.draws < tuning.FEWEST_DRAWS
-        self.is_slow = seconds > _LONG_SECONDS
-        if self.is_slow and draws <= tuning.FEWEST_DRAWS:
-            self.draws = max(1, self.draws // 2)
-        elif seconds > 2 * tuning.SLICE_SECONDS and not few:
-            self.draws = max(tuning.FEWEST_DRAWS, self.draws // 2)
-        elif (few or seconds < tuning.SLICE_SECONDS) and draws >= self.draws:
-            # A slice that ended early, at a checkpoint, says nothing of a longer one.
-            self.draws = min(tuning.MOST_DRAWS, 2 * self.draws)
-
-
 class Stopper:
     """Shared by all runs of a fit, from any thread.
 
@@ -91,6 +56,8 @@ class Stopper:
     ----------
     deadline : float or None
         By the clock of `time.perf_counter`.
+    latest : float
+        When what is computed once more for certificates ends, for all runs together.
     presses_kept : float
         How many presses of Ctrl-C only ask the runs to stop; the next interrupts for good.
     """
@@ -98,6 +65,7 @@ class Stopper:
     def __init__(self, max_time: float | None = None) -> None:
         self._begin = time.perf_counter()
         self.deadline: float | None = None
+        self.latest = math.inf
         self.limit(max_time)
         self.presses_kept = 1.0
         self._interrupted = threading.Event()
@@ -108,6 +76,7 @@ class Stopper:
     def limit(self, max_time: float | None) -> None:
         """Stop so many seconds after the stopper was made; None for no limit."""
         self.deadline = None if max_time is None else self._begin + max_time
+        self.latest = math.inf if self.deadline is None else self.deadline + 0.5
 
     def interrupt(self) -> None:
         """Ask all runs to stop."""
@@ -119,15 +88,15 @@ class Stopper:
         self._abandoned.set()
 
     def is_kept(self) -> bool:
-        """Whether somebody still waits: no press has interrupted for good."""
+        """Tell whether somebody still waits: no press has interrupted for good."""
         return not self._abandoned.is_set()
 
     def lasts(self) -> bool:
-        """Whether there is no reason to stop."""
+        """Tell whether there is no reason to stop."""
         return self.reason() is None
 
     def bears_delay(self) -> bool:
-        """Whether a first model may still be waited for: not long after Ctrl-C."""
+        """Tell whether a first model may still be waited for: not long after Ctrl-C."""
         return time.perf_counter() < self._pressed + _FIRST_MODEL
 
     def fail(self) -> None:
@@ -140,7 +109,7 @@ class Stopper:
         return self._interrupted.is_set()
 
     def split(self, parts: float) -> Stopper:
-        """A stopper with the same flags and 1/parts of the time that is left."""
+        """Make a stopper with the same flags and 1/parts of the time that is left."""
         if self.deadline is None:
             return self
         part, now = copy.copy(self), time.perf_counter()

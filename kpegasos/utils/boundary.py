@@ -8,25 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from kpegasos.utils.compiled import compiled
 from kpegasos.utils.validation import canonical_rows, shown
+
+_SHAPE_OF = attrgetter("shape")
 
 
 class _Entry:
     """A compiled function behind a check of its arguments, which are positional."""
 
-    def __init__(self, function: Any, check: Callable[..., None]) -> None:
+    def __init__(
+        self, function: Any, check: Callable[..., None], check_again: Callable[..., None]
+    ) -> None:
         self._function = function
-        self._check = check
+        self._check, self._check_again = check, check_again
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
         self._check(*arguments)
+        return self._function(*arguments)
+
+    def again(self, *arguments: Any) -> Any:
+        """Call it with arrays of an earlier call: only what a call may change is checked."""
+        self._check_again(*arguments)
         return self._function(*arguments)
 
     def __getattr__(self, name: str) -> Any:
@@ -36,13 +45,17 @@ class _Entry:
         return self.__qualname__
 
 
-def checked(check: Callable[..., None]) -> Callable[[Any], Any]:
+def checked(
+    check: Callable[..., None], again: Callable[..., None] | None = None
+) -> Callable[[Any], Any]:
     """Have a check called with the arguments of a compiled function before it is.
 
     Parameters
     ----------
     check : callable
         Raises a ValueError for arguments that the function would read or write beyond.
+    again : callable, default=None
+        The same for a later call on the same arrays, by the method ``again``; ``check`` if None.
 
     Returns
     -------
@@ -51,7 +64,7 @@ def checked(check: Callable[..., None]) -> Callable[[Any], Any]:
     """
 
     def decorate(function: Any) -> Any:
-        return _Entry(function, check)
+        return _Entry(function, check, again or check)
 
     return decorate
 
@@ -66,6 +79,19 @@ def require_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
     """
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape} instead")
+
+
+def require_shapes(shape: tuple[int, ...], **arrays: np.ndarray) -> None:
+    """Check that some arrays are of one shape.
+
+    Raises
+    ------
+    ValueError
+        Naming one that is not.
+    """
+    if set(map(_SHAPE_OF, arrays.values())) - {shape}:
+        for name, array in arrays.items():
+            require_shape(name, array, shape)
 
 
 def checked_vectors(name: str, vectors: Any, shape: tuple[int, int]) -> Any:
@@ -134,9 +160,8 @@ def require_indices(
             f"{name} must be a vector of int64, "
             f"got {indices.dtype} of shape {indices.shape} instead"
         )
-    last = indices.size if last < 0 else last
-    if not _all_within(indices, first, last, least, below):
-        found = indices[first:last]
+    found = indices[first : indices.size if last < 0 else last]
+    if found.size and not least <= found.min() <= found.max() < below:
         raise ValueError(
             f"{name} must be indices from {least} to {below - 1}, "
             f"got {found.min()} to {found.max()} instead"
@@ -160,13 +185,3 @@ def as_indices(name: str, values: Any, below: int) -> np.ndarray:
     array = array.astype(np.int64, copy=False)
     require_indices(name, array, below)
     return array
-
-
-@compiled()
-def _all_within(indices: np.ndarray, first: int, last: int, least: int, below: int) -> bool:
-    """Without a branch, and so in vectors: differences that are negative leave their sign."""
-    part = indices[first:last]
-    signs = 0
-    for position in range(part.size):
-        signs |= (part[position] - least) | (below - 1 - part[position])
-    return signs >= 0

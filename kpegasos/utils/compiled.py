@@ -26,13 +26,14 @@ from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
+from llvmlite import binding
 from numba import njit
 from numba.core import serialize
 from numba.core.caching import FunctionCache
-from numba.core.registry import CPUDispatcher
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.types import BaseTuple
 from numba.extending import register_jitable
 
@@ -44,7 +45,7 @@ FAST: Any = {"reassoc", "contract"}
 
 @cache
 def source_digest() -> str:
-    """Digest of all sources that compiled functions are made of."""
+    """Digest all sources that compiled functions are made of."""
     digest = hashlib.sha256()
     package = files("kpegasos")  # a folder, or a part of a zip file
     for room in _ROOMS:
@@ -122,7 +123,7 @@ class _SourceCache(FunctionCache):
         self._cache_file = _Files(Path(self._cache_path), self._impl.filename_base)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled for these types, if it was kept and can be read."""
+        """Load what was compiled for these types, if it was kept and can be read."""
         if not _are_ours(sig):
             return None
         try:
@@ -161,7 +162,7 @@ class _Files:
         return f"{self.function}.{source_digest()[:8]}."
 
     def load(self, key: Any) -> Any:
-        """What was kept for a key; None if nothing was, or if it is damaged."""
+        """Load what was kept for a key; None if nothing was, or if it is damaged."""
         try:
             content = self._path(key).read_bytes()
         except OSError:
@@ -197,7 +198,7 @@ class _Files:
 
 
 def _are_ours(sig: Any) -> bool:
-    """Whether all named tuples of a signature, and those within them, are the package's own."""
+    """Tell whether all named tuples of a signature, and within them, are the package's own."""
     for kind in getattr(sig, "args", sig):
         own = getattr(kind, "instance_class", None)
         if own is not None and not own.__module__.startswith("kpegasos."):
@@ -206,3 +207,37 @@ def _are_ours(sig: Any) -> bool:
         if isinstance(kind, BaseTuple) and not _are_ours(tuple(members)):
             return False
     return True
+
+
+#: Adds two vectors of 64 bytes, in as many instructions as a target needs for that.
+_ADDITION = """
+define <16 x float> @probe(<16 x float> %a) {
+  %b = fadd <16 x float> %a, %a
+  ret <16 x float> %b
+}
+"""
+
+
+class Vectors(NamedTuple):
+    """Vector registers of a processor: bytes of each, and how many there are."""
+
+    bytes: int
+    registers: int
+
+
+@cache
+def target_vectors() -> Vectors:
+    """Find the vectors of the processor that numba compiles for, as its compiler uses them.
+
+    It is this machine's, unless the environment names another. With ``NUMBA_CPU_NAME=haswell
+    NUMBA_CPU_FEATURES=`` (both: numba adds this machine's features to a name alone) a machine with
+    AVX-512 runs the code of one with AVX2, and ``nehalem`` that of SSE.
+    """
+    triple, name, features = cpu_target.target_context.codegen().magic_tuple()
+    machine = binding.Target.from_triple(triple).create_target_machine(cpu=name, features=features)
+    assembly = machine.emit_assembly(binding.parse_assembly(_ADDITION))
+    if "zmm" in assembly:
+        return Vectors(64, 32)
+    if "ymm" in assembly:
+        return Vectors(32, 16)
+    return Vectors(16, 32 if triple.startswith(("aarch64", "arm64")) else 16)

@@ -20,7 +20,7 @@ _HARMLESS = 2**26
 
 
 def most_unpacked(size: int) -> int:
-    """Bytes that a compressed file of so many bytes may hold."""
+    """Return bytes that a compressed file of so many bytes may hold."""
     return max(_HARMLESS, MOST_TIMES * size)
 
 
@@ -47,7 +47,7 @@ def checked_path(path: str | PathLike[str]) -> Path:
 
 
 def is_stream(path: str | PathLike[str]) -> bool:
-    """Whether a path is that of a pipe or a device, whose content is given once and never whole.
+    """Tell whether a path is a pipe or a device, whose content is given once and never whole.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
 
 
 def is_writable(place: Path) -> bool:
-    """Whether a file may be written; one that nobody may write is protected from root too."""
+    """Tell whether a file may be written; one that nobody may is protected from root too."""
     return os.access(place, os.W_OK) and bool(place.stat().st_mode & 0o222)
 
 

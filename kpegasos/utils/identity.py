@@ -39,7 +39,7 @@ _LIBRARY = Path(sysconfig.get_path("stdlib"))
 
 
 def identity(value: Any) -> str:
-    """Digest of all that can be seen of a value; equal digests mean the same behaviour.
+    """Digest all that can be seen of a value; equal digests mean the same behaviour.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class _Seen:
         self._met: list[Any] = []  # alive, so that no other object gets its id
 
     def digest(self, value: Any) -> str:
-        """Digest of a value."""
+        """Digest a value."""
         if isinstance(value, np.ndarray | np.generic) and value.dtype.kind != "O":
             return str(joblib.hash(value))
         if type(value) in _PLAIN:
@@ -108,12 +108,12 @@ class _Seen:
             yield from self._state(value)
 
     def _type_of(self, value: Any) -> Iterator[str]:
-        """The type of a collection, if that may do other things."""
+        """Return the type of a collection, if that may do other things."""
         if type(value).__module__ != "builtins":
             yield self.digest(type(value))
 
     def _definition(self, value: Any) -> Iterator[str]:
-        """A class or function: by its name if it is of a library, else by what it does."""
+        """Look into a class or function: its name if it is of a library, else what it does."""
         yield str(value.__qualname__)
         module = getattr(value, "__module__", None) or ""
         if not isinstance(value, type | FunctionType):  # of a compiled module, or bound to a value
@@ -140,7 +140,7 @@ class _Seen:
             yield _hash(name, self.digest(each))
 
     def _member(self, value: Any) -> str:
-        """What a class has under a name."""
+        """Return what a class has under a name."""
         if isinstance(value, staticmethod | classmethod):
             return _hash(type(value).__name__, self.digest(value.__func__))
         if isinstance(value, property):
@@ -152,7 +152,7 @@ class _Seen:
         return self.digest(value)
 
     def _state(self, value: Any) -> Iterator[str]:
-        """An object, as it would be pickled."""
+        """Look into an object, as it would be pickled."""
         wrapped = getattr(value, "__wrapped__", None)
         if callable(wrapped):  # as functools.lru_cache does
             yield self.digest(wrapped)
@@ -172,7 +172,7 @@ class _Seen:
 
 
 def _hash(*parts: str) -> str:
-    """Digest of some strings; none can be taken for the end of another."""
+    """Digest some strings; none can be taken for the end of another."""
     text = "".join(f"{len(part)} {part}" for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -186,7 +186,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _is_library(module: ModuleType | None) -> bool:
-    """Whether a module is installed, so that it does not change while a program runs."""
+    """Tell whether a module is installed, so that it does not change while a program runs."""
     if module is None or module.__name__ == "__main__":
         return False
     if module.__name__.partition(".")[0] == "kpegasos":
@@ -199,7 +199,7 @@ def _is_library(module: ModuleType | None) -> bool:
 
 
 def _found(module: str, name: str) -> Any:
-    """What a module has under a qualified name; None if there is nothing."""
+    """Return what a module has under a qualified name; None if there is nothing."""
     found: Any = sys.modules[module]
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -207,7 +207,7 @@ def _found(module: str, name: str) -> Any:
 
 
 def _named_in(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What names in the code of a function stand for, in modules that may change as well."""
+    """Return what names in the code of a function stand for, in modules that may change as well."""
     names = sorted(_names(function.__code__))
     for name in names:
         value = function.__globals__.get(name, sys.modules.get(name))
@@ -220,7 +220,7 @@ def _named_in(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _names(code: CodeType) -> set[str]:
-    """Names in a code object, and in those of the functions inside of it."""
+    """Return names in a code object, and in those of the functions inside of it."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -14,7 +14,7 @@ except ImportError:  # Windows
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that this process may still take: of the machine, of its cgroups, of its addresses.
+    """Count bytes that this process may take: of the machine, its cgroups, its addresses.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def _left_in_machine(root: Path) -> Iterator[int]:
 
 
 def _left_in_cgroups(root: Path) -> Iterator[int]:
-    """What is left in each cgroup of this process, version 1 or 2, and in those around it."""
+    """Return what is left in each cgroup of this process, version 1 or 2, and in those around."""
     with suppress(OSError, ValueError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
             _, kinds, path = line.split(":", 2)
@@ -65,7 +65,7 @@ def _left_in_cgroup(group: Path) -> Iterator[int]:
 
 
 def _left_of_addresses(root: Path) -> Iterator[int]:
-    """What ``ulimit -v`` leaves."""
+    """Return what ``ulimit -v`` leaves."""
     if hasattr(resource, "RLIMIT_AS"):
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:
@@ -75,6 +75,6 @@ def _left_of_addresses(root: Path) -> Iterator[int]:
 
 
 def _table(path: Path) -> dict[str, int]:
-    """Names and numbers of a file with one of each in a line."""
+    """Return names and numbers of a file with one of each in a line."""
     lines = (line.split() for line in path.read_text().splitlines())
     return {words[0]: int(words[1]) for words in lines if len(words) > 1}

@@ -12,16 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-
-#: Seconds that a piece of work in Python should take, and that a call may take as a whole.
-_PIECE_SECONDS, _WHOLE_SECONDS = 0.1, 0.3
-#: Seconds of a call that tell what a value takes, whatever the call does beside.
-_PROBE_SECONDS = 0.02
-#: Rows and columns of calls that find out, until one tells.
-_PROBES = (1, 1), (1, 1), (1, 8), (8, 8), (8, 64)
 
 
 class CutShort(BaseException):
@@ -43,11 +36,8 @@ class Counter:
     values = 0
 
 
-class _Waiting(NamedTuple):
-    goes_on: Callable[[], bool]
-    for_good: bool
-
-
+#: What to ask, and whether it is asked within `finishing`, too.
+_Waiting = tuple[Callable[[], bool], bool]
 _waiting: ContextVar[tuple[_Waiting, ...]] = ContextVar("kpegasos_waiting", default=())
 _counter: ContextVar[Counter | None] = ContextVar("kpegasos_counter", default=None)
 
@@ -60,8 +50,8 @@ def heed(n_values: int = 0) -> None:
     CutShort
         If a function of a block around says no.
     """
-    for waiting in _waiting.get():
-        if not waiting.goes_on():
+    for goes_on, _ in _waiting.get():
+        if not goes_on():
             raise CutShort
     counter = _counter.get()
     if counter is not None:
@@ -78,7 +68,7 @@ def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
 
 
 def heeding(goes_on: Callable[[], bool], *, for_good: bool = False) -> Any:
-    """A block whose computations are left as soon as ``goes_on()`` is false.
+    """Open a block whose computations are left as soon as ``goes_on()`` is false.
 
     Parameters
     ----------
@@ -87,33 +77,53 @@ def heeding(goes_on: Callable[[], bool], *, for_good: bool = False) -> Any:
     for_good : bool, default=False
         Whether it is asked within `finishing`, too.
     """
-    return _set(_waiting, (*_waiting.get(), _Waiting(goes_on, for_good)))
+    return _set(_waiting, (*_waiting.get(), (goes_on, for_good)))
 
 
 def finishing() -> Any:
-    """A block that is left only by those who leave for good, as it would be left half done."""
-    return _set(_waiting, tuple(each for each in _waiting.get() if each.for_good))
+    """Open a block that only those who leave for good leave, as it would be left half done."""
+    return _set(_waiting, tuple(each for each in _waiting.get() if each[1]))
 
 
 def counting(counter: Counter) -> Any:
-    """A block whose kernel values are counted."""
+    """Count the kernel values of a block."""
     return _set(_counter, counter)
 
 
 class Pace:
-    """Calls of a function of a user's own, in pieces if it is slow.
+    """Calls of a function, in pieces if it is slow.
 
     What a function makes of one piece or another may differ in the last bit, so what takes less
     than a moment as a whole is never cut, and how long it takes is found by values that are not
     used.
+
+    Parameters
+    ----------
+    seconds_each : float, default=nan
+        What a value takes, if it is known: then pieces are the same whatever the clock says.
     """
 
-    def __init__(self) -> None:
-        self._seconds_each = math.nan
+    def __init__(self, seconds_each: float = math.nan) -> None:
+        self._seconds_each = seconds_each
+        self._is_measured = math.isnan(seconds_each)
 
     def square(self, function: Callable[[Any, Any], Any], A: Any, most: int) -> int:
-        """How many rows at a time are for `timed` against themselves: at most ``most``, or one."""
+        """Choose rows at a time for `timed` against themselves: at most ``most``, or one."""
         return most if self._is_quick(function, A, A, A.shape[0] * most) else 1
+
+    def rows(self, function: Callable[[Any, Any], Any], A: Any, most: int, width: int) -> int:
+        """Return how many rows of so many values make one `call`: ``most``, or fewer.
+
+        Parameters
+        ----------
+        function : callable
+        A : ndarray or CSR matrix of shape (n_rows, n_features)
+            A few rows that tell how long a value takes.
+        most, width : int
+        """
+        if self._is_quick(function, A, A, most * width):
+            return most
+        return min(most, int(0.1 / (self._seconds_each * width)))
 
     def call(self, function: Callable[[Any, Any], np.ndarray], A: Any, B: Any) -> np.ndarray:
         """``function(A, B)``, of shape (n_a, n_b)."""
@@ -126,7 +136,7 @@ class Pace:
         top = left = 0
         while top < n_rows:
             heed()
-            piece = max(1, int(_PIECE_SECONDS / max(self._seconds_each, 1e-9)))
+            piece = max(1, int(0.1 / max(self._seconds_each, 1e-9)))
             # Whole rows, or a part of one.
             height = 1 if left else max(1, min(piece // n_columns, n_rows - top))
             width = min(piece, n_columns - left) if height == 1 else n_columns
@@ -142,19 +152,21 @@ class Pace:
         return values
 
     def _is_quick(self, function: Callable[[Any, Any], Any], A: Any, B: Any, size: int) -> bool:
-        """Whether so many values take less than a moment; by a few of them, if by none before."""
+        """Tell whether so many values take less than a moment; by a few, if by none before."""
         if math.isnan(self._seconds_each):
-            for number, shape in enumerate(_PROBES):
+            # Calls that find out, until one tells.
+            for number, shape in enumerate(((1, 1), (1, 1), (1, 8), (8, 8), (8, 64))):
                 values = self.timed(function, A[: shape[0]], B[: shape[1]]).size
                 # A first call may compile or import, and what a small one takes is not its values.
-                tells = number > 0 and self._seconds_each * values > _PROBE_SECONDS
-                if tells or self._seconds_each * size <= _WHOLE_SECONDS:
+                tells = number > 0 and self._seconds_each * values > 0.02
+                if tells or self._seconds_each * size <= 0.3:
                     break
-        return bool(self._seconds_each * size <= _WHOLE_SECONDS)
+        return bool(self._seconds_each * size <= 0.3)
 
     def timed(self, function: Callable[[Any, Any], np.ndarray], A: Any, B: Any) -> np.ndarray:
         """``function(A, B)`` as a whole, by which the next pieces are chosen."""
         begin = time.perf_counter()
         values = function(A, B)
-        self._seconds_each = (time.perf_counter() - begin) / max(1, A.shape[0] * B.shape[0])
+        if self._is_measured:
+            self._seconds_each = (time.perf_counter() - begin) / max(1, A.shape[0] * B.shape[0])
         return values

@@ -1,14 +1,23 @@
-"""How many threads there are, how many a piece of work is worth, and work on all of them."""
+"""Work on all threads, as many as it is worth, and turns of threads with something that changes.
+
+What a `Turn` is about needs to know nothing of it: rows, estimators and sessions of any class, with
+or without a call of a base class. Nothing is kept in them, so they are copied and pickled as ever.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import Context, copy_context
 from itertools import pairwise
+from threading import Event, get_ident
+from types import FrameType
 from typing import Any
+from weakref import finalize
 
 from joblib.parallel import get_active_backend
 
@@ -22,12 +31,12 @@ except ImportError:
 
 
 def available_threads() -> int:
-    """Threads that OpenMP would use: environment, threadpoolctl and joblib may all limit them."""
+    """Count threads that OpenMP would use: environment, threadpoolctl, joblib may limit them."""
     return int(_openmp_effective_n_threads())
 
 
 def threads_for(multiplications: float, limit: int | None = None) -> int:
-    """Threads that so many multiplications are worth: at least one, at most ``limit``.
+    """Count threads that so many multiplications are worth: at least 1, at most ``limit``.
 
     Parameters
     ----------
@@ -52,7 +61,7 @@ def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:
 
 
 def n_threads(n_jobs: int | None, n_pairs: int) -> int:
-    """Threads that pairs are trained on."""
+    """Count threads that pairs are trained on."""
     if n_jobs is None:
         _, n_jobs = get_active_backend()
     # The backend of processes would warn where there can be no more of them.
@@ -133,3 +142,92 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
         errors = [error, *(other.exception() for other in running)]
         # Who was cut short since another has failed is not the cause.
         raise next((e for e in errors if e and not isinstance(e, CutShort)), error) from None
+
+
+_lines: dict[int, deque[Turn]] = {}
+
+
+class Turn:
+    """A block in which no other thread changes an object.
+
+    Its turn ends with the block: an error ends it, and so does a second Ctrl-C that cuts the way
+    out of the block short, since a turn whose block is not running any more is passed over.
+
+    Parameters
+    ----------
+    owner : object
+        What is changed.
+    name : str
+        What an error calls it.
+
+    Raises
+    ------
+    ValueError
+        On entry, if the block lies within another one about the same object.
+    """
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self._name = name
+        self._line = _line_of(owner)
+        self._frame: FrameType | None = None
+        self._call: Event | None = None
+
+    def __enter__(self) -> None:
+        self.take(sys._getframe(1))
+
+    def __exit__(self, *error: object) -> None:
+        self.leave()
+
+    def take(self, frame: FrameType) -> None:
+        """Wait until all who came before have left.
+
+        Parameters
+        ----------
+        frame : frame
+            Of the block.
+        """
+        self._thread, self._frame = get_ident(), frame
+        try:
+            self._line.append(self)
+            while (first := self._line[0]) is not self:
+                if not first._is_running():
+                    first.leave()
+                elif first._thread == self._thread:
+                    raise ValueError(
+                        f"{self._name} must be free for this call, got {self._name} that a call "
+                        f"around it is changing"
+                    )
+                elif self._call is None:
+                    self._call = Event()
+                else:
+                    self._call.wait(0.05)  # should nobody call
+        except BaseException:
+            self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        self._frame = None
+        with suppress(ValueError):
+            self._line.remove(self)
+        for first in tuple(self._line)[:1]:
+            if first._call is not None:
+                first._call.set()
+
+    def _is_running(self) -> bool:
+        frame = sys._current_frames().get(self._thread)
+        while frame is not None and frame is not self._frame:
+            frame = frame.f_back
+        return frame is not None
+
+
+def _line_of(owner: Any) -> deque[Turn]:
+    """Return those who have a turn with an object or wait for it."""
+    key = id(owner)
+    line = _lines.get(key)
+    if line is None:
+        new: deque[Turn] = deque()
+        line = _lines.setdefault(key, new)
+        if line is new:
+            finalize(owner, _lines.pop, key, None).atexit = False
+    return line

@@ -1,4 +1,8 @@
-"""Checks of arrays and numbers that more than one room makes."""
+"""Checks of what comes from outside: numbers, names, labels, arrays and matrices.
+
+What comes is returned as the rest of the package takes it, or refused in a sentence.
+`canonical_csr` is the door of sparse matrices: nothing else converts those that come from outside.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from numbers import Integral, Real
 from operator import index
 from typing import Any, TypeVar
@@ -15,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 
-from kpegasos.utils.scan import canonical_csr, largest_magnitude, real_numbers
+from kpegasos.utils.compiled import compiled
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 #: Weights, C, lam and the constants of bounds lie between these, far from where squares and
 #: reciprocals overflow.
@@ -30,7 +36,7 @@ T = TypeVar("T")
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:
-    """A seed of 31 bits from what scikit-learn calls a random state.
+    """Draw a seed of 31 bits from what scikit-learn calls a random state.
 
     Raises
     ------
@@ -39,21 +45,17 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
     """
     if type(random_state) is int and 0 <= random_state < 2**32:
         return _seed_of_integer(random_state)
-    return _first_of(as_generator(random_state))
+    return int(as_generator(random_state).randint(np.iinfo(np.int32).max))
 
 
 @lru_cache(maxsize=256)
 def _seed_of_integer(number: int) -> int:
-    """A generator takes a tenth of a millisecond to make, and fits of one seed come in hundreds."""
-    return _first_of(np.random.RandomState(number))
-
-
-def _first_of(generator: np.random.RandomState) -> int:
-    return int(generator.randint(np.iinfo(np.int32).max))
+    """Keep seeds: a generator takes a tenth of a millisecond, and fits of one come in hundreds."""
+    return draw_seed(np.random.RandomState(number))
 
 
 def as_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
-    """The generator that scikit-learn makes of a random state.
+    """Return the generator that scikit-learn makes of a random state.
 
     Raises
     ------
@@ -147,7 +149,7 @@ def as_array(
 
 
 def numbers_of(y: Any) -> NDArray[np.float64]:
-    """Targets of a regression as an array of float64.
+    """Return targets of a regression as an array of float64.
 
     Raises
     ------
@@ -194,7 +196,7 @@ def check_magnitude(X: Any) -> float:
 
 
 def largest_value(dtype: np.dtype) -> float:
-    """Largest kernel value that is accepted in a dtype."""
+    """Return largest kernel value that is accepted in a dtype."""
     return min(LARGEST_VALUE, float(np.finfo(dtype).max))
 
 
@@ -241,7 +243,7 @@ def check_gram(gram: Any) -> np.ndarray:
 
 
 def is_number(value: Any, kind: type) -> bool:
-    """Whether a value is a number of an abstract kind; truth values and durations are none."""
+    """Tell whether a value is a number of some kind; truth values and durations are none."""
     own = type(value)
     if own is int or (own is float and kind is Real):  # an abstract kind takes its time
         return True
@@ -300,7 +302,7 @@ def as_number(
 
 
 def check_scaling(intercept_scaling: Any) -> float:
-    """Size of the constant feature as a float, 0 for none.
+    """Return size of the constant feature as a float, 0 for none.
 
     Raises
     ------
@@ -358,7 +360,7 @@ def finite_decisions(decisions: np.ndarray) -> np.ndarray:
 
 
 def told_of(error: Exception, what: str) -> Exception:
-    """An error of another library in one line that begins with what was expected."""
+    """Make an error of another library one line that begins with what was expected."""
     text = " ".join(str(error).split())
     if len(text) > 300:
         text = f"{text[:120]} ... {text[-160:]}"
@@ -367,9 +369,309 @@ def told_of(error: Exception, what: str) -> Exception:
 
 
 def shown(value: Any) -> str:
-    """What came, for a message: its repr, cut to a line."""
+    """Return what came, for a message: its repr, cut to a line."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # integers of thousands of digits have none, nor have some objects
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+# --- matrices ---
+
+
+def largest_magnitude(X: Any) -> float:
+    """Find the largest absolute value of an array or CSR matrix, 0 of an empty one.
+
+    NaN or infinite where an entry is.
+    """
+    values = X.data if sparse.issparse(X) else X
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def real_numbers(X: Any) -> Any:
+    """Return an array or matrix as float32 or float64, copied only if need be.
+
+    Raises
+    ------
+    ValueError
+        If it holds anything but real numbers.
+    """
+    if X.dtype in (np.float32, np.float64):
+        return X
+    if X.dtype.kind in "biufO":
+        with suppress(TypeError, ValueError, OverflowError):
+            return X.astype(np.float64)
+    raise ValueError(f"X must hold real numbers, got {X.dtype} instead")
+
+
+def canonical_csr(X: Any) -> sparse.csr_matrix:
+    """Make CSR rows whose indices are sorted, unique, of features: compiled loops trust them.
+
+    SciPy trusts indices as well, so nothing is converted before they have been looked at.
+
+    Parameters
+    ----------
+    X : sparse matrix
+        Of any format.
+
+    Raises
+    ------
+    ValueError
+        If an index is no integer, or that of no entry, row or column, or if arrays do not agree.
+    """
+    if X.format == "dia":
+        X = _of_diagonals(X)
+    elif X.format == "dok":
+        X = X.tocoo()  # by NumPy
+    unsorted = _CHECKS[X.format](X)
+    rows = sparse.csr_matrix(real_numbers(X))
+    given = rows.data, rows.indices, rows.indptr
+    arrays = np.ascontiguousarray(rows.data), _whole(rows.indices), _whole(rows.indptr)
+    if any(array is not own for array, own in zip(arrays, given, strict=True)):
+        rows = sparse.csr_matrix(arrays, shape=rows.shape)
+    if X.format != "csr":  # which may have an entry twice
+        unsorted = _check_compressed(rows)
+    if unsorted:
+        rows = rows.copy()
+        rows.has_canonical_format = rows.has_sorted_indices = False
+        rows.sum_duplicates()
+    return rows
+
+
+def without_empty_columns(*rows: sparse.csr_matrix) -> tuple[sparse.csr_matrix, ...]:
+    """Take CSR rows over the columns that they use, if there are more columns than entries.
+
+    What is kept for each column, as SciPy's product does, would let a small file take any memory.
+    """
+    width, n_entries = rows[0].shape[1], sum(part.nnz for part in rows)
+    if width <= n_entries:
+        return rows
+    used = np.unique(np.concatenate([part.indices for part in rows]))
+    return tuple(
+        sparse.csr_matrix(
+            (part.data, np.searchsorted(used, part.indices), part.indptr),
+            shape=(part.shape[0], used.size),
+        )
+        for part in rows
+    )
+
+
+def _check_compressed(X: Any) -> bool:
+    """Check a CSR, CSC or BSR matrix; tell whether indices of a line do not increase."""
+    height, width = X.shape if X.format != "csc" else X.shape[::-1]
+    if X.format == "bsr":
+        _agree(X.data.ndim == 3 and 0 not in X.data.shape[1:])
+        high, wide = X.data.shape[1:]
+        _agree(height % high == 0 and width % wide == 0)
+        height, width = height // high, width // wide
+    else:
+        _agree(X.data.ndim == 1)
+    indices, indptr = _whole(X.indices), _whole(X.indptr)
+    _agree(len(X.data) == indices.size and indptr.size == height + 1 and indptr[0] == 0)
+    pieces = even_ranges(height, threads_for(0.5 * indices.size))
+    found = [0] * len(pieces)
+
+    def scan(number: int, first: int, last: int) -> None:
+        found[number] = _index_faults(indices, indptr, width, first, last)
+
+    parallel_for(scan, [(number, *piece) for number, piece in enumerate(pieces)])
+    faults = int(np.bitwise_or.reduce(found))
+    _agree(not faults & 4)
+    if faults & 1:
+        _refuse("row" if X.format == "csc" else "column", indices, width)
+    return bool(faults & 2)
+
+
+def _of_diagonals(X: Any) -> sparse.coo_matrix:
+    """Return what SciPy makes of diagonals, whose offsets it trusts."""
+    offsets = _whole(X.offsets)
+    _agree(X.data.ndim == 2 and len(X.data) == offsets.size)
+    columns = np.broadcast_to(np.arange(X.data.shape[1]), X.data.shape)
+    rows = columns - offsets[:, None]
+    inside = (rows >= 0) & (rows < X.shape[0]) & (columns < X.shape[1])
+    return sparse.coo_matrix((X.data[inside], (rows[inside], columns[inside])), shape=X.shape)
+
+
+def _check_coordinates(X: Any) -> bool:
+    _agree(X.data.ndim == 1)
+    for name, indices, size in zip(("row", "column"), (X.row, X.col), X.shape, strict=True):
+        indices = _whole(indices)
+        _agree(indices.size == X.data.size)
+        _check_range(name, indices, size)
+    return False
+
+
+def _check_lists(X: Any) -> bool:
+    _agree(X.rows.shape == X.data.shape == X.shape[:1])
+    _agree(all(len(row) == len(data) for row, data in zip(X.rows, X.data, strict=True)))
+    columns = np.array(list(chain.from_iterable(X.rows)) or [0])
+    _check_range("column", _whole(columns), X.shape[1])
+    return False
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "csr": _check_compressed,
+    "csc": _check_compressed,
+    "bsr": _check_compressed,
+    "coo": _check_coordinates,
+    "lil": _check_lists,
+}
+
+
+def _whole(indices: Any) -> np.ndarray:
+    """Return indices as loops take them, which are of two types."""
+    indices = np.asarray(indices)
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"X must have integers as indices, got {indices.dtype} instead")
+    _agree(indices.ndim == 1)
+    return np.ascontiguousarray(indices, np.int32 if indices.dtype == np.int32 else np.int64)
+
+
+def _agree(fact: bool) -> None:
+    if not fact:
+        raise ValueError(
+            "X must be a sparse matrix whose data, indices and shape agree, got others instead"
+        )
+
+
+def _check_range(name: str, indices: np.ndarray, size: int) -> None:
+    if indices.size and not 0 <= indices.min() <= indices.max() < size:
+        _refuse(name, indices, size)
+
+
+def _refuse(name: str, indices: np.ndarray, size: int) -> None:
+    raise ValueError(
+        f"X must have {name} indices from 0 to {size - 1}, "
+        f"got {indices.min()} to {indices.max()} instead"
+    )
+
+
+@compiled()
+def _index_faults(
+    indices: np.ndarray, indptr: np.ndarray, n_features: int, first: int, last: int
+) -> int:
+    """1 if an index lies outside, plus 2 if some of a row do not increase, plus 4 without entry."""
+    outside, unsorted = 0, 0
+    for row in range(first, last):
+        begin, end = indptr[row], indptr[row + 1]
+        if begin < 0 or begin > end or end > indices.size:
+            return 4
+        for position in range(begin, end):
+            outside |= indices[position] | (n_features - 1 - indices[position])
+        for position in range(begin + 1, end):
+            unsorted |= indices[position] - indices[position - 1] - 1
+    return (1 if outside < 0 else 0) + (2 if unsorted < 0 else 0)
+
+
+# --- labels ---
+
+
+def sorted_labels(name: str, labels: Any) -> np.ndarray:
+    """Return labels in order, each once.
+
+    Raises
+    ------
+    ValueError
+        If they have no order.
+    """
+    refuse_masked(name, labels)
+    try:
+        return np.unique(np.asarray(labels))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold labels of one kind, such as integers or strings, "
+            f"got {shown(labels)} instead"
+        ) from None
+
+
+def plain_labels(labels: np.ndarray) -> np.ndarray:
+    """Return labels that are numbers one by one, as in mixed columns, as an array of them."""
+    if labels.dtype.kind == "O":
+        with suppress(TypeError, ValueError, OverflowError):
+            plain = np.array(labels.tolist())
+            if plain.dtype.kind in "biuf" and plain.shape == labels.shape:
+                return plain
+    return labels
+
+
+def check_labels(y: np.ndarray) -> None:
+    """Check that targets are those of a classification.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if y.ndim == 1 and y.dtype.kind in "biu" and y.size:
+        spread = int(y.max()) - int(y.min()) + 1
+        if 2 * spread <= y.size or 2 * np.unique(y).size <= y.size:
+            return  # sklearn looks for other kinds, and warns where nearly each is a class
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise told_of(error, "y must be class labels") from None
+
+
+def signs_of(name: str, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels of two classes as -1 and +1, the latter for the class sorted last.
+
+    Labels that are -1 or +1 already may all be the same.
+
+    Parameters
+    ----------
+    name : str
+    labels : array-like of shape (n_samples,)
+        Integers, floats, truth values or strings.
+
+    Returns
+    -------
+    signs : ndarray of shape (n_samples,), float64
+    classes : ndarray of shape (2,)
+        The labels that became -1 and +1, of the labels' own kind.
+
+    Raises
+    ------
+    ValueError
+        If they are no vector, no labels, or not of two classes.
+    """
+    array = _vector_of_labels(name, labels)
+    if array.dtype.kind in "iuf":
+        positive = array == 1
+        if (positive | (array == -1)).all():
+            classes = np.array([-1, 1], dtype=np.result_type(array.dtype, np.int8))
+            return np.where(positive, 1.0, -1.0), classes
+    classes = sorted_labels(name, array)
+    if classes.size != 2:
+        raise ValueError(
+            f"{name} must hold labels of two classes, got {classes.size} of them, "
+            f"{shown(classes[:5].tolist())}, instead"
+        )
+    return np.where(array == classes[1], 1.0, -1.0), classes
+
+
+def _vector_of_labels(name: str, labels: Any) -> np.ndarray:
+    """Return labels as a vector of a kind that can be told apart.
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+    """
+    refuse_masked(name, labels)
+    try:
+        array = plain_labels(np.asarray(labels))
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(
+            f"{name} must be a non-empty vector of labels of two classes, got {shown(labels)} "
+            f"instead"
+        )
+    if array.dtype.kind not in "biufUSTO":
+        raise ValueError(
+            f"{name} must hold labels such as integers or strings, got {array.dtype} instead"
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold a label for each example, got NaN or infinity")
+    return array

@@ -347,6 +347,7 @@ if __name__ == "__main__":
     wanted = 6 * 2**30
     least = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
     resource.setrlimit(resource.RLIMIT_AS, (least, most))
+    print("ready", flush=True)
     for line in sys.stdin:
         try:
             answer = f"fine {attempt(int(line))}"

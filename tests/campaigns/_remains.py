@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.estimators._one_vs_one import pair_coefficients
+from kpegasos.fitting.pairs import pair_coefficients
 from tests.campaigns._reference import bracket, make_problem
 
 #: Times differ from fit to fit, and functions are what they are.

@@ -31,7 +31,7 @@ from kpegasos import (
     pegasos,
     sdca,
 )
-from kpegasos.estimators._sklearn_compat import HAS_CALLBACKS
+from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.utils import tuning
 from tests.campaigns._faults import Fault, Hooks, Kernel, Nothing
 from tests.campaigns._remains import check_certificate, check_usable, model_of

@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC, fit_chunks, make_problem, make_rows, sdca
-from kpegasos.estimators._sklearn_compat import HAS_CALLBACKS
+from kpegasos.fitting.observers import HAS_CALLBACKS
 from tests.campaigns._cold import interrupt_compilation
 from tests.campaigns._faults import Hooks, Kernel
 from tests.campaigns._pressing import Presser

@@ -26,7 +26,6 @@ from scipy import sparse
 from kpegasos import PegasosSVC, load, save
 from kpegasos.datasets import (
     SvmlightChunks,
-    _files,
     iter_svmlight,
     load_adult,
     load_covtype,
@@ -36,6 +35,7 @@ from kpegasos.datasets import (
     read_table,
     write_table,
 )
+from kpegasos.datasets.files import parse_idx
 from kpegasos.utils import files
 from tests.campaigns._broken_files import BOUND, COMPRESS, broken, compressed
 
@@ -242,7 +242,7 @@ def _idx_content(rng: np.random.Generator, folder: Path) -> Callable[[], int]:
     content = broken(rng, _idx(rng), text=False)
 
     def read() -> int:
-        array = _files.parse_idx(content)
+        array = parse_idx(content)
         assert array.dtype == np.uint8
         assert array.size <= len(content)
         return array.size

@@ -20,7 +20,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import PegasosSVC
-from kpegasos.kernels import packed as packed_module
+from kpegasos.kernels import gemm
 from kpegasos.utils import tuning
 from tests.campaigns._comparisons import check, compare, counts_of, replayed, slack_of
 from tests.campaigns._models import Case, draw_case, largest_value, own_gram
@@ -69,7 +69,7 @@ def _resources(rng: np.random.Generator) -> Iterator[None]:
     changes = {name: one_of(rng, values) for name, values in choices.items() if some(rng, 0.6)}
     with (
         mock.patch.multiple(tuning, **changes),
-        mock.patch.object(packed_module, "available_threads", return_value=3),
+        mock.patch.object(gemm, "available_threads", return_value=3),
     ):
         yield
 

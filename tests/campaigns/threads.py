@@ -33,7 +33,7 @@ from kpegasos import (
 )
 from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.budget import Account
-from kpegasos.rows.cache import BufferPool
+from kpegasos.rows.cached import BufferPool
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper

@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 from shell_cases import blobs, write_blobs, write_csv
 
-from kpegasos.cli.commands import convert
 from kpegasos.cli.main import main
 from kpegasos.datasets import read_table, write_table
 
@@ -85,7 +84,7 @@ def test_format_may_be_told_and_width_may_be_more(tmp_path):
 def test_dense_form_that_memory_has_no_room_for_is_refused(tmp_path, capsys, monkeypatch):
     X = sparse.csr_matrix(([1.0, 2.0], ([0, 99], [0, 99_999])), shape=(100, 100_000))
     write_table(tmp_path / "wide.npz", X, np.arange(100))
-    monkeypatch.setattr(convert, "free_memory", lambda: 79 * 10**6)
+    monkeypatch.setattr("kpegasos.utils.memory.free_memory", lambda: 79 * 10**6)
     for name in ("wide.csv", "wide.parquet", "wide.npy"):
         assert main(["convert", str(tmp_path / "wide.npz"), str(tmp_path / name)]) == 1
         err = capsys.readouterr().err

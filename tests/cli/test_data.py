@@ -68,11 +68,9 @@ def test_content_of_another_file_is_refused(own_folder, capsys):
     assert "SHA-256" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["burn"], ["fetch"]])
-def test_arguments_at_fault_are_usage_errors(arguments):
-    with pytest.raises(SystemExit) as end:
-        main(["data", *arguments])
-    assert end.value.code == 2
+@pytest.mark.parametrize("arguments", [[], ["burn"], ["fetch"], ["list", "usps"]])
+def test_arguments_at_fault_are_usage_errors(kpegasos, arguments):
+    assert kpegasos("data", *arguments).status == 2
 
 
 def test_other_names_are_one_line(capsys):

@@ -12,6 +12,7 @@ from cli_cases import write_examples
 from sklearn.calibration import CalibratedClassifierCV
 
 from kpegasos import PegasosSVC, load
+from kpegasos.datasets import SvmlightChunks
 
 
 def interrupt_when_progress_is_shown(arguments):
@@ -46,6 +47,7 @@ def interrupt_when_progress_is_shown(arguments):
     return process.returncode, out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [(), ("--scale", "standard")])
 def test_ctrl_c_in_the_middle_of_train_leaves_a_model_that_predict_takes(kpegasos, tmp_path, scale):
     data = write_examples(tmp_path / "data", n_samples=5000)
@@ -89,16 +91,14 @@ def test_ctrl_c_while_probabilities_are_fitted_leaves_the_model_without(
 def test_ctrl_c_while_a_file_is_read_in_parts_leaves_the_parts_seen(
     kpegasos, tmp_path, monkeypatch
 ):
-    from kpegasos.cli import chunked_files
-
     data = write_examples(tmp_path / "data")
-    X, y = chunked_files.SvmlightChunks(data, n_features=13)[0]
+    X, y = SvmlightChunks(data, n_features=13)[0]
 
     def interrupted(estimator, *_, **__):
         estimator.partial_fit(X, y, classes=[-1, 1])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(chunked_files, "fit_chunks", interrupted)
+    monkeypatch.setattr("kpegasos.large.chunks.fit_chunks", interrupted)
     ran = kpegasos("train", "--chunks", "-t", "0", data, "m.skops")
     assert ran.status == 130
     assert load("m.skops").n_steps_ == 270

@@ -10,13 +10,15 @@ import sys
 import pytest
 from cli_cases import write_examples
 
-from kpegasos.cli.main import main
-from kpegasos.cli.options import SUBCOMMANDS
+from kpegasos import cli, losses
+from kpegasos.cli import train
+from kpegasos.cli.main import COMMANDS, main
+from kpegasos.kernels import functions
 
 ERROR = "kpegasos predict:"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in SUBCOMMANDS)])
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
 def test_help_imports_nothing_heavy(arguments):
     code = (
         "import sys\nfrom kpegasos.cli.main import main\n"
@@ -26,6 +28,13 @@ def test_help_imports_nothing_heavy(arguments):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: kpegasos")
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_names_that_help_lists_are_those_of_the_package():
+    """They are written twice, as help imports no table of kernels or losses."""
+    assert set(cli.KERNELS) == {*functions.KERNELS, "precomputed"}
+    assert list(losses.CLASSIFICATION) == list(train._LOSSES)
+    assert list(losses.REGRESSION) == list(train._REGRESSION_LOSSES)
 
 
 def test_program_is_a_module_and_a_script():

@@ -10,6 +10,7 @@ from cli_cases import accuracy, write_examples
 PROGRAM = [sys.executable, "-m", "kpegasos"]
 
 
+@pytest.mark.slow
 def test_subcommands_are_connected_by_pipes(tmp_path):
     data = write_examples(tmp_path / "data")
     command = (
@@ -25,6 +26,7 @@ def test_subcommands_are_connected_by_pipes(tmp_path):
     assert len((tmp_path / "out").read_text().split()) == len(data.read_text().splitlines())
 
 
+@pytest.mark.slow
 def test_reader_that_has_enough_is_no_traceback(tmp_path):
     write_examples(tmp_path / "data", n_samples=3000)
     done = subprocess.run(

@@ -101,7 +101,7 @@ def test_sparse_rows_whose_zeros_stay_are_never_dense(kpegasos, tmp_path, monkey
 
 
 def test_blocks_of_rows_are_scaled_as_all_are(kpegasos, tmp_path, monkeypatch):
-    from kpegasos.cli.commands import scale
+    from kpegasos.cli import scale
 
     X, y = examples()
     write_rows(tmp_path / "data", np.where(np.abs(X) > 0.7, X, 0.0), y)

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from kpegasos.cli.options import search_values
+from kpegasos.cli import tune
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ from kpegasos.cli.options import search_values
     ],
 )
 def test_numbers_are_lists_and_powers(text, values):
-    assert search_values.numbers(text) == values
+    assert tune.numbers(text) == values
 
 
 @pytest.mark.parametrize("exponent", range(-30, 31))
 def test_decimal_powers_are_the_numbers_that_are_written(exponent):
-    assert search_values.numbers(f"10^{exponent}") == [float(f"1e{exponent}")]
+    assert tune.numbers(f"10^{exponent}") == [float(f"1e{exponent}")]
 
 
 @pytest.mark.parametrize(
@@ -45,47 +45,47 @@ def test_decimal_powers_are_the_numbers_that_are_written(exponent):
     ],
 )
 def test_exponents_of_two_are_those_of_grid_py(text, values):
-    assert search_values.log2_of_C(text) == search_values.log2_of_gamma(text) == values
+    assert tune.log2_of_C(text) == tune.log2_of_gamma(text) == values
 
 
 def test_null_is_the_default_of_libsvm():
-    assert search_values.log2_of_C("null") == [1.0]
-    assert search_values.log2_of_gamma("null") == ["auto"]
+    assert tune.log2_of_C("null") == [1.0]
+    assert tune.log2_of_gamma("null") == ["auto"]
 
 
 def test_gammas_may_be_words():
-    assert search_values.gammas("scale,2^-1:1:1,auto") == ["scale", 0.5, 1.0, 2.0, "auto"]
+    assert tune.gammas("scale,2^-1:1:1,auto") == ["scale", 0.5, 1.0, 2.0, "auto"]
 
 
 def test_degrees_are_integers():
-    assert search_values.degrees("2,3") == [2, 3]
-    assert all(type(degree) is int for degree in search_values.degrees("2^0:2"))
+    assert tune.degrees("2,3") == [2, 3]
+    assert all(type(degree) is int for degree in tune.degrees("2^0:2"))
 
 
 @pytest.mark.parametrize(
     ("read", "text", "expected"),
     [
-        (search_values.numbers, "", "must be numbers"),
-        (search_values.numbers, "1,,2", "must be numbers"),
-        (search_values.numbers, "1_000", "must be numbers"),
-        (search_values.numbers, "nan", "must be numbers"),
-        (search_values.numbers, "one", "got 'one'"),
-        (search_values.numbers, "1,1.0", "different values"),
-        (search_values.numbers, "3^0:2:1", "powers of 2 or 10"),
-        (search_values.numbers, "2^0:4:1:1", r"base\^begin:end:step"),
-        (search_values.numbers, "2^0:4:-1", "leads from 0 to 4"),
-        (search_values.numbers, "2^0:4:0", "leads from 0 to 4"),
-        (search_values.numbers, "2^0:1e9:1", "at most 1000 values"),
-        (search_values.numbers, "2^0:999:1,2^-999:-1:1", "at most 1000 values"),
-        (search_values.numbers, "2^0:5000:1000", r"finite powers, got 2\^2000"),
-        (search_values.numbers, "10^-400", r"finite powers, got 10\^-400"),
-        (search_values.positive_numbers, "1,0", "positive, got 0"),
-        (search_values.gammas, "scale,-1", "positive, got -1"),
-        (search_values.gammas, "scale,scale", "different values"),
-        (search_values.degrees, "1.5", "integers that are not negative, got 1.5"),
-        (search_values.degrees, "-1", "integers that are not negative, got -1"),
-        (search_values.log2_of_C, "-5,15", "begin,end,step or null"),
-        (search_values.log2_of_C, "-5,15,x", "must be numbers"),
+        (tune.numbers, "", "must be numbers"),
+        (tune.numbers, "1,,2", "must be numbers"),
+        (tune.numbers, "1_000", "must be numbers"),
+        (tune.numbers, "nan", "must be numbers"),
+        (tune.numbers, "one", "got 'one'"),
+        (tune.numbers, "1,1.0", "different values"),
+        (tune.numbers, "3^0:2:1", "powers of 2 or 10"),
+        (tune.numbers, "2^0:4:1:1", r"base\^begin:end:step"),
+        (tune.numbers, "2^0:4:-1", "leads from 0 to 4"),
+        (tune.numbers, "2^0:4:0", "leads from 0 to 4"),
+        (tune.numbers, "2^0:1e9:1", "at most 1000 values"),
+        (tune.numbers, "2^0:999:1,2^-999:-1:1", "at most 1000 values"),
+        (tune.numbers, "2^0:5000:1000", r"finite powers, got 2\^2000"),
+        (tune.numbers, "10^-400", r"finite powers, got 10\^-400"),
+        (tune.positive_numbers, "1,0", "positive, got 0"),
+        (tune.gammas, "scale,-1", "positive, got -1"),
+        (tune.gammas, "scale,scale", "different values"),
+        (tune.degrees, "1.5", "integers that are not negative, got 1.5"),
+        (tune.degrees, "-1", "integers that are not negative, got -1"),
+        (tune.log2_of_C, "-5,15", "begin,end,step or null"),
+        (tune.log2_of_C, "-5,15,x", "must be numbers"),
     ],
 )
 def test_other_words_are_refused(read, text, expected):

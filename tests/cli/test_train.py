@@ -1,6 +1,5 @@
 """``kpegasos train``: models, formats, reports, exit statuses."""
 
-import csv
 import json
 import re
 
@@ -11,7 +10,6 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load
 from kpegasos.datasets import load_svmlight, write_table
-from kpegasos.solvers.history import Record
 
 CLOSING = (
     r"objective 0\.\d+, within [\d.]+% of the optimum \(certified\), \d+ support vectors, [\d.]+ s"
@@ -225,22 +223,6 @@ def test_time_that_is_up_leaves_the_model_reached_so_far(kpegasos, tmp_path):
     assert kpegasos(*arguments, "--strict").status == 3
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_trace_is_the_history_of_each_pair(kpegasos, tmp_path, n_classes):
-    data = write_examples(tmp_path / "data", n_classes=n_classes)
-    assert kpegasos("train", data, "m", "--trace", "trace.csv").status == 0
-    with open("trace.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    model = load("m")
-    histories = model.history_ if n_classes > 2 else [model.history_]
-    records = [record for history in histories for record in history]
-    assert [name for name in rows[0] if "class" not in name] == list(Record._fields)
-    for row, record in zip(rows, records, strict=True):
-        assert all(float(row[name]) == getattr(record, name) for name in Record._fields)
-    pairs = {(row["class"], row["other_class"]) for row in rows}
-    assert pairs == ({("-1", "1")} if n_classes == 2 else {("1", "2"), ("1", "3"), ("2", "3")})
-
-
 def test_dashes_are_the_standard_streams(kpegasos, data):
     ran = kpegasos("train", "-", "-", stdin=data.read_bytes())
     assert ran.status == 0
@@ -311,15 +293,13 @@ def test_chunks_are_read_part_by_part(kpegasos, data, regression):
 
 
 def test_large_files_are_read_part_by_part(kpegasos, data, monkeypatch):
-    from kpegasos.cli import chunked_files
-
-    monkeypatch.setattr(chunked_files, "free_memory", lambda: 1.9 * data.stat().st_size)
+    monkeypatch.setattr("kpegasos.utils.memory.free_memory", lambda: 1.9 * data.stat().st_size)
     assert kpegasos("train", "-t", "0", data).out.startswith("no certificate")
     ran = kpegasos("train", "-t", "0", "-e", "0.1", data)
     assert ran.status == 2
     assert "needs all examples at once" in ran.err
     assert "(certified)" in kpegasos("train", data).out  # another kernel
-    monkeypatch.setattr(chunked_files, "free_memory", lambda: 2.1 * data.stat().st_size)
+    monkeypatch.setattr("kpegasos.utils.memory.free_memory", lambda: 2.1 * data.stat().st_size)
     assert "(certified)" in kpegasos("train", "-t", "0", data).out
 
 
@@ -347,11 +327,8 @@ MISUSE = {
     ("-t", "3", "-e", "0.1"): "positive semi-definite",
     ("-t", "4", "--scale", "maxabs"): "precomputed kernel has none",
     ("--chunks",): "must be for --kernel linear, got rbf",
-    ("--chunks", "-t", "0", "--trace", "t"): "without --trace",
-    ("--trace", "-", "-"): "--trace must be another file than MODEL, -",
-    ("--trace", "data.model"): "--trace must be another file than MODEL, data.model",
+    ("--chunks", "-t", "0", "--balanced"): "without --balanced",
     ("./data",): "MODEL must be another file than",
-    ("--trace", "data"): "--trace must be another file than",
 }
 
 

@@ -275,7 +275,7 @@ def test_press_on_the_keyboard_ends_the_program(tmp_path):
     data, kept = write_blobs(tmp_path / "data", 3, 600), tmp_path / "kept"
     command = [sys.executable, "-m", "kpegasos", "tune", data, "--jobs", "1"]
     command += ["--C", "10^-1:6:0.1", "--gamma", "10^-3:1:0.1", "--resume", str(kept)]
-    ready = "import kpegasos.model_selection._search_steps as s; f = s.search_surface"
+    ready = "import kpegasos.model_selection.search as s; f = s.search_surface"
     program = (
         f"import sys; {ready}\n"
         "def tell(*arguments, on_cells, **options):\n"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kpegasos.core import additions
-from kpegasos.core.additions import add_rows_together
+from kpegasos.core import views
+from kpegasos.core.views import add_rows_together
 
 RNG = np.random.default_rng(0)
 N = 5000
@@ -39,7 +39,7 @@ def test_rows_together_are_those_one_by_one(threads, monkeypatch):
     values = RNG.normal(size=(40, N)).astype(np.float32)
     rows, increments, stamps = RNG.permutation(40)[:23], *RNG.normal(size=(2, 23))
     expected = added(values, rows, increments, stamps, 1.0)
-    monkeypatch.setattr(additions, "threads_for", lambda work: threads)
+    monkeypatch.setattr(views, "threads_for", lambda work: threads)
     for cuts in ([23], [1, 22], [4, 5, 14], [1] * 23):
         image, twin = np.linspace(-1, 1, N), np.linspace(0, 3, N)
         begin = 0

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kpegasos import losses
-from kpegasos.core.duals import DualLine, largest_multiple, loss_errors, steepness
+from kpegasos.core.evaluation import DualLine, largest_multiple, loss_errors, steepness
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import (

@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose
 
 from kpegasos.core.averaging import (
     AVERAGES,
-    LinearCombination,
     combination,
     has_clock_over_t,
     suffix_start,
 )
+from kpegasos.core.state import Iterate, PegasosOptions, new_state
 
 
 @pytest.mark.parametrize("t", [*range(1, 40), 1023, 1024, 1025, 2**20])
@@ -22,6 +22,10 @@ def test_suffix_start_by_the_book(t):
 def test_average_unknown():
     with pytest.raises(ValueError, match=r"average must be one of .*'mean'"):
         combination("mean", 1, 1.0, 0.0, 1.0, 1)
+
+
+def a_state(alpha, stamps):
+    return new_state(3, 0, PegasosOptions(), 1.0, 0).loop._replace(alpha=alpha, stamps=stamps)
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -41,10 +45,12 @@ def test_combination_is_the_sum_over_all_steps(average, t, shrinking):
         iterates.append((scale * q / (lam * k * step)).tolist())
         prefixes[step] = clock * q - stamped
     prefix = prefixes[suffix_start(t)] if average == "suffix" else None
-    result = combination(average, t, scale, clock, lam, k).apply(q, stamped, prefix)
+    shares = combination(average, t, scale, clock, lam, k)
+    iterate = Iterate(*shares, None if prefix is None else (prefix, prefix))
+    result = iterate.coefficients(a_state(q, stamped))
     assert_allclose(result, naive.average(iterates, average), rtol=1e-12, atol=1e-14)
 
 
 def test_combination_without_stamps_needs_none():
     """The last iterate keeps no second sum."""
-    assert LinearCombination(2.0, 0.0).apply(np.ones(3), np.empty(0)).tolist() == [2.0] * 3
+    assert Iterate(2.0).coefficients(a_state(np.ones(3), np.empty(0))).tolist() == [2.0] * 3

@@ -7,16 +7,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from kpegasos import FeatureRows
+from kpegasos import FeatureRows, make_rows
 from kpegasos.core.loops import (
     add_rows,
     dual_steps,
     primal_steps,
 )
-from kpegasos.core.margins import sparse_margins
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
-from kpegasos.core.views import CsrView, DenseView, KernelView
+from kpegasos.core.views import CsrView, DenseView, KernelView, sparse_margins
 from kpegasos.core.working_sets import add_moves, ascend, new_working_sets
+from kpegasos.solvers.pegasos import PRIMAL
 
 N, WIDTH = 20, 3
 RNG = np.random.default_rng(0)
@@ -105,6 +105,27 @@ def test_steps_refuse_draws_of_another_type():
         assert_refused(
             primal_steps, state_for(view), *rest, match="draws must be a vector of int64"
         )
+
+
+@pytest.mark.parametrize("changed", [{"draws": DRAWS + N}, {"stop": 42}, {"first_rate": 9}])
+@pytest.mark.parametrize("as_rows", [FeatureRows, lambda X: make_rows(X, "linear")])
+def test_later_slices_refuse_what_a_slice_brings(as_rows, changed):
+    """Arrays of a run are checked once; draws, their range and sizes of steps each time."""
+    rows = as_rows(X)
+    state = new_state(N, rows.image_size, PegasosOptions(), 0.1, 0).loop
+    parameters = LoopParameters(0.1, N, 1, False, False)
+    rows.advance(PRIMAL, state, DRAWS, 20, EXAMPLES, parameters)
+    if "first_rate" in changed:
+        parameters = parameters._replace(rates=np.ones(40), **changed)
+    draws, stop = changed.get("draws", DRAWS), changed.get("stop", 40)
+    before = copy.deepcopy(state)
+    with pytest.raises(ValueError, match="must be"):
+        rows.advance(PRIMAL, state, draws, stop, EXAMPLES, parameters)
+    for array, old in zip(state, before, strict=True):
+        assert_array_equal(array, old)
+    other = state._replace(alpha=state.alpha[:-1])
+    with pytest.raises(ValueError, match="alpha must have shape"):
+        rows.advance(PRIMAL, other, DRAWS, 20, EXAMPLES, parameters._replace(rates=np.empty(0)))
 
 
 @pytest.mark.parametrize("field", ["label", "signed"])

@@ -1,5 +1,6 @@
 """Loops are compiled once for all processes, and importing compiles nothing."""
 
+import ast
 import errno
 import hashlib
 import json
@@ -9,12 +10,14 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kpegasos
-from kpegasos.core import box
+from kpegasos.core import ascents
 from kpegasos.utils.compiled import _Files
 
 #: Every compiled function of the package by its name, wherever it lives.
@@ -117,11 +120,12 @@ print(json.dumps({"misses": [str(signature)[-400:] for signature in missed]}))
     assert in_fresh_process(code, cache)["misses"] == []
 
 
+@pytest.mark.slow
 def test_import_compiles_nothing(tmp_path):
     code = """
 import json
 from kpegasos import *
-from kpegasos.core import box
+from kpegasos.core import ascents
 functions = compiled_functions()
 assert {"primal_steps", "dual_steps"} <= set(functions)
 print(json.dumps(sum(len(function.signatures) for function in functions.values())))
@@ -130,13 +134,14 @@ print(json.dumps(sum(len(function.signatures) for function in functions.values()
     assert not list(tmp_path.rglob("*.nb*"))
 
 
+@pytest.mark.slow
 def test_import_is_lean(tmp_path):
     """Plots and downloads are not needed to fit."""
     code = """
 import json
 import sys
 from kpegasos import *
-from kpegasos.core import box
+from kpegasos.core import ascents
 print(json.dumps(sorted({"matplotlib", "pooch", "skops"} & set(sys.modules))))
 """
     assert in_fresh_process(code, tmp_path) == []
@@ -340,6 +345,7 @@ print(json.dumps({"finite": finite, "said": [str(warning.message) for warning in
 """
 
 
+@pytest.mark.slow
 def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
     """Under the package, in the user's home, and where the variable points."""
     for room in package_copy.glob("*/"):
@@ -351,6 +357,7 @@ def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
     assert "NUMBA_CACHE_DIR" in sentence
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limit of this kind")
 def test_full_disk_is_said_once_and_the_code_runs(package_copy, tmp_path):
     code = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n" + UNKEPT
@@ -367,10 +374,37 @@ def test_inner_functions_refuse_the_interpreter():
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         pytest.skip("nothing is compiled")
     with pytest.raises(TypeError, match="compiled callers"):
-        box.best_in_box(0.5, 1.0, 1.0)
+        ascents._inner_product(np.ones(1), np.ones(1))
 
 
 @pytest.mark.slow
 def test_inner_functions_are_on_disk_as_parts_of_their_callers(cold_and_cache):
     _, cache = cold_and_cache
     assert not list(cache.rglob("loops._projected_scale*"))
+
+
+def test_no_compiled_function_gives_python_a_named_tuple():
+    """Python makes it, and Ctrl-C in the middle leaves numba with none: it crashes."""
+    named = {kind.__name__ for kind in named_tuples()}
+    nested = [
+        f"{path.stem}.{function.name}"
+        for path in Path(kpegasos.__file__).parent.rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        and any(
+            ast.unparse(each).startswith("compiled") and "inner=True" not in ast.unparse(each)
+            for each in function.decorator_list
+        )
+        and function.returns is not None
+        and named & {node.id for node in ast.walk(function.returns) if isinstance(node, ast.Name)}
+    ]
+    assert named > {"Sums", "LoopState"}
+    assert nested == []
+
+
+def named_tuples():
+    """Classes of named tuples of the package that compiled code knows."""
+    for module in ("evaluation", "state", "views", "small_runs", "path", "working_sets"):
+        for kind in vars(import_module(f"kpegasos.core.{module}")).values():
+            if isinstance(kind, type) and hasattr(kind, "_fields"):
+                yield kind

@@ -26,8 +26,7 @@ from path_cases import (
     run,
 )
 
-from kpegasos.core.path import HARD, PAUSED, path_sums, remove_held_out
-from kpegasos.core.path_counts import CELL
+from kpegasos.core.path import CELL, HARD, PAUSED, path_sums, remove_held_out
 from kpegasos.core.working_sets import NEED_ROWS
 
 pytestmark = pytest.mark.pure_python

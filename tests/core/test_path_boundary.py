@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from path_cases import GRAM, LAMS, N, beginning, make_path, new_sets
 
-from kpegasos.core.path import follow, path_sums, remove_held_out
-from kpegasos.core.path_counts import CELL
+from kpegasos.core.path import CELL, follow, path_sums, remove_held_out
 
 
 def wrong_cell(counts):

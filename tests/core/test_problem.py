@@ -25,7 +25,7 @@ from kpegasos import (
     sdca,
 )
 from kpegasos.core.averaging import AVERAGES
-from kpegasos.core.problem import dual_bound, hinge_loss, primal
+from kpegasos.core.problem import dual_bound, mean_loss, primal
 
 DATA = make_integers()
 K = naive.gram(DATA.X, DATA.X, "rbf", gamma=0.25)
@@ -56,7 +56,7 @@ def test_primal_by_the_book(weighted, offset, seed):
     weight = DATA.omega if weighted else None
     expected = naive.primal(signed, K, DATA.y, problem.lam, weight, offset=offset)
     assert_allclose(primal(margins, norm, problem), expected, rtol=1e-12)
-    assert_allclose(hinge_loss(margins, problem), primal(margins, 0.0, problem), rtol=1e-15)
+    assert_allclose(mean_loss(margins, problem), primal(margins, 0.0, problem), rtol=1e-15)
 
 
 @each_weight

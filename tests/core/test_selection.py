@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kpegasos.core import selection
+from kpegasos.core import working_sets
 from kpegasos.utils.compiled import compiled
 
 
 @compiled()
 def choose_largest(keys, chosen, begin, end):
-    return selection.choose_largest(keys, chosen, begin, end)
+    return working_sets.choose_largest(keys, chosen, begin, end)
 
 
 def _keys(kind, n_keys):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from kpegasos.core.shrinking import active_examples, gap_of_each, gather
+from kpegasos.core.path import active_examples, gap_of_each, gather
 from kpegasos.core.state import Examples, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 

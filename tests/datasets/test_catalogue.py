@@ -9,8 +9,6 @@ import pooch
 import pytest
 
 from kpegasos.datasets import (
-    _catalogue,
-    _download,
     catalogue,
     fetch,
     load_adult,
@@ -19,8 +17,9 @@ from kpegasos.datasets import (
     load_mnist,
     load_rcv1_sample,
     load_usps,
-    tables,
+    real,
 )
+from kpegasos.datasets import files as set_files
 
 LOADERS = {
     "adult": load_adult,
@@ -41,7 +40,7 @@ def nowhere(tmp_path, monkeypatch):
 
     monkeypatch.setenv("KPEGASOS_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / "cache" / project)
-    monkeypatch.setattr(_download, "download", fail)
+    monkeypatch.setattr(set_files, "_download", fail)
     return tmp_path
 
 
@@ -71,18 +70,17 @@ def test_fetch_downloads_verifies_and_says_where(nowhere, monkeypatch):
         assert address.startswith("https://")
         path.write_bytes(content[address.rpartition("/")[2]])
 
-    monkeypatch.setattr(_download, "download", download)
+    monkeypatch.setattr(set_files, "_download", download)
     with pytest.raises(FileNotFoundError, match=r"content of .*a9a: expected SHA-256 f5d5ffd8"):
         fetch("adult")
     files = tuple(
-        file._replace(sha256=(_sha256(content[file.name]),))
-        for file in _catalogue._SETS["adult"].files
+        file._replace(sha256=(_sha256(content[file.name]),)) for file in real._SETS["adult"].files
     )
-    monkeypatch.setitem(_catalogue._SETS, "adult", _catalogue._SETS["adult"]._replace(files=files))
+    monkeypatch.setitem(real._SETS, "adult", real._SETS["adult"]._replace(files=files))
     folder = nowhere / "cache" / "kpegasos" / "adult"
     assert fetch("adult") == (folder / "a9a", folder / "a9a.t")
     assert (folder / "a9a.t").read_bytes() == content["a9a.t"]
-    monkeypatch.setattr(_download, "download", None)
+    monkeypatch.setattr(set_files, "_download", None)
     assert fetch("adult") == (folder / "a9a", folder / "a9a.t")
 
 
@@ -113,6 +111,7 @@ def test_name_of_no_set_is_refused(name):
         fetch(name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("KPEGASOS_DATA"), reason="KPEGASOS_DATA is not set")
 @pytest.mark.parametrize("name", LOADERS)
 def test_real_files_are_those_of_the_catalogue(name):
@@ -137,7 +136,7 @@ def test_real_files_are_those_of_the_catalogue(name):
 @pytest.fixture
 def covtype(nowhere, monkeypatch):
     """Write a small table, which is kept as a large one would be."""
-    monkeypatch.setattr(tables, "_KEPT_BYTES", 1)
+    monkeypatch.setattr(real, "_KEPT_BYTES", 1)
     path = nowhere / "data" / "covtype" / "covtype.csv.gz"
     path.parent.mkdir(parents=True)
 
@@ -157,7 +156,7 @@ def kept(nowhere):
 def test_numbers_of_covtype_are_kept(covtype, nowhere, monkeypatch, first):
     expected = covtype(first)
     assert len(kept(nowhere)) == 1
-    monkeypatch.setattr(tables, "_read_table", None)
+    monkeypatch.setattr(real, "_read_table", None)
     again = load_covtype(scale=False).X_train
     assert again.dtype == np.float32
     np.testing.assert_array_equal(again, expected)

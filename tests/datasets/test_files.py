@@ -17,16 +17,15 @@ import pooch
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from kpegasos.datasets import files as set_files
 from kpegasos.datasets import (
-    _download,
-    _files,
-    images,
     load_adult,
     load_covtype,
     load_fashion_mnist,
     load_mnist,
     load_rcv1_sample,
     load_usps,
+    real,
 )
 from kpegasos.utils import files
 
@@ -53,7 +52,7 @@ def tiny(tmp_path, monkeypatch):
     monkeypatch.setenv("KPEGASOS_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / "cache" / project)
     sha256 = [hashlib.sha256(content).hexdigest() for content in contents.values()]
-    return images.ImageSet("tiny", (), *sha256, ("a", "b", "c"))
+    return real.ImageSet("tiny", (), *sha256, ("a", "b", "c"))
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_idx_set_is_parsed(tiny):
 
 def test_idx_rejects_another_type():
     with pytest.raises(ValueError, match="not an idx file of unsigned bytes"):
-        _files.parse_idx(bytes([0, 0, 13, 1, 0, 0, 0, 0]))
+        set_files.parse_idx(bytes([0, 0, 13, 1, 0, 0, 0, 0]))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_idx_rejects_another_type():
 )
 def test_idx_of_another_size_is_refused_in_a_sentence(content):
     with pytest.raises(ValueError, match=r"^not (an|a whole) idx file") as error:
-        _files.parse_idx(content)
+        set_files.parse_idx(content)
     assert "\n" not in str(error.value)
 
 
@@ -195,8 +194,8 @@ def test_interrupt_in_the_middle_leaves_nothing(tiny, tmp_path, monkeypatch, mom
         assert path.is_file()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_download, "download", half)
-    monkeypatch.setattr(_files, "_verified", interrupted)
+    monkeypatch.setattr(set_files, "_download", half)
+    monkeypatch.setattr(set_files, "_verified", interrupted)
     with pytest.raises(KeyboardInterrupt):
         replace(tiny, mirrors=("http://nowhere/",)).load(scale=True)
     assert not list((tmp_path / "cache" / "kpegasos" / "tiny").iterdir())
@@ -211,7 +210,7 @@ def test_file_takes_its_place_when_it_is_whole(tiny, tmp_path, monkeypatch):
         path.write_bytes((tmp_path / "data" / "tiny" / name).read_bytes())
         assert path.parent != place
 
-    monkeypatch.setattr(_download, "download", copied)
+    monkeypatch.setattr(set_files, "_download", copied)
     source = replace(tiny, mirrors=("http://nowhere/",))
     with ThreadPoolExecutor(4) as pool:  # as several processes would, each on its own copy
         loaded = list(pool.map(lambda _: source.load(scale=True), range(4)))
@@ -225,7 +224,7 @@ def test_file_takes_its_place_when_it_is_whole(tiny, tmp_path, monkeypatch):
 def test_download_that_goes_on_and_on_is_ended(tiny, tmp_path, server, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("KPEGASOS_DATA")
-    monkeypatch.setattr(_download, "_LARGEST", 10)
+    monkeypatch.setattr(set_files, "_LARGEST", 10)
     source = replace(tiny, mirrors=(f"{server}/data/tiny/",))
     with pytest.raises(FileNotFoundError, match="a download must have at most 10 bytes"):
         source.load(scale=True)
@@ -264,7 +263,7 @@ def test_nothing_is_unpickled(tmp_path, monkeypatch):
 
 def test_package_has_nothing_that_unpickles_or_unpacks_files():
     """Compiled code aside, which numba pickles: its folder is trusted, as SECURITY.md says."""
-    package = Path(_files.__file__).parents[1]
+    package = Path(set_files.__file__).parents[1]
     for path in set(package.rglob("*.py")) - {package / "utils" / "compiled.py"}:
         source = path.read_text(encoding="utf-8")
         for word in ("pickle.load", "joblib.load", "allow_pickle=True", "extractall", "Unzip"):
@@ -309,7 +308,7 @@ def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, X=np.zeros(2**20))
     with pytest.raises(ValueError, match="hold at most"):
-        _files.read_arrays(path, ["X"])
+        set_files.read_arrays(path, ["X"])
 
 
 @pytest.mark.parametrize(
@@ -340,6 +339,7 @@ def test_missing_set_says_where_it_looked_and_what_to_set(load, place, tmp_path,
     assert ("no network" in message) == ("mnist" in place)
 
 
+@pytest.mark.slow
 def test_no_downloader_is_imported_for_a_set_that_is_there(tmp_path):
     X, y = np.zeros((1, 256), np.float32), np.zeros(1, int)
     (tmp_path / "usps").mkdir()

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from kpegasos.datasets import load_svmlight, read_table, write_table
-from kpegasos.datasets.table_files import FORMATS
+from kpegasos.datasets.tables import FORMATS
 
 X = np.array([[1.5, -2.0], [0.1, 3e-320], [np.float32(0.1), 0.0]])
 Y = {"whole": [3, -1, 2], "real": [0.5, 1e-9, 2.0], "text": ["a", "b c", 'd,"\n']}

@@ -57,6 +57,7 @@ def test_text_noise_is_the_fraction_of_flipped_labels(text):
     assert np.mean(clean != text[1]) == pytest.approx(0.06, abs=0.005)
 
 
+@pytest.mark.slow
 def test_text_is_linear_but_for_the_noise():
     for noise in (0, 0.06):
         X, y = make_text_like(40_000, 2000, 0.04, noise=noise, random_state=0)

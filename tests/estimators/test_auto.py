@@ -5,7 +5,7 @@ import pytest
 from models import BOTH, four_classes, two_classes
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
-from kpegasos.estimators._settings import POLISH_DRAWS, POLISH_EPOCHS
+from kpegasos.fitting.settings import POLISH_DRAWS, POLISH_EPOCHS
 
 
 @BOTH

@@ -197,7 +197,7 @@ class Failing(Recorder):
 def test_failing_callback_is_torn_down(Estimator):
     X, y = data()
     failing = Failing()
-    clf = Estimator(epochs=3).set_callbacks(failing)
+    clf = Estimator(epochs=3, random_state=0).set_callbacks(failing)
     with pytest.raises(RuntimeError, match="this callback fails"):
         clf.fit(X, y)
     assert failing.events == ["setup", "begin fit", "begin checkpoint", "teardown"]

@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
-from kpegasos.estimators._counterparts import COUNTERPARTS
+from kpegasos.estimators.base import COUNTERPARTS
 
 OURS = [PegasosSVC, LinearPegasosSVC, PegasosSVR, LinearPegasosSVR]
 PAIRS = [

@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.estimators import _streams
+from kpegasos.fitting import streams
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
 
@@ -43,14 +43,14 @@ def test_stream_that_is_cut_short_has_not_moved(end, error, monkeypatch):
     clf = LinearPegasosSVC(random_state=0, average="suffix").partial_fit(X, y, classes=[0, 1, 2])
     same = LinearPegasosSVC(random_state=0, average="suffix").partial_fit(X, y, classes=[0, 1, 2])
     coef = clf.coef_.copy()
-    advance_stream = _streams.advance_stream
+    advance_stream = streams.advance_stream
 
     def advance(stream, *arguments):
         advance_stream(stream, *arguments)
         if stream.state.spawn_key == (1,):
             end()
 
-    monkeypatch.setattr(_streams, "advance_stream", advance)
+    monkeypatch.setattr(streams, "advance_stream", advance)
     with pytest.raises(error):
         clf.partial_fit(X[:200], y[:200])
     monkeypatch.undo()
@@ -184,7 +184,7 @@ def test_interrupted_validation_raises_at_once(monkeypatch):
     def press(*arguments):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(PegasosSVC, "_check_targets", press)
+    monkeypatch.setattr(PegasosSVC, "_targets", press)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X[:, :2], y)
     np.testing.assert_array_equal(clf.decision_function(X), before)

@@ -35,6 +35,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_ctrl_c_stops_what_runs_fits(call):
     """One press ends a script: neither the next of its fits, nor the next fold, begins."""

@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, make_problem, make_rows, pegasos
-from kpegasos.estimators._sklearn_compat import HAS_CALLBACKS
+from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.solvers import stopping
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning

@@ -8,7 +8,7 @@ from models import BOTH, EXACT, counts_of, four_classes, integers, two_classes
 from sklearn.base import clone
 
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC
-from kpegasos.solvers.history import History
+from kpegasos.solvers.result import History
 
 
 def kernel_values(clf, Z):

@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, losses
 
@@ -128,25 +127,3 @@ def test_losses_of_another_kind_are_refused(Estimator, loss, error, message):
 def test_clones_keep_a_loss_object(Estimator):
     loss = losses.SmoothedHinge(0.25)
     assert clone(Estimator(loss=loss)).loss == loss
-
-
-_TWICE = "An example of weight 2 is drawn once, one that is there twice is drawn twice."
-_VOTE = "Classes are voted on, as in SVC; the coupled probabilities may differ at a near tie."
-
-
-def expected_failures(estimator):
-    failures = {
-        "check_sample_weight_equivalence_on_dense_data": _TWICE,
-        "check_sample_weight_equivalence_on_sparse_data": _TWICE,
-    }
-    if isinstance(estimator, LinearPegasosSVC):
-        return {**failures, "check_class_weight_classifiers": "Too few steps for these weights."}
-    return {**failures, "check_classifiers_train": _VOTE}
-
-
-@parametrize_with_checks(
-    [PegasosSVC(loss="log_loss"), LinearPegasosSVC(loss="log_loss")],
-    expected_failed_checks=expected_failures,
-)
-def test_estimators_with_probabilities_conform(estimator, check):
-    check(estimator)

@@ -162,6 +162,7 @@ def test_partial_fit_lam_of_the_first_chunk():
     np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", ["weighted", "suffix"])
 def test_partial_fit_memory_is_flat(average):
     X, y = integers(2, 500)

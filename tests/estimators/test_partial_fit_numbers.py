@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kpegasos import LinearPegasosSVR, losses
 from kpegasos.core.draws import IndexStream
-from kpegasos.estimators import _streams
+from kpegasos.fitting import streams
 from kpegasos.solvers.online import advance_stream
 from kpegasos.utils.validation import draw_seed
 
@@ -285,7 +285,7 @@ def test_a_chunk_that_is_interrupted_in_its_middle_is_as_if_it_had_not_come(begu
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_streams, "advance_stream", fails_at_its_end)
+        patch.setattr(streams, "advance_stream", fails_at_its_end)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X, y - 7.0)
     assert hasattr(model, "coef_") == begun

@@ -283,6 +283,7 @@ for path in sorted(folder.glob("*.skops")):
 """
 
 
+@pytest.mark.slow
 def test_skops_unpickles_nothing(stored, tmp_path):
     """Neither is a pickle in what is stored, nor is one read in a process that loads it."""
     for number, (_, _, _, content) in enumerate(stored):

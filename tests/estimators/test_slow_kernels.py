@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import PegasosSVC, PegasosSVCCV
-from kpegasos.estimators import _base
+from kpegasos.estimators import base
 
 X, y = make_blobs(60, centers=2, cluster_std=3.0, random_state=0)
 
@@ -82,7 +82,7 @@ def test_search_without_a_cell_says_so(ended_by):
 
 def test_progress_goes_on_during_a_polish(monkeypatch):
     """The bar used to stand at 100%, with the gap before the polish."""
-    told, bar = [], _base.progress_bar
+    told, bar = [], base.progress_bar
 
     class Recording:
         def __init__(self, *arguments):
@@ -100,8 +100,9 @@ def test_progress_goes_on_during_a_polish(monkeypatch):
         def __exit__(self, *error):
             return self._bar.__exit__(*error)
 
-    monkeypatch.setattr(_base, "progress_bar", Recording)
-    model = PegasosSVC(polish=True, tol=1e-4, C=100.0, epochs=1, random_state=0).fit(X, y)
+    monkeypatch.setattr(base, "progress_bar", Recording)
+    model = PegasosSVC(polish=True, tol=1e-4, C=100.0, epochs=1, verbose=True, random_state=0)
+    model.fit(X, y)
     shares, gaps = zip(*told, strict=True)
     assert list(shares) == sorted(shares)
     assert shares[0] <= 0.5 < shares[-1] == 1.0

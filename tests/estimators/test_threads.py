@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC
-from kpegasos.estimators import _streams
+from kpegasos.fitting import streams
 from kpegasos.kernels import decision
 
 RNG = np.random.default_rng(0)
@@ -17,13 +17,13 @@ Y = np.where(X[:, 0] > 0, 1, -1)
 
 @pytest.mark.parametrize("kind", [LinearPegasosSVC, LinearPegasosSVR])
 def test_partial_fit_loses_no_call_of_several_threads(kind, monkeypatch):
-    advance, begun = _streams.advance_stream, Event()
+    advance, begun = streams.advance_stream, Event()
 
     def slow(*arguments):
         begun.wait(0.02)  # for others, who would go on from the same state
         advance(*arguments)
 
-    monkeypatch.setattr(_streams, "advance_stream", slow)
+    monkeypatch.setattr(streams, "advance_stream", slow)
     model = kind(lam=0.1, random_state=0)
     options = {"classes": [-1, 1]} if kind is LinearPegasosSVC else {}
     with ThreadPoolExecutor(4) as pool:

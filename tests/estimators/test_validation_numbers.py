@@ -67,7 +67,7 @@ NO_NUMBERS = (True, np.True_, np.array(1), np.timedelta64(1), 1 + 0j, np.longdou
 def test_what_is_no_number(Estimator, name, value):
     X, y = data()
     message = message_of(Estimator(**{name: value}), X, y)
-    assert message.startswith(f"The '{name}' parameter of {Estimator.__name__} must be")
+    assert message.startswith(f"{name} must be")
 
 
 @BOTH
@@ -102,8 +102,8 @@ def test_warm_start_knows_a_number_by_its_value(Estimator):
         ({"C": 1e-100}, 1e-100, r"C times the mean of sample_weight .*got 1e-200"),
         ({}, 1e307, r"sample_weight .*between 1e-100 and 1e\+100, got 1e\+307"),
         ({}, 1e-322, r"sample_weight .*between 1e-100 and 1e\+100, got 9.88131e-323"),
-        ({"epochs": 1e308}, 1.0, "'epochs' parameter .*Got 1e.308"),
-        ({"n_steps": 10**30}, 1.0, f"'n_steps' parameter .*Got {10**30}"),
+        ({"epochs": 1e308}, 1.0, r"epochs must be at most .*got 1e\+308"),
+        ({"n_steps": 10**30}, 1.0, f"n_steps must be at most .*got {10**30}"),
         ({"epochs": 1e15}, 1.0, r"epochs must be at most .*got 1000000000000000\.0"),
         ({"batch_size": 10**30}, 1.0, f"batch_size must be at most .*got {10**30}"),
         ({"class_weight": {0: 1e-200, 1: 1e200}}, 1.0, r"class_weight.*got 1e-200"),

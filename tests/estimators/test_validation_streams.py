@@ -87,7 +87,7 @@ def test_partial_fit_weights():
 def test_partial_fit_parameters():
     X, y = data()
     for name, value in (("C", -1.0), ("lam", 0.0), ("batch_size", 0), ("average", "mean")):
-        assert_chunk_rejected(X, y, f"'{name}' parameter", classes=[0, 1], parameters={name: value})
+        assert_chunk_rejected(X, y, f"^{name} must be", classes=[0, 1], parameters={name: value})
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -10,7 +10,7 @@ from conftest import make_integers, stream
 from experiments import averaging, bias, kernel_table, projection, sampling, slips
 from experiments._catalog import HERE
 from experiments._claims import FAILS, HOLDS, PARTLY, duration, percent, rounded, slope, span
-from experiments._kernel_problems import usps_split
+from experiments._kernel import usps_split
 from experiments._store import read
 from experiments.kernel_table import succeeded
 from kpegasos.core.draws import IndexStream

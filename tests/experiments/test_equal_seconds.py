@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
 from experiments import equal_seconds
-from experiments._kernel_problems import Task
+from experiments._kernel import Task
 from experiments._run import ExperimentContext
 from experiments.equal_seconds import LADDERS, Rung, available, doubled, rungs
 

@@ -10,8 +10,7 @@ from figure_checks import faults
 from matplotlib import pyplot as plt
 
 from experiments._catalog import HERE, ROOT, discover
-from experiments._plots import STYLE
-from kpegasos.plotting.style import WIDTH
+from experiments._plots import STYLE, WIDTH
 
 EXPERIMENTS = {
     name: experiment

@@ -12,9 +12,7 @@ from sklearn.svm import SVC
 from experiments import benchmark_kernel as suite
 from experiments._catalog import HERE
 from experiments._claims import duration, markdown
-from experiments._kernel_judge import judge
-from experiments._kernel_peers import AVX2, take_turns
-from experiments._kernel_problems import Task
+from experiments._kernel import AVX2, Task, judge, take_turns
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
 from experiments.benchmark_kernel import at_level, judge_all, seconds_at_levels, tables

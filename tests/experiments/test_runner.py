@@ -79,6 +79,7 @@ def test_run_notes_mode_time_and_seeds(bench):
     assert meta["seeds"] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_all_runs_everything(bench):
     (bench.folder / "other.py").write_text(bench.source)
     assert bench("--all", "--quick") == 0
@@ -87,6 +88,7 @@ def test_all_runs_everything(bench):
     }
 
 
+@pytest.mark.slow
 def test_command_works_on_several_at_a_time(tmp_path):
     (tmp_path / "results").mkdir()
     for name in ("margin", "slips"):
@@ -164,6 +166,7 @@ def test_figures_only_makes_the_same_bytes(bench):
     assert _contents(bench.root / "figures") == figures
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_bytes_in_another_process_and_style(bench):
     bench("line")
     program = (

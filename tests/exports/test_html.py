@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kpegasos import PegasosSVC, PegasosSVCCV
-from kpegasos.estimators._sklearn_compat import HtmlNoteMixin
+from kpegasos.estimators.exports import HtmlNoteMixin
 
 
 def note_of(model):
@@ -87,7 +87,7 @@ def test_line_has_no_colours_of_its_own():
 
 
 def test_line_is_escaped(monkeypatch):
-    monkeypatch.setattr("kpegasos.estimators._exports._support_text", lambda _: "<b> & more")
+    monkeypatch.setattr("kpegasos.estimators.exports._support_text", lambda _: "<b> & more")
     X, y, _ = data(2)
     assert "&lt;b&gt; &amp; more" in classifier().fit(X, y)._repr_html_()
     assert HtmlNoteMixin()._html_note() == ""

@@ -9,11 +9,13 @@ import pytest
 import skops.io
 from export_cases import classifier, data
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
 
 import kpegasos
 from kpegasos import (
     LinearPegasosSVC,
     PegasosSVC,
+    PegasosSVCCV,
     PegasosSVR,
     load,
     save,
@@ -222,6 +224,79 @@ def test_arrays_that_do_not_fit_each_other_are_refused(edit, kind, tmp_path):
     with_arrays(path, lambda _, array: edit(array) if array.ndim == 2 else array)
     with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
         load(path)
+
+
+def of_more_classes(calibrated):
+    calibrated.classes_ = np.arange(10)
+
+
+def of_a_list_of_slopes(calibrated):
+    calibrated.calibrated_classifiers_[0].calibrators[0].a_ = np.ones(2)
+
+
+def of_an_infinite_offset(calibrated):
+    calibrated.calibrated_classifiers_[0].calibrators[0].b_ = np.float64(np.inf)
+
+
+def of_two_curves(calibrated):
+    calibrated.calibrated_classifiers_[0].calibrators *= 2
+
+
+def around_other_classes(calibrated):
+    calibrated.calibrated_classifiers_[0].estimator.classes_ = np.array([3, 4])
+
+
+def around_one_class(calibrated):
+    calibrated.calibrated_classifiers_[0].estimator.classes_ = calibrated.classes_[1:]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        of_more_classes,
+        of_a_list_of_slopes,
+        of_an_infinite_offset,
+        of_two_curves,
+        around_other_classes,
+        around_one_class,
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_calibration_that_does_not_fit_is_refused(edit, own, tmp_path):
+    X, y, _ = data(2)
+    if own:
+        model = PegasosSVCCV(Cs=1, gammas=1, cv=2, calibration="sigmoid", random_state=0).fit(X, y)
+        edit(model.calibrator_)
+    else:
+        model = CalibratedClassifierCV(classifier(), cv=2, ensemble=False).fit(X, y)
+        edit(model)
+    save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("wrong", [np.ones((3, 1)), np.ones((2, 2)), np.full((2, 1), np.nan)])
+def test_probabilities_of_a_file_that_do_not_fit_are_refused(wrong, tmp_path):
+    X, y, _ = data(2)
+    model = classifier(loss="log_loss").fit(X, y)
+    model.to_libsvm(tmp_path / "libsvm")
+    read = PegasosSVC.from_libsvm(tmp_path / "libsvm")
+    read._sigmoids = wrong
+    with pytest.raises(ValueError, match=r"^_sigmoids must "):
+        read.predict_proba(X)
+    save(read, tmp_path / "model")
+    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("counter", [0, 1], ids=["steps", "draws of a batch"])
+def test_warm_start_of_negative_counters_is_refused(counter, tmp_path):
+    X, y, _ = data(2)
+    model = classifier(warm_start=True).fit(X, y)
+    model._states[0].loop.counters[counter] = -50
+    save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
+        load(tmp_path / "model")
 
 
 def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):

@@ -5,9 +5,8 @@ import pytest
 
 from kpegasos import RBF, KernelMatrix
 from kpegasos.kernels import decision, gemm
-from kpegasos.kernels.gemm import PackedMatrix, panel_width
+from kpegasos.kernels.gemm import PackedKernel, PackedMatrix, panel_width
 from kpegasos.kernels.maps import gaussian
-from kpegasos.kernels.packed import PackedKernel
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 5))

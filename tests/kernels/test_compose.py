@@ -22,9 +22,9 @@ from kpegasos import (
     pegasos,
 )
 from kpegasos.kernels import CallableKernel, InnerProductKernel, Scaled, base, gemm
-from kpegasos.kernels.composable import bounds_rounding
+from kpegasos.kernels.base import bounds_rounding
 from kpegasos.kernels.decision import kernel_decision
-from kpegasos.kernels.products import SharedProducts
+from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.rows.gram import GramRows
 
 # --- values ---------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_mixed_translation_invariance_far_from_the_origin_is_computed_in_float64
     X = (A + 30.0).astype(np.float32)
     kernel = RBF(0.7) + 1e-3 * Linear()
     matrix = KernelMatrix(kernel, X)
-    assert (matrix.points.work_dtype, matrix.dtype) == (np.float64, np.float32)
+    assert (matrix.work_dtype, matrix.dtype) == (np.float64, np.float32)
     values = np.empty((23, 23), np.float32)
     matrix.write_rows(np.arange(23), values)
     expected = naive.gram(X, X, lambda x, z: NARROW(x, z) + 1e-3 * LINEAR(x, z))
@@ -95,7 +95,7 @@ def test_parts_beyond_float32_are_computed_in_float64(kernel):
     values = np.empty((23, 23), np.float32)
     matrix = KernelMatrix(kernel, X)
     matrix.write_rows(np.arange(23), values)
-    assert matrix.points.work_dtype == np.float64
+    assert matrix.work_dtype == np.float64
     assert_allclose(values, kernel.block(X.astype(float), X.astype(float)), rtol=1e-6)
 
 

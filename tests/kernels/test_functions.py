@@ -22,8 +22,7 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
-from kpegasos.kernels.distances import city_block
-from kpegasos.kernels.functions import scale_gamma
+from kpegasos.kernels.functions import city_block, scale_gamma
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))

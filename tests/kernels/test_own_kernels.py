@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos
-from kpegasos.kernels.base import check_finite
-from kpegasos.kernels.functions import CallableKernel, InnerProductKernel
+from kpegasos.kernels.base import CallableKernel, InnerProductKernel, check_finite
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))

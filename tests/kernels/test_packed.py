@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import RBF
+from kpegasos.kernels.gemm import PackedKernel, aligned_ranges
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.kernels.packed import PackedKernel, aligned_ranges
 from kpegasos.utils import tuning
 
 RNG = np.random.default_rng(0)

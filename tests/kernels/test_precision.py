@@ -20,8 +20,7 @@ from kpegasos.kernels import gemm
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.gemm import PackedMatrix
 from kpegasos.kernels.maps import gaussian
-from kpegasos.kernels.points import MOST_ROUNDING, KernelPoints
-from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.kernels.matrix import MOST_ROUNDING, ClassSortedMatrix, KernelPoints
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
@@ -115,7 +114,7 @@ def test_well_scaled_float32_keeps_its_bits(gamma):
     out = np.empty((150, 150), np.float32)
     matrix = KernelMatrix(RBF(gamma), X)
     matrix.write_rows(np.arange(150), out)
-    assert matrix.points.work_dtype == np.float32
+    assert matrix.work_dtype == np.float32
     centred = X - X.mean(axis=0, dtype=np.float64).astype(np.float32)
     norms = np.square(centred, dtype=np.float64).sum(axis=1).astype(np.float32)
     packed, expected = PackedMatrix(6, np.float32), np.empty((150, 150), np.float32)
@@ -226,5 +225,5 @@ def test_rounding_of_values_is_bounded_for_features_that_all_round_to_one_side(
 
 def test_gamma_that_float32_holds_with_few_digits_is_used_in_float64():
     X = (4e18 * RNG.uniform(-1, 1, size=(20, 2))).astype(np.float32)
-    assert KernelMatrix(RBF(1e-36), X).points.work_dtype == np.float32
-    assert KernelMatrix(RBF(5.2e-42), X).points.work_dtype == np.float64
+    assert KernelMatrix(RBF(1e-36), X).work_dtype == np.float32
+    assert KernelMatrix(RBF(5.2e-42), X).work_dtype == np.float64

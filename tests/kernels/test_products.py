@@ -10,9 +10,9 @@ from row_cases import each_dtype, each_format
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid
-from kpegasos.kernels import products
+from kpegasos.kernels import matrix as matrix_module
 from kpegasos.kernels.base import CallableKernel
-from kpegasos.kernels.products import SharedProducts
+from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
@@ -79,7 +79,7 @@ def test_shared_matrix_is_that_of_the_kernel(kernel, as_rows, dtype, row_dtype):
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
 def test_shared_matrix_does_not_depend_on_blocks_and_threads(kernel, monkeypatch):
     values = matrix(KERNELS[kernel], X, MEMBERS)
-    monkeypatch.setattr(products, "threads_for", lambda work: 3)
+    monkeypatch.setattr(matrix_module, "threads_for", lambda work: 3)
     monkeypatch.setattr(tuning, "MAP_BYTES", 8 * 61 * 4)  # four rows at a time
     shared = SharedProducts(X, MEMBERS, Counting()).gram(values)
     np.testing.assert_array_equal(shared, GramRows.from_values(values).gram)

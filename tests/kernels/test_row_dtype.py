@@ -16,10 +16,10 @@ from kpegasos import (
     Sigmoid,
     make_rows,
 )
-from kpegasos.estimators import _kernel_rows
-from kpegasos.estimators._kernel_rows import dtype_of_rows
+from kpegasos.fitting import rows
+from kpegasos.fitting.rows import dtype_of_rows
 from kpegasos.kernels.functions import make_kernel
-from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.kernels.matrix import ClassSortedMatrix
 from kpegasos.utils import tuning
 
 RNG = np.random.default_rng(0)
@@ -77,7 +77,7 @@ def test_float64_values_of_float32_rows_are_exact(kernel):
 def test_arithmetic_is_float64_where_float32_rounds_too_much():
     X = RNG.normal(size=(60, 2)) + 1000 * RNG.integers(2, size=(60, 1))
     matrix = KernelMatrix(RBF(1.0), X, row_dtype="float32")
-    assert (matrix.dtype, matrix.points.work_dtype) == (np.float32, np.float64)
+    assert (matrix.dtype, matrix.work_dtype) == (np.float32, np.float64)
     assert_allclose(
         whole(matrix), KernelMatrix(RBF(1.0), X).block(slice(0, 60), slice(0, 60)), 1e-6
     )
@@ -148,13 +148,13 @@ def test_only_fits_that_ask_for_no_gap_have_float32_rows_of_fewer_examples(
     X, y = two_thousand_and_more
     dtypes = []
 
-    original = _kernel_rows.GramParts
+    original = rows.GramParts
 
     def parts(gram, *arguments, **others):
         dtypes.append(gram.dtype)
         return original(gram, *arguments, **others)
 
-    monkeypatch.setattr(_kernel_rows, "GramParts", parts)
+    monkeypatch.setattr(rows, "GramParts", parts)
     y = y + 2 * (X[:, 2] > 0.5)
     PegasosSVC(epochs=1, random_state=0, **options).fit(X[:1500], y[:1500])
     assert dtypes == [dtype]
@@ -179,9 +179,9 @@ def test_auto_of_a_warm_start_does_not_depend_on_tol(two_thousand_and_more, monk
     """What the first fit kept in float32 is not to be certified as float64."""
     X, y = two_thousand_and_more
     chosen = []
-    choose = _kernel_rows.dtype_of_rows
+    choose = rows.dtype_of_rows
     monkeypatch.setattr(
-        _kernel_rows,
+        rows,
         "dtype_of_rows",
         lambda *arguments, **plain: chosen.append(choose(*arguments, **plain)) or chosen[-1],
     )

@@ -9,8 +9,7 @@ from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid
 from kpegasos.kernels import gemm
-from kpegasos.kernels import packed as packed_module
-from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.kernels.matrix import ClassSortedMatrix
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -96,7 +95,7 @@ def test_pair_rows_of_one_side(chosen):
 def test_pairs_pack_the_examples_once(monkeypatch):
     packed = []
 
-    class Counting(packed_module.PackedMatrix):
+    class Counting(gemm.PackedMatrix):
         def append(self, rows):
             packed.append(rows.shape[0])
             super().append(rows)
@@ -105,7 +104,7 @@ def test_pairs_pack_the_examples_once(monkeypatch):
             packed.append(rows.shape[0])
             super().put(first, rows)
 
-    monkeypatch.setattr(packed_module, "PackedMatrix", Counting)
+    monkeypatch.setattr(gemm, "PackedMatrix", Counting)
     shared = ClassSortedMatrix(RBF(0.5), X, MEMBERS)
     for classes in ((0, 1), (0, 2), (1, 2)):
         pair = shared.pair(*classes)

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from kpegasos import RBF
-from kpegasos.kernels import symmetric
-from kpegasos.kernels.exact import ExactValues
+from kpegasos.kernels import exact
+from kpegasos.kernels.exact import ExactValues, SymmetricSums, roundings
+from kpegasos.kernels.gemm import PackedKernel
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.kernels.packed import PackedKernel
-from kpegasos.kernels.symmetric import SymmetricSums, roundings
 from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.tuning import MEBIBYTE
 
@@ -37,7 +36,7 @@ def _products(X, coef, wanted):
 @pytest.mark.parametrize("block_bytes", [1, 1 << 23])
 @pytest.mark.parametrize("n_support", [0, 1, 128, 290, 400])
 def test_symmetric_sums_are_those_of_the_whole_matrix(monkeypatch, block_bytes, n_support):
-    monkeypatch.setattr(symmetric, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(exact, "_BLOCK_BYTES", block_bytes)
     X, coef, wanted = _problem(n_support=n_support)
     sums, rounding, evaluations = _products(X, coef, wanted)
     asked = wanted | (coef != 0.0)
@@ -52,9 +51,9 @@ def test_symmetric_sums_are_those_of_the_whole_matrix(monkeypatch, block_bytes, 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_symmetric_sums_do_not_depend_on_the_threads(monkeypatch, threads):
     problem = _problem()
-    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: 1)
+    monkeypatch.setattr(exact, "threads_for", lambda work, limit: 1)
     one = _products(*problem)
-    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: threads)
+    monkeypatch.setattr(exact, "threads_for", lambda work, limit: threads)
     several = _products(*problem)
     np.testing.assert_array_equal(one[0], several[0])
     assert one[2] == several[2]
@@ -77,11 +76,11 @@ def _symmetric_sums(n_samples, n_support, n_features, **options):
 
 
 @pytest.mark.parametrize(("block_rows", "mirror_bytes"), [(1, 1), (300, 10_000), (8192, 1 << 21)])
-@pytest.mark.parametrize("added", [symmetric._add_tile, symmetric._add_numpy])
+@pytest.mark.parametrize("added", [exact._add_tile, exact._add_numpy])
 def test_symmetric_sums_round_as_often_as_they_say(monkeypatch, block_rows, mirror_bytes, added):
-    monkeypatch.setattr(symmetric, "_BLOCK_ROWS", block_rows)
-    monkeypatch.setattr(symmetric, "_MIRROR_BYTES", mirror_bytes)
-    monkeypatch.setattr(symmetric, "_add_tile", added)
+    monkeypatch.setattr(exact, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(exact, "_MIRROR_BYTES", mirror_bytes)
+    monkeypatch.setattr(exact, "_add_tile", added)
     X, weights, symmetric_sums = _symmetric_sums(1100, 900, 5)
     packed = PackedKernel(RBF(0.3), 5, np.dtype(float))
     packed.append(X, np.square(X).sum(axis=1))
@@ -97,7 +96,7 @@ def test_symmetric_sums_round_as_often_as_they_say(monkeypatch, block_rows, mirr
 @pytest.mark.parametrize("block_rows", [1, 300, 8192])
 @pytest.mark.parametrize(("n_support", "n_features"), [(1, 1), (900, 3), (1000, 2000)])
 def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_features):
-    monkeypatch.setattr(symmetric, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(exact, "_BLOCK_ROWS", block_rows)
     together = []
 
     def count(values, left, right, sums, mirror):
@@ -105,7 +104,7 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
         sums += 1.0
         mirror[...] = 1.0
 
-    monkeypatch.setattr(symmetric, "_add_tile", count)
+    monkeypatch.setattr(exact, "_add_tile", count)
     _, _, sums = _symmetric_sums(n_support + 20, n_support, n_features, threads=1)
     sums.add_all()
     assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
@@ -129,9 +128,9 @@ def test_symmetric_sums_take_little_memory(monkeypatch, n_samples, n_features):
 
 @pytest.mark.parametrize("n_features", [1, 100, 784, 5000, 20_000])
 def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
-    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: 1000)
+    monkeypatch.setattr(exact, "threads_for", lambda work, limit: 1000)
     _, _, sums = _symmetric_sums(400, 400, n_features)
-    strip, block = symmetric._heights(n_features)
+    strip, block = exact._heights(n_features)
     threads = sums._threads_for(1e20)
     assert 8 * block * n_features <= 8 * MEBIBYTE
     assert threads == 1 or 8 * threads * strip * 2 * n_features <= 16 * MEBIBYTE
@@ -139,7 +138,7 @@ def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
 
 
 def test_threads_of_symmetric_sums_stop_when_one_fails(monkeypatch):
-    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: 2)
+    monkeypatch.setattr(exact, "threads_for", lambda work, limit: 2)
     failed, done = Event(), []
 
     def add_strip(self, block, strip, begin, end, mirror):
@@ -159,9 +158,9 @@ def test_threads_of_symmetric_sums_stop_when_one_fails(monkeypatch):
 
 def test_threads_of_a_matrix_are_those_of_its_exact_values(monkeypatch):
     limits = []
-    monkeypatch.setattr(symmetric, "threads_for", lambda work, limit: limits.append(limit) or 1)
+    monkeypatch.setattr(exact, "threads_for", lambda work, limit: limits.append(limit) or 1)
     X, coef, wanted = _problem()
-    exact = KernelMatrix(RBF(0.3), X, threads=3).exact
-    exact.products(coef, wanted, 1.0)
-    exact.subset(np.arange(200)).products(coef[:200], wanted[:200], 1.0)
+    values = KernelMatrix(RBF(0.3), X, threads=3).exact
+    values.products(coef, wanted, 1.0)
+    values.subset(np.arange(200)).products(coef[:200], wanted[:200], 1.0)
     assert set(limits) == {3}

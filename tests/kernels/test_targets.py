@@ -16,7 +16,7 @@ from llvmlite import binding
 from numpy.testing import assert_allclose
 
 from kpegasos.kernels import maps
-from kpegasos.utils.target import target_vectors
+from kpegasos.utils.compiled import target_vectors
 
 HERE = Path(__file__).parent
 #: Bytes of a vector: a processor that has them, and what it takes to run its code.
@@ -47,8 +47,8 @@ VALUES = """
 import json
 import numpy as np
 from kpegasos import RBF, Polynomial, Sigmoid
-from kpegasos.kernels.packed import PackedKernel
-from kpegasos.utils.target import target_vectors
+from kpegasos.kernels.gemm import PackedKernel
+from kpegasos.utils.compiled import target_vectors
 X = np.random.default_rng(0).normal(size=(60, 200)) / 10
 values = []
 for dtype in (np.float32, np.float64):

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
 from kpegasos.datasets import SvmlightChunks, make_text_like
-from kpegasos.estimators import _streams
+from kpegasos.fitting import streams
 from kpegasos.solvers.online import advance_stream
 
 #: Leftovers of Python, numpy and scikit-learn.
@@ -196,7 +196,18 @@ def test_chunk_that_fails_in_its_middle_is_as_if_it_had_not_come(text, monkeypat
         return advance_stream(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_streams, "advance_stream", fails_at_the_second_pair)
+        patch.setattr(streams, "advance_stream", fails_at_the_second_pair)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X, labels)
     np.testing.assert_array_equal(model.partial_fit(X, labels).coef_, twin.coef_)
+
+
+@pytest.mark.parametrize(
+    "starts", [[0, 900, 3], [0, 3, 10**6], [-1, 2, 3], [1, 2, 3], [0, 3], [0.0, 1.0, 3.0]]
+)
+def test_starts_of_rows_that_contradict_each_other_are_refused(starts):
+    """SciPy cuts rows where they say, outside of all arrays too."""
+    X = sparse.csr_matrix(np.array([[1.0, 0.0], [2.0, 3.0]]))
+    X.indptr = np.array(starts)
+    with pytest.raises(ValueError, match="must be a sparse matrix whose data, indices and shape"):
+        ArrayChunks(X, [0, 1], chunk_size=1)

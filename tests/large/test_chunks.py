@@ -215,7 +215,7 @@ def test_rejects(text):
     fails([], "chunks must hold examples")
     fails([], "chunks must hold examples", classes=[0, 1], parameters={"lam": 1.0})
     fails(chunks, "class_weight must be a dict", parameters={"class_weight": "balanced"})
-    fails(chunks, "'C' parameter", parameters={"C": -1.0})
+    fails(chunks, "^C must be", parameters={"C": -1.0})
     fails(ArrayChunks(X, y, 1.0 * (y > 0)), r"classes must hold at least two classes, got \[1\]")
     fails(ArrayChunks(X, y, 0.0 * y), "sample_weight must have a positive entry, got zeros only")
     fails(ArrayChunks(X, 0 * y), "classes must hold at least two")
@@ -246,6 +246,7 @@ print(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
 
 
 # Not ru_maxrss, which begins with the size of the process that started this one.
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 def test_peak_memory_does_not_grow_with_the_data(tmp_path):
     peaks = {}

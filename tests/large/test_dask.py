@@ -214,7 +214,7 @@ def test_rejects(client, text):
     fails(r"y must be chunked like the rows of X, \(3000, 3000\)", y=in_chunks(y, [6000]))
     fails("X must be chunked along the rows only, got 2", X=rows.rechunk((3000, 150)))
     fails("rounds must be a positive integer, got 0", rounds=0)
-    fails("'C' parameter", parameters={"C": -1.0})
+    fails("^C must be", parameters={"C": -1.0})
     fails("class_weight must be a dict", parameters={"class_weight": "balanced"})
     fails("classes must hold at least two", y=da.zeros_like(labels, dtype=int))
     fails("contains NaN", X=rows * np.nan)
@@ -254,7 +254,7 @@ def kill_one_of_two(client, killed):
     seen = set()
     while not killed:
         for address, keys in client.processing().items():
-            steps = {str(key) for key in keys if str(key).startswith("_advance")}
+            steps = {str(key) for key in keys if str(key).startswith("states_after")}
             seen |= steps
             if steps and len(seen) > 2 and address in pids:
                 os.kill(pids[address], signal.SIGKILL)

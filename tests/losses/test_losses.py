@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from kpegasos import PegasosSVC, losses, make_problem
-from kpegasos.losses.base import best, bests, check_loss, gain, gains, pull, pulls, value, values
+from kpegasos.losses.base import best, bests, check_loss, gain, pull, pulls, value, values
 from kpegasos.losses.probe import probe
 
 ALL = [
@@ -116,7 +116,6 @@ def test_arrays_are_the_methods_one_by_one(loss):
     beta, curvature = np.array([inside(loss, u) for u in rng.random(50)]), rng.random(50)
     assert_allclose(values(loss, f, y), [loss.value(a, b) for a, b in zip(f, y, strict=True)])
     assert_allclose(pulls(loss, f, y), [loss.pull(a, b) for a, b in zip(f, y, strict=True)])
-    assert_allclose(gains(loss, beta, y), [loss.gain(a, b) for a, b in zip(beta, y, strict=True)])
     each = [loss.best(*numbers) for numbers in zip(beta, f, y, curvature, strict=True)]
     assert_allclose(bests(loss, beta, f, y, curvature), each, atol=1e-12)
     one = float(f[0]), float(y[0])

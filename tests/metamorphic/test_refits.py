@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
-from kpegasos.solvers.history import History
+from kpegasos.solvers.result import History
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

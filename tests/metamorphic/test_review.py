@@ -29,7 +29,7 @@ from kpegasos import (
     pegasos,
 )
 from kpegasos.datasets import SvmlightChunks
-from kpegasos.kernels.functions import InnerProductKernel
+from kpegasos.kernels.base import InnerProductKernel
 
 X, Y = grid_blobs(2)
 START = {"epochs": 5, "random_state": 0}
@@ -215,6 +215,7 @@ for name in ["int", *sys.argv[1:]]:
 """
 
 
+@pytest.mark.slow
 def test_integers_of_numpy_are_integers():
     """In a process of its own, which a wrong one once brought down."""
     types = ["int8", "int16", "int64", "uint8", "uint32", "uint64"]

@@ -13,6 +13,7 @@ EVERYTHING = np.arange(120)
 FIRST, SECOND = EVERYTHING[:60], EVERYTHING[60:]
 
 VALUES = [
+    ("random_state", -1, "random_state must be"),
     ("Cs", 0, "Cs must be a positive integer, got 0"),
     ("Cs", -3, "Cs must be a positive integer"),
     ("Cs", 10**6, "Cs must be at most 1000"),
@@ -43,16 +44,16 @@ VALUES = [
     ("warm_start", 1, "warm_start must be True or False, got 1"),
     ("calibration", "temperature", "calibration must be one of .*, got 'temperature'"),
     ("tol", None, "tol must be a positive finite number, got None"),
-    ("tol", 0, "'tol' parameter of PegasosSVCCV must be"),
-    ("max_time", -1, "'max_time' parameter of PegasosSVCCV must be"),
-    ("cache_mb", 0, "'cache_mb' parameter of PegasosSVCCV must be"),
-    ("row_dtype", "float16", "'row_dtype' parameter of PegasosSVCCV must be"),
-    ("class_weight", "even", "'class_weight' parameter of PegasosSVCCV must be"),
-    ("kernel", "gauss", "'kernel' parameter of PegasosSVCCV must be"),
+    ("tol", 0, "^tol must be"),
+    ("max_time", -1, "^max_time must be"),
+    ("cache_mb", 0, "^cache_mb must be"),
+    ("row_dtype", "float16", "^row_dtype must be"),
+    ("class_weight", "even", "^class_weight must be"),
+    ("kernel", "gauss", "^kernel must be"),
     ("n_jobs", 0, "n_jobs must be None or an integer other than 0"),
-    ("verbose", "loud", "'verbose' parameter of PegasosSVCCV must be"),
-    ("random_state", "seed", "'random_state' parameter of PegasosSVCCV must be"),
-    ("intercept_scaling", 0.0, "'intercept_scaling' parameter of PegasosSVCCV must be"),
+    ("verbose", "loud", "^verbose must be"),
+    ("random_state", "seed", "^random_state must be"),
+    ("intercept_scaling", 0.0, "^intercept_scaling must be"),
 ]
 
 

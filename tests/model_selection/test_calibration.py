@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from kpegasos import PegasosSVC, PegasosSVCCV
-from kpegasos.model_selection import _search_steps
+from kpegasos.model_selection import search as search_module
 
 METHODS = pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 CLASSES = pytest.mark.parametrize("n_classes", [2, 4])
@@ -54,7 +54,7 @@ def test_calibration_makes_no_further_fits(n_classes, monkeypatch):
     X, y = blobs(n_classes)
     plain = small().fit(X, y)
     solved, fits = [], []
-    search_surface, fit = _search_steps.search_surface, PegasosSVC.fit
+    search_surface, fit = search_module.search_surface, PegasosSVC.fit
 
     def counted_search(*arguments, on_cells, **options):
         def counted(n_cells):
@@ -68,7 +68,7 @@ def test_calibration_makes_no_further_fits(n_classes, monkeypatch):
         fits.append(self)
         return fit(self, *arguments, **options)
 
-    monkeypatch.setattr(_search_steps, "search_surface", counted_search)
+    monkeypatch.setattr(search_module, "search_surface", counted_search)
     monkeypatch.setattr(PegasosSVC, "fit", counted_fit)
     calibrated = small(calibration="sigmoid").fit(X, y)
     assert sum(solved) == plain.scores_.size

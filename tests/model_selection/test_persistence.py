@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos.exports.native import TRUSTED
-from kpegasos.model_selection import _search_steps
+from kpegasos.model_selection import search as search_module
 
 
 def test_clone_is_not_fitted():
@@ -31,7 +31,7 @@ def test_search_that_was_pickled_predicts_and_goes_on():
 
 def unfinished(X, y, monkeypatch):
     """A search whose second kernel has some of its cells."""
-    search_surface = _search_steps.search_surface
+    search_surface = search_module.search_surface
 
     def cut(*arguments, stopper, on_cells, **options):
         done = []
@@ -45,7 +45,7 @@ def unfinished(X, y, monkeypatch):
 
     search = small(warm_start=True, n_jobs=1)
     with monkeypatch.context() as patch:
-        patch.setattr(_search_steps, "search_surface", cut)
+        patch.setattr(search_module, "search_surface", cut)
         with pytest.warns(ConvergenceWarning):
             search.fit(X, y)
     return search

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from kpegasos.model_selection._grid import make_grid
-from kpegasos.model_selection._results import (
+from kpegasos.model_selection.folds import Folds
+from kpegasos.model_selection.grid import make_grid
+from kpegasos.model_selection.results import (
+    KernelOutcome,
     SearchRecord,
     cv_results,
     held_out_decisions,
     missing_cells,
 )
-from kpegasos.model_selection.surface import Folds, KernelOutcome
 
 X = np.arange(12.0).reshape(6, 2)
 TESTS = [np.array([0, 1]), np.array([2, 3])]

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer, precision_score, recall_score
 
 from kpegasos import PegasosSVC
-from kpegasos.model_selection import _search_steps
+from kpegasos.model_selection import search as search_module
 
 pytestmark = pytest.mark.usefixtures("default_handler")
 
@@ -83,12 +83,12 @@ def test_cells_that_are_done_are_not_solved_again(monkeypatch):
     n_missing, solved = len(search.missing_), []
     assert 0 < n_missing <= 7
     after_cells(monkeypatch, 0, time_is_up)
-    search_surface = _search_steps.search_surface
+    search_surface = search_module.search_surface
 
     def counted_search(*arguments, on_cells, **options):
         search_surface(*arguments, on_cells=solved.append, **options)
 
-    monkeypatch.setattr(_search_steps, "search_surface", counted_search)
+    monkeypatch.setattr(search_module, "search_surface", counted_search)
     search.fit(X, y)
     assert sum(solved) == n_missing
     search.fit(X, y)
@@ -166,14 +166,14 @@ def test_interrupted_refit_leaves_the_search(monkeypatch):
 
 
 def after_surface(patch, during, afterwards):
-    search_surface = _search_steps.search_surface
+    search_surface = search_module.search_surface
 
     def watched(*arguments, **options):
         PegasosSVC.fit = during
         search_surface(*arguments, **options)
         PegasosSVC.fit = afterwards
 
-    patch.setattr(_search_steps, "search_surface", watched)
+    patch.setattr(search_module, "search_surface", watched)
 
 
 def test_press_before_the_search_leaves_the_earlier_one():
@@ -259,12 +259,12 @@ def test_search_goes_on_with_other_resources():
 
 def test_cells_that_do_not_reach_tol_are_told(monkeypatch):
     X, y = blobs()
-    search_surface = _search_steps.search_surface
+    search_surface = search_module.search_surface
 
     def coarse(*arguments, tol, **options):
         search_surface(*arguments, tol=0.1, **options)
 
-    monkeypatch.setattr(_search_steps, "search_surface", coarse)
+    monkeypatch.setattr(search_module, "search_surface", coarse)
     search = small(tol=1e-4)
     with pytest.warns(ConvergenceWarning, match=r"did not reach tol in \d+ of 12 cells"):
         search.fit(X, y)

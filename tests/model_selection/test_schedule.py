@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from kpegasos.model_selection._schedule import Work, do_all
-from kpegasos.model_selection._works import Task
+from kpegasos.model_selection.cells import Task, do_all
 from kpegasos.solvers.stopping import Stopper
 
 each_number_of_threads = pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -35,13 +34,13 @@ class Log:
         return [event[1:] for event in self.events if event[0] == kind]
 
 
-class Logged(Work):
+class Logged:
     """A work with so many jobs, each of which does something of its own as well."""
 
     def __init__(self, log, number, n_jobs, does=lambda number, job: None):
         self.log, self.number, self.n_jobs, self.does = log, number, n_jobs, does
 
-    def open(self):
+    def __enter__(self):
         self.log.add("open", self.number)
         return [partial(self._job, job) for job in range(self.n_jobs)]
 
@@ -49,7 +48,7 @@ class Logged(Work):
         self.does(self.number, job)
         self.log.add("job", self.number, job)
 
-    def close(self):
+    def __exit__(self, *error):
         self.log.add("close", self.number)
 
 
@@ -140,12 +139,12 @@ def test_error_of_a_job_stops_the_others(n_threads):
 @each_number_of_threads
 def test_error_of_a_work_is_raised(where, n_threads):
     class Failing(Logged):
-        def open(self):
+        def __enter__(self):
             if where == "open":
                 raise OSError("no room")
-            return super().open()
+            return super().__enter__()
 
-        def close(self):
+        def __exit__(self, *error):
             raise OSError("no room")
 
     log, stopper = Log(), Stopper()
@@ -205,7 +204,7 @@ def test_certificates_that_a_stop_cut_short_are_no_cells():
     """The first that is too large ends what is kept of a path; without a stop all of it is."""
     nothing = (None,) * 4
     gaps, stopper = np.array([0.001, 0.02, 0.001]), Stopper()
-    task = Task(*nothing, 0.01, True, stopper, None, None, None)
+    task = Task(*nothing, 0.01, True, stopper, None, None)
     assert task.n_good(gaps) == 3
     stopper.interrupt()
     assert task.n_good(gaps) == 1

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import make_scorer, matthews_corrcoef
 
 from kpegasos import PegasosSVC
-from kpegasos.model_selection._scoring import GivenDecisions, HeldOutScorer, make_scorer_of
+from kpegasos.model_selection.scoring import GivenDecisions, HeldOutScorer, make_scorer_of
 
 TEST = np.arange(10, 90, 3)
 

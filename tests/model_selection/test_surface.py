@@ -10,7 +10,8 @@ from surface_cases import CS, classes, searched, single_fit, uneven_folds
 
 from kpegasos import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kpegasos.kernels.base import CallableKernel
-from kpegasos.model_selection.surface import Folds, KernelOutcome
+from kpegasos.model_selection.folds import Folds
+from kpegasos.model_selection.results import KernelOutcome
 
 KERNELS = {
     "rbf": [RBF(0.05), RBF(0.5)],

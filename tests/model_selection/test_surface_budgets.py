@@ -11,7 +11,7 @@ from row_cases import SLACK_MB, large_data, peak_mb
 from surface_cases import CS, classes, largest_difference, searched, uneven_folds
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
-from kpegasos.kernels.products import SharedProducts
+from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.model_selection import surface
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
@@ -118,7 +118,7 @@ def test_budget_without_room_for_a_few_rows_is_refused():
 @pytest.mark.parametrize(
     ("cache_mb", "n_jobs"), [(8.0, 1), (20.0, 1), (28.0, 1), (40.0, 1), (50.0, 1), (110.0, 2)]
 )
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_kernel_values_stay_within_the_budget(n_classes, cache_mb, n_jobs):
     """A matrix takes 17 MiB, products as much, and the part of it for a pair up to 9."""
     X, y = large_data(1500)

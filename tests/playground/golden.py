@@ -18,7 +18,7 @@ from sklearn.datasets import make_moons
 
 from kpegasos import PegasosSVC
 from kpegasos.core.draws import IndexStream
-from kpegasos.estimators._one_vs_one import pair_coefficients
+from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.utils.validation import draw_seed
 
 FOLDER = Path(__file__).parent / "golden"

@@ -6,7 +6,10 @@ import re
 
 import numpy as np
 import pytest
+from playground_cases import preset_points, state_of
 
+from kpegasos.playground.files import state_of_text
+from kpegasos.playground.messages import MessageError
 from kpegasos.playground.session import Session
 from tests.playground.chromium import page_beside_the_modules
 from tests.playground.golden import DRAWS, PROBLEMS, STEPS, path_of, trace_of
@@ -90,6 +93,7 @@ def differences(found, expected, path=""):
 # --- the solver has not drifted from its traces ---
 
 
+@pytest.mark.slow
 @of_all()
 def test_solver_still_makes_its_trace(name):
     kept, now = trace(name), json.loads(json.dumps(trace_of(name)))
@@ -240,13 +244,49 @@ def test_engine_says_when_there_is_nothing_to_train(page, classes):
 PRESETS = ("moons", "circles", "xor", "spirals", "blobs", "imbalanced", "label_noise")
 
 
+def made(page, module, function, *arguments):
+    """What a function of the page makes; the sentence where it refuses."""
+    return page.evaluate(
+        """async ([module, name, values]) => {
+            const functions = await import(`./${module}.js`);
+            try {
+                return functions[name](...values);
+            } catch (error) {
+                return `${error.parameter}: ${error.message}`;
+            }
+        }""",
+        [module, function, arguments],
+    )
+
+
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize(("n", "noise", "share"), [(25, 0.0, 0.5), (200, 0.25, 0.3)])
-def test_presets_are_those_of_the_session(page, name, n, noise, share):
-    message = {"kind": "preset", "id": 1, "name": name, "n": n, "noise": noise, "seed": 5}
-    message |= {"classes": 3 if name == "blobs" else 2, "test_share": share}
-    found, expected = answers_of_both(page, [message])
-    assert not list(differences(found, expected))
+def test_presets_are_drawn_as_numpy_draws_them(page, name, n, noise, share):
+    preset = {"name": name, "n": n, "noise": noise, "seed": 5, "test_share": share}
+    preset["classes"] = 3 if name == "blobs" else 2
+    found = made(page, "presets", "presetPoints", preset)
+    assert not list(differences(found, preset_points(**preset)))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "changes"),
+    [
+        ("name", {"name": "../moons"}),
+        ("name", {"name": "toString"}),
+        ("n", {"n": 2001}),
+        ("n", {"n": 1}),
+        ("noise", {"noise": -0.1}),
+        ("noise", {"name": "label_noise", "noise": 1.5}),
+        ("test_share", {"test_share": 0.95}),
+        ("classes", {"classes": 3}),
+        ("classes", {"name": "blobs", "classes": 5}),
+        ("seed", {"seed": -1}),
+    ],
+)
+def test_wrong_preset_is_refused_by_name(page, parameter, changes):
+    preset = {"name": "moons", "n": 20, "noise": 0.1, **changes}
+    refused = made(page, "presets", "presetPoints", preset)
+    assert refused.startswith(f"{parameter}: {parameter} must ")
 
 
 TABLES = (
@@ -259,27 +299,31 @@ TABLES = (
     "1,2,a\n1,x,b\n",
     "1,2,a\n1,2e9,b\n",
     "1,2,a\n1,2,b\n1,2,c\n1,2,d\n1,2,e\n",
+    "a,b,c\n",
+    "1,2,3,4,5\n",
+    "1,2,3\n" * 2001,
+    'a,b,"name"\n\n1,2,"setosa"\n3,4,virginica\n\n',
+    "0,0,10\n0,0,9\n0,0,-1",
+    "x y z\n1 2 b\n3 4 a",
 )
 
 
 @pytest.mark.parametrize("text", TABLES)
-def test_tables_are_read_as_by_the_session(page, text):
-    [found], [expected] = answers_of_both(page, [{"kind": "table", "id": 2, "table": text}])
-    assert found["kind"] == expected["kind"]
-    if found["kind"] == "points":
-        assert found == expected
-    else:
-        assert found["parameter"] == expected["parameter"]
+def test_tables_are_read_as_the_command_reads_them(page, text):
+    try:
+        state = state_of_text(text)
+        expected = {name: state[name] for name in ("points", "labels", "test")}
+    except MessageError as error:
+        expected = f"{error.parameter}: {error}"
+    assert made(page, "tables", "tablePoints", text) == expected
 
 
-@of_all(["rbf_three_classes", "integers_poly_last", "rbf_projected", "sigmoid", "log_loss"])
-@pytest.mark.parametrize("what", ["code", "csv"])
-def test_files_are_those_of_the_session(page, name, what):
-    state = trace(name)["state"]
-    export = {"kind": "export", "id": 3, "revision": 1, "t": 1234, "what": what}
-    messages = [{"kind": "state", "revision": 1, "state": state}, export]
-    found, expected = answers_of_both(page, messages)
-    assert found == expected
+def test_points_that_are_saved_come_back(page):
+    state = state_of(4, held_out=5)
+    text = made(page, "tables", "tableOf", state)
+    assert text.startswith("x,y,label,test\n")
+    back = state_of_text(text)
+    assert all(back[name] == state[name] for name in ("points", "labels", "test"))
 
 
 WRONG = {
@@ -331,9 +375,6 @@ HOSTILE = (
     {"kind": "show", "revision": -1, "id": 1, "t": 1},
     {"kind": "show", "revision": 1, "id": 1, "t": 2.5},
     {"kind": "show", "revision": 1, "id": 1, "t": -1},
-    {"kind": "preset", "id": 1, "name": "toString", "n": 10, "noise": 0.1},
-    {"kind": "preset", "id": 1, "name": "moons", "n": 1e9, "noise": 0.1},
-    {"kind": "table", "id": 1, "table": None},
     {"kind": "export", "id": 1, "revision": 1, "t": 1, "what": "gif"},
 )
 

@@ -1,43 +1,14 @@
-"""What a page saves: code that makes the picture, points, pictures."""
+"""Pictures that a page saves."""
 
 import base64
-import re
-import subprocess
-import sys
 from io import BytesIO
 
 import numpy as np
 import pytest
 from matplotlib import image
-from playground_cases import refusal, session_of, shown, state_of
+from playground_cases import refusal, session_of, state_of
 
 from kpegasos.playground.files import figure_of
-from kpegasos.playground.presets import table_points
-
-CASES = [
-    {"held_out": 7, "batch_size": 2, "projection": True, "average": "suffix", "seed": 5},
-    *(
-        pytest.param(changes, marks=pytest.mark.slow)
-        for changes in (
-            {},
-            {
-                "n_classes": 3,
-                "C": None,
-                "lam": 0.01,
-                "loss": "squared_hinge",
-                "fit_intercept": False,
-                "sampling": "uniform",
-                "panes": [{"kernel": "poly", "gamma": 0.3, "degree": 2, "coef0": 1.5}],
-            },
-            {
-                "panes": [
-                    {"kernel": "sigmoid", "gamma": 0.1},
-                    {"kernel": "laplacian", "gamma": "scale"},
-                ]
-            },
-        )
-    ),
-]
 
 
 def saved(session, what, t=120):
@@ -46,49 +17,18 @@ def saved(session, what, t=120):
     return answer
 
 
-@pytest.mark.parametrize("changes", CASES, ids=lambda changes: "-".join(changes))
-def test_code_gives_the_same_objective(changes, tmp_path):
-    state = state_of(**changes)
-    session = session_of(state)
-    script = tmp_path / "playground.py"
-    script.write_text(saved(session, "code")["text"], encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", script],
-        env={**__import__("os").environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
-    told = [float(number) for number in re.findall(r"objective ([^,]+),", run.stdout)]
-    assert told == [pane["averaged"] for pane in shown(session, 120)["panes"]]
-    if changes.get("held_out"):
-        errors = [float(number) / 100 for number in re.findall(r"test error ([\d.]+)%", run.stdout)]
-        expected = [pane["test_error"] for pane in shown(session, 120)["panes"]]
-        assert errors == pytest.approx(expected, abs=1e-5)
-
-
-def test_code_is_short_and_readable():
-    text = saved(session_of(state_of(held_out=3)), "code")["text"]
-    assert max(map(len, text.splitlines())) <= 110
-    assert "PegasosSVC(kernel='linear', C=10.0, random_state=0, n_steps=120" in text
-
-
-@pytest.mark.parametrize("what", ["code", "gif"])
-def test_step_rules_have_no_code_and_no_animation(what):
+def test_step_rules_have_no_animation():
     session = session_of(state_of(step={"rule": "delayed"}))
-    message = {"kind": "export", "revision": 1, "id": 2, "t": 5, "what": what}
+    message = {"kind": "export", "revision": 1, "id": 2, "t": 5, "what": "gif"}
     error = refusal(session, message)
     assert error["parameter"] == "step"
     assert error["message"].startswith("step must be Pegasos' own, 1/(λt), for ")
 
 
-def test_points_are_saved_as_a_table():
-    state = state_of(4, held_out=5)
-    file = saved(session_of(state), "csv")
-    points = table_points(None, file["text"])
-    assert {name: state[name] for name in ("points", "labels", "test")}.items() <= points.items()
-    assert (file["name"], file["media_type"]) == ("playground.csv", "text/csv")
+def test_there_are_no_pictures_before_there_is_a_model():
+    session = session_of(state_of(labels=[1] * 60))
+    message = {"kind": "export", "revision": 1, "id": 2, "t": 50, "what": "svg"}
+    assert "points must be of two classes" in refusal(session, message)["message"]
 
 
 def test_pictures_are_drawn():
@@ -160,18 +100,6 @@ def test_held_out_points_are_hollow_and_in_the_legend():
         assert sum(len(each.get_offsets()) for each in hollow) == 8
 
 
-def test_code_of_a_polished_model_polishes_and_that_of_svc_is_of_pegasos():
-    session = session_of()
-    message = {"kind": "export", "revision": 1, "id": 2, "t": 50, "what": "code"}
-    texts = {
-        name: session.handle({**message, "algorithm": name})[0]["text"]
-        for name in ("pegasos", "polish", "SVC")
-    }
-    assert texts["polish"].count("polish=True)") == 2
-    assert "n_steps" not in texts["polish"]
-    assert texts["SVC"] == texts["pegasos"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_run_is_saved_as_an_animation(n_classes):
@@ -179,10 +107,3 @@ def test_run_is_saved_as_an_animation(n_classes):
     content = base64.b64decode(file["base64"])
     assert content.startswith(b"GIF8")
     assert file["media_type"] == "image/gif"
-
-
-def test_points_can_be_saved_before_there_is_a_model():
-    session = session_of(state_of(labels=[1] * 60))
-    assert saved(session, "csv", t=0)["text"].startswith("x,y,label,test\n")
-    message = {"kind": "export", "revision": 1, "id": 2, "t": 50, "what": "code"}
-    assert "points must be of two classes" in refusal(session, message)["message"]

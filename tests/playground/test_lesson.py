@@ -1,9 +1,9 @@
 """What the lesson of the documentation promises its readers."""
 
 import pytest
-from playground_cases import shown
+from playground_cases import preset_points, shown
 
-from kpegasos.playground.scenes import DEFAULTS
+from kpegasos.playground.messages import DEFAULTS
 from kpegasos.playground.session import Session
 
 LINEAR, RBF = {"kernel": "linear"}, {"kernel": "rbf", "gamma": 1.0}
@@ -12,9 +12,7 @@ SQUARES = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
 
 def lesson(preset, panes, **changes):
     session = Session()
-    message = {"kind": "preset", "id": 1, "n": 200, "noise": 0.1, "test_share": 0.0, **preset}
-    (points,) = session.handle(message)
-    data = {name: points[name] for name in ("points", "labels", "test")}
+    data = preset_points(**{"n": 200, "noise": 0.1, **preset})
     state = {**DEFAULTS, **data, "panes": panes, **changes}
     assert session.handle({"kind": "state", "revision": 1, "state": state}) == []
     return session

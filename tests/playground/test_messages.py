@@ -5,9 +5,14 @@ import json
 import pytest
 from playground_cases import refusal, session_of, state_of
 
-from kpegasos.playground.checks import MOST_TEXT, MessageError
-from kpegasos.playground.messages import REQUESTS, parsed, request_of
-from kpegasos.playground.scenes import scene_of
+from kpegasos.playground.messages import (
+    MOST_TEXT,
+    REQUESTS,
+    MessageError,
+    parsed,
+    request_of,
+    scene_of,
+)
 from kpegasos.playground.session import ANSWERS, Session
 
 NAN, HUGE = float("nan"), 10**400
@@ -73,7 +78,6 @@ BAD_STATES = [
     ("__class__", {"__class__": "object"}),
 ]
 SHOW = {"kind": "show", "revision": 1, "t": 5, "id": 3}
-PRESET = {"kind": "preset", "id": 1, "name": "moons", "n": 20, "noise": 0.1}
 BAD_MESSAGES = [
     ("message", None),
     ("message", 5),
@@ -104,20 +108,9 @@ BAD_MESSAGES = [
     ("explain", {**SHOW, "explain": 1}),
     ("history", {**SHOW, "history": "yes"}),
     ("path", {**SHOW, "path": "/etc/passwd"}),
-    ("name", {**PRESET, "name": "../moons"}),
-    ("n", {**PRESET, "n": 2001}),
-    ("n", {**PRESET, "n": 1}),
-    ("noise", {**PRESET, "noise": -0.1}),
-    ("noise", {**PRESET, "noise": NAN}),
-    ("noise", {**PRESET, "name": "label_noise", "noise": 1.5}),
-    ("test_share", {**PRESET, "test_share": 0.95}),
-    ("classes", {**PRESET, "classes": 3}),
-    ("classes", {**PRESET, "name": "blobs", "classes": 5}),
-    ("seed", {**PRESET, "seed": -1}),
-    ("table", {"kind": "table", "id": 1, "table": None}),
-    ("table", {"kind": "table", "id": 1, "table": "x" * (MOST_TEXT + 1)}),
     ("what", {"kind": "export", "id": 1, "revision": 1, "t": 5, "what": "pickle"}),
-    ("file", {"kind": "export", "id": 1, "revision": 1, "t": 5, "what": "csv", "file": "/x"}),
+    ("what", {"kind": "export", "id": 1, "revision": 1, "t": 5, "what": "csv"}),
+    ("file", {"kind": "export", "id": 1, "revision": 1, "t": 5, "what": "png", "file": "/x"}),
     ("points", {"kind": "export", "id": 1, "revision": 1, "t": 0, "what": "png"}),
     (
         "algorithm",
@@ -161,7 +154,6 @@ def test_error_has_the_number_of_the_request():
 def test_requests_may_leave_out_what_is_optional():
     request = request_of(SHOW)
     assert request["explain"] is request["history"] is False
-    assert request_of(PRESET)["test_share"] == 0.0
 
 
 def test_nothing_is_done_with_a_bad_message():
@@ -205,8 +197,8 @@ def test_deep_and_wide_messages_are_told_in_a_line():
 
 def test_an_error_nobody_thought_of_does_not_end_the_session(monkeypatch):
     session = session_of()
-    monkeypatch.setitem(ANSWERS, "table", lambda session, request: 1 / 0)
-    error = refusal(session, {"kind": "table", "id": 5, "table": ""})
+    monkeypatch.setitem(ANSWERS, "polish", lambda session, request: 1 / 0)
+    error = refusal(session, {"kind": "polish", "revision": 1, "id": 5})
     assert error["message"] == "message led to ZeroDivisionError: division by zero"
     assert session.handle(SHOW)[0]["kind"] == "frame"
 

@@ -19,7 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from kpegasos.playground.assets import static_files
-from kpegasos.playground.checks import MOST_TEXT
+from kpegasos.playground.messages import MOST_TEXT
 from kpegasos.playground.server import (
     MOST_PAGES,
     MOST_WAITING,
@@ -358,6 +358,7 @@ def command(*arguments):
     return [sys.executable, "-m", "kpegasos.playground", "--no-browser", *arguments]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no Ctrl-C can be sent")
 def test_command_serves_a_table_until_ctrl_c(tmp_path):
     path = tmp_path / "data.csv"
@@ -379,6 +380,7 @@ def test_command_serves_a_table_until_ctrl_c(tmp_path):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["1,2\n", None])
 def test_command_says_in_a_line_what_is_wrong(content, tmp_path):
     path = tmp_path / "data.csv"

@@ -125,6 +125,7 @@ def test_algorithms_that_need_python_are_not_offered(untouched):
     assert untouched.page.get_by_role("button", name="SVC").count() == 0
 
 
+@pytest.mark.slow
 def test_page_that_is_opened_as_a_file_says_what_to_do(site, browser):
     page = browser.new_page()
     page.goto((site / "playground" / "index.html").as_uri())

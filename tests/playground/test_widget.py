@@ -229,6 +229,7 @@ def test_settings_of_a_widget_are_its_own():
     assert Playground().settings["panes"][0]["kernel"] == "linear"
 
 
+@pytest.mark.slow
 def test_without_the_extra_it_says_what_to_install():
     code = (
         "import sys, kpegasos\n"

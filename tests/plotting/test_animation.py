@@ -331,3 +331,18 @@ def test_animation_refuses_a_regressor():
     X, y = make_moons(20, random_state=0)
     with pytest.raises(ValueError, match="estimator must be a PegasosSVC or LinearPegasosSVC"):
         TrainingAnimation.from_estimator(PegasosSVR(), X, y)
+
+
+def test_animation_of_a_run_without_support_vectors_is_drawn():
+    still = TrainingAnimation(
+        xx=[0, 1],
+        yy=[0, 1],
+        values=np.ones((1, 2, 2)),
+        history=dict.fromkeys(
+            ("iteration", "objective_last", "objective_average", "dual_bound"), (1.0,)
+        ),
+        X=[[0, 0], [1, 1]],
+        y=[0, 1],
+        alpha=np.zeros((1, 2)),
+    )
+    assert still.plot().regions_.support_ is None

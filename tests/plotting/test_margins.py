@@ -61,7 +61,7 @@ def test_histogram_pair_of_several_classes(ax, iris, Estimator):
 def test_histogram_what_does_not_fit_is_refused(y, decisions, parts):
     with pytest.raises(ValueError, match=says(*parts)):
         MarginHistogramDisplay.from_predictions(y, decisions)
-    with pytest.raises(ValueError, match=says("margins must have an entry", r"got shape")):
+    with pytest.raises(ValueError, match=says("margins must be finite numbers", "got none")):
         MarginHistogramDisplay(margins=[], y=[])
 
 

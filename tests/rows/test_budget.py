@@ -23,7 +23,7 @@ from kpegasos import (
 )
 from kpegasos.kernels.functions import scale_gamma
 from kpegasos.rows import budget
-from kpegasos.rows import cache as cache_module
+from kpegasos.rows import cached as cache_module
 from kpegasos.rows.budget import (
     ACCOUNT,
     Account,
@@ -80,7 +80,7 @@ def test_check_budget_says_what_all_shares_need(cache):
     ("cache", "cache_mb"),
     [("cached", 0.6), ("cached", 2), ("cached", 8), ("streamed", 0.5), ("streamed", 8)],
 )
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kernel", [pytest.param("linear", marks=pytest.mark.slow), "rbf"])
 @each_dtype
 def test_memory_stays_within_the_budget(cache, cache_mb, kernel, dtype):
     A, y = large_data()
@@ -166,12 +166,10 @@ def test_parts_of_sparse_rows_make_the_same_values(dtype, monkeypatch):
 
 def test_results_hold_no_state_without_warm_start(monkeypatch):
     """States of all pairs are as large as all that a model is made of."""
-    from kpegasos.estimators import _base
+    from kpegasos.estimators import base
 
     seen = []
-    monkeypatch.setattr(
-        _base, "report_early_end", lambda name, results, *a, **k: seen.append(results)
-    )
+    monkeypatch.setattr(base, "report_end", lambda name, results, *a, **k: seen.append(results))
     y = np.arange(53) % 3
     for warm_start in (False, True):
         for kind in (PegasosSVC, LinearPegasosSVC):

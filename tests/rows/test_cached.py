@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from row_cases import RNG, N, X, Y
 
 from kpegasos import RBF, CachedRows, KernelMatrix, Linear, make_problem, make_rows, pegasos, sdca
-from kpegasos.rows.cache import BufferPool
+from kpegasos.rows.cached import BufferPool
 from kpegasos.utils import tuning
 
 

@@ -28,7 +28,7 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
-from kpegasos.kernels.shared import ClassSortedMatrix
+from kpegasos.kernels.matrix import ClassSortedMatrix
 
 
 @each_kernel

@@ -23,9 +23,8 @@ from row_cases import (
 from scipy import sparse
 
 from kpegasos import CachedRows, GramRows, KernelMatrix, linear_rows, make_rows
-from kpegasos.kernels.shared import ClassSortedMatrix
-from kpegasos.rows.base import RowSource
-from kpegasos.rows.decisions import GramDecisions, KernelDecisions
+from kpegasos.kernels.matrix import ClassSortedMatrix
+from kpegasos.rows.base import GramDecisions, KernelDecisions, RowSource
 
 NEW = RNG.normal(size=(31, 4))
 COEF = np.where(RNG.random(N) < 0.6, RNG.normal(size=N), 0.0)
@@ -81,11 +80,10 @@ def test_decisions_of_some_members_by_the_book():
     assert_allclose(decisions(rows, coef)(NEW), expected, rtol=1e-10)
 
 
-def test_decisions_of_values_from_elsewhere_take_kernel_values():
+def test_decisions_of_a_pair_of_classes_take_features():
     shared = ClassSortedMatrix(KERNELS["rbf"], X, [np.arange(20), np.arange(20, N)])
     for rows in (GramRows.from_values(shared.pair(0, 1)), CachedRows(shared.pair(0, 1))):
-        found = decisions(rows)(make_gram("rbf", NEW, X))
-        assert_allclose(found, by_the_book("rbf"), rtol=1e-10)
+        assert_allclose(decisions(rows)(NEW), by_the_book("rbf"), rtol=1e-10)
 
 
 def test_decisions_without_a_support_are_the_intercept():
@@ -241,3 +239,12 @@ def test_kind_of_decisions_follows_from_what_is_known():
 def test_function_of_a_users_own_may_take_what_is_not_finite():
     decide = decisions(make_rows(X, lambda A, B: np.ones((A.shape[0], B.shape[0]))))
     assert_allclose(decide(np.full((2, 4), np.nan)), np.full(2, COEF.sum() + 0.75))
+
+
+def test_coefficients_of_other_vectors_are_refused():
+    X = np.arange(6.0).reshape(3, 2)
+    for members in (None, np.array([0, 1, 2])):
+        decisions = KernelDecisions(make_rows(X, "rbf", gamma=1.0).points, np.ones(3), 0.0)
+        decisions._terms = X, members, np.ones(4)
+        with pytest.raises(ValueError, match=r"coef must have shape \(3,\), got \(4,\) instead"):
+            decisions(X)

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kpegasos.core.state import Examples
-from kpegasos.rows.base import KernelSource
-from kpegasos.rows.evaluated import Evaluated, roundings
+from kpegasos.rows.base import Evaluated, KernelSource, roundings
 
 EPS = np.finfo(np.float64).eps
 

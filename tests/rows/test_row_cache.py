@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
 from kpegasos import RBF, CachedRows, KernelMatrix, make_problem, pegasos, sdca
-from kpegasos.rows.cache import BufferPool, RowCache
-from kpegasos.rows.tiles import TiledSteps
+from kpegasos.rows.cached import BufferPool, RowCache, TiledSteps
 from kpegasos.utils import tuning
 
 VALUES = KernelMatrix(RBF(0.5), X)
@@ -150,9 +149,9 @@ def count_tiles(monkeypatch):
     tiles = []
     original = TiledSteps.advance
 
-    def advance(self, algorithm, state, draws, examples, parameters):
+    def advance(self, steps, draws):
         tiles.append(draws.size)
-        original(self, algorithm, state, draws, examples, parameters)
+        original(self, steps, draws)
 
     monkeypatch.setattr(TiledSteps, "advance", advance)
     return tiles

@@ -12,7 +12,7 @@ from solver_cases import finished_run
 from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, UncachedRows, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
-from kpegasos.kernels import packed as packed_module
+from kpegasos.kernels import gemm
 from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.dual_ascent import sdca
 from kpegasos.solvers.polish import WorkingSetAscent, polish
@@ -84,7 +84,7 @@ def test_polished_model_is_the_same_where_rows_do_not_fit(cache_mb):
 
 
 def test_model_is_the_same_for_any_threads_of_a_product(reference, monkeypatch):
-    monkeypatch.setattr(packed_module, "available_threads", lambda: 5)
+    monkeypatch.setattr(gemm, "available_threads", lambda: 5)
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     assert_same_bits(reference, fit_svc())
 

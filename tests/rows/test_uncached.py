@@ -43,6 +43,7 @@ def test_uncached_memory_of_an_evaluation(dtype):
     assert peak < cache_mb + BYTES_PER_EXAMPLE * n_samples / tuning.MEBIBYTE + SLACK_MB
 
 
+@pytest.mark.slow
 @each_dtype
 def test_uncached_memory_of_large_batches(dtype):
     """A batch as large as the budget allows is scored against the support within it, too."""

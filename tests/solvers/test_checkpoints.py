@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import M, make_kernel_rows, run_pegasos
 
-from kpegasos.solvers.checkpoints import Checkpoints
+from kpegasos.solvers.pegasos import Checkpoints
 
 
 @pytest.mark.parametrize(

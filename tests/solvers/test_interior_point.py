@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_bl
 from solver_cases import Countdown, finished_run
 
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
-from kpegasos.rows.factor import HeldFactor, StreamedFactor
+from kpegasos.rows.features import HeldFactor, StreamedFactor
 from kpegasos.solvers.polish import polish
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding

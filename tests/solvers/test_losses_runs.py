@@ -126,7 +126,7 @@ def test_kernel_and_features_make_the_same_model(loss):
 
 @EACH
 @pytest.mark.parametrize("lam", [0.3, 1e-2, 1e-3])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kernel", [pytest.param("linear", marks=pytest.mark.slow), "rbf"])
 def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
     X, y, weight = data(loss)
     K = make_rows(X, kernel).gram.astype(float)
@@ -142,7 +142,7 @@ def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
 
 
 @EACH
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     seed=st.integers(0, 10**6),
     lam=st.sampled_from([1.0, 0.1, 0.01, 1e-3]),

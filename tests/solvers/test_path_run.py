@@ -9,9 +9,7 @@ from solver_cases import Countdown, noisy
 from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, Sigmoid, make_problem, sdca
 from kpegasos.core.state import Examples, LoopState
 from kpegasos.rows.budget import cached_mb_needed
-from kpegasos.solvers import path_run
-from kpegasos.solvers.active import solve_among
-from kpegasos.solvers.path_run import PathRun
+from kpegasos.solvers.path import PathRun, solve_among
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
@@ -130,7 +128,7 @@ def test_evaluations_are_those_of_the_rows(source):
 
 @pytest.mark.parametrize("questions", [0, 1, 2])
 def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
-    monkeypatch.setattr(path_run, "_SETS_BEFORE_PAUSE", 2)
+    monkeypatch.setattr(PathRun, "sets_before_pause", 2)
     expected, whole = solved(tol=1e-6)
     run = make_run(tol=1e-6)
     assert run.advance(Countdown(questions)) == "max_time"
@@ -241,7 +239,7 @@ def hard_cells(monkeypatch):
         calls.append(members)
         solve_among(view, members, *rest)
 
-    monkeypatch.setattr(path_run, "solve_among", counting)
+    monkeypatch.setattr("kpegasos.solvers.path.solve_among", counting)
     return calls
 
 

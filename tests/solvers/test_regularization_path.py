@@ -28,7 +28,7 @@ from kpegasos import (
 )
 from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.solvers import path as path_module
-from kpegasos.solvers import path_run
+from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Interrupted
 
 X, Y = noisy(60)
@@ -246,7 +246,7 @@ def test_no_time_leaves_all_values_missing(source):
     ("source", "step"), [("gram", 1), ("evicting", 1), ("uncached", 9), ("features", 2)]
 )
 def test_a_path_that_is_stopped_keeps_the_smallest_values(source, step, monkeypatch):
-    monkeypatch.setattr(path_run, "_SETS_BEFORE_PAUSE", 1)
+    monkeypatch.setattr(PathRun, "sets_before_pause", 1)
     whole = path_of(source, tol=1e-6)
     order, numbers = np.argsort(CS), []
     for questions in count(0, step):

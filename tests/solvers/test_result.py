@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from any_input import NASTY, assert_clear, make
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import DATA, SOURCES, finished_run, make_any_rows, make_task, noisy, run_pegasos
 
@@ -25,8 +26,6 @@ from kpegasos import (
 )
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.polish import polish
-from tests.campaigns import _fuzz_checks as checks
-from tests.campaigns._fuzz_values import NASTY, make
 
 X, SIGNS = noisy()
 NEW, _ = noisy(40, seed=1)
@@ -129,7 +128,7 @@ def test_any_data_are_decided_on_or_refused_in_one_sentence(method, text):
     try:
         found = getattr(trained_once(), method)(value)
     except Exception as error:
-        checks.assert_clear(error, {"X": value})
+        assert_clear(error, {"X": value})
     else:
         assert np.isfinite(found).all()
 

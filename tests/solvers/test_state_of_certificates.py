@@ -8,8 +8,7 @@ from sklearn.datasets import make_moons
 from kpegasos import make_problem, make_rows, pegasos, sdca
 from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.features import linear_rows
-from kpegasos.solvers.checkpoints import growing_steps
-from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.pegasos import growing_steps, make_run
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 

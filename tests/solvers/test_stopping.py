@@ -5,9 +5,15 @@ import threading
 import time
 
 import pytest
+from solver_cases import noisy
 
-from kpegasos.solvers.stopping import Stopper, TimeSlicer, interruptible
+from kpegasos import RBF, GramRows, make_problem
+from kpegasos.core.state import PegasosOptions
+from kpegasos.solvers.driver import TimeSlicer
+from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import heed
 
 
 def test_stopper_reasons():
@@ -29,6 +35,30 @@ def test_stopper_split_shares_the_flag_and_the_time():
     assert whole.interrupted
     assert Stopper().split(3).deadline is None
     assert Stopper(-5.0).split(2).reason() == "max_time"
+    assert part.latest == whole.latest > whole.deadline
+
+
+def test_last_looks_of_many_runs_end_soon_after_the_deadline_of_all():
+    """What is computed once more for certificates has a second together, not each for itself."""
+    X, y = noisy(40)
+    stopper, gram = Stopper(0.0), RBF(1.0).block(X, X)
+    begin = time.perf_counter()
+    for number in range(20):
+        rows = GramRows(gram, rounding=1e-3)
+        rows.settle = endless
+        run = make_run(
+            make_problem(y, 0.1), rows, PegasosOptions(), n_steps=5, epochs=None, checkpoints=None,
+            tol=None, seed=number,
+        )  # fmt: skip
+        run.advance(stopper)
+        assert run.result().status == "completed"
+    assert 0.1 < time.perf_counter() - begin < 1.5
+
+
+def endless(*_, **__):
+    while True:
+        heed()
+        time.sleep(0.001)
 
 
 def test_time_slicer_follows_the_clock():

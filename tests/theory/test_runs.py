@@ -182,6 +182,7 @@ def assert_rarely_above(values, bound, probability):
     assert np.mean(values > bound) <= probability + slack
 
 
+@pytest.mark.slow
 def test_averages_obey_their_bounds_in_expectation(excesses):
     for excess in excesses:
         where = {"lam": excess.lam, "radius": excess.radius}
@@ -198,6 +199,7 @@ def test_averages_obey_their_bounds_in_expectation(excesses):
         assert_mean_at_most(excess.suffix, suffix)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_steps", MOMENTS)
 @pytest.mark.parametrize("delta", [0.6, 0.2, 0.05])
 def test_random_iterates_obey_their_bounds_with_probability(excesses, n_steps, delta):
@@ -210,6 +212,7 @@ def test_random_iterates_obey_their_bounds_with_probability(excesses, n_steps, d
         assert_rarely_above(best, best_of_runs_bound(*where), delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_steps", MOMENTS)
 @pytest.mark.parametrize("delta", [0.2, 0.05])
 def test_mean_excess_obeys_its_bounds_with_probability(excesses, n_steps, delta):
@@ -223,6 +226,7 @@ def test_mean_excess_obeys_its_bounds_with_probability(excesses, n_steps, delta)
     assert_rarely_above(excess.random_iterates(n_steps), bound, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_steps", MOMENTS)
 def test_mean_excess_obeys_the_bound_by_its_own_regret(excesses, n_steps):
     delta = 0.1

@@ -115,3 +115,11 @@ def test_pace_can_be_left_between_two_pieces(monkeypatch):
     with pytest.raises(CutShort), heeding(lambda: slow.now < 2.0):
         Pace().call(slow, A, B)
     assert slow.now < 2.5
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+def test_pace_that_is_known_cuts_the_same_pieces_whatever_the_clock_says(seconds, monkeypatch):
+    """A first call compiles or imports: last bits may not depend on it."""
+    timed = Timed(monkeypatch, seconds_each=0.0, seconds_of_a_call=seconds)
+    np.testing.assert_array_equal(Pace(1e-4).call(timed, A, B), np.subtract.outer(A, B))
+    assert set(timed.shapes) == {(5, 200)}

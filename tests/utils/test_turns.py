@@ -6,8 +6,8 @@ from threading import Event, Thread
 
 import pytest
 
-from kpegasos.utils import turns
-from kpegasos.utils.turns import Turn
+from kpegasos.utils import threads as turns
+from kpegasos.utils.threads import Turn
 
 
 class Owner:

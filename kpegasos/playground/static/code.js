@@ -1,5 +1,5 @@
 /**
- * Python code that makes the picture: the same script that the Python engine writes.
+ * Python code that makes the picture.
  */
 import { RefusedError } from "./checks.js";
 import { pythonFloat, pythonList, pythonValue, wrapped } from "./python_text.js";
@@ -45,7 +45,7 @@ X, y, X_test, y_test = X[~held_out], y[~held_out], X[held_out], y[held_out]
 }
 
 /** Arguments of a pane's estimator, as pairs of name and shown value. */
-function argumentsOf(state, pane, t) {
+function argumentsOf(state, pane, course) {
   const { kernel, gamma = "scale", degree = 3, coef0 = 0 } = pane;
   const own = [["kernel", pythonValue(kernel)]];
   if (kernel !== "linear") own.push(["gamma", pythonValue(gamma)]);
@@ -63,8 +63,7 @@ function argumentsOf(state, pane, t) {
       name === "batch_size" ? String(state[name]) : pythonValue(state[name]),
     ]),
     ["random_state", String(state.seed)],
-    ["n_steps", String(t)],
-    ["checkpoints", "'log'"],
+    ...course,
   ];
 }
 
@@ -72,21 +71,26 @@ function argumentsOf(state, pane, t) {
  * A script that trains the models of the panes, tells their objectives and draws them.
  * @param {Object} state With two classes at least.
  * @param {number} t At least 1.
+ * @param {string} [algorithm] Beside SVC the script is that of Pegasos.
  * @returns {string}
  */
-export function scriptOf(state, t) {
+export function scriptOf(state, t, algorithm = "pegasos") {
   if (state.step !== null) {
     const expected = "be Pegasos' own, 1/(λt), for code, as PegasosSVC has no other";
     throw new RefusedError("step", expected, state.step.rule);
   }
   const places = state.test.flatMap((isTest, i) => (isTest ? [i] : []));
   const points = state.points.map((point) => pythonList(point.map(pythonFloat)));
+  const isPolished = algorithm === "polish";
+  const steps = [["n_steps", String(t)], ["checkpoints", "'log'"]];
+  const course = isPolished ? [["polish", "True"]] : steps;
+  const when = isPolished ? "by dual ascent" : `after ${t.toLocaleString("en-US")} steps`;
   const models = state.panes.map((pane) => {
-    const shown = argumentsOf(state, pane, t).map(([name, value]) => `${name}=${value}`);
+    const shown = argumentsOf(state, pane, course).map(([name, value]) => `${name}=${value}`);
     return `    PegasosSVC(${shown.join(", ")}),\n`;
   });
   return [
-    `"""The picture of the kpegasos playground after ${t.toLocaleString("en-US")} steps."""\n\n`,
+    `"""The picture of the kpegasos playground ${when}."""\n\n`,
     SCRIPT_IMPORTS,
     "\n",
     assignment("X", pythonList(points)),

@@ -89,14 +89,12 @@ export function createController(transport, options) {
 
   const requests = createRequests({ client, ui, about, takeData, takeFrame, fail, set, openFile: options.openFile });
 
-  async function start(hello) {
+  function start(hello) {
     started = true;
     const first = options.state ?? hello.state;
     if (!first?.points?.length) {
       if (first) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
-      // Without an answer, the next connection is a new start.
-      started = await requests.loadPreset();
-      if (!started) return;
+      requests.loadPreset();
       history.reset(history.document);
       ui.t = firstStep();
       ask();

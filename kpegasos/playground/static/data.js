@@ -4,6 +4,7 @@ import { button, el, icon, setAttribute, setText } from "./dom.js";
 import { numberField, segmentedChoice, selectField } from "./fields.js";
 import { classLetter, formatWhole } from "./format.js";
 import { markIcon } from "./marks.js";
+import { ENGINE_PRESETS } from "./presets.js";
 
 const PRESET_NAMES = {
   moons: "Moons",
@@ -140,8 +141,7 @@ export function createSources(actions) {
   return {
     node,
     update(ui) {
-      const presets = ui.hello?.presets ?? [];
-      name.setOptions(presets.map((preset) => [preset, PRESET_NAMES[preset] ?? preset]));
+      name.setOptions(ENGINE_PRESETS.map((preset) => [preset, PRESET_NAMES[preset] ?? preset]));
       name.set({ value: ui.preset.name, error: ui.errors.name });
       for (const [key, field] of Object.entries(fields)) {
         const hidden = key === "classes" && !MANY_CLASSES.includes(ui.preset.name);

@@ -102,7 +102,7 @@ export function createExportMenu(actions) {
   return {
     node,
     update(ui) {
-      const exports = ui.hello?.exports ?? [];
+      const exports = ["code", "csv", ...(ui.hello?.exports ?? [])];
       const algorithm = ui.frame?.algorithm;
       const key = [algorithm, ...exports].join();
       if (key === offered) return;

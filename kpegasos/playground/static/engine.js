@@ -9,21 +9,17 @@
  * points. The engine has no other algorithms and saves no pictures.
  */
 import { ENGINE_LIMITS, RefusedError, SAMPLINGS, requireChoice, requireNumber, requireState } from "./checks.js";
-import { scriptOf } from "./code.js";
 import { PaneRun } from "./frames.js";
 import { ENGINE_KERNELS, gramOf } from "./kernels.js";
 import { LOSSES } from "./losses.js";
 import { seedOf } from "./mersenne.js";
 import { STEP_RULES } from "./pegasos.js";
-import { ENGINE_PRESETS, presetPoints } from "./presets.js";
 import { classesOf } from "./problems.js";
-import { tableOf, tablePoints } from "./tables.js";
 
 /** Runs that are kept: those of the last edits, for undo and for switches that are tried out. */
 const KEPT_RUNS = 4;
 /** Kernels whose matrices are kept, for edits that leave most of their values. */
 const KEPT_GRAMS = 2;
-const EXPORTS = ["code", "csv"];
 
 /** What was made last, by its key. */
 class Latest {
@@ -55,9 +51,6 @@ class Engine {
       hello: () => this.hello,
       state: (request) => this.takeState(request),
       show: (request) => this.show(request),
-      preset: (request) => pointsMessage(request, presetPoints(request)),
-      table: (request) => pointsMessage(request, tablePoints(request.table)),
-      export: (request) => this.export(request),
     };
   }
 
@@ -74,8 +67,7 @@ class Engine {
       steps: STEP_RULES,
       samplings: SAMPLINGS,
       kernels: ENGINE_KERNELS,
-      presets: ENGINE_PRESETS,
-      exports: EXPORTS,
+      exports: [],
       algorithms: [],
       state: null,
     };
@@ -158,21 +150,6 @@ class Engine {
     kept.points = points;
     return kept.gram;
   }
-
-  export(request) {
-    const { id, what, t } = request;
-    const state = this.current(request);
-    requireChoice("what", what, EXPORTS);
-    const file = { kind: "file", id };
-    if (what === "csv") {
-      return { ...file, name: "playground.csv", media_type: "text/csv", text: tableOf(state) };
-    }
-    if (t === 0 || statusOf(state) !== "ok") {
-      throw new RefusedError("points", "be of two classes, and t 1 at least, for a file of models", what);
-    }
-    requireNumber("t", t, 1, ENGINE_LIMITS.steps, true);
-    return { ...file, name: "playground.py", media_type: "text/x-python", text: scriptOf(state, t) };
-  }
 }
 
 /** An error as a page is told it: whatever a message leads to, the page goes on. */
@@ -184,10 +161,6 @@ function told(error) {
 function statusOf(state) {
   const { length } = classesOf(state).classes;
   return length > 1 ? "ok" : length === 1 ? "one_class" : "empty";
-}
-
-function pointsMessage({ id }, found) {
-  return { kind: "points", id, ...found };
 }
 
 /**

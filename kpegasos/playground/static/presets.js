@@ -1,5 +1,5 @@
 /**
- * Points to begin with: the presets of the Python engine, drawn by the same random numbers.
+ * Points to begin with: the toy data of `kpegasos.datasets`, drawn by the random numbers of NumPy.
  */
 import { ENGINE_LIMITS, RefusedError, requireChoice, requireNumber } from "./checks.js";
 import { MersenneTwister } from "./mersenne.js";

@@ -1,6 +1,11 @@
 // @ts-check
-/** What the page asks an engine for beside pictures: points, other algorithms, files. */
+/** What the page asks an engine for beside frames, and the points and files that it makes by itself. */
+import { RefusedError } from "./checks.js";
+import { scriptOf } from "./code.js";
 import { MANY_CLASSES } from "./data.js";
+import { trainClasses } from "./edits.js";
+import { presetPoints } from "./presets.js";
+import { tableOf, tablePoints } from "./tables.js";
 
 /** Milliseconds between changing a slider of a preset and asking for it. */
 const PRESET_TIME = 60;
@@ -13,30 +18,49 @@ const PRESET_TIME = 60;
 export function createRequests({ client, ui, about, takeData, takeFrame, fail, set, openFile }) {
   let presetTimer = 0;
 
-  /** The answer to a request; null, and the sentence at its place, if it was refused. */
-  async function answerTo(message, subject = null, place = null) {
+  /** What is made; null, and the sentence at its place, if it is refused. */
+  function made(make) {
     try {
-      return await client.request(message, subject);
+      return make();
     } catch (error) {
-      fail(error.parameter ?? place, error.message);
+      fail(error.parameter, error.message);
       return null;
     }
   }
 
-  /** The same of what takes a while, which the page says. */
+  /** The answer to a request that takes a while, which the page says; null if it was refused. */
   async function slowAnswerTo(message) {
     set({ playing: false, working: ui.working + 1 });
-    const answer = await answerTo(message, about());
+    let answer = null;
+    try {
+      answer = await client.request(message, about());
+    } catch (error) {
+      fail(error.parameter, error.message);
+    }
     set({ working: ui.working - 1 });
     return answer;
   }
 
-  async function loadPreset() {
+  function loadPreset() {
     const classes = MANY_CLASSES.includes(ui.preset.name) ? ui.preset.classes : 2;
-    const data = await answerTo({ kind: "preset", ...ui.preset, classes });
+    const data = made(() => presetPoints({ ...ui.preset, classes }));
     if (data) takeData(data, "preset");
-    return data !== null;
   }
+
+  /** The script of the picture, as a file. */
+  function codeFile(algorithm) {
+    const { state, revision, t } = about();
+    if (ui.refused === revision) throw new RefusedError("state", "be accepted for code", "one that was refused");
+    if (t === 0 || trainClasses(state).length < 2) {
+      throw new RefusedError("points", "be of two classes, and t 1 at least, for a file of models", "code");
+    }
+    return { name: "playground.py", media_type: "text/x-python", text: scriptOf(state, t, algorithm) };
+  }
+
+  const makers = {
+    code: codeFile,
+    csv: () => ({ name: "playground.csv", media_type: "text/csv", text: tableOf(about().state) }),
+  };
 
   async function showOther(kind) {
     const { revision } = about();
@@ -51,14 +75,13 @@ export function createRequests({ client, ui, about, takeData, takeFrame, fail, s
   }
 
   return {
-    /** Whether the points of the preset have come. @returns {Promise<boolean>} */
     loadPreset,
     actions: {
       setPreset,
       resample: () => setPreset("seed", ui.preset.seed + 1),
       /** @param {string} text */
-      async loadTable(text) {
-        const data = await answerTo({ kind: "table", table: text }, null, "table");
+      loadTable(text) {
+        const data = made(() => tablePoints(text));
         if (data) takeData(data, null);
       },
       polish: () => showOther("polish"),
@@ -66,7 +89,11 @@ export function createRequests({ client, ui, about, takeData, takeFrame, fail, s
       /** @param {string} what */
       async exportFile(what) {
         const algorithm = ui.frame?.revision === about().revision ? ui.frame.algorithm : "pegasos";
-        const file = await slowAnswerTo({ kind: "export", what, t: about().t, algorithm });
+        const make = makers[what];
+        if (make) set({ playing: false });
+        const file = make
+          ? made(() => make(algorithm))
+          : await slowAnswerTo({ kind: "export", what, t: about().t, algorithm });
         if (file) openFile({ ...file, algorithm });
       },
     },

@@ -13,9 +13,16 @@ function isCoordinate(text) {
   return Math.abs(tableNumber(text)) <= ENGINE_LIMITS.coordinate;
 }
 
+/** A table that will not do. */
+function refusedTable(expected, came) {
+  const error = new RefusedError("table", expected, came);
+  error.message = `table must ${expected}, got ${came}`;
+  return error;
+}
+
 /** What divides lines as the first one wants it. */
 function dividerOf(line) {
-  const mark = [",", ";", "\t"].find((each) => line.split(each).length > 2);
+  const mark = ["\t", ";", ","].find((each) => line.includes(each));
   if (mark === undefined) return (text) => text.trim().split(/\s+/);
   return (text) => text.split(mark).map((part) => part.trim().replace(/^["']+|["']+$/g, ""));
 }
@@ -36,18 +43,18 @@ function inLabelOrder(a, b) {
  */
 export function tablePoints(text) {
   if (typeof text !== "string" || text.length > ENGINE_LIMITS.text) {
-    throw new RefusedError("table", `have at most ${ENGINE_LIMITS.text} characters`, text);
+    throw refusedTable(`have at most ${ENGINE_LIMITS.text} characters`, "more");
   }
   const lines = text.split(/\r\n|\r|\n/).map((line, k) => ({ place: k + 1, line }));
   const filled = lines.filter(({ line }) => line.trim() !== "");
-  if (filled.length === 0) throw new RefusedError("table", "have a line for each point", "");
-  const divide = dividerOf(filled[0].line);
-  const divided = filled.map(({ place, line }) => ({ place, row: divide(line) }));
-  const rows = isCoordinate(divided[0].row[0]) ? divided : divided.slice(1);
+  const divide = dividerOf(filled[0]?.line ?? "");
+  const rows = filled.map(({ place, line }) => ({ place, row: divide(line) }));
+  const isNamed = rows[0]?.row.slice(0, 2).every((cell) => Number.isNaN(tableNumber(cell)));
+  if (isNamed) rows.shift();
   requireRows(rows);
   const names = [...new Set(rows.map(({ row }) => row[2]))].sort(inLabelOrder);
   if (names.length > ENGINE_LIMITS.classes) {
-    throw new RefusedError("table", `have at most ${ENGINE_LIMITS.classes} classes`, names.length);
+    throw refusedTable(`have at most ${ENGINE_LIMITS.classes} classes`, `${names.length} instead`);
   }
   return {
     points: rows.map(({ row }) => [tableNumber(row[0]), tableNumber(row[1])]),
@@ -58,18 +65,21 @@ export function tablePoints(text) {
 
 function requireRows(rows) {
   const { points: most, coordinate } = ENGINE_LIMITS;
+  if (rows.length === 0) throw refusedTable("have a line for each point", "none");
   if (rows.length > most) {
-    throw new RefusedError("table", `have at most ${most.toLocaleString("en")} points`, rows.length);
+    const number = rows.length.toLocaleString("en");
+    throw refusedTable(`have at most ${most.toLocaleString("en")} points`, `${number} instead`);
   }
-  const width = rows.length > 0 ? rows[0].row.length : 3;
+  const width = rows[0].row.length;
   if (width !== 3 && width !== 4) {
-    throw new RefusedError("table", "have two columns of features and one of labels", `${width} columns`);
+    const came = `${width} columns; choose two features`;
+    throw refusedTable("have two columns of features and one of labels", came);
   }
   const wrong = rows.find(({ row }) => row.length !== width || !row.slice(0, 2).every(isCoordinate));
   if (wrong === undefined) return;
   const size = coordinate.toLocaleString("en");
   const expected = `have two numbers of at most ${size} in size and a label in each line`;
-  throw new RefusedError("table", expected, `${wrong.row.join(" ")} in line ${wrong.place}`);
+  throw refusedTable(expected, `'${wrong.row.join(" ").slice(0, 117)}' in line ${wrong.place}`);
 }
 
 /**

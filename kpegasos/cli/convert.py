@@ -1,0 +1,95 @@
+"""``kpegasos convert``: examples in another format."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from kpegasos.cli import DATA_FORMATS, STANDARD, UsageError, add_report_options, integer_from
+
+SUMMARY = "write examples in another format: SVMLight, CSV, NPZ, NPY, Parquet, Arrow"
+USAGE = "kpegasos convert [options] IN OUT"
+EPILOG = """\
+Formats follow from the names: .svm .svmlight .libsvm .csv .tsv .npz .npy .parquet .arrow .feather;
+text may be compressed, as .svm.gz, .bz2 or .xz. A name that does not tell is looked into. Numbers
+are written with all their digits."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Tell a parser what a conversion takes."""
+    parser.add_argument("data", metavar="IN", help="file to read; - is the standard input")
+    parser.add_argument("out", metavar="OUT", help="file to write; - is the standard output")
+    parser.add_argument(
+        "--from",
+        dest="data_format",
+        choices=DATA_FORMATS,
+        help="format of IN; svmlight is LIBSVM's",
+    )
+    parser.add_argument("--to", choices=DATA_FORMATS, help="format of OUT")
+    parser.add_argument(
+        "--label",
+        default="auto",
+        metavar="COLUMN",
+        help="column of the labels of IN: a name, a number from 0 on, first, last or none; the one "
+        "called label, target, class or y unless given",
+    )
+    parser.add_argument(
+        "--n-features", type=integer_from(1), help="columns of IN, if more than it names"
+    )
+    add_report_options(parser, "quiet")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, write, and say how much; returns the exit status."""
+    from kpegasos.cli.files import check_outputs, counted, read_given, write_by
+    from kpegasos.datasets import write_table
+    from kpegasos.datasets.files import is_compressed
+    from kpegasos.datasets.tables import FORMATS, format_by_name
+
+    place = Path(options.out)
+    to = options.to or format_by_name(place)
+    if to is None:
+        known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+        raise UsageError(f"--to must be given unless OUT ends in {known}, got {options.out!r}")
+    check_outputs({"OUT": options.out}, options.data)
+    table = read_given(options)
+    if table.y is None and to == "svmlight":
+        raise ValueError(
+            f"{options.data}: the examples must have labels for svmlight; --label names their "
+            f"column"
+        )
+    _check_memory(table.X, options.data, to)
+
+    def write(name: str) -> None:
+        # Names of columns that a format has no place for are left out by it.
+        write_table(name, table.X, table.y, format=to, feature_names=table.feature_names)
+
+    write_by(options.out, write, place.suffix if is_compressed(place) else "")
+    if not options.quiet:
+        n_samples, n_features = table.X.shape
+        labels = "no labels" if table.y is None else "labels"
+        size = f"{counted(n_samples, 'row')}, {counted(n_features, 'feature')}"
+        out = sys.stderr if options.out == STANDARD else sys.stdout
+        print(f"{options.out}: {size}, {labels}, {to}", file=out)
+    return 0
+
+
+def _check_memory(X: Any, path: str, to: str) -> None:
+    """Check that sparse data would fit into memory in a format that writes zeros."""
+    from scipy import sparse
+
+    from kpegasos.utils.memory import free_memory
+    from kpegasos.utils.tuning import MEBIBYTE
+
+    free = free_memory()
+    if to in ("svmlight", "npz") or not sparse.issparse(X) or free is None:
+        return
+    dense = X.shape[0] * X.shape[1] * X.dtype.itemsize
+    if dense > free:
+        raise ValueError(
+            f"{path}: {X.shape[0]} x {X.shape[1]} entries take {dense / MEBIBYTE:,.0f} MiB as "
+            f"{to}, which writes zeros, and {free / MEBIBYTE:,.0f} MiB of memory are free; npz and "
+            f"svmlight keep sparse data"
+        )

@@ -1,0 +1,81 @@
+"""``kpegasos export``: a model for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from kpegasos.cli import STANDARD, UsageError, add_report_options
+
+SUMMARY = "write a model for other programs: LIBSVM, ONNX"
+USAGE = "kpegasos export [options] MODEL OUT"
+
+#: Formats, and the endings of their names.
+_ENDINGS = {"libsvm": ".model", "native": ".skops", "onnx": ".onnx"}
+EPILOG = """\
+The format follows from the name of OUT: .model (libsvm), .skops (native), .onnx (onnx), which needs
+the extra 'onnx'."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Tell a parser what an export takes."""
+    parser.add_argument("model", metavar="MODEL", help="of kpegasos or LIBSVM")
+    parser.add_argument("out", metavar="OUT", help="file to write; - is the standard output")
+    parser.add_argument("--format", choices=tuple(_ENDINGS), help="of OUT")
+    add_report_options(parser, "quiet")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read a model and write it; returns the exit status."""
+    from kpegasos.cli.files import check_outputs, write_by
+    from kpegasos.cli.models import core_of, read_model
+
+    format = options.format or _format_of(options.out)
+    check_outputs({"OUT": options.out}, options.model)
+    model = read_model(options.model).estimator
+    _check(model, format, options.model)
+    write_by(options.out, lambda name: _write(model, format, name), _ENDINGS[format])
+    if not options.quiet and options.out != STANDARD:
+        print(f"{options.out}: {type(core_of(model)).__name__} as {format}")
+    return 0
+
+
+def _format_of(path: str) -> str:
+    """Look a format up by the name of a file."""
+    ending = os.path.splitext(path)[1].lower()
+    for name, known in _ENDINGS.items():
+        if ending == known:
+            return name
+    raise UsageError(
+        f"--format must be given unless OUT ends in {', '.join(_ENDINGS.values())}, got {path!r}"
+    )
+
+
+def _check(model: Any, format: str, path: str) -> None:
+    """Check that a format has a place for what is around a model."""
+    from kpegasos.cli.models import core_of, steps_before
+
+    title = {"libsvm": "LIBSVM's format", "onnx": "ONNX", "native": ""}[format]
+    if not title:
+        return
+    if steps := steps_before(model):
+        raise ValueError(
+            f"{path}: {title} has no place for {', '.join(steps)}; train on what 'kpegasos scale' "
+            f"writes instead"
+        )
+    inner = core_of(model) if hasattr(model, "calibrated_classifiers_") else model
+    if not hasattr(inner, f"to_{format}"):
+        raise ValueError(f"{path}: {title} has no {type(model).__name__}")
+
+
+def _write(model: Any, format: str, name: str) -> None:
+    from kpegasos import save
+    from kpegasos.cli.models import core_of
+
+    if format == "native":
+        save(model, name)
+    elif hasattr(model, "calibrated_classifiers_"):
+        getattr(core_of(model), f"to_{format}")(name, calibrated=model)
+    else:
+        getattr(model, f"to_{format}")(name)

@@ -1,0 +1,240 @@
+"""``kpegasos info``: what is in a file of examples or of a model."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kpegasos.cli import STANDARD, add_data_options, add_report_options
+
+if TYPE_CHECKING:
+    from kpegasos.cli.models import ModelFile
+
+SUMMARY = "tell what is in a file of examples or of a model, and how long a fit would take"
+USAGE = "kpegasos info [options] FILE"
+EPILOG = "Whether FILE is a model its content tells, not its name."
+
+#: Parameters that say how a program shall work, and nothing of the model.
+_OF_THE_RUN = {"n_jobs", "verbose", "warm_start", "random_state", "cache_mb", "kernel"}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Tell a parser what information takes."""
+    parser.add_argument(
+        "data", metavar="FILE", help="examples, or a model of kpegasos or LIBSVM; - is examples"
+    )
+    parser.add_argument(
+        "--forecast",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="try a part of the examples to forecast what 'kpegasos train FILE' takes; yes unless "
+        "--no-forecast",
+    )
+    add_data_options(parser)
+    add_report_options(parser, "json")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look into the file, and say what is there; returns the exit status."""
+    from kpegasos.cli.files import facts_of, print_json, read_data, warnings_as_lines
+    from kpegasos.cli.models import is_model, read_model
+
+    path = options.data
+    with warnings_as_lines("info"):
+        if path != STANDARD and is_model(path):
+            model = read_model(path)
+            facts = {"file": path, "kind": "model", **_facts_of_model(path, model)}
+            lines = list(_model_lines(facts, model))
+        else:
+            table = read_data(options, finite=False)
+            known = facts_of(table.X, table.y)
+            if options.forecast:
+                known |= _forecast(table, known)
+            facts = {"file": path, "kind": "data", "format": table.format, **known}
+            lines = list(_data_lines(facts))
+    if options.json:
+        print_json(facts)
+        return 0
+    print(path)
+    for title, text in lines:
+        print(f"  {title:<12}{text}")
+    return 0
+
+
+# --- examples ---
+
+
+def _forecast(table: Any, facts: dict[str, Any]) -> dict[str, Any]:
+    """Forecast what ``kpegasos train`` would take, or find why that cannot be said."""
+    from dataclasses import asdict
+
+    from kpegasos import forecast
+    from kpegasos.cli.main import parse
+    from kpegasos.cli.train import make_estimator
+
+    targets = facts["targets"]
+    if targets is None:
+        lacking = "there are no labels; --label names their column"
+    elif facts["n_missing"] or facts["n_infinite"]:
+        lacking = "there are values that are missing or infinite"
+    elif targets["classes"] is not None and len(targets["classes"]) < 2:
+        lacking = "there is one class"
+    else:
+        regression = ["--regression"] if targets["classes"] is None else []
+        estimator = make_estimator(parse(["train", "-", *regression]), table.y)
+        try:
+            found = forecast(estimator, table.X, table.y)
+            return {"forecast": asdict(found), "sentence": str(found)}
+        except ValueError as error:  # what else a fit would refuse
+            lacking = " ".join(str(error).split())
+    return {"forecast": None, "no_forecast": lacking}
+
+
+def _data_lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give titles and texts of what is known of examples."""
+    from kpegasos.cli.files import UNEVEN, counted
+
+    size = f"{counted(facts['n_samples'], 'row')}, {counted(facts['n_features'], 'feature')}"
+    yield "examples", f"{size}, {facts['format']}"
+    density = f"{100.0 * facts['density']:.3g}% of the entries are not zero"
+    storage = f"{facts['storage']} {facts['dtype']}, {facts['mebibytes']:.3g} MiB"
+    yield "entries", f"{density}, {storage}"
+    yield "labels", _targets_text(facts["targets"])
+    repeated = "none"
+    if facts["n_duplicates"]:
+        repeated = f"{facts['n_duplicates']:,} of an earlier row"
+        if facts["n_conflicts"]:
+            repeated += f"; {facts['n_conflicts']:,} with the features of a row of another label"
+    yield "duplicates", repeated
+    n_missing, n_infinite = facts["n_missing"], facts["n_infinite"]
+    broken = f"{n_missing:,} missing, {n_infinite:,} infinite"
+    yield "values", broken if n_missing or n_infinite else "all finite"
+    found, times = "no finite values", facts["unevenness"]
+    if math.isfinite(facts["lowest"]):
+        found = f"{facts['lowest']:.6g} to {facts['highest']:.6g}"
+        if times > UNEVEN:
+            found += f"; the widest feature spans {times:,.3g} times the narrowest: scale them"
+    yield "range", found
+    if facts["n_constant"]:
+        yield "constant", f"{facts['n_constant']:,} of the features"
+    if "forecast" in facts:
+        yield "training", facts.get("sentence") or f"none, as {facts['no_forecast']}"
+
+
+def _targets_text(targets: dict[str, Any] | None) -> str:
+    if targets is None:
+        return "none"
+    if targets["classes"] is None:
+        return f"numbers from {targets['lowest']:.6g} to {targets['highest']:.6g}"
+    n_classes = len(targets["classes"])
+    if n_classes > 20:
+        return f"{n_classes:,} classes"
+    counts = ", ".join(f"{size:,} of {name}" for name, size in targets["classes"].items())
+    return f"{n_classes} class{'es' if n_classes != 1 else ''}: {counts}"
+
+
+# --- models ---
+
+
+def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
+    """Return what is known of a model that was read."""
+    from kpegasos.cli.files import plain
+    from kpegasos.cli.models import NATIVE, core_of, facts_of_model, layers_of, steps_before
+    from kpegasos.estimators.exports import seconds_of_training
+    from kpegasos.exports.native import stored_versions
+    from kpegasos.model_selection import PegasosSVCCV
+
+    facts: dict[str, Any] = {
+        "format": model.format,
+        "versions": stored_versions(path) if model.format == NATIVE else {},
+        "steps_before": steps_before(model.estimator),
+        "has_probabilities": hasattr(model.estimator, "predict_proba"),
+    }
+    layers = layers_of(model.estimator)
+    for search in [each for each in layers if isinstance(each, PegasosSVCCV)][:1]:
+        facts["search"] = _facts_of_search(search)
+    core = core_of(model.estimator)
+    if isinstance(core, PegasosSVCCV):  # without a model of all examples
+        return facts
+    # The kernel itself knows the gamma that "scale" and "auto" stood for.
+    kernel = getattr(core, "_kernel", None)
+    defaults, sizes = type(core)().get_params(), getattr(core, "n_support_", None)
+    per_class = None
+    if sizes is not None and hasattr(core, "classes_"):
+        per_class = dict(zip(map(str, core.classes_.tolist()), sizes.tolist(), strict=True))
+    facts |= {
+        **facts_of_model(model.estimator),
+        "kernel": str(getattr(core, "kernel", "linear")) if kernel is None else repr(kernel),
+        "parameters": {
+            name: value
+            for name, value in core.get_params().items()
+            if name not in _OF_THE_RUN and repr(value) != repr(defaults[name])
+        },
+        "support_per_class": per_class,
+        "seconds": seconds_of_training(core),
+    }
+    return {name: plain(value) for name, value in facts.items()}
+
+
+def _facts_of_search(search: Any) -> dict[str, Any]:
+    import numpy as np
+
+    gaps = search.relative_gaps_[np.isfinite(search.relative_gaps_)]
+    return {
+        "status": search.status_,
+        "metric": search.scoring or "accuracy",
+        "n_cells": search.scores_.size,
+        "n_missing": len(search.missing_),
+        "largest_relative_gap": float(gaps.max()) if gaps.size else None,
+        "best_parameters": getattr(search, "best_params_", None),
+        "best_score": getattr(search, "best_score_", None),
+    }
+
+
+def _model_lines(facts: dict[str, Any], model: ModelFile) -> Iterator[tuple[str, str]]:
+    """Give titles and texts of what is known of a model."""
+    from kpegasos.cli.files import counted, shown_seconds
+    from kpegasos.cli.models import NATIVE, core_of, objective_text
+
+    names = [*facts["steps_before"], facts.get("estimator", "PegasosSVCCV")]
+    kind = f"{' and '.join(names)}, "
+    kind += "native file" if facts["format"] == NATIVE else "LIBSVM's format"
+    yield "model", kind + ", with probabilities" * facts["has_probabilities"]
+    if facts["versions"]:
+        yield "written by", ", ".join(f"{name} {each}" for name, each in facts["versions"].items())
+    if "search" in facts:
+        yield "search", _search_text(facts["search"])
+    if "estimator" not in facts:
+        return
+    yield "kernel", facts["kernel"]
+    yield "parameters", _joined(facts["parameters"]) or "defaults"
+    yield "features", str(facts["n_features"])
+    if facts["n_support"] is not None:
+        sizes = (facts["support_per_class"] or {}).items()
+        each = ", ".join(f"{size} of class {name}" for name, size in sizes)
+        yield "support", counted(facts["n_support"], "vector") + (f": {each}" if each else "")
+    objective = "not known: the file holds no certificate"
+    yield (
+        "objective",
+        objective_text(core_of(model.estimator)) if "objective" in facts else objective,
+    )
+    parts = [f"{sum(facts['n_steps']):,} steps of Pegasos"] if "n_steps" in facts else []
+    if facts["seconds"] is not None:
+        parts.append(f"{shown_seconds(facts['seconds'])} in the solver")
+    if parts:
+        yield "training", ", ".join(parts)
+
+
+def _search_text(search: dict[str, Any]) -> str:
+    n_done = search["n_cells"] - search["n_missing"]
+    text = f"{search['status']}, {n_done} of {search['n_cells']} cells"
+    if search["best_parameters"] is None:
+        return text
+    best = f"{_joined(search['best_parameters'])} with {search['metric']}"
+    return f"{text}, best {best} {search['best_score']:.4g}"
+
+
+def _joined(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())

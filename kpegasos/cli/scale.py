@@ -1,0 +1,369 @@
+"""``kpegasos scale``: features brought to limits, as LIBSVM's ``svm-scale``, or to variance 1.
+
+A feature whose values are all the same says nothing, and becomes zero. Where features are brought
+to mean 0 and variance 1 the file of ranges begins with ``standard``, unknown to ``svm-scale``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kpegasos.cli import (
+    STANDARD,
+    UsageError,
+    add_data,
+    add_data_options,
+    add_report_options,
+    attached,
+    number,
+)
+
+SUMMARY = "scale features to a range or to variance 1, save and restore the ranges"
+USAGE = "kpegasos scale [options] DATA [OUT]"
+EPILOG = """\
+-l, -u, -y, -s and -r are those of LIBSVM's svm-scale: files of ranges go both ways, and so does the
+output, but for --exact. A file that -r restores brings its own limits and method."""
+
+#: Bytes of the rows that are scaled together.
+_BLOCK = 2**24
+
+
+def prepared(arguments: Sequence[str]) -> list[str]:
+    """Let limits begin with a minus sign."""
+    return attached(arguments, ("-l", "-u", "--lower", "--upper"))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Tell a parser what scaling takes."""
+    add_data(parser)
+    parser.add_argument(
+        "out",
+        metavar="OUT",
+        nargs="?",
+        default=STANDARD,
+        help="file to write; the standard output unless given",
+    )
+    parser.add_argument(
+        "--method",
+        choices=("minmax", "standard"),
+        default="minmax",
+        help="to limits, as it is unless given, or to mean 0 and variance 1",
+    )
+    parser.add_argument("-l", "--lower", type=number, default=-1.0, help="-1 unless given")
+    parser.add_argument("-u", "--upper", type=number, default=1.0, help="1 unless given")
+    parser.add_argument(
+        "-y",
+        "--target",
+        nargs=2,
+        type=number,
+        metavar=("LOWER", "UPPER"),
+        help="scale the labels to these limits; they stay as they are unless given",
+    )
+    ranges = parser.add_mutually_exclusive_group()
+    ranges.add_argument("-s", "--save", metavar="FILE", help="write the ranges of the features")
+    ranges.add_argument("-r", "--restore", metavar="FILE", help="scale by ranges that were saved")
+    parser.add_argument("--exact", action="store_true", help="write all digits, not six")
+    add_data_options(parser)
+    add_report_options(parser, "quiet")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Scale as the options say; returns the exit status."""
+    from kpegasos.cli.files import (
+        check_outputs,
+        labels_of,
+        read_data,
+        with_zeros,
+        write_by,
+        write_lines,
+    )
+    from kpegasos.datasets import write_table
+    from kpegasos.datasets.files import is_compressed
+    from kpegasos.datasets.tables import format_by_name
+
+    if options.upper <= options.lower:
+        raise UsageError(f"--upper must be above --lower, got {options.upper} and {options.lower}")
+    inputs = filter(None, (options.data, options.restore))
+    check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
+    table = read_data(options)
+    _check_memory(table.X, options.data)
+    ranges = _ranges(table, options)
+    if options.save is not None:
+        write_lines(options.save, _range_lines(ranges))
+    y = _scaled_targets(table.y, ranges)
+    X, place = with_zeros(table.X, ranges.first.size), Path(options.out)
+    format = format_by_name(place) or table.format
+    if format == "svmlight" and not is_compressed(place):  # which has all digits
+        y = labels_of(table._replace(y=y), options.data)
+        _warn_of_zeros(X, ranges, options)
+        write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
+    else:
+        scaled, names = _scaled(X, ranges), table.feature_names
+        write_by(
+            options.out,
+            lambda name: write_table(name, scaled, y, format=format, feature_names=names),
+        )
+    return 0
+
+
+def _check_memory(X: Any, path: str) -> None:
+    """Check that there is memory for the ranges of all features, which a small file may name."""
+    from kpegasos.utils.memory import free_memory
+    from kpegasos.utils.tuning import MEBIBYTE
+
+    needed, free = 64 * X.shape[1], free_memory()
+    if free is not None and needed > free:
+        raise ValueError(
+            f"{path}: ranges of {X.shape[1]} features take {needed / MEBIBYTE:,.0f} MiB, and "
+            f"{free / MEBIBYTE:,.0f} MiB of memory are free"
+        )
+
+
+# --- ranges ---
+
+
+class Ranges(NamedTuple):
+    """How features are scaled.
+
+    Attributes
+    ----------
+    method : {"minmax", "standard"}
+    lower, upper : float
+        Limits of "minmax".
+    first, second : ndarray of shape (n_features,)
+        Least and largest value, or mean and standard deviation; of a feature that becomes zero
+        both are NaN.
+    target : tuple of four floats or None
+        Limits of targets, those wanted and those found; None where targets stay as they are.
+    """
+
+    method: str
+    lower: float
+    upper: float
+    first: Any
+    second: Any
+    target: tuple[float, float, float, float] | None = None
+
+    def apply(self, values: Any, columns: Any) -> Any:
+        """Scale values that belong to some columns, one for each entry of the last axis."""
+        import numpy as np
+
+        first, second = self.first[columns], self.second[columns]
+        if self.method == "standard":
+            with np.errstate(invalid="ignore"):
+                scaled = (values - first) / second
+        else:
+            scaled = _to_limits(values, self.lower, self.upper, first, second)
+        return np.where(np.isnan(first), 0.0, scaled)
+
+
+def _to_limits(values: Any, lower: float, upper: float, least: Any, most: Any) -> Any:
+    """Bring values to limits, which rounding must not leave."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = lower + (upper - lower) * (values - least) / (most - least)
+    return np.where(values == least, lower, np.where(values == most, upper, scaled))
+
+
+def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
+    """Restore ranges, or find them in the data."""
+    import numpy as np
+
+    from kpegasos.utils.validation import shown
+
+    least, most = (_dense(each(axis=0)) for each in (table.X.min, table.X.max))
+    if options.restore is not None:
+        ranges = _read_ranges(options.restore, table.X.shape[1])
+        unknown = np.flatnonzero((least != most) & np.isnan(ranges.first[: least.size]))
+        if unknown.size:
+            _say(
+                options,
+                f"features that {options.restore} does not name become 0, {unknown.size} of them "
+                f"from {unknown[0] + 1} on",
+            )
+        return ranges
+    first, second = least, most
+    if options.method == "standard":
+        first, second = _moments(table.X)
+    nothing = np.where(least == most, np.nan, 0.0)
+    limits = (options.lower, options.upper)
+    ranges = Ranges(options.method, *limits, first + nothing, second + nothing)
+    if options.target is None or table.y is None:
+        return ranges
+    if table.y.dtype.kind not in "iuf":
+        got = shown(table.y[:1].tolist()[0])
+        raise ValueError(f"{options.data}: labels must be numbers for --target, got {got}")
+    found = (float(np.min(table.y)), float(np.max(table.y)))
+    return ranges._replace(target=(*options.target, *found))
+
+
+def _dense(vector: Any) -> Any:
+    """Return a row of any kind as a vector."""
+    import numpy as np
+
+    dense = vector.toarray() if hasattr(vector, "toarray") else vector
+    return np.asarray(dense, dtype=np.float64).ravel()
+
+
+def _moments(X: Any) -> tuple[Any, Any]:
+    """Find means and standard deviations; of sparse data no mean, so that zeros stay zeros."""
+    import numpy as np
+    from scipy import sparse
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
+    return scaler.mean_ if scaler.with_mean else np.zeros(X.shape[1]), scaler.scale_
+
+
+def _range_lines(ranges: Ranges) -> Iterator[str]:
+    """Make lines of a file of ranges; numbers have all digits."""
+
+    def digits(*numbers: float) -> str:
+        return " ".join(f"{number:.17g}" for number in numbers)
+
+    if ranges.target is not None:
+        yield f"y\n{digits(*ranges.target[:2])}\n{digits(*ranges.target[2:])}\n"
+    yield "standard\n" if ranges.method == "standard" else "x\n"
+    if ranges.method == "minmax":
+        yield f"{digits(ranges.lower, ranges.upper)}\n"
+    for column, pair in enumerate(zip(ranges.first.tolist(), ranges.second.tolist(), strict=True)):
+        if not math.isnan(pair[0]):
+            yield f"{column + 1} {digits(*pair)}\n"
+
+
+def _read_ranges(path: str, n_features: int) -> Ranges:
+    """Read a file of ranges.
+
+    Parameters
+    ----------
+    path : str
+    n_features : int
+        Columns at the least; those that the file does not name become zero.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        Naming the file, the line and what is wrong there.
+    """
+    import numpy as np
+
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = [line.split() for line in file]
+    waiting = [(at, words) for at, words in enumerate(lines, 1) if words][::-1]
+    here: tuple[int, list[str]] = (0, [])
+
+    def error(what: str) -> ValueError:
+        got = f", got {' '.join(here[1])[:40]!r}" if here[1] else ""
+        return ValueError(f"{path}, line {here[0]}: {what}{got}")
+
+    def following() -> list[str]:
+        nonlocal here
+        here = waiting.pop() if waiting else (len(lines) + 1, [])
+        if not here[1]:
+            raise error("must be there, but the file ends")
+        return here[1]
+
+    def following_numbers(count: int) -> list[float]:
+        words = following()
+        try:
+            found = [float(word) for word in words]
+        except ValueError:
+            found = []
+        if len(found) != count or not all(map(math.isfinite, found)):
+            raise error(f"must hold {count} finite numbers")
+        return found
+
+    target: Any = None
+    if waiting and waiting[-1][1] == ["y"]:
+        following()
+        target = (*following_numbers(2), *following_numbers(2))
+    method = {"x": "minmax", "standard": "standard"}.get(" ".join(following()))
+    if method is None:
+        raise error("must be 'x' or 'standard'")
+    lower, upper = following_numbers(2) if method == "minmax" else (0.0, 0.0)
+    rows = {}
+    while waiting:
+        column, first, second = following_numbers(3)
+        if not (column.is_integer() and 1 <= column < 2**31):
+            raise error("must begin with the number of a feature, from 1 on")
+        rows[int(column) - 1] = (first, second)
+    values = np.full((max([n_features, *(column + 1 for column in rows)]), 2), np.nan)
+    for place, row in rows.items():
+        if row[0] != row[1] or method == "standard":
+            values[place] = row
+    return Ranges(method, lower, upper, values[:, 0].copy(), values[:, 1].copy(), target)
+
+
+# --- scaled rows ---
+
+
+def _scaled_targets(y: Any, ranges: Ranges) -> Any:
+    """Return labels as they are, or scaled."""
+    from kpegasos.utils.validation import shown
+
+    if ranges.target is None or y is None:
+        return y
+    if y.dtype.kind not in "iuf":
+        raise ValueError(f"labels must be numbers to be scaled, got {shown(y[:1].tolist()[0])}")
+    return _to_limits(y, *ranges.target)
+
+
+def _zeros_stay(ranges: Ranges) -> bool:
+    """Tell whether a zero of any feature is scaled to zero."""
+    return not ranges.apply(0.0, slice(None)).any()
+
+
+def _warn_of_zeros(X: Any, ranges: Ranges, options: argparse.Namespace) -> None:
+    """Say so where zeros that a file leaves out become numbers that it has to name."""
+    from scipy import sparse
+
+    if sparse.issparse(X) and not _zeros_stay(ranges):
+        _say(
+            options,
+            "zeros become other numbers, and OUT larger than DATA; with --lower 0, zeros of "
+            "features that are not negative stay zeros",
+        )
+
+
+def _say(options: argparse.Namespace, sentence: str) -> None:
+    if not options.quiet:
+        print(f"kpegasos scale: {sentence}", file=sys.stderr)
+
+
+def _scaled(X: Any, ranges: Ranges) -> Any:
+    """Scale all rows; sparse ones stay so if their zeros are zeros."""
+    from scipy import sparse
+
+    if sparse.issparse(X) and _zeros_stay(ranges):
+        values = ranges.apply(X.data, X.indices)
+        rows = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
+        rows.eliminate_zeros()
+        return rows
+    return ranges.apply(X.toarray() if sparse.issparse(X) else X, slice(None))
+
+
+def _svmlight_lines(X: Any, y: Any, ranges: Ranges, *, exact: bool) -> Iterator[str]:
+    """Make lines of LIBSVM's format; without ``exact`` as ``svm-scale`` prints them."""
+    from scipy import sparse
+
+    form = repr if exact else "{:g}".format
+    height = max(1, _BLOCK // (8 * max(1, X.shape[1])))
+    if sparse.issparse(X) and _zeros_stay(ranges):
+        height = max(1, X.shape[0])
+    for begin in range(0, X.shape[0], height):
+        rows = sparse.csr_matrix(_scaled(X[begin : begin + height], ranges))
+        columns, values = (rows.indices + 1).tolist(), rows.data.tolist()
+        words = [f"{column}:{form(value)} " for column, value in zip(columns, values, strict=True)]
+        targets = y[begin : begin + height].tolist()
+        for target, (first, last) in zip(targets, pairwise(rows.indptr.tolist()), strict=True):
+            label = f"{target:.17g}" if isinstance(target, int | float) else str(target)
+            yield f"{label} {''.join(words[first:last])}\n"

@@ -1,0 +1,156 @@
+"""The model of an estimator: what a fit has made, with which parameters, and how it goes on.
+
+Parameters may change after a fit, and a subclass may keep attributes of its own beside the model.
+Other threads may fit an estimator anew while it predicts. A warm start goes on from states, which
+are margins and counts and mean nothing without the problem that they were made from: it is known by
+a digest of the data, the parameters with all that functions and objects among them do, and the
+values of the kernel.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from numbers import Real
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
+
+from kpegasos.core.state import State
+from kpegasos.utils.identity import identity
+
+#: Parameters that predictions, probabilities and exports go by.
+_READ_LATER = (
+    "C", "lam", "loss", "epsilon", "fit_intercept", "intercept_scaling", "class_weight",
+    "decision_function_shape", "break_ties", "calibration",
+)  # fmt: skip
+
+
+#: Set by the validation of X, and not by a model.
+_SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
+
+
+def parameters_read_later(estimator: Any) -> dict[str, Any]:
+    """Parameters that belong to the model which is about to be made, as its ``_fitted``."""
+    given = vars(estimator)
+    found = {name: given[name] for name in _READ_LATER if name in given}
+    return {k: dict(v) if isinstance(v, dict) else v for k, v in found.items()}
+
+
+def fitted(estimator: Any, name: str) -> Any:
+    """A parameter that the model was made with; as it is now if there is no model."""
+    facts = vars(estimator).get("_fitted", {})
+    return facts[name] if name in facts else getattr(estimator, name)
+
+
+def _names_of_model(estimator: Any) -> set[str]:
+    return {"_model_names", *vars(estimator).get("_model_names", ())}
+
+
+def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Set the attributes of a model, and drop those of an earlier one that it does not have."""
+    model = {**attributes, "_model_names": [*attributes]}
+    earlier = _names_of_model(estimator)
+    kept = {name: value for name, value in vars(estimator).items() if name not in earlier}
+    # All at once: whatever interrupts, there is one model or the other.
+    estimator.__dict__ = {**kept, **model}
+
+
+@contextmanager
+def unchanged_by_errors(estimator: Any) -> Iterator[None]:
+    """Let an error leave the estimator with the model that was there before."""
+
+    def of_model() -> set[str]:
+        return _names_of_model(estimator) | set(_SET_BY_VALIDATION)
+
+    names = of_model()
+    model = {name: value for name, value in vars(estimator).items() if name in names}
+    try:
+        yield
+    except BaseException:
+        now, names = vars(estimator).items(), of_model()
+        others = {name: value for name, value in now if name not in names}
+        estimator.__dict__ = {**others, **model}
+        raise
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def of_one_model(method: _Method) -> _Method:
+    """Have a method see the estimator as it stands: a fit replaces its attributes all at once."""
+
+    @wraps(method)
+    def wrapper(estimator: Any, *arguments: Any, **options: Any) -> Any:
+        one = object.__new__(type(estimator))
+        one.__dict__ = {**vars(estimator), "_original": original(estimator)}
+        return method(one, *arguments, **options)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def original(estimator: Any) -> Any:
+    """The estimator of which one stands for its model."""
+    return vars(estimator).get("_original", estimator)
+
+
+#: Parameters that change neither the problem nor the sequence of iterates.
+_PARAMETERS_NOT_IN_DIGEST = {
+    "epochs", "n_steps", "polish", "tol", "max_time", "checkpoints", "cache", "cache_mb", "n_jobs",
+    "decision_function_shape", "break_ties", "warm_start", "verbose", "random_state",
+}  # fmt: skip
+
+
+#: Rows of X between which the values of a kernel are compared.
+_ROWS_IN_DIGEST = 64
+
+
+def problem_digest(parameters: dict[str, Any], data: list[Any], kernel: Any = None) -> str:
+    """Digest of all that a sequence of iterates depends on.
+
+    Parameters
+    ----------
+    parameters : dict
+        Of the estimator.
+    data : list of arrays
+        X and what else there is for each example.
+    kernel : Kernel, default=None
+        Known by its values between up to 64 evenly spaced rows of X; None if there is no function.
+    """
+    named = {k: _plain(v) for k, v in parameters.items() if k not in _PARAMETERS_NOT_IN_DIGEST}
+    return str(joblib.hash([*data, identity(named), _values(kernel, data[0])]))
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's: 2 and np.float32(2) are the same."""
+    return float(value) if isinstance(value, Real | np.bool_) else value
+
+
+def _values(kernel: Any, X: Any) -> np.ndarray | None:
+    """Values of a kernel between evenly spaced rows of X."""
+    if kernel is None:
+        return None
+    number = min(_ROWS_IN_DIGEST, X.shape[0])
+    some = X[np.linspace(0, X.shape[0] - 1, number).astype(np.intp)]
+    return np.ascontiguousarray(kernel.block(some, some))
+
+
+def states_to_go_on_from(
+    states: list[State | None], digest: str, earlier_digest: str | None
+) -> list[State | None]:
+    """Copies of an earlier fit's states: a fit that fails must not have moved them.
+
+    Raises
+    ------
+    ValueError
+        If they belong to another problem.
+    """
+    if digest != earlier_digest:
+        raise ValueError(
+            "warm_start=True goes on with the earlier fit and needs the same X, y, "
+            "sample_weight and parameters of the problem and of the update, got others"
+        )
+    return copy.deepcopy(states)

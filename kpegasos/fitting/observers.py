@@ -1,0 +1,323 @@
+"""Who follows a fit: callbacks, early stopping, the progress bar of ``verbose=True``.
+
+Callbacks exist where scikit-learn has `sklearn.callback` (1.9); elsewhere the estimators have no
+``set_callbacks``. The bar counts kernel values as they are computed, whatever for, and shows them
+with the seconds several times a second: a bar that stands still shows that work goes on.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from importlib.util import find_spec
+from typing import Any, cast
+
+import numpy as np
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from sklearn.model_selection import train_test_split
+
+from kpegasos.solvers.driver import SolverRun
+from kpegasos.utils.patience import Counter, counting
+from kpegasos.utils.threads import Turn
+from kpegasos.utils.validation import check_labels
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    HAS_CALLBACKS = True
+except ImportError:  # scikit-learn < 1.9
+    HAS_CALLBACKS = False
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: this scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """A method with nothing around it."""
+        return wraps(method)(lambda *arguments, **options: method(*arguments, **options))
+
+
+def in_turn(method: Any) -> Any:
+    """Decorate a method that fits: threads take turns, and callbacks are torn down after it."""
+    method = with_callbacks(method)
+
+    @wraps(method)
+    def fit(estimator: Any, *arguments: Any, **options: Any) -> Any:
+        with Turn(estimator, "estimator"):
+            return method(estimator, *arguments, **options)
+
+    return fit
+
+
+#: A call makes the fitted attributes of the model as it stands.
+Model = Callable[[], dict[str, Any]]
+
+
+class CheckpointObserver:
+    """Follows a fit from checkpoint to checkpoint; by itself it does nothing and stops nothing."""
+
+    def begin_fit(self, n_checkpoints: int) -> None:
+        """Learn that the fit begins, with at most so many checkpoints."""
+
+    def begin_checkpoint(self) -> None:
+        """Learn that training goes on to the next checkpoint."""
+
+    def on_checkpoint(self, model: Model) -> bool:
+        """Look at the model at a checkpoint, and say whether the fit is to stop there."""
+        return False
+
+    def end_fit(self) -> None:
+        """Learn that the fit has ended."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Fitted attributes that tell what was observed."""
+        return {}
+
+
+class CallbackObserver(CheckpointObserver):
+    """Tells scikit-learn's callbacks of a fit.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose callbacks are told.
+    X, y, sample_weight : array-like
+        As ``fit`` got them.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self._estimator = estimator
+        self._hook_arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+
+    @staticmethod
+    def of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> CallbackObserver | None:
+        """Observer for the estimator's callbacks, None if it has none."""
+        if getattr(estimator, "_skl_callbacks", []):
+            return CallbackObserver(estimator, X, y, sample_weight)
+        if HAS_CALLBACKS:  # a meta-estimator may have to know that this fit has no parts
+            estimator._init_callback_context()
+        return None
+
+    def begin_fit(self, n_checkpoints: int) -> None:
+        """Set the callbacks up and tell them that the fit begins."""
+        self._fit = self._estimator._init_callback_context(max_subtasks=n_checkpoints)
+        self._fit.call_on_fit_task_begin(**self._hook_arguments)
+
+    def begin_checkpoint(self) -> None:
+        """Tell the callbacks that the way to a checkpoint begins."""
+        self._checkpoint = self._fit.subcontext(task_name="checkpoint")
+        self._checkpoint.call_on_fit_task_begin(**self._hook_arguments)
+
+    def on_checkpoint(self, model: Model) -> bool:
+        """Show the callbacks the model, and hear whether one of them stops the fit."""
+        stop = self._checkpoint.call_on_fit_task_end(
+            **self._hook_arguments, reconstruction_attributes=model
+        )
+        return bool(stop)
+
+    def tell_task(self, name: str) -> bool:
+        """Tell the callbacks of a part of the fit without a model, and hear whether it stops."""
+        task = self._fit.subcontext(task_name=name)
+        task.call_on_fit_task_begin(**self._hook_arguments)
+        return bool(task.call_on_fit_task_end(**self._hook_arguments))
+
+    def end_fit(self) -> None:
+        """Tell the callbacks that the fit has ended."""
+        self._fit.call_on_fit_task_end(**self._hook_arguments)
+
+
+def draw_aside(y: np.ndarray, weight: np.ndarray, fraction: float, random_state: Any) -> np.ndarray:
+    """Examples to set aside, the same share of each class, among those that count.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
+        Examples of weight zero are as good as absent.
+    fraction : float
+        Share of the examples.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    ndarray of shape (n_aside,), int
+
+    Raises
+    ------
+    ValueError
+        If a class has a single example, or the share is less than one example of each class.
+    """
+    check_labels(y)
+    counting = np.flatnonzero(weight > 0)
+    classes, counts = np.unique(y[counting], return_counts=True)
+    if counts.min() < 2:
+        raise ValueError(
+            f"early_stopping needs at least two examples (of positive sample_weight) of each "
+            f"class, got one of {classes[counts < 2].tolist()}"
+        )
+    n_aside = math.ceil(fraction * counting.size)
+    if not classes.size <= n_aside <= counting.size - classes.size:
+        raise ValueError(
+            f"validation_fraction must set one example of each of the {classes.size} classes aside "
+            f"and leave another, got {fraction:g} of {counting.size} examples of positive "
+            f"sample_weight"
+        )
+    aside: np.ndarray = train_test_split(
+        counting, test_size=fraction, stratify=y[counting], random_state=random_state
+    )[1]
+    return aside
+
+
+class EarlyStopping(CheckpointObserver):
+    """Stops a fit when a score has not risen for some checkpoints.
+
+    Parameters
+    ----------
+    score : callable
+        ``score(attributes)`` of the model as it stands.
+    patience : int
+        Checkpoints.
+    """
+
+    def __init__(self, score: Callable[[dict[str, Any]], float], patience: int) -> None:
+        self._score, self._patience = score, int(patience)
+        self.scores: list[float] = []
+
+    def on_checkpoint(self, model: Model) -> bool:
+        """Score the model; true if it has been no better for long enough."""
+        self.scores.append(self._score(model()))
+        recent, before = self.scores[-self._patience :], self.scores[: -self._patience]
+        return bool(before) and max(recent) <= max(before)
+
+    def attributes(self) -> dict[str, Any]:
+        """The scores, as ``validation_scores_``."""
+        return {"validation_scores_": self.scores}
+
+
+class _Unfailing:
+    """A stream that keeps its errors to itself: a full disk, a reader who is gone."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
+class _KernelValues(ProgressColumn):
+    """Kernel values that have been computed so far, or are being computed."""
+
+    def __init__(self, counter: Counter) -> None:
+        super().__init__()
+        self._counter = counter
+
+    def render(self, task: Task) -> str:
+        """Nothing on features."""
+        return f"{self._counter.values:.1e} kernel values" if self._counter.values else ""
+
+
+@contextmanager
+def progress_bar(
+    enabled: bool, name: str, runs: int
+) -> Iterator[Callable[[int, SolverRun, float], None]]:
+    """Yield a function ``update(pair, run, share)`` to call at each checkpoint, from any thread.
+
+    The share is what is done of a pair, from 0 to 1.
+
+    Parameters
+    ----------
+    enabled : bool
+        Whether anything is shown.
+    name : str
+        What is being fitted.
+    runs : int
+        How many runs there are.
+    """
+    if not enabled or sys.stdout is None:
+        yield lambda pair, run, share: None
+        return
+    done = [0.0] * runs
+    with _progress(TextColumn("gap {task.fields[gap]}")) as progress:
+        task = progress.add_task(name, total=runs, gap="?")
+
+        def update(pair: int, run: SolverRun, share: float) -> None:
+            done[pair] = share
+            gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
+            progress.update(task, completed=sum(done), gap=gap)
+
+        yield update
+        progress.refresh()
+
+
+@contextmanager
+def cell_bar(
+    enabled: bool, name: str, cells: int, done: int = 0
+) -> Iterator[Callable[[float], None]]:
+    """Yield a function ``advance(n_cells)`` to call when cells are done, from any thread.
+
+    Parameters
+    ----------
+    enabled : bool
+        Whether anything is shown.
+    name : str
+        What is being searched.
+    cells : int
+        How many cells there are.
+    done : int, default=0
+        How many of them are done.
+    """
+    if not enabled or sys.stdout is None:
+        yield lambda n_cells: None
+        return
+    with _progress(MofNCompleteColumn(), TextColumn("cells")) as progress:
+        task = progress.add_task(name, total=cells, completed=done)
+        yield lambda n_cells: progress.advance(task, n_cells)
+        progress.refresh()
+
+
+@contextmanager
+def _progress(*columns: ProgressColumn) -> Iterator[Progress]:
+    """A bar with further columns, which counts the kernel values of the block."""
+    counter = Counter()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        *columns,
+        _KernelValues(counter),
+        TimeElapsedColumn(),
+        console=_console(),
+    )
+    with bar, counting(counter):
+        yield bar
+
+
+def _console() -> Console:
+    """Where the bar goes: a bar must not cost the model.
+
+    In a notebook rich moves it with ipywidgets, and does not draw it once more at its end; without
+    them it warns at each change. As text it is written once, when the fit is done.
+    """
+    as_text = find_spec("ipywidgets") is None
+    return Console(file=cast(Any, _Unfailing(sys.stdout)), force_jupyter=False if as_text else None)

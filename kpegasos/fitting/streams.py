@@ -1,0 +1,400 @@
+"""Models of a stream: runs of Pegasos that go on, chunk after chunk.
+
+`partial_fit`, `fit_chunks` and `fit_dask` differ in where examples come from and in what order.
+What they share is here: the runs, their problems, and the model that is made of them. Which
+problems there are is left to `OnlineClassifier` and `OnlineRegressor`.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kpegasos.core.state import State
+from kpegasos.fitting.data import checked_weight, validated_rows
+from kpegasos.fitting.model import parameters_read_later, set_model, unchanged_by_errors
+from kpegasos.fitting.pairs import (
+    Pair,
+    Pairs,
+    check_weight_range,
+    class_weights,
+    make_pairs,
+    number_pairs,
+)
+from kpegasos.fitting.settings import settings_of
+from kpegasos.rows.features import FeatureRows
+from kpegasos.solvers.online import (
+    Stream,
+    advance_stream,
+    loss_at_zero,
+    merge_states,
+    new_stream,
+    state_after,
+)
+from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.validation import check_magnitude, draw_seed, plain_labels
+
+
+class Chunk(NamedTuple):
+    """Validated rows, and the problems among them, whose weights are taken as they are."""
+
+    X: Any
+    pairs: Pairs
+
+
+class OnlineModel:
+    """Streams of all problems, with the parameters that they began with.
+
+    Parameters
+    ----------
+    estimator : LinearPegasosSVC or LinearPegasosSVR
+        Whose parameters count; its ``random_state`` makes the seed.
+    lams : ndarray of shape (n_pairs,), default=None
+        ``lam`` of each problem, in place of the estimator's.
+
+    Attributes
+    ----------
+    parameters : dict
+        What must not change while the streams go on.
+    seed : int
+    lams : ndarray of shape (n_pairs,) or None
+        ``lam`` of each problem; None for that of its first chunk.
+    streams : list of Stream
+        Empty before the first chunk, which tells the number of features. The list is replaced and
+        its streams are not changed, so that a copy of this object keeps its place.
+    """
+
+    #: Problems of each chunk.
+    n_pairs: int
+
+    def __init__(self, estimator: Any, lams: np.ndarray | None = None) -> None:
+        self.parameters = self._parameters_of(estimator)
+        self.seed = draw_seed(estimator.random_state)
+        self.lams = lams
+        self.streams: list[Stream] = []
+
+    # --- what a kind of model says ---
+
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
+        """The problems of a chunk whose targets and weights have been validated."""
+        raise NotImplementedError
+
+    def attributes(
+        self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
+    ) -> dict[str, Any]:
+        """Fitted attributes.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_pairs, n_features)
+        intercept : ndarray of shape (n_pairs,)
+        n_steps : list of int
+            Of each problem.
+        """
+        raise NotImplementedError
+
+    # --- streams ---
+
+    def check_unchanged(self, estimator: Any) -> None:
+        """Raise a ValueError if the estimator's parameters are not those of the first call."""
+        now = self._parameters_of(estimator)
+        changed = [name for name, value in self.parameters.items() if now[name] != value]
+        if changed:
+            own = "epsilon" if "epsilon" in estimator.get_params(deep=False) else "class_weight"
+            raise ValueError(
+                f"batch_size, sampling, projection, average, fit_intercept, intercept_scaling, C, "
+                f"lam, loss and {own} must be those of the first call to partial_fit, got another "
+                f"{' and '.join(changed)}"
+            )
+
+    def begin(self, n_features: int) -> None:
+        """Make the streams, at w = 0."""
+        options, scaling = self.parameters["options"], self.parameters["intercept_scaling"]
+        self.streams = [
+            new_stream(n_features, options, scaling, self.seed, number)
+            for number in range(self.n_pairs)
+        ]
+        if self.lams is not None:
+            for stream, lam in zip(self.streams, self.lams, strict=True):
+                stream.state.lam = float(lam)
+
+    def fit_chunk(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
+        """Make one pass over a chunk, and the model that results the estimator's.
+
+        Raises
+        ------
+        ValueError
+            If the chunk is not fit to be learned from; nothing is changed.
+        KeyboardInterrupt
+            After Ctrl-C, which waits for the end of the chunk: all pairs have seen it, or none. A
+            second one does not wait, and leaves streams and model as they were.
+        """
+        stopper = Stopper()
+        with interruptible(stopper), unchanged_by_errors(estimator):
+            stopper.presses_kept = 0
+            X, y = validated_rows(estimator, X, y, reset=not self.streams)
+            after = copy.copy(self)
+            chunk = after.make_chunk(X, y, sample_weight)
+            if not after.streams:
+                after.begin(X.shape[1])
+            stopper.presses_kept = 1
+            after.streams = after.advance(chunk)
+            after.install(estimator)
+            stopper.presses_kept = math.inf
+            self.__dict__ = vars(after)  # all at once, as models are replaced
+        if stopper.interrupted:
+            raise KeyboardInterrupt(
+                f"{type(estimator).__name__} was stopped by Ctrl-C at the end of a chunk; "
+                f"the estimator holds the model reached so far."
+            )
+
+    def make_chunk(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> Chunk:
+        """The problems of a chunk whose X and y have been validated."""
+        check_magnitude(X)
+        return Chunk(X, self.make_pairs(y, checked_weight(sample_weight, X)))
+
+    def advance(self, chunk: Chunk) -> list[Stream]:
+        """The streams after one pass over a chunk; these stay as they are."""
+        streams = []
+        for stream, pair in zip(self.streams, chunk.pairs, strict=True):
+            after = stream.copy()
+            if pair.members.size:
+                advance_stream(after, pair.problem, self._rows(chunk, pair))
+            streams.append(after)
+        return streams
+
+    # --- parts of the data that lie apart ---
+
+    def enclose(self, parts: Sequence[Sequence[tuple[float, int]]]) -> None:
+        """Widen the balls of the projections so that they hold the optimum of all data.
+
+        Parameters
+        ----------
+        parts : sequence of sequence of tuple
+            What `losses_at_zero` says of each part.
+        """
+        for stream, of_pair in zip(self.streams, zip(*parts, strict=True), strict=True):
+            for loss, n_examples in sorted(of_pair):  # to the largest mean only at the end
+                if n_examples:
+                    stream.enclose(loss, n_examples)
+
+    def states_after(
+        self, chunk: Chunk, *, part: int, n_steps: Sequence[int], n_rounds: int
+    ) -> list[State]:
+        """States after steps on one part of the data; the streams stay as they are.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The part.
+        part : int
+            Its number.
+        n_steps : sequence of int
+            For each pair.
+        n_rounds : int
+            How often so many steps have been taken on this part before.
+        """
+        return [
+            state_after(
+                stream,
+                pair.problem,
+                self._rows(chunk, pair) if pair.members.size else None,
+                part=part,
+                n_steps=steps,
+                n_done=n_rounds * steps,
+            )
+            for stream, pair, steps in zip(self.streams, chunk.pairs, n_steps, strict=True)
+        ]
+
+    def merge(self, states: Sequence[Sequence[State]], sizes: np.ndarray) -> None:
+        """Go on from the mean of states that different parts of the data led to.
+
+        Parameters
+        ----------
+        states : sequence of sequence of State
+            For each part, those of all pairs.
+        sizes : ndarray of shape (n_pairs, n_parts)
+            How much each part counts for a pair; one that is zero has no examples of it.
+        """
+        by_pair = zip(*states, strict=True)
+        merged = []
+        for stream, of_pair, size in zip(self.streams, by_pair, sizes, strict=True):
+            present = np.flatnonzero(size)
+            state = merge_states([of_pair[part] for part in present], size[present])
+            merged.append(replace(stream, state=state, n_chunks=stream.n_chunks + 1))
+        self.streams = merged
+
+    # --- the model ---
+
+    def install(self, estimator: Any) -> None:
+        """Make the vectors of the streams, as they are now, the model of an estimator."""
+        vectors = np.array([stream.vector() for stream in self.streams])
+        model = self.attributes(
+            vectors[:, :-1],
+            self.parameters["intercept_scaling"] * vectors[:, -1],
+            [stream.state.steps for stream in self.streams],
+        )
+        facts = parameters_read_later(estimator)
+        # A copy goes on from here, wherever this one goes.
+        set_model(estimator, {**model, "_online": copy.copy(self), "_fitted": facts})
+
+    @staticmethod
+    def _parameters_of(estimator: Any) -> dict[str, Any]:
+        """The parameters that a stream goes by."""
+        settings = settings_of(estimator)
+        return {
+            "options": settings.options,
+            "intercept_scaling": settings.intercept_scaling,
+            "C": settings.C,
+            "lam": settings.lam,
+            # Two losses without parameters are equal as tuples.
+            "loss": (type(settings.loss), settings.loss),
+            "class_weight": copy.deepcopy(settings.own.get("class_weight")),
+        }
+
+    def _rows(self, chunk: Chunk, pair: Pair) -> FeatureRows:
+        scaling = self.parameters["intercept_scaling"]
+        return FeatureRows(chunk.X, members=pair.members, intercept_scaling=scaling, canonical=True)
+
+
+def losses_at_zero(chunk: Chunk) -> list[tuple[float, int]]:
+    """Mean of the losses at w = 0 and number of examples, of each problem of a part of the data."""
+    return [(loss_at_zero(pair.problem), pair.members.size) for pair in chunk.pairs]
+
+
+class OnlineClassifier(OnlineModel):
+    """Streams of all pairs of classes.
+
+    Parameters
+    ----------
+    estimator : LinearPegasosSVC
+        Whose parameters count; its ``random_state`` makes the seed.
+    classes : array-like of shape (n_classes,)
+        All classes that will ever come.
+    lams : ndarray of shape (n_pairs,), default=None
+        ``lam`` of each pair, in place of the estimator's.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    """
+
+    def __init__(self, estimator: Any, classes: Any, lams: np.ndarray | None = None) -> None:
+        super().__init__(estimator, lams)
+        classes = unique_classes(classes)
+        if are_numbers(classes) and not np.isfinite(classes).all():
+            raise ValueError(f"classes must be finite or strings, got {classes.tolist()}")
+        if classes.size < 2:
+            raise ValueError(f"classes must hold at least two classes, got {classes.tolist()}")
+        if self.parameters["class_weight"] == "balanced":
+            raise ValueError(
+                "class_weight must be a dict or None for partial_fit, got 'balanced' instead: the "
+                "frequencies of a stream are not known ahead"
+            )
+        self.classes, self.n_pairs = classes, classes.size * (classes.size - 1) // 2
+
+    def check_classes(self, classes: Any) -> None:
+        """Raise a ValueError if these are not the classes of the first call."""
+        if not np.array_equal(unique_classes(classes), self.classes):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes.tolist()}, "
+                f"got {unique_classes(classes).tolist()} instead"
+            )
+
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
+        """The binary problems of a chunk whose labels and weights have been validated."""
+        weighty = y[weight > 0]
+        same_kind = are_numbers(y) == are_numbers(self.classes)
+        unknown = np.setdiff1d(weighty, self.classes) if same_kind else np.unique(weighty)
+        if unknown.size:
+            raise ValueError(
+                f"y must have classes among {self.classes.tolist()}, got {unknown.tolist()} too"
+            )
+        # Examples of weight zero take no part, whatever their class.
+        labels = np.searchsorted(self.classes, y) if same_kind else np.zeros(y.shape, np.intp)
+        labels = np.minimum(labels, self.classes.size - 1)
+        by_class = class_weights(self.parameters["class_weight"], self.classes, self.classes)
+        weight = weight * by_class[labels]
+        check_weight_range(weight)
+        lam, C = self.parameters["lam"], self.parameters["C"]
+        n_classes, (_, loss) = self.classes.size, self.parameters["loss"]
+        return make_pairs(labels, n_classes, weight, lam, C, normalise=False, loss=loss)
+
+    def attributes(
+        self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
+    ) -> dict[str, Any]:
+        """Fitted attributes of a classifier; parameters are those of `OnlineModel`."""
+        return {
+            "classes_": self.classes,
+            "coef_": coef,
+            "intercept_": intercept,
+            "n_steps_": n_steps[0] if len(n_steps) == 1 else np.array(n_steps),
+        }
+
+
+class OnlineRegressor(OnlineModel):
+    """The one stream of a regression.
+
+    Parameters
+    ----------
+    estimator : LinearPegasosSVR
+        Whose parameters count; its ``random_state`` makes the seed.
+    lams : ndarray of shape (1,), default=None
+        ``lam``, in place of the estimator's.
+    offset : float, default=None
+        What is taken off the targets; with an intercept, the weighted mean of the first chunk that
+        has weight, if None.
+
+    Attributes
+    ----------
+    offset : float or None
+    """
+
+    n_pairs = 1
+
+    def __init__(
+        self, estimator: Any, lams: np.ndarray | None = None, offset: float | None = None
+    ) -> None:
+        super().__init__(estimator, lams)
+        self.offset = offset if self.parameters["intercept_scaling"] else 0.0
+
+    def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
+        """The problem of a chunk whose numbers and weights have been validated.
+
+        The first that has weight sets the offset, if there is none yet.
+        """
+        check_weight_range(weight)
+        if self.offset is None and weight.any():
+            self.offset = float(np.average(y, weights=weight))
+        lam, C, (_, loss) = (self.parameters[name] for name in ("lam", "C", "loss"))
+        return number_pairs(y - (self.offset or 0.0), weight, lam, C, normalise=False, loss=loss)
+
+    def attributes(
+        self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
+    ) -> dict[str, Any]:
+        """Fitted attributes of a regressor; parameters are those of `OnlineModel`."""
+        return {
+            "coef_": coef[0],
+            "intercept_": intercept + (self.offset or 0.0),
+            "n_steps_": n_steps[0],
+        }
+
+
+def unique_classes(classes: Any) -> np.ndarray:
+    """Classes in order, each once."""
+    try:
+        return np.unique(plain_labels(np.asarray(classes)))
+    except (TypeError, ValueError):  # what is ragged, or has no order
+        raise ValueError(
+            f"classes must be numbers, or strings, got a {type(classes).__name__} of others"
+        ) from None
+
+
+def are_numbers(labels: np.ndarray) -> bool:
+    """Whether labels are numbers, which are never equal to strings."""
+    return labels.dtype.kind in "biuf"

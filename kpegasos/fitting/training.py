@@ -1,0 +1,481 @@
+"""The two ways to train the binary runs of a fit: each to its end, or all in step.
+
+Pairs of classes are independent, so the model is the same either way. In step, a whole model exists
+at every checkpoint, which is what callbacks and early stopping look at.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from kpegasos.core.draws import stream_key
+from kpegasos.core.small_runs import SmallPairs
+from kpegasos.core.state import State
+from kpegasos.fitting.observers import CheckpointObserver
+from kpegasos.fitting.pairs import Pair, Pairs
+from kpegasos.fitting.rows import GramParts, KernelRows
+from kpegasos.fitting.settings import Settings
+from kpegasos.rows.base import RowSource, most_scaling
+from kpegasos.solvers.driver import SolverRun
+from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
+from kpegasos.solvers.polish import polish
+from kpegasos.solvers.result import Result, Results
+from kpegasos.solvers.small import SmallResults, train_small
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heed, heeding
+from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
+
+#: Called at each checkpoint with the number of a pair, its run, and what share of all is done.
+Update = Callable[[int, SolverRun, float], None]
+
+
+_STOPPED = {"max_time": "stopped by max_time", "completed": "did not reach tol"}
+
+
+@dataclass
+class FitPlan:
+    """What a fit trains, and what comes of it.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    pairs : Pairs
+        The binary problems.
+    make_rows : callable
+        ``make_rows(pair, n_at_once, brief)`` makes the rows of a pair; so many pairs share the
+        memory, and a brief run will make few draws.
+    settings : Settings
+    seed : int
+        Of all draws; the number of a pair tells its draws apart.
+    states : list of State or None
+        For each pair, where to go on from.
+    known : dict
+        Attributes of the model that training does not change.
+    attributes : callable
+        ``attributes(results)`` makes the fitted attributes of the model as it stands.
+    in_step : bool
+        Whether the pairs are to be trained in step.
+    is_slow : bool, default=False
+        Whether rows have taken all the time of a pair, so that every draw is one too many.
+    """
+
+    X: Any
+    pairs: Pairs
+    make_rows: Callable[[Pair, int, bool], RowSource]
+    settings: Settings
+    seed: int
+    states: list[State | None]
+    known: dict[str, Any]
+    attributes: Callable[[Results], dict[str, Any]]
+    in_step: bool
+    is_slow: bool = False
+
+    @property
+    def checkpoints(self) -> Any:
+        """Those of the settings; whoever looks on, or waits for a gap, does so at each epoch."""
+        settings, chosen = self.settings, self.settings.checkpoints
+        if chosen is None:
+            return "epoch" if self.in_step else None
+        waits = settings.tol is not None and not settings.polish
+        watched = self.in_step or settings.verbose or waits
+        return "epoch" if watched and isinstance(chosen, str) and chosen == "auto" else chosen
+
+    def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
+        """Set up the run of a pair; a brief one if there is reason to stop."""
+        settings = self.settings
+        run = make_run(
+            pair.problem,
+            self._rows(pair, n_at_once, stopper),
+            settings.options,
+            n_steps=settings.n_steps,
+            epochs=settings.epochs_of(pair.problem.y.size),
+            checkpoints=self.checkpoints,
+            tol=settings.tol,
+            seed=self.seed,
+            spawn_key=(pair.number,),
+            state=self.states[pair.number],
+        )
+        if self.is_slow:
+            run.fewest_draws = 1
+        return run
+
+    def prepare(self, stopper: Stopper) -> None:
+        """Make what the rows of all pairs share, while there is no reason to stop.
+
+        Where that is quick it is done in any case, as the pairs one by one would take longer.
+        """
+        make_rows = self.make_rows
+        if isinstance(make_rows, KernelRows) and make_rows.at_once:
+            try:
+                with heeding(stopper.bears_delay if make_rows.is_quick else stopper.lasts):
+                    heed()
+                    self.make_rows = make_rows.prepare()
+            except CutShort:
+                self.is_slow = True
+
+    def _rows(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
+        """Rows of a pair; for a brief run if there is reason to stop before they are made."""
+        if stopper.reason() not in ("interrupted", "max_time"):
+            try:
+                with heeding(stopper.lasts):
+                    return self.make_rows(pair, n_at_once, False)
+            except CutShort:
+                self.is_slow = True
+        with heeding(stopper.bears_delay):
+            heed()
+            return self.make_rows(pair, n_at_once, True)
+
+    def advance(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> None:
+        """Take the run of a pair to its next checkpoint."""
+        run.advance(stopper, self.settings.tol)
+        update(number, run, (0.5 if self.settings.polish else 1.0) * run.progress)
+
+    def finish(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> Result:
+        """Result of the run of a pair at its end, polished if asked for."""
+        if not self.settings.polish or run.status == "stopped":
+            return run.result()
+        assert self.settings.tol is not None
+        result = polish(
+            run,
+            tol=self.settings.tol,
+            stopper=stopper,
+            on_round=lambda ascent: update(number, ascent, 0.5 + 0.5 * ascent.progress),
+        )
+        update(number, run, 1.0)
+        return result
+
+
+def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
+    """Train each pair to its end, several at a time on threads.
+
+    Pairs of few examples go through compiled code together, as far as it can finish them.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    stopper : Stopper
+        A deadline is shared evenly: every pair gets a model.
+    update : callable
+        See `Update`.
+    """
+    plan.prepare(stopper)
+    threads = n_threads(plan.settings.n_jobs, len(plan.pairs))
+    found = None
+    if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
+        found = _train_small(plan, stopper, threads)
+    left = range(len(plan.pairs)) if found is None else found.left
+    waiting = [len(left)]
+    lock = Lock()
+    failures: list[BaseException] = []
+
+    def train(number: int) -> Result:
+        pair = plan.pairs[number]
+        with lock:
+            part = stopper.split(max(1.0, waiting[0] / threads))
+            waiting[0] -= 1
+        try:
+            if failures:  # the same sentence, whichever thread is heard first
+                raise failures[0]
+            run = plan.make_run(pair, threads, part)
+            while not run.finished:
+                plan.advance(pair.number, run, part, update)
+            # A state takes as much memory as the model; only a warm start needs it.
+            run.keeps_state = plan.settings.warm_start
+            result = plan.finish(pair.number, run, part, update)
+            run.rows.close()
+        except BaseException as error:
+            failures.append(error)
+            stopper.fail()  # or the other threads would go on to their end
+            raise
+        return result
+
+    results = _on_threads(train, [(number,) for number in left], threads)
+    if found is None:
+        return Results(results)
+    for number, result in zip(left, results, strict=True):
+        found.put(number, result)
+    return found
+
+
+def _on_threads(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], threads: int) -> Any:
+    """What work returns for each of the tasks, several at a time."""
+    if threads == 1 or len(tasks) <= 1:
+        return [work(*task) for task in tasks]
+    results: list[Any] = [None] * len(tasks)
+    numbers = iter(range(len(tasks)))
+
+    def do_some(_: int) -> None:
+        for number in numbers:
+            results[number] = work(*tasks[number])
+
+    # The pairs' threads and those inside BLAS share the same cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        parallel_for(do_some, [(thread,) for thread in range(threads)])
+    return results
+
+
+def train_in_step(
+    plan: FitPlan,
+    stopper: Stopper,
+    update: Update,
+    observers: Sequence[CheckpointObserver],
+) -> Results:
+    """Train all pairs from checkpoint to checkpoint, where observers see the model.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    stopper : Stopper
+    update : callable
+        See `Update`.
+    observers : sequence of CheckpointObserver
+        The first whose ``on_checkpoint`` is true stops the fit; those after it are not asked.
+    """
+    plan.prepare(stopper)
+    runs = [plan.make_run(pair, len(plan.pairs), stopper) for pair in plan.pairs]
+    for observer in observers:
+        observer.begin_fit(max(len(run.points) for run in runs))
+    while not all(run.finished for run in runs):
+        for observer in observers:
+            observer.begin_checkpoint()
+        for number, run in enumerate(runs):
+            if not run.finished:
+                plan.advance(number, run, stopper, update)
+        model = cache(lambda: plan.attributes(Results([run.result() for run in runs])))
+        if any(observer.on_checkpoint(model) for observer in observers):
+            for run in runs:
+                run.stop()
+    for observer in observers:
+        observer.end_fit()
+    return Results([plan.finish(number, run, stopper, update) for number, run in enumerate(runs)])
+
+
+#: Additions to margins of a run, some milliseconds, up to which nobody waits for it.
+_MOST_ADDITIONS = 1 << 23
+#: Checkpoints up to which records of many runs are held at a time.
+_MOST_POINTS = 128
+_AVERAGES = {None: -1, "weighted": 0, "uniform": 1}
+
+
+def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults | None:
+    """Results of pairs of few examples, if their kernel values are there."""
+    pairs = small_pairs(plan)
+    if pairs is None:
+        return None
+
+    def share_out(work: Callable[[int, int], None], n_pairs: int) -> None:
+        _on_threads(work, even_ranges(n_pairs, threads), threads)
+
+    return train_small(pairs, stopper, polished=plan.settings.polish, share_out=share_out)
+
+
+def small_pairs(plan: FitPlan) -> SmallPairs | None:
+    """The pairs of a fit for `kpegasos.solvers.small`; None if it is not for them.
+
+    The interpreter would take longer than such pairs.
+    """
+    settings, parts, pairs = plan.settings, plan.make_rows, plan.pairs
+    options = settings.options
+    if not (
+        isinstance(parts, GramParts)
+        and parts.positive_definite
+        and parts.gram.flags.carray
+        and settings.counts
+        and options.batch_size == 1
+        and options.sampling in ("permutation", "uniform")
+        and options.average in _AVERAGES
+        and options.step is None
+    ):
+        return None
+    sizes, kind = np.unique(pairs.sizes, return_inverse=True)
+    steps = [total_steps(settings.n_steps, settings.epochs_of(n), n, 1) for n in sizes.tolist()]
+    offset = parts.intercept_scaling**2
+    if (
+        sizes[-1] > tuning.SMALL_PAIR
+        or (sizes * steps).max() > _MOST_ADDITIONS
+        or offset**0.5 > most_scaling(pairs.lam.min())
+    ):
+        return None
+    # With a gap to be reached each epoch, unless they are given.
+    chosen = plan.checkpoints
+    chosen = "epoch" if chosen is None and settings.tol is not None else chosen
+    points = [
+        list(Checkpoints(chosen, 0, last, n, 1))
+        for n, last in zip(sizes.tolist(), steps, strict=True)
+    ]
+    longest = max(map(len, points))
+    if longest > _MOST_POINTS:
+        return None
+    own = parts.pairs or pairs
+    return SmallPairs(
+        gram=parts.gram,
+        offset=offset,
+        rounding=np.array(parts.rounding, dtype=np.float64),
+        evaluations=parts.evaluations,
+        members=own.members,
+        label=pairs.y,
+        weight=pairs.weight,
+        ends=pairs.ends,
+        lam=pairs.lam,
+        key=np.array([stream_key(plan.seed, (k,)) for k in range(len(pairs))], dtype=np.uint64),
+        kind=kind,
+        points=np.array([each + each[-1:] * (longest - len(each)) for each in points]),
+        uniform=options.sampling == "uniform",
+        average=_AVERAGES[options.average],
+        tol=math.nan if settings.tol is None else settings.tol,
+        loss=settings.loss,
+    )
+
+
+def report_end(
+    name: str, results: Results, stopper: Stopper, plan: FitPlan, *, stacklevel: int
+) -> None:
+    """Say that a fit has been cut short, or is far from its optimum for a cause that is known.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    results : Results
+    stopper : Stopper
+    plan : FitPlan
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If time was up, or the steps before ``tol`` was reached; if features are large.
+    """
+    if stopper.interrupted:
+        cut = _with_status(results, "interrupted")
+        raise KeyboardInterrupt(
+            f"{name} was stopped by Ctrl-C {_where(cut or results, len(results))}; "
+            f"the estimator holds the model reached so far."
+        )
+    settings, tol = plan.settings, plan.settings.tol
+    for status, reason in _STOPPED.items():
+        cut = _with_status(results, status) if status != "completed" or tol is not None else []
+        if status == "completed":
+            # The last look, without rounding, may have found more than was known before.
+            cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
+        if cut:
+            # A polish that ends by itself has met an ill-conditioned problem.
+            ill = settings.polish and status == "completed"
+            remedy = "; scale the features, as StandardScaler does, or reduce C" if ill else ""
+            warnings.warn(
+                f"{name} {reason} {_where(cut, len(results))}; "
+                f"the model reached so far is returned{remedy}.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+    if tol is None and "kernel" not in settings.own:  # or it has been said already
+        _warn_of_large_features(
+            name, plan.X, results, settings.options.batch_size, stacklevel=stacklevel + 1
+        )
+
+
+def _with_status(results: Results, status: str) -> list[Result]:
+    return [results[k] for k, of in enumerate(results.column("status")) if of == status]
+
+
+def _where(results: Sequence[Result], n_pairs: int) -> str:
+    """How far the worst of some results has come."""
+    worst = max(results, key=lambda result: result.relative_gap)
+    of_pairs = f" ({len(results)} of {n_pairs} pairs)" if n_pairs > 1 else ""
+    # Of a gap that is mostly rounding, more steps take nothing off.
+    rounding = (
+        " that is mostly rounding, of which float64 features (and row_dtype='float64') leave less"
+    )
+    return (
+        f"after {worst.n_steps} steps{of_pairs}, "
+        f"with a certified relative gap of {worst.relative_gap:.3g}"
+        + (rounding if worst.rounding > 0.5 * worst.gap else "")
+    )
+
+
+#: A certified relative gap beyond which a model is no better than w = 0, for all that is known.
+_FAR = 0.9
+
+
+#: Features are large if their root mean square, over what is not zero, is more than this.
+_LARGE = 7.0
+
+
+def _warn_of_large_features(
+    name: str, X: Any, results: Results, batch_size: int, *, stacklevel: int
+) -> None:
+    """Say so if features are large and a model is far from its optimum after an epoch or more.
+
+    Pegasos' suboptimality grows with the largest squared length of a row; the certificate tells
+    that it is far from the optimum, and the size of the features why.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    results : Results
+        One of each pair of classes.
+    batch_size : int
+        Draws of a step.
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Once, with the cure.
+    """
+    far = [
+        result
+        for result in results
+        if result.relative_gap > _FAR
+        and result.status in ("completed", "stopped")
+        and result.n_steps * batch_size >= result.margins.size
+    ]
+    size = _typical_size(X) if far else 0.0
+    if size <= _LARGE:
+        return
+    of_pairs = f" for {len(far)} of {len(results)} pairs" if len(results) > 1 else ""
+    warnings.warn(
+        f"{name} ended far from the optimum{of_pairs}, with a certified relative gap of "
+        f"{max(result.relative_gap for result in far):.3g}, since the features are large "
+        f"({size:.3g} in root mean square): "
+        f"scale them, as StandardScaler does, or set polish=True.",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _typical_size(X: Any) -> float:
+    """Root mean square of the entries that are not zero; 0 if all are.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+    """
+    total, number = 0.0, 0
+    flat = X.data if sparse.issparse(X) else X.ravel()
+    for begin in range(0, flat.size, 1 << 20):
+        part = np.asarray(flat[begin : begin + (1 << 20)], dtype=np.float64)
+        total += float(part @ part)
+        number += int(np.count_nonzero(part))
+    return math.sqrt(total / max(1, number))

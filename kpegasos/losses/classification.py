@@ -1,0 +1,199 @@
+"""Losses of labels: the hinge of the paper, and its smoother relatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from numba.extending import overload
+
+from kpegasos.losses.base import TIE, described
+from kpegasos.utils.validation import as_number
+
+
+@described(regression=False, lower=0.0, upper=1.0, lipschitz=1.0)
+class Hinge(NamedTuple):
+    """``max(0, 1 - y f)``.
+
+    Counts of its steps are integers: a step adds 1 or nothing. Shalev-Shwartz, Singer, Srebro (ICML
+    2007), eq. 2.
+    """
+
+    def value(self, decision: float, target: float) -> float:
+        """``max(0, 1 - y f)``."""
+        return max(0.0, 1.0 - target * decision)
+
+    def pull(self, decision: float, target: float) -> float:
+        """1 where the margin is violated, else 0."""
+        return 1.0 if target * decision < 1.0 - TIE else 0.0
+
+    def gain(self, beta: float, target: float) -> float:
+        """β."""
+        return beta
+
+    def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
+        """Maximum of a parabola in [0, 1], or of a line where there is no curvature."""
+        slope = 1.0 - target * decision
+        if curvature > 0.0:
+            return min(1.0, max(0.0, beta + slope / curvature))
+        return 1.0 if slope > 0.0 else 0.0 if slope < 0.0 else beta
+
+
+HINGE = Hinge()
+
+
+def is_hinge(loss: Any) -> bool:
+    """Return whether a loss, or numba's type of one, is the hinge, which has closed forms."""
+    return getattr(loss, "instance_class", type(loss)) is Hinge
+
+
+@overload(is_hinge)
+def _is_hinge(loss):  # type: ignore[no-untyped-def]
+    found = is_hinge(loss)
+    return lambda loss: found
+
+
+@described(regression=False, lower=0.0, upper=math.inf, lipschitz=math.inf)
+class SquaredHinge(NamedTuple):
+    """``max(0, 1 - y f)²``, as in scikit-learn's LinearSVC.
+
+    Its slope has no bound, so the bounds of Pegasos' analysis need one on the data.
+    """
+
+    def value(self, decision: float, target: float) -> float:
+        """``max(0, 1 - y f)²``."""
+        slack = max(0.0, 1.0 - target * decision)
+        return slack * slack
+
+    def pull(self, decision: float, target: float) -> float:
+        """``2 max(0, 1 - y f)``."""
+        return 2.0 * max(0.0, 1.0 - target * decision)
+
+    def gain(self, beta: float, target: float) -> float:
+        """``β - β²/4``."""
+        return beta - 0.25 * beta * beta
+
+    def piece(self, beta: float, target: float) -> tuple[float, float, float, float]:
+        """``β ≥ 0``, with a parabola."""
+        return 0.0, math.inf, 1.0 - 0.5 * beta, 0.5
+
+    def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
+        """Maximum of a parabola over β ≥ 0."""
+        slope = 1.0 - target * decision - 0.5 * beta
+        return max(0.0, beta + slope / (curvature + 0.5))
+
+
+@described(regression=False, lower=0.0, upper=1.0, lipschitz=1.0)
+class SmoothedHinge(NamedTuple):
+    """The hinge loss whose corner is rounded over a width (Shalev-Shwartz, Zhang, JMLR 2013).
+
+    With the margin ``m = y f``: 0 for ``m ≥ 1``, ``1 - m - width/2`` for ``m ≤ 1 - width``, and
+    ``(1 - m)² / (2 width)`` between.
+
+    Parameters
+    ----------
+    width : float, default=0.5
+        Positive.
+    """
+
+    width: float = 0.5
+
+    def check(self) -> None:
+        """Raise a ValueError unless ``width`` is positive."""
+        as_number("width", self.width, positive=True)
+
+    def value(self, decision: float, target: float) -> float:
+        """The loss."""
+        slack = max(0.0, 1.0 - target * decision)
+        if slack >= self.width:
+            return slack - 0.5 * self.width
+        return 0.5 * slack * slack / self.width
+
+    def pull(self, decision: float, target: float) -> float:
+        """From 0 at margin 1 to 1 at margin ``1 - width``."""
+        return min(1.0, max(0.0, (1.0 - target * decision) / self.width))
+
+    def gain(self, beta: float, target: float) -> float:
+        """``β - width β²/2``."""
+        return beta - 0.5 * self.width * beta * beta
+
+    def piece(self, beta: float, target: float) -> tuple[float, float, float, float]:
+        """``[0, 1]``, with a parabola."""
+        return 0.0, 1.0, 1.0 - self.width * beta, self.width
+
+    def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
+        """Maximum of a parabola in [0, 1]."""
+        slope = 1.0 - target * decision - self.width * beta
+        return min(1.0, max(0.0, beta + slope / (curvature + self.width)))
+
+
+#: Newton's steps of a coordinate, at the most, and the size of a step that is the last.
+_MOST_STEPS, _LAST_STEP = 50, 1e-14
+#: Coefficients this close to 0 or 1 bend too much to move with others.
+_NEAR_END = 1e-9
+
+
+@described(regression=False, lower=0.0, upper=1.0, lipschitz=1.0)
+class Logistic(NamedTuple):
+    """``log(1 + exp(-y f))``.
+
+    A sigmoid of the decision is a probability, which `predict_proba` gives.
+    """
+
+    def value(self, decision: float, target: float) -> float:
+        """``log(1 + exp(-y f))``, without overflow."""
+        margin = target * decision
+        return max(0.0, -margin) + math.log1p(math.exp(-abs(margin)))
+
+    def pull(self, decision: float, target: float) -> float:
+        """``1 / (1 + exp(y f))``."""
+        margin = target * decision
+        small = math.exp(-abs(margin))
+        return small / (1.0 + small) if margin > 0.0 else 1.0 / (1.0 + small)
+
+    def gain(self, beta: float, target: float) -> float:
+        """``-β log β - (1 - β) log(1 - β)``."""
+        total = 0.0
+        if beta > 0.0:
+            total -= beta * math.log(beta)
+        if beta < 1.0:
+            total -= (1.0 - beta) * math.log1p(-beta)
+        return total
+
+    def piece(self, beta: float, target: float) -> tuple[float, float, float, float]:
+        """``(0, 1)``, where the slope is the log-odds of ``1 - β``; none next to the ends."""
+        if not _NEAR_END < beta < 1.0 - _NEAR_END:
+            return beta, beta, 0.0, 0.0
+        return 0.0, 1.0, math.log1p(-beta) - math.log(beta), 1.0 / (beta * (1.0 - beta))
+
+    def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
+        """Newton's steps on the log-odds z of b, safeguarded by bisection.
+
+        At the maximum ``z + m + curvature (b(z) - β) = 0``, which rises in z.
+        """
+        margin = target * decision
+        low = -margin - curvature * (1.0 - beta)
+        high = -margin + curvature * beta
+        z = 0.5 * (low + high)
+        before = high - low
+        chosen = beta
+        for _ in range(_MOST_STEPS):
+            small = math.exp(-abs(z))
+            larger = 1.0 / (1.0 + small)
+            chosen = larger if z > 0.0 else small * larger
+            slope = 1.0 + curvature * small * larger * larger
+            error = z + margin + curvature * (chosen - beta)
+            if error > 0.0:
+                high = z
+            else:
+                low = z
+            step = error / slope
+            if abs(step) <= _LAST_STEP * (1.0 + abs(z)):
+                break
+            if abs(step) <= 0.5 * before and low < z - step < high:
+                before = abs(step)
+                z -= step
+            else:
+                before = 0.5 * (high - low)
+                z = 0.5 * (low + high)
+        return chosen

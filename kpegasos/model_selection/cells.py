@@ -1,0 +1,516 @@
+"""Solve the cells of a kernel: folds of a binary problem, pairs of classes, or fits one by one.
+
+A kernel's cells are a `Work`: a context that makes what its jobs share, such as a kernel matrix,
+hands them out, and at its end hands on what has been done and gives up what was shared. Many works
+are done on several threads, so many of them at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Condition, Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from kpegasos.estimators.kernel import PegasosSVC
+from kpegasos.fitting.pairs import Pair
+from kpegasos.fitting.rows import GramParts
+from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.matrix import ClassSortedMatrix
+from kpegasos.model_selection.folds import Folds
+from kpegasos.model_selection.results import KernelOutcome, PairCells
+from kpegasos.rows.base import RowSource
+from kpegasos.rows.cached import BufferPool
+from kpegasos.rows.choose import choose_source
+from kpegasos.rows.gram import GramRows
+from kpegasos.solvers.path import PathRun, Solutions
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.threads import parallel_for
+
+T = TypeVar("T")
+#: A piece of work.
+Job = Callable[[], None]
+#: Jobs that share something which is made before the first and given up after the last.
+Work = AbstractContextManager[list[Job]]
+#: Solves some folds from one of the values of C on; returns for each the values that are solved,
+#: and the seconds that each took.
+Paths = Callable[[slice, int], list[tuple[Solutions, np.ndarray]]]
+#: Passes over the examples that the working sets of one cell come to at the most.
+_MAX_EPOCHS = 1000
+
+
+def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopper) -> None:
+    """Do all jobs of some works, in order as far as threads allow.
+
+    Parameters
+    ----------
+    works : sequence of Work
+    n_threads : int
+    n_open : int
+        Works that may be open at the same time.
+    stopper : Stopper
+        Told of a failure, so that jobs which ask it end early.
+
+    Raises
+    ------
+    BaseException
+        The first that a work raised, when no job is running any more.
+    """
+    closed, jobs = deque(works), deque[tuple[Work, Job]]()
+    left: dict[Work, int] = {}
+    changed, failures = Condition(), list[BaseException]()
+
+    def open_next(work: Work) -> None:
+        more = work.__enter__()
+        with changed:
+            left[work] += len(more)
+            jobs.extend((work, job) for job in more)
+            changed.notify_all()
+
+    def take() -> tuple[Work, Job] | None:
+        with changed:
+            while not failures and (jobs or closed or left):
+                if jobs:
+                    return jobs.popleft()
+                if closed and len(left) < n_open:
+                    work = closed.popleft()
+                    left[work] = 1
+                    return work, partial(open_next, work)
+                changed.wait()
+        return None
+
+    def do(work: Work, job: Job) -> None:
+        job()
+        with changed:
+            left[work] -= 1
+            is_last = left[work] == 0
+        if is_last:
+            work.__exit__(None, None, None)
+            with changed:
+                del left[work]
+                changed.notify_all()
+
+    def do_some(_: int) -> None:
+        while (taken := take()) is not None:
+            try:
+                do(*taken)
+            except BaseException as error:
+                with changed:
+                    failures.append(error)
+                    stopper.fail()  # or the others would go on to their end
+                    changed.notify_all()
+            del taken  # while this thread waits, it would keep a kernel matrix alive
+
+    if n_threads == 1:
+        do_some(0)
+    else:
+        with threadpool_limits(limits=1, user_api="blas"):
+            parallel_for(do_some, [(thread,) for thread in range(n_threads)])
+    if failures:
+        raise failures[0]
+
+
+@dataclass
+class Task:
+    """What all kernels of a search have in common; examples are in the order of the rows.
+
+    Attributes
+    ----------
+    pairs : list of Pair
+        With the members of both classes and their labels.
+    weights : ndarray of shape (n_folds, n_samples)
+    tests : list of ndarray of int
+    Cs : ndarray of shape (n_Cs,)
+        Increasing.
+    tol : float
+    alone : bool
+        Whether a job has one thread for all it does.
+    stopper : Stopper
+    on_kernel, on_cells : callable
+        See `search_surface`.
+    lock : Lock
+        Held by who tells what has been done.
+    """
+
+    pairs: list[Pair]
+    weights: np.ndarray
+    tests: list[np.ndarray]
+    Cs: np.ndarray
+    tol: float
+    alone: bool
+    stopper: Stopper
+    on_kernel: Callable[[KernelOutcome], None]
+    on_cells: Callable[[float], None]
+    lock: Lock = field(default_factory=Lock)
+
+    def n_good(self, relative_gaps: np.ndarray) -> int:
+        """Count the values of C, from the first on, that are as good as they get.
+
+        A certificate that a stop has cut short is not kept.
+        """
+        if self.stopper.reason() is None:
+            return relative_gaps.size
+        return int(np.argmin(np.append(relative_gaps <= self.tol, False)))
+
+    def made(self, make: Callable[[], T]) -> T | None:
+        """Return what a function makes, or None if the search is to stop before."""
+        if self.stopper.reason() is None:
+            with suppress(CutShort), heeding(self.stopper.lasts):
+                return make()
+        return None
+
+    def paths(self, pair: Pair, rows: RowSource, *, from_first: bool = True) -> Paths:
+        """Prepare to solve folds of a pair along C, over all examples at first.
+
+        Parameters
+        ----------
+        pair : Pair
+        rows : RowSource
+            Of its members, with room for a few rows.
+        from_first : bool, default=True
+            Whether some fold begins at the first value of C. It has no neighbour to start from;
+            later ones gain nothing by a start from all examples over that from the value before.
+        """
+        weights = np.ascontiguousarray(self.weights[:, pair.members])
+
+        y, tol, alone = pair.problem.y, self.tol, self.alone
+
+        def run_of(weights: np.ndarray, Cs: np.ndarray) -> PathRun:
+            return PathRun(y, weights, rows, Cs, tol=tol, max_epochs=_MAX_EPOCHS, alone=alone)
+
+        whole: PathRun | None = None
+        if from_first:
+            whole = run_of(weights.max(axis=0)[None], self.Cs[:1])
+            whole.advance(self.stopper)
+
+        def solve(folds: slice, first: int) -> list[tuple[Solutions, np.ndarray]]:
+            run = run_of(weights[folds], self.Cs[first:])
+            if first == 0 and whole is not None and whole.finished:
+                run.start_from(whole)
+            run.advance(self.stopper)
+            solutions = run.solutions(self.stopper)
+            # Cells share the seconds of their run by their working sets.
+            shares = solutions.n_sets + 1.0
+            seconds = run.seconds * shares / max(1.0, shares.sum())
+            n_Cs = self.Cs.size - first
+            ends = [(k * n_Cs, (k + 1) * n_Cs) for k in range(len(weights[folds]))]
+            return [(solutions.part(*each), seconds[slice(*each)]) for each in ends]
+
+        return solve
+
+    def tell(self, outcome: KernelOutcome) -> None:
+        """Hand on what came of a kernel."""
+        with self.lock:
+            self.on_kernel(outcome)
+
+    def tell_cells(self, n_cells: float) -> None:
+        """Say how many cells have just been done."""
+        with self.lock:
+            self.on_cells(n_cells)
+
+
+def _share_seconds(outcome: KernelOutcome, before: np.ndarray, seconds: float) -> None:
+    """Divide seconds among the cells that have been done since."""
+    new = outcome.done & ~before
+    outcome.seconds[new] += seconds / max(1.0, float(new.sum()))
+
+
+# --- folds of a binary problem ---
+
+
+@contextmanager
+def binary_work(
+    task: Task, outcome: KernelOutcome, make_rows: Callable[[], RowSource]
+) -> Iterator[list[Job]]:
+    """Do the folds of a binary problem with one kernel, on the same rows.
+
+    Parameters
+    ----------
+    task : Task
+    outcome : KernelOutcome
+        Filled in.
+    make_rows : callable
+        Makes the rows of all examples.
+    """
+    begin, before = time.perf_counter(), outcome.done.copy()
+    folds = np.flatnonzero(~before.all(axis=1)).tolist()
+    rows = task.made(make_rows) if folds else None
+    if rows is None:
+        yield []
+    else:
+        paths = task.paths(task.pairs[0], rows, from_first=not before[folds, 0].all())
+        shared = time.perf_counter() - begin
+        yield [partial(_solve_fold, task, outcome, paths, fold) for fold in folds]
+        outcome.evaluations += rows.evaluations
+        rows.close()
+        _share_seconds(outcome, before, shared)
+    task.tell(outcome)
+
+
+def _solve_fold(task: Task, outcome: KernelOutcome, paths: Paths, fold: int) -> None:
+    """Solve the values of C that a fold lacks."""
+    first = int(np.argmin(outcome.done[fold]))
+    ((found, seconds),) = paths(slice(fold, fold + 1), first)
+    n_good = task.n_good(found.relative_gaps)
+    solved = slice(first, first + n_good)
+    outcome.decisions[fold][solved, :, 0] = found.margins[:n_good, task.tests[fold]]
+    outcome.relative_gaps[fold, solved] = found.relative_gaps[:n_good]
+    outcome.n_support[fold, solved] = np.count_nonzero(found.coefs[:n_good], axis=1)
+    outcome.seconds[fold, solved] = seconds[:n_good]
+    outcome.done[fold, solved] = True
+    task.tell_cells(n_good)
+
+
+# --- pairs of classes ---
+
+
+class GramPairs:
+    """Rows of pairs that are parts of one kernel matrix of all examples.
+
+    Parameters
+    ----------
+    source : GramRows
+        Of all examples.
+    intercept_scaling : float
+    tests : list of ndarray of int
+        Examples of each fold.
+
+    Attributes
+    ----------
+    evaluations : int
+        Kernel values that were computed for no pair alone.
+    """
+
+    def __init__(self, source: GramRows, intercept_scaling: float, tests: list[np.ndarray]) -> None:
+        self.evaluations = source.evaluations
+        self._gram, self._tests = source.gram, tests
+        self._parts = GramParts(
+            source.gram,
+            None,
+            intercept_scaling,
+            positive_definite=source.positive_definite,
+            rounding=source.rounding,
+            exact=source.exact,
+        )
+
+    def of_pair(self, pair: Pair) -> RowSource:
+        """Make the rows of a pair."""
+        return self._parts(pair, 1, False)
+
+    def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
+        """Decide by all pairs on the examples that a fold is tested on.
+
+        Parameters
+        ----------
+        pairs : list of Pair
+        fold : int
+        found : list of PairCells
+            Of each pair, all of as many values of C.
+
+        Returns
+        -------
+        ndarray of shape (n_solved, n_test, n_pairs)
+        """
+        gram, test = self._gram, self._tests[fold]
+        result = _constant_terms(found, test.size)
+        for label in range(1 + pairs[-1].classes[1]):
+            # All pairs of a class read its kernel values once.
+            own = [k for k, pair in enumerate(pairs) if label in pair.classes]
+            # The first class of a pair is the positive one.
+            is_own = [(pairs[k].problem.y > 0) == (pairs[k].classes[0] == label) for k in own]
+            members = pairs[own[0]].members[is_own[0]]
+            parts = zip(own, is_own, strict=True)
+            coefs = np.concatenate([found[k].coefs[:, of_class] for k, of_class in parts])
+            first, last = members[0], members[-1] + 1
+            # Columns that are side by side, as they are in the order of classes, are read faster.
+            is_range = last - first == members.size
+            values = gram[test, first:last] if is_range else gram[test[:, None], members]
+            products = (values.astype(np.float64, copy=False) @ coefs.T).T
+            result[:, :, own] += products.reshape(len(own), -1, test.size).transpose(1, 2, 0)
+        return result
+
+
+class ComputedPairs:
+    """Rows of pairs that are computed when they are first needed, within a budget.
+
+    Parameters
+    ----------
+    shared : ClassSortedMatrix
+    cache_mb : float or "auto"
+    intercept_scaling : float
+    tests : list of ndarray of int
+        Examples of each fold.
+
+    Attributes
+    ----------
+    evaluations : int
+        Kernel values that were computed for no pair alone.
+    """
+
+    def __init__(
+        self,
+        shared: ClassSortedMatrix,
+        cache_mb: float | str,
+        intercept_scaling: float,
+        tests: list[np.ndarray],
+    ) -> None:
+        self.evaluations = 0
+        self._shared, self._tests = shared, tests
+        self._make = partial(
+            choose_source,
+            cache="cached",
+            cache_mb=cache_mb,
+            intercept_scaling=intercept_scaling,
+            pool=BufferPool(),
+        )
+
+    def of_pair(self, pair: Pair) -> RowSource:
+        """Make the rows of a pair."""
+        return self._make(self._shared.pair(*pair.classes))
+
+    def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
+        """Decide by all pairs on the examples that a fold is tested on; see `GramPairs`."""
+        shared, test = self._shared, self._tests[fold]
+        X, members = shared.X, shared.members
+        assert members is not None
+        rows, result = X[members[test]], _constant_terms(found, test.size)
+        for k, (pair, cells) in enumerate(zip(pairs, found, strict=True)):
+            support = np.flatnonzero(cells.coefs.any(axis=0))
+            vectors = X[members[pair.members[support]]]
+            coefs = np.ascontiguousarray(cells.coefs[:, support])
+            self.evaluations += test.size * support.size
+            result[:, :, k] += kernel_decision(shared.kernel, rows, vectors, coefs).T
+        return result
+
+
+PairRows = GramPairs | ComputedPairs
+
+
+def _constant_terms(found: list[PairCells], n_test: int) -> np.ndarray:
+    """Decisions without kernel values, of shape (n_solved, n_test, n_pairs)."""
+    intercepts = np.stack([cells.intercepts for cells in found], axis=1)
+    return np.repeat(intercepts[:, None], n_test, axis=1)
+
+
+@contextmanager
+def pairs_work(
+    task: Task, outcome: KernelOutcome, make_rows: Callable[[], PairRows]
+) -> Iterator[list[Job]]:
+    """Do all pairs of classes with one kernel, each with all folds.
+
+    Parameters
+    ----------
+    task : Task
+    outcome : KernelOutcome
+        Filled in when all pairs are solved; until then it keeps those that are.
+    make_rows : callable
+        Makes what the rows of pairs share.
+    """
+    begin, before = time.perf_counter(), outcome.done.copy()
+    rows = None if before.all() else task.made(make_rows)
+
+    def solve(rows: PairRows, pair: Pair) -> None:
+        source = task.made(partial(rows.of_pair, pair))
+        if source is None:
+            return
+        found = task.paths(pair, source)(slice(None), 0)
+        evaluations = source.evaluations
+        source.close()
+        cells = [
+            PairCells(part.coefs.copy(), part.intercepts, part.relative_gaps, seconds)
+            for part, seconds in found
+        ]
+        is_whole = all(task.n_good(part.relative_gaps) == task.Cs.size for part in cells)
+        with task.lock:
+            outcome.evaluations += evaluations
+            if is_whole:
+                outcome.pairs[pair.number] = cells
+        if is_whole:
+            task.tell_cells(outcome.done.size / len(task.pairs))
+
+    if rows is None:
+        yield []
+    else:
+        shared = time.perf_counter() - begin
+        left = [pair for pair in task.pairs if pair.number not in outcome.pairs]
+        yield [partial(solve, rows, pair) for pair in left]
+        if len(outcome.pairs) == len(task.pairs):
+            begin = time.perf_counter()
+            for fold in range(len(task.tests)):
+                found = [outcome.pairs[pair.number][fold] for pair in task.pairs]
+                _join_pairs(task, outcome, rows, fold, found)
+            outcome.pairs = {}
+            _share_seconds(outcome, before, shared + time.perf_counter() - begin)
+        outcome.evaluations += rows.evaluations
+    task.tell(outcome)
+
+
+def _join_pairs(
+    task: Task, outcome: KernelOutcome, rows: PairRows, fold: int, found: list[PairCells]
+) -> None:
+    """Make the cells of a fold of what came of all pairs."""
+    used = np.zeros((task.Cs.size, task.weights.shape[1]), dtype=bool)
+    for pair, cells in zip(task.pairs, found, strict=True):
+        used[:, pair.members] |= cells.coefs != 0.0
+    outcome.decisions[fold][:] = rows.decisions(task.pairs, fold, found)
+    outcome.relative_gaps[fold] = np.max([cells.relative_gaps for cells in found], axis=0)
+    outcome.n_support[fold] = used.sum(axis=1)
+    outcome.seconds[fold] = np.sum([cells.seconds for cells in found], axis=0)
+    outcome.done[fold] = True
+
+
+# --- kernels that are not positive semi-definite ---
+
+
+@contextmanager
+def single_fits_work(
+    task: Task, outcome: KernelOutcome, model: PegasosSVC, X: Any, labels: np.ndarray, folds: Folds
+) -> Iterator[list[Job]]:
+    """Do each cell by a Pegasos fit of its own.
+
+    Without a positive semi-definite kernel there is no dual to ascend, and so neither a warm start
+    nor a certificate.
+
+    Parameters
+    ----------
+    task : Task
+    outcome : KernelOutcome
+        Filled in.
+    model : PegasosSVC
+        To be cloned with each C.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,), int
+    folds : Folds
+    """
+
+    def fit(fold: int, position: int) -> None:
+        begin, weight, test = time.perf_counter(), folds.weights[fold], folds.tests[fold]
+        if task.stopper.reason() is not None:
+            return
+        train = np.flatnonzero(weight)
+        own = PegasosSVC(**{**model.get_params(), "C": float(task.Cs[position])})
+        try:
+            own.fit(X[train], labels[train], weight[train])
+        except KeyboardInterrupt:  # the other cells are kept
+            task.stopper.interrupt()
+        if task.stopper.interrupted:
+            return
+        outcome.decisions[fold][position] = own.decision_function(X[test]).reshape(test.size, -1)
+        outcome.relative_gaps[fold, position] = np.max(own.relative_gap_)
+        outcome.n_support[fold, position] = own.support_.size
+        outcome.seconds[fold, position] = time.perf_counter() - begin
+        histories = own.history_ if isinstance(own.history_, list) else [own.history_]
+        outcome.evaluations += sum(int(each["kernel_evaluations"][-1]) for each in histories)
+        outcome.done[fold, position] = True
+        task.tell_cells(1)
+
+    yield [partial(fit, *cell) for cell in np.argwhere(~outcome.done).tolist()]
+    task.tell(outcome)

@@ -1,0 +1,191 @@
+"""The cells of a search: values of C and kernels, made of what a user gives.
+
+Values may come in any order. The solver goes along increasing C and results are read in the user's
+order, so that each candidate knows its place among the sorted values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+
+from kpegasos.fitting.settings import LARGEST_DEGREE
+from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.functions import make_kernel, parameters_of, scale_gamma
+from kpegasos.utils.validation import (
+    LARGEST,
+    SMALLEST,
+    as_integer,
+    as_number,
+    is_number,
+    refuse_masked,
+    shown,
+)
+
+
+class Candidate(NamedTuple):
+    """A cell, the same in all folds.
+
+    Attributes
+    ----------
+    parameters : dict
+        What `PegasosSVC` gets.
+    kernel, C : int
+        Place among the kernels, and among the increasing values of C.
+    """
+
+    parameters: dict[str, Any]
+    kernel: int
+    C: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values of C and kernels.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+        Increasing.
+    axes : dict of str to ndarray
+        Increasing values of each parameter that the kernel has: of ``gamma``, ``degree`` and
+        ``coef0``, in this order.
+    kernels : list of Kernel or None
+        For all values of the axes, those of the last one fastest; None for a precomputed matrix.
+    candidates : list of Candidate
+        In the order of `ParameterGrid` over the values as they came.
+    """
+
+    Cs: np.ndarray
+    axes: dict[str, np.ndarray]
+    kernels: list[Kernel | None]
+    candidates: list[Candidate]
+
+    def is_certified(self, kernel: int) -> bool:
+        """Whether gaps with a kernel are certified: not those of the sigmoid kernel."""
+        chosen = self.kernels[kernel]
+        return chosen is None or chosen.positive_definite
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each axis of the kernels."""
+        return tuple(values.size for values in self.axes.values())
+
+    def flatness(self, kernel: int, C: int) -> tuple[float, ...]:
+        """A key by which, of two cells, that with the smaller C, then gamma, is greater."""
+        places = np.unravel_index(kernel, self.shape) if self.shape else ()
+        of_kernel = [
+            float(values[place]) for values, place in zip(self.axes.values(), places, strict=True)
+        ]
+        return tuple(-value for value in (float(self.Cs[C]), *of_kernel))
+
+
+def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s: Any) -> Grid:
+    """Make values of C, and a kernel for all values of the parameters that it has.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        Names are those of `PegasosSVC`; only these have parameters to search.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Whose variance ``gamma="scale"`` is made of.
+    Cs, gammas, degrees, coef0s : object
+        As `PegasosSVCCV` has them.
+
+    Raises
+    ------
+    ValueError
+        If there are no values, or some are out of range or the same.
+    """
+    cost = partial(as_number, positive=True, least=SMALLEST, most=LARGEST)
+    made = _values("Cs", Cs, cost, lambda number: np.logspace(-1.0, 3.0, number))
+    given: dict[str, list[Any]] = {"C": made}
+    named = isinstance(kernel, str)
+    has = [] if kernel == "precomputed" or not named else parameters_of(kernel)
+    if "gamma" in has:
+        given["gamma"] = _values_of_gamma(gammas, X)
+    if "degree" in has:
+        degree = partial(as_integer, least=0, most=LARGEST_DEGREE)
+        given["degree"] = _values("degrees", degrees, degree)
+    if "coef0" in has:
+        given["coef0"] = _values("coef0s", coef0s, as_number)
+    axes = {name: np.sort(values) for name, values in given.items() if name != "C"}
+    kernels: list[Kernel | None]
+    if not named:
+        kernels = [make_kernel(kernel)]
+    elif kernel == "precomputed":
+        kernels = [None]
+    else:
+        kernels = [
+            make_kernel(kernel, **dict(zip(axes, (value.item() for value in values), strict=True)))
+            for values in product(*axes.values())
+        ]
+    increasing = np.sort(given["C"])
+    shape = tuple(values.size for values in axes.values())
+
+    def candidate(parameters: dict[str, Any]) -> Candidate:
+        places = [int(np.searchsorted(axes[name], parameters[name])) for name in axes]
+        number = int(np.ravel_multi_index(places, shape)) if shape else 0
+        return Candidate(parameters, number, int(np.searchsorted(increasing, parameters["C"])))
+
+    return Grid(increasing, axes, kernels, [candidate(each) for each in ParameterGrid(given)])
+
+
+def _values_of_gamma(gammas: Any, X: Any) -> list[float]:
+    """Check values, and resolve "scale" and "auto"."""
+
+    def resolve(name: str, value: Any) -> float:
+        if isinstance(value, str) and value in ("scale", "auto"):
+            return scale_gamma(value, X)
+        if isinstance(value, str):
+            raise ValueError(
+                f"{name} must be a positive finite number, 'scale' or 'auto', "
+                f"got {shown(value)} instead"
+            )
+        return as_number(name, value, positive=True)
+
+    def powers_of_4(number: int) -> np.ndarray:
+        with np.errstate(over="ignore", under="ignore"):
+            made = scale_gamma("scale", X) * 4.0 ** (np.arange(number) - (number - 1) / 2)
+        if not (np.isfinite(made).all() and made.min() > 0):
+            raise ValueError(
+                f"gammas must be fewer for powers of 4 to be finite, got {number} instead"
+            )
+        return np.asarray(made)
+
+    return _values("gammas", gammas, resolve, powers_of_4)
+
+
+def _values(
+    name: str,
+    given: Any,
+    check: Callable[..., Any],
+    make: Callable[[int], np.ndarray] | None = None,
+) -> list[Any]:
+    """Check the values of a sequence, all different; a number of them is made, if it can be."""
+    if make is not None and is_number(given, Integral):
+        made: list[Any] = make(as_integer(name, given, least=1, most=1000)).tolist()
+        return made
+    counts = "a positive integer or " if make else ""
+    expected = f"{counts}a sequence of numbers"
+    refuse_masked(name, given)
+    try:
+        if isinstance(given, str | bytes):
+            raise TypeError
+        members = list(given)
+    except TypeError:
+        raise ValueError(f"{name} must be {expected}, got {shown(given)} instead") from None
+    values = [check(f"each value of {name}", value) for value in members]
+    if not values:
+        raise ValueError(f"{name} must have at least one value, got {shown(given)} instead")
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise ValueError(f"{name} must have different values, got {value:g} twice")
+    return values

@@ -1,0 +1,254 @@
+"""Record what a search has found so far, and make the tables and choices of it.
+
+The columns of ``cv_results_`` are those of scikit-learn's `GridSearchCV`, with certified gaps and
+sizes of the models beside them. A cell that has not been done is NaN everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from kpegasos.model_selection.folds import Folds
+from kpegasos.model_selection.grid import Grid
+from kpegasos.model_selection.scoring import HeldOutScorer
+
+
+class PairCells(NamedTuple):
+    """Models of a pair of classes in a fold, one value of C after the other.
+
+    Attributes
+    ----------
+    coefs : ndarray of shape (n_solved, n_members)
+        Signed.
+    intercepts, relative_gaps, seconds : ndarray of shape (n_solved,)
+    """
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    relative_gaps: np.ndarray
+    seconds: np.ndarray
+
+
+@dataclass
+class KernelOutcome:
+    """Cells of all folds and values of C with one kernel.
+
+    Attributes
+    ----------
+    number : int
+        Place among the kernels.
+    decisions : list of ndarray of shape (n_Cs, n_test, n_pairs)
+        For each fold, decisions of all pairs of classes; positive for the first class of a pair,
+        or for the second of two classes in all. NaN where a cell is missing.
+    relative_gaps : ndarray of shape (n_folds, n_Cs)
+        Certified relative gap, that of the worst pair; NaN where there is none.
+    n_support : ndarray of shape (n_folds, n_Cs), int64
+        Support vectors, each counted once.
+    seconds : ndarray of shape (n_folds, n_Cs)
+        Of all threads together. Values of C share what their path took by their working sets. What
+        all cells of a kernel share, such as its matrix, is divided evenly.
+    done : ndarray of shape (n_folds, n_Cs), bool
+        Cells that have a model. One that did not reach ``tol`` has one, and its gap says so.
+    evaluations : int
+        Kernel values computed.
+    pairs : dict of int to list of PairCells
+        Pairs of several classes that are solved in all folds, as long as others are not.
+    """
+
+    number: int
+    decisions: list[np.ndarray]
+    relative_gaps: np.ndarray
+    n_support: np.ndarray
+    seconds: np.ndarray
+    done: np.ndarray
+    evaluations: int = 0
+    pairs: dict[int, list[PairCells]] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, number: int, folds: Folds, n_Cs: int, n_pairs: int) -> KernelOutcome:
+        """Begin with nothing done."""
+        shape = (len(folds.tests), n_Cs)
+        return cls(
+            number,
+            [np.full((n_Cs, test.size, n_pairs), np.nan) for test in folds.tests],
+            np.full(shape, np.nan),
+            np.zeros(shape, dtype=np.int64),
+            np.zeros(shape),
+            np.zeros(shape, dtype=bool),
+        )
+
+
+class Chosen(NamedTuple):
+    """A cell that is done in all folds.
+
+    Attributes
+    ----------
+    rank : tuple of float
+        Mean score, NaN as -inf, and `Grid.flatness`.
+    kernel, C : int
+        As in `Candidate`.
+    decisions : list of ndarray of shape (n_test, n_pairs)
+        Of each held-out part.
+    """
+
+    rank: tuple[float, ...]
+    kernel: int
+    C: int
+    decisions: list[np.ndarray]
+
+
+class SearchRecord:
+    """Scores, certificates and costs of all cells, and the best of them.
+
+    Parameters
+    ----------
+    grid : Grid
+    folds : Folds
+
+    Attributes
+    ----------
+    scores, relative_gaps, n_support, fit_seconds, score_seconds : ndarray of shape \
+(n_folds, n_kernels, n_Cs)
+        float64, NaN for cells that are not done.
+    done : ndarray of shape (n_folds, n_kernels, n_Cs), bool
+    unfinished : dict of int to KernelOutcome
+        Outcomes of kernels that were begun, to go on from.
+    evaluations : ndarray of shape (n_kernels,), int64
+        Kernel values computed.
+    best : Chosen or None
+    """
+
+    def __init__(self, grid: Grid, folds: Folds) -> None:
+        shape = (len(folds.tests), len(grid.kernels), grid.Cs.size)
+        self.scores, self.relative_gaps, self.n_support = np.full((3, *shape), np.nan)
+        self.fit_seconds, self.score_seconds = np.full((2, *shape), np.nan)
+        self.done = np.zeros(shape, dtype=bool)
+        self.unfinished: dict[int, KernelOutcome] = {}
+        self.evaluations = np.zeros(shape[1], dtype=np.int64)
+        self.best: Chosen | None = None
+
+    def take(self, outcome: KernelOutcome, grid: Grid, folds: Folds, score: HeldOutScorer) -> None:
+        """Score the cells of a kernel that are new.
+
+        Parameters
+        ----------
+        outcome : KernelOutcome
+        grid : Grid
+        folds : Folds
+        score : HeldOutScorer
+        """
+        number = outcome.number
+        for fold, test in enumerate(folds.tests):
+            new = np.flatnonzero(outcome.done[fold] & ~self.done[fold, number])
+            rows = score.rows(test) if new.size else None
+            for C in new.tolist():
+                begin = time.perf_counter()
+                cell = (fold, number, C)
+                self.scores[cell] = score(test, outcome.decisions[fold][C], rows)
+                self.score_seconds[cell] = time.perf_counter() - begin
+                self.relative_gaps[cell] = outcome.relative_gaps[fold, C]
+                self.n_support[cell] = outcome.n_support[fold, C]
+                self.fit_seconds[cell] = outcome.seconds[fold, C]
+                self.done[cell] = True
+        self.evaluations[number] = outcome.evaluations
+        for C in np.flatnonzero(self.done[:, number].all(axis=0)).tolist():
+            mean = _mean_score(self.scores[:, number, C])
+            rank = (-math.inf if math.isnan(mean) else mean, *grid.flatness(number, C))
+            if self.best is None or rank > self.best.rank:
+                decisions = [each[C].copy() for each in outcome.decisions]
+                self.best = Chosen(rank, number, C, decisions)
+        if outcome.done.all():
+            self.unfinished.pop(number, None)
+        else:
+            self.unfinished[number] = outcome
+
+
+def _mean_score(scores: np.ndarray) -> float:
+    """Mean over folds, the same for the same scores in another order: a tie stays one."""
+    if not np.isfinite(scores).all():
+        with np.errstate(invalid="ignore"):
+            return float(np.mean(scores))
+    return math.fsum(scores) / scores.size
+
+
+def cv_results(record: SearchRecord, grid: Grid) -> dict[str, Any]:
+    """Make ``cv_results_``, a row for each candidate.
+
+    Parameters
+    ----------
+    record : SearchRecord
+    grid : Grid
+
+    Warns
+    -----
+    UserWarning
+        If a mean score of cells that are done is not finite.
+    """
+    kernels, Cs = np.array([(each.kernel, each.C) for each in grid.candidates]).T
+
+    def rows(of_cells: np.ndarray) -> np.ndarray:
+        """Of shape (n_candidates, n_folds)."""
+        return np.ascontiguousarray(of_cells[:, kernels, Cs].T)
+
+    def splits(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+        return {f"split{fold}_{name}": column.copy() for fold, column in enumerate(values.T)}
+
+    results: dict[str, Any] = {}
+    for name, seconds in (("fit", record.fit_seconds), ("score", record.score_seconds)):
+        results[f"mean_{name}_time"] = rows(seconds).mean(axis=1)
+        results[f"std_{name}_time"] = rows(seconds).std(axis=1)
+    for name in grid.candidates[0].parameters:
+        values = [candidate.parameters[name] for candidate in grid.candidates]
+        results[f"param_{name}"] = np.ma.MaskedArray(values, mask=np.zeros(len(values), dtype=bool))
+    results["params"] = [dict(candidate.parameters) for candidate in grid.candidates]
+    scores, gaps, sizes = map(rows, (record.scores, record.relative_gaps, record.n_support))
+    results.update(splits("test_score", scores))
+    results["mean_test_score"] = means = np.array([_mean_score(row) for row in scores])
+    with np.errstate(invalid="ignore"):
+        results["std_test_score"] = scores.std(axis=1)
+    # NaN ranks with the worst, as in `GridSearchCV`.
+    worst = 0.0 if np.isnan(means).all() else np.nanmin(means) - 1
+    ranks = rankdata(-np.where(np.isnan(means), worst, means), method="min")
+    results["rank_test_score"] = ranks.astype(np.int32)
+    results.update(splits("relative_gap", gaps))
+    results["max_relative_gap"] = gaps.max(axis=1)
+    results.update(splits("n_support", sizes))
+    results["mean_n_support"] = sizes.mean(axis=1)
+    if not np.isfinite(means[rows(record.done).all(axis=1)]).all():
+        warnings.warn(
+            f"One or more of the test scores are non-finite: {means}",
+            UserWarning,
+            stacklevel=6,  # the caller of fit, beyond its decorator
+        )
+    return results
+
+
+def missing_cells(record: SearchRecord, grid: Grid) -> list[dict[str, Any]]:
+    """List parameters and fold of each cell that is not done."""
+    return [
+        {**candidate.parameters, "fold": fold}
+        for candidate in grid.candidates
+        for fold in range(record.done.shape[0])
+        if not record.done[fold, candidate.kernel, candidate.C]
+    ]
+
+
+def held_out_decisions(chosen: Chosen, folds: Folds, n_samples: int) -> np.ndarray:
+    """Take the decisions of each example together, of shape (n_samples, n_pairs).
+
+    NaN for examples that are never tested; the mean of those that are tested more than once.
+    """
+    n_pairs = chosen.decisions[0].shape[1]
+    total, times = np.zeros((n_samples, n_pairs)), np.zeros(n_samples)
+    for test, decisions in zip(folds.tests, chosen.decisions, strict=True):
+        np.add.at(total, test, decisions)
+        np.add.at(times, test, 1.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / times[:, None])

@@ -1,0 +1,298 @@
+"""Score held-out decisions by any of scikit-learn's scorers, and calibrate them.
+
+A scorer asks an estimator for predictions or decisions. Those of a held-out part are there before
+any estimator is; the stand-in here answers with them. `CalibratedClassifierCV` fits its calibrators
+to the decisions of an estimator. Here these are given as its features.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+
+from kpegasos.estimators import PegasosSVC
+from kpegasos.estimators.classifier import OneVsOneMixin
+from kpegasos.fitting.data import takes_sample_weight
+from kpegasos.fitting.pairs import Targets, one_vs_rest
+from kpegasos.utils.validation import is_number, shown, told_of
+
+
+class GivenDecisions(OneVsOneMixin, BaseEstimator):
+    """A fitted classifier for the rows that its decisions are of, and for no others.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_pairs)
+        Signs as in `OneVsOneMixin`.
+    classes : ndarray of shape (n_classes,)
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    break_ties : bool, default=False
+    """
+
+    #: Whether somebody looked for probabilities.
+    asked_for_probabilities = False
+
+    def __init__(
+        self,
+        decisions: Any,
+        classes: Any,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+    ) -> None:
+        self.decisions = decisions
+        self.classes = classes
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+
+    @property
+    def classes_(self) -> np.ndarray:  # type: ignore[override]
+        """Class labels, sorted."""
+        return np.asarray(self.classes)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Zeros: the decisions have their constant terms."""
+        return np.zeros(self.decisions.shape[1])
+
+    @property
+    def predict_proba(self) -> Any:
+        """Refuse, as decisions are no probabilities, and remember that somebody asked."""
+        self.asked_for_probabilities = True
+        raise AttributeError("held-out decisions are no probabilities")
+
+    def fit(self, X: Any, y: Any) -> GivenDecisions:
+        """Do nothing: the decisions are there."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _validate(self, X: Any, y: Any = None, *, reset: bool) -> np.ndarray:
+        if X.shape[0] != self.decisions.shape[0]:
+            raise ValueError(
+                f"scoring must ask for decisions of the held-out examples, got "
+                f"{X.shape[0]} rows instead of {self.decisions.shape[0]}"
+            )
+        return np.asarray(self.decisions)
+
+    def _decide(self, X: Any) -> np.ndarray:
+        return np.asarray(X)
+
+
+class HeldOutScorer:
+    """A scorer of held-out decisions.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        As in `PegasosSVCCV`.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    weight : ndarray of shape (n_samples,) or None
+        For scorers that take it.
+    classes : ndarray of shape (n_classes,)
+    decision_function_shape : {"ovr", "ovo"}
+    break_ties : bool
+
+    Attributes
+    ----------
+    lacks_weight : bool
+        Whether there are weights and the scorer takes none.
+
+    Raises
+    ------
+    ValueError
+        If there is no such scorer.
+    """
+
+    def __init__(
+        self,
+        scoring: Any,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        classes: np.ndarray,
+        *,
+        decision_function_shape: str,
+        break_ties: bool,
+    ) -> None:
+        self._X, self._y, self._classes = X, y, classes
+        self._votes = decision_function_shape, break_ties
+        self._scorer, self._name = make_scorer_of(scoring), scoring
+        self._weight = weight if takes_sample_weight(self._scorer) else None
+        self.lacks_weight = weight is not None and self._weight is None
+
+    def _stand_in(self, decisions: np.ndarray) -> GivenDecisions:
+        return GivenDecisions(decisions, self._classes, *self._votes)
+
+    def try_out(self, test: np.ndarray, targets: Targets) -> None:
+        """Score decisions that are right, so that a scorer that cannot be used is known early.
+
+        Parameters
+        ----------
+        test : ndarray of int
+            Examples of a held-out part.
+        targets : Targets
+
+        Raises
+        ------
+        ValueError
+            If the scorer needs probabilities, or returns something else than a number.
+        """
+        labels, n_classes = targets.labels[test], targets.classes.size
+        pairs = list(combinations(range(n_classes), 2))
+        right = np.array([np.where(labels == i, 1.0, -1.0) for i, _ in pairs]).T
+        stand_in = self._stand_in(-right if n_classes == 2 else right)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._ask(stand_in, self._X[test], test)
+        except (TypeError, ValueError) as error:
+            if not isinstance(self._name, str) or str(error).startswith("scoring must"):
+                raise
+            raise told_of(error, "scoring must be of targets as those of y") from None
+
+    @property
+    def _is_accuracy(self) -> bool:
+        return self._name is None or (isinstance(self._name, str) and self._name == "accuracy")
+
+    def rows(self, test: np.ndarray) -> Any:
+        """Take rows of X of some examples; None if the scorer does not look at them."""
+        return None if self._is_accuracy else self._X[test]
+
+    def __call__(self, test: np.ndarray, decisions: np.ndarray, rows: Any) -> float:
+        """Score the decisions of the examples ``test``.
+
+        Parameters
+        ----------
+        test : ndarray of shape (n_test,), int
+        decisions : ndarray of shape (n_test, n_pairs)
+        rows : ndarray, CSR matrix of shape (n_test, n_features) or None
+            As `rows` gives them.
+
+        Raises
+        ------
+        ValueError
+            If the scorer needs probabilities, or returns something else than a number.
+        """
+        stand_in = self._stand_in(decisions)
+        if self._is_accuracy:
+            # scikit-learn's way to the same number takes a millisecond, as long as a small fit.
+            right = stand_in._vote(decisions) == self._y[test]
+            weights = None if self._weight is None else self._weight[test]
+            return float(np.average(right, weights=weights))
+        return self._ask(stand_in, rows, test)
+
+    def _ask(self, stand_in: GivenDecisions, rows: Any, test: np.ndarray) -> float:
+        """Hear what the scorer says of the stand-in."""
+        weights = {} if self._weight is None else {"sample_weight": self._weight[test]}
+        try:
+            score = self._scorer(stand_in, rows, self._y[test], **weights)
+        except AttributeError as error:
+            if stand_in.asked_for_probabilities:
+                raise ValueError(
+                    "scoring must be of predictions or decisions, got a scorer of probabilities, "
+                    "which are there after the search only"
+                ) from error
+            raise
+        if isinstance(score, dict):
+            raise ValueError(f"scoring must be one score, got several: {sorted(map(str, score))}")
+        if isinstance(score, np.generic | np.ndarray) and np.ndim(score) == 0:
+            score = score.item()
+        if not is_number(score, Real):
+            raise ValueError(f"scoring must return a number, got {shown(score)} instead")
+        return float(score)
+
+
+def make_scorer_of(scoring: Any) -> Any:
+    """Make the scorer that scikit-learn has for a name or a callable; that of accuracy if None.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+
+    Raises
+    ------
+    ValueError
+        If there is none, or there are several.
+    """
+    if scoring is None:
+        return get_scorer("accuracy")
+    if isinstance(scoring, list | tuple | set | dict):
+        raise ValueError(f"scoring must be one scorer, got several: {shown(scoring)}")
+    if not callable(scoring) and not (isinstance(scoring, str) and scoring in get_scorer_names()):
+        raise ValueError(
+            f"scoring must be a name of sklearn.metrics.get_scorer_names(), a callable or None, "
+            f"got {shown(scoring)} instead"
+        )
+    try:
+        return check_scoring(PegasosSVC(), scoring=scoring)
+    except (TypeError, ValueError) as error:
+        raise told_of(error, "scoring must be a scorer") from None
+
+
+class DecisionsAsFeatures(ClassifierMixin, BaseEstimator):
+    """A classifier whose decisions are the features that it is given."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> DecisionsAsFeatures:
+        """Learn the classes."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        """Return the features; a vector of the only one."""
+        return X[:, 0] if X.shape[1] == 1 else X
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Choose the class of each example; of shape (n_samples,)."""
+        chosen = X.argmax(axis=1) if X.shape[1] > 1 else (X[:, 0] > 0).astype(np.intp)
+        predicted: np.ndarray = self.classes_[chosen]
+        return predicted
+
+
+def calibrate(
+    method: str, decisions: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
+) -> CalibratedClassifierCV:
+    """Fit calibrators to held-out decisions.
+
+    Parameters
+    ----------
+    method : {"sigmoid", "isotonic"}
+    decisions : ndarray of shape (n_samples, n_pairs)
+        Signs as in `OneVsOneMixin`.
+    y : ndarray of shape (n_samples,)
+        Examples of each class.
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    CalibratedClassifierCV
+        For features that are made by `features_of`.
+    """
+    everything = np.arange(y.size)
+    calibrated = CalibratedClassifierCV(
+        DecisionsAsFeatures(), method=method, cv=[(everything, everything)], ensemble=False
+    )
+    # The stand-in's fit asks for nothing that could be routed.
+    with config_context(enable_metadata_routing=False):
+        calibrated.fit(features_of(decisions, np.unique(y).size), y, sample_weight)
+    return calibrated
+
+
+def features_of(decisions: np.ndarray, n_classes: int) -> np.ndarray:
+    """Make a column for each class, or the only one for two classes.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_pairs)
+    n_classes : int
+    """
+    return decisions if n_classes == 2 else one_vs_rest(decisions, n_classes)

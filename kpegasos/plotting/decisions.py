@@ -1,0 +1,648 @@
+"""What a classifier decides: regions in the plane, rings round support vectors, margins y f(x)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, PathCollection
+from matplotlib.colors import ListedColormap
+from matplotlib.container import BarContainer
+from matplotlib.contour import ContourSet
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+from sklearn.inspection import DecisionBoundaryDisplay
+
+from kpegasos.plotting import checks
+from kpegasos.plotting.style import AxesDisplay, class_name, color_of, marker_of
+from kpegasos.utils.validation import as_integer, as_number, is_number, optional, shown
+
+_RING: dict[str, Any] = {
+    "facecolors": "none",
+    "edgecolors": "black",
+    "linewidths": 0.6,
+    "zorder": 2.6,
+}
+_LINES: dict[str, Any] = {
+    "levels": [-1.0, 0.0, 1.0],
+    "colors": "black",
+    "linestyles": ["dashed", "solid", "dashed"],
+    "linewidths": [0.9, 1.6, 0.9],
+}
+
+
+# Long, since more than half of it are docstrings of its four public methods.
+class DecisionRegionDisplay(AxesDisplay):
+    """Decision regions, the lines f(x) = −1, 0, 1, the examples and the support vectors.
+
+    The ring round a support vector grows with its count: its area beyond that of the smallest ring
+    is proportional to how often the example was drawn while violating the margin.
+
+    Parameters
+    ----------
+    xx, yy : array-like of shape (n_x,) and (n_y,)
+        Coordinates of the grid.
+    values : array-like of shape (n_y, n_x)
+        Decision values, positive for the second class; with more than two classes, the number of
+        the predicted class, from 0.
+    X : array-like of shape (n_samples, 2), default=None
+        Examples to show.
+    y : array-like of shape (n_samples,), default=None
+        Class of each example; needed with ``X``.
+    support_vectors : array-like of shape (n_support_vectors, 2), default=None
+        Points to put rings round.
+    counts : array-like of shape (n_support_vectors,), default=None
+        Count of each support vector, which its ring grows with; all rings are alike if None.
+    classes : sequence, default=None
+        All class labels in ascending order; those of ``y`` if None, two classes without ``y``.
+    xlabel, ylabel : str, default=""
+        Names of the features.
+
+    Attributes
+    ----------
+    surface_ : Collection
+        The regions.
+    lines_ : ContourSet or None
+        The lines f(x) = −1, 0, 1; None with more than two classes.
+    points_ : list of PathCollection
+        The examples of each class.
+    support_ : PathCollection or None
+        The rings round the support vectors; None if there are none.
+    legend_ : Legend or None
+        The legend beside the axes; None if there is none.
+    ax_ : Axes
+        The axes that the regions were drawn on.
+    figure_ : Figure
+        The figure of these axes.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, or a count is negative.
+
+    See Also
+    --------
+    DecisionRegionDisplay.from_estimator : From a fitted classifier.
+    DecisionRegionDisplay.from_predictions : From stored decision values.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import make_moons
+    >>> from kpegasos import PegasosSVC
+    >>> from kpegasos.plotting import DecisionRegionDisplay
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> model = PegasosSVC(random_state=0).fit(X, y)
+    >>> display = DecisionRegionDisplay.from_estimator(model, X, y, ax=Figure().subplots())
+    >>> display.lines_.levels.tolist()
+    [-1.0, 0.0, 1.0]
+    """
+
+    surface_: Collection
+    lines_: ContourSet | None
+    points_: list[PathCollection]
+    support_: PathCollection | None
+
+    def __init__(
+        self,
+        *,
+        xx: ArrayLike,
+        yy: ArrayLike,
+        values: ArrayLike,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        support_vectors: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
+        classes: Sequence[Any] | np.ndarray | None = None,
+        xlabel: str = "",
+        ylabel: str = "",
+    ) -> None:
+        self.xx = checks.finite("xx", xx, ndim=1)
+        self.yy = checks.finite("yy", yy, ndim=1)
+        self.values = checks.finite("values", values, ndim=2)
+        self.X = checks.points("X", X)
+        self.y = np.empty(0) if y is None else checks.labels("y", y)
+        self.support_vectors = checks.points("support_vectors", support_vectors)
+        self.counts = _checked_counts(counts, len(self.support_vectors))
+        if classes is None:
+            classes = [0, 1] if y is None else np.unique(self.y)
+        self.classes = checks.labels("classes", classes)
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+        expected = (self.yy.size, self.xx.size)
+        if self.values.shape != expected:
+            raise ValueError(
+                f"values must have the shape of yy and xx, (n_y, n_x) = {expected}, "
+                f"got {self.values.shape}"
+            )
+        if self.y.shape != (len(self.X),):
+            raise ValueError(
+                f"y must have a label for each of the {len(self.X)} rows of X, "
+                f"got shape {self.y.shape}"
+            )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        support: ArrayLike | None = None,
+        grid_resolution: int = 200,
+        eps: float = 0.2,
+        ax: Axes | None = None,
+        **plot_options: Any,
+    ) -> DecisionRegionDisplay:
+        """Draw the regions of a fitted classifier of points in the plane.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted classifier with ``predict``; with two classes, also ``decision_function``.
+        X : array-like or DataFrame of shape (n_samples, 2)
+            Examples to show; the names of its features become the labels of the axes.
+        y : array-like of shape (n_samples,)
+            Class of each example.
+        support : array-like of int, default=None
+            Rows of ``X``, the training examples, to put rings round; if None, the estimator's
+            ``support_vectors_``, if it has any.
+        grid_resolution : int, default=200
+            Number of grid points along each axis.
+        eps : float, default=0.2
+            Distance by which the grid extends beyond the examples.
+        ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        DecisionRegionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If ``X`` does not have two features, or ``y`` not as many labels as ``X`` rows.
+        """
+        checks.check_classifier(estimator, "predict")
+        points = checks.examples("X", X)
+        grid = _grid_of(
+            estimator,
+            X if hasattr(X, "iloc") else points,
+            grid_resolution=as_integer("grid_resolution", grid_resolution, least=2, most=10_000),
+            eps=as_number("eps", eps, least=0.0, most=1e100),
+        )
+        vectors, counts = _support_of(estimator, points, support)
+        names: dict[str, Any] = {"classes": estimator.classes_, **grid}
+        display = cls(X=points, y=y, support_vectors=vectors, counts=counts, **names)
+        return display.plot(ax, **plot_options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        xx: ArrayLike,
+        yy: ArrayLike,
+        values: ArrayLike,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        support: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
+        classes: Sequence[Any] | np.ndarray | None = None,
+        xlabel: str = "",
+        ylabel: str = "",
+        ax: Axes | None = None,
+        **plot_options: Any,
+    ) -> DecisionRegionDisplay:
+        """Draw regions from stored values on a grid.
+
+        Parameters
+        ----------
+        xx, yy : array-like of shape (n_x,) and (n_y,)
+            Coordinates of the grid.
+        values : array-like of shape (n_y, n_x)
+            Decision values, positive for the second class; with more than two classes, the number
+            of the predicted class, from 0.
+        X, y : array-like of shape (n_samples, 2) and (n_samples,), default=None
+            Examples to show, and their classes.
+        support : array-like of int of shape (n_support_vectors,), default=None
+            Rows of ``X`` to put rings round.
+        counts : array-like of shape (n_support_vectors,), default=None
+            Count of each support vector, which its ring grows with; all rings are alike if None.
+        classes : sequence, default=None
+            All class labels in ascending order; those of ``y`` if None, two classes without ``y``.
+        xlabel, ylabel : str, default=""
+            Names of the features.
+        ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        DecisionRegionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit together, or a count is negative.
+        """
+        points = checks.points("X", X)
+        vectors = points[checks.indices("support", [] if support is None else support, len(points))]
+        names: dict[str, Any] = {"classes": classes, "xlabel": xlabel, "ylabel": ylabel}
+        display = cls(
+            xx=xx, yy=yy, values=values, X=X, y=y, support_vectors=vectors, counts=counts, **names
+        )
+        return display.plot(ax, **plot_options)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        legend: bool = True,
+        max_count: float | None = None,
+        point_size: float = 14.0,
+    ) -> DecisionRegionDisplay:
+        """Draw regions, lines, examples and rings.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
+        legend : bool, default=True
+            Whether to add a legend, to the right of the axes and so never over the data.
+        max_count : float, default=None
+            Count of the largest ring, the same for figures to be compared; the largest of
+            ``counts`` if None.
+        point_size : float, default=14
+            Area of an example's marker in points².
+
+        Returns
+        -------
+        DecisionRegionDisplay
+            This display.
+        """
+        point_size = as_number("point_size", point_size, least=0.0, most=1e6)
+        max_count = optional(as_number, "max_count", max_count, least=1e-100)
+        ax = self._take_axes(ax)
+        self._draw_regions()
+        self.points_ = []
+        for number, label in enumerate(self.classes if len(self.X) else []):
+            x, y = self.X[self.y == label].T
+            look: dict[str, Any] = {"color": color_of(number), "marker": marker_of(number)}
+            look |= {"edgecolors": "white", "linewidths": 0.3, "zorder": 2.5}
+            self.points_.append(ax.scatter(x, y, s=point_size, label=class_name(label), **look))
+        self._max_count = max_count
+        self.support_ = None
+        if len(self.support_vectors):
+            x, y = self.support_vectors.T
+            areas = 36.0 if self.counts is None else self._areas(self.counts)
+            self.support_ = ax.scatter(x, y, s=areas, label="support vector", **_RING)
+        ax.axis((self.xx.min(), self.xx.max(), self.yy.min(), self.yy.max()))
+        self._add_legend(legend, *self.legend_entries())
+        return self
+
+    def legend_entries(self) -> tuple[list[Artist], list[str]]:
+        """Entries of the legend, for one that serves a whole figure.
+
+        Returns
+        -------
+        handles : list of Artist
+            Artists that the legend explains.
+        labels : list of str
+            Texts beside the artists.
+
+        Raises
+        ------
+        AttributeError
+            If called before `plot`.
+        """
+        handles: list[Artist] = [*self.points_]
+        if self.support_ is not None and self.counts is None:
+            handles.append(self.support_)
+        labels = [str(handle.get_label()) for handle in handles]
+        if self.support_ is not None and self.counts is not None:
+            ends = np.unique([self.counts.min(), self.counts.max()])
+            texts = [f"{end:,}" if ends.dtype.kind in "iu" else f"{end:.2g}" for end in ends]
+            # Two ends may read alike; a marker is as wide as the ring of the same area.
+            for text, area in dict(zip(texts, self._areas(ends), strict=True)).items():
+                ring: dict[str, Any] = {
+                    "markerfacecolor": "none",
+                    "markeredgecolor": "black",
+                    "linestyle": "none",
+                }
+                ring |= {"marker": "o", "markeredgewidth": 0.6, "markersize": np.sqrt(area)}
+                handles.append(Line2D([], [], **ring))
+                labels.append(f"support vector, α = {text}")
+        if self.lines_ is not None:
+            handles += [Line2D([], [], color="black"), Line2D([], [], color="black", ls="dashed")]
+            labels += ["f(x) = 0", "f(x) = ±1"]
+        return handles, labels
+
+    def _areas(self, counts: np.ndarray) -> np.ndarray:
+        """Return the areas of rings in points²: from 20 for a count of none to 220 for the top."""
+        known = self.counts if self.counts is not None else counts
+        top = float(known.max()) if self._max_count is None else self._max_count
+        return np.asarray(20.0 + 200.0 * np.asarray(counts, dtype=float) / (top or 1.0))
+
+    def _draw_regions(self) -> None:
+        """Draw the regions, and with two classes the lines."""
+        n_classes, regions = self.classes.size, (self.xx, self.yy, self.values)
+        colors = [color_of(number) for number in range(n_classes)]
+        self.lines_ = None
+        if n_classes == 2:
+            halves = [-np.inf, 0.0, np.inf]
+            self.surface_ = self.ax_.contourf(*regions, levels=halves, colors=colors, alpha=0.25)
+            self.lines_ = self.ax_.contour(*regions, **_LINES)
+        else:
+            # Between classes 0 and 2 a contour would draw a strip of class 1; cells do not.
+            style: dict[str, Any] = {"cmap": ListedColormap(colors), "zorder": -1}
+            style |= {"vmin": -0.5, "vmax": n_classes - 0.5, "alpha": 0.25, "rasterized": True}
+            self.surface_ = self.ax_.pcolormesh(*regions, **style)
+        self.ax_.set(xlabel=self.xlabel, ylabel=self.ylabel)
+
+
+class MarginHistogramDisplay(AxesDisplay):
+    """Histogram of the margins y f(x), with the shares of examples below 0 and below 1.
+
+    Below 0 an example is misclassified; below 1 its hinge loss is positive.
+
+    Parameters
+    ----------
+    margins : array-like of shape (n_samples,)
+        Margin y f(x) of each example.
+    y : array-like of shape (n_samples,)
+        Class of each example.
+
+    Attributes
+    ----------
+    bars_ : list of BarContainer
+        Stacked bars of each class.
+    lines_ : list of Line2D
+        The lines at 0 and at 1.
+    legend_ : Legend or None
+        The legend beside the axes; None if there is none.
+    ax_ : Axes
+        The axes that the histogram was drawn on.
+    figure_ : Figure
+        The figure of these axes.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite margin for each label.
+
+    See Also
+    --------
+    MarginHistogramDisplay.from_estimator : From a fitted classifier.
+    MarginHistogramDisplay.from_predictions : From decision values.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from kpegasos.plotting import MarginHistogramDisplay
+    >>> display = MarginHistogramDisplay.from_predictions(
+    ...     ["a", "a", "b", "b"], [-2.0, 0.5, 0.5, 1.0], ax=Figure().subplots()
+    ... )
+    >>> display.margins
+    array([ 2. , -0.5,  0.5,  1. ])
+    >>> [line.get_label() for line in display.lines_]
+    ['margin 0: 25.0% below', 'margin 1: 50.0% below']
+    """
+
+    bars_: list[BarContainer]
+    lines_: list[Line2D]
+
+    def __init__(self, *, margins: ArrayLike, y: ArrayLike) -> None:
+        self.y = checks.labels("y", y)
+        self.margins = checks.one_for_each("margins", margins, self.y.size, "labels")
+        checks.finite("margins", self.margins)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        pair: tuple[Any, Any] | None = None,
+        ax: Axes | None = None,
+        **plot_options: Any,
+    ) -> MarginHistogramDisplay:
+        """Draw the margins of examples under a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted classifier with ``decision_function``; with more than two classes, a one-vs-one
+            classifier with ``decision_function_shape``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples whose margins to show.
+        y : array-like of shape (n_samples,)
+            Class of each example.
+        pair : tuple of two class labels, default=None
+            Pair of classes whose examples to show; needed with more than two classes.
+        ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        MarginHistogramDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If the estimator does not have this pair of classes.
+        """
+        checks.check_classifier(estimator, "decision_function")
+        number = checks.pair_number(estimator.classes_, pair)
+        labels = checks.labels("y", y)
+        if len(estimator.classes_) == 2:
+            decisions = estimator.decision_function(X)
+        else:
+            of_pairs = getattr(estimator, "_decisions_of_pairs", None)
+            if of_pairs is None:
+                voters = copy.copy(estimator)  # whose parameter can be set
+                voters.decision_function_shape = "ovo"
+                of_pairs = voters.decision_function
+            kept = np.isin(labels, list(pair or ()))
+            labels = labels[kept]
+            X = X[kept] if not hasattr(X, "iloc") else X.iloc[kept]
+            # With more than two classes, a positive decision is for the first of a pair.
+            decisions = -of_pairs(X)[:, number]
+        return cls.from_predictions(labels, decisions, ax=ax, **plot_options)
+
+    @classmethod
+    def from_predictions(
+        cls, y: ArrayLike, decisions: ArrayLike, *, ax: Axes | None = None, **plot_options: Any
+    ) -> MarginHistogramDisplay:
+        """Draw the margins that follow from decision values.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Class of each example, one of two.
+        decisions : array-like of shape (n_samples,)
+            Decision values, positive for the second class in ascending order.
+        ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        MarginHistogramDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If there are not two classes, or not one finite decision value for each label.
+        """
+        labels = checks.labels("y", y)
+        classes = np.unique(labels)
+        if classes.size != 2:
+            raise ValueError(f"y must hold labels of two classes, got {classes.tolist()}")
+        values = checks.numbers("decisions", decisions)
+        if values.shape != labels.shape:
+            raise ValueError(f"decisions must have shape {labels.shape} like y, got {values.shape}")
+        display = cls(margins=np.where(labels == classes[1], values, -values), y=labels)
+        return display.plot(ax, **plot_options)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        bins: Any = "auto",
+        legend: bool = True,
+        **bar_style: Any,
+    ) -> MarginHistogramDisplay:
+        """Draw the histogram.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Axes to draw on; those of a new figure if None.
+        bins : int, sequence or str, default="auto"
+            Bins as `numpy.histogram_bin_edges` takes them.
+        legend : bool, default=True
+            Whether to add a legend, to the right of the axes and so never over the bars.
+        **bar_style
+            Options of ``Axes.hist``.
+
+        Returns
+        -------
+        MarginHistogramDisplay
+            This display.
+        """
+        edges = _edges(self.margins, bins)
+        ax = self._take_axes(ax)
+        classes = np.unique(self.y)
+        bars: Any
+        _, _, bars = ax.hist(
+            [self.margins[self.y == label] for label in classes],
+            bins=edges.tolist(),
+            color=[color_of(number) for number in range(classes.size)],
+            **{"edgecolor": "white", "linewidth": 0.4, "stacked": True, **bar_style},
+        )
+        self.bars_ = list(bars) if classes.size > 1 else [bars]
+        self.lines_ = []
+        strokes: Any = ((0, "solid"), (1, "dashed"))
+        for level, stroke in strokes:
+            share = float(np.mean(self.margins < level))
+            label = f"margin {level}: {share:.1%} below"
+            self.lines_.append(ax.axvline(level, color="black", linestyle=stroke, label=label))
+        ax.set(xlabel="margin y f(x)", ylabel="examples")
+        for container, label in zip(self.bars_, classes, strict=True):
+            container.set_label(class_name(label))
+        handles: list[Any] = [*self.bars_, *self.lines_]
+        self._add_legend(legend, handles, [str(handle.get_label()) for handle in handles])
+        return self
+
+
+def _edges(margins: np.ndarray, bins: Any) -> np.ndarray:
+    """Return the edges of the bins.
+
+    Raises
+    ------
+    ValueError
+        If `numpy.histogram_bin_edges` does not take them.
+    """
+    if is_number(bins, Integral):
+        bins = as_integer("bins", bins, least=1, most=100_000)
+    elif not isinstance(bins, str):
+        bins = checks.finite("bins", bins, ndim=1)
+    try:
+        return np.histogram_bin_edges(margins, bins)
+    except (TypeError, ValueError, OverflowError, MemoryError):
+        raise ValueError(
+            f"bins must be what numpy.histogram_bin_edges takes, got {shown(bins)} instead"
+        ) from None
+
+
+class _Probe(DecisionBoundaryDisplay):
+    """Grid and response as scikit-learn makes them, not drawn."""
+
+    def plot(self, *_: Any, **__: Any) -> _Probe:
+        return self
+
+
+def _grid_of(estimator: Any, X: Any, **options: Any) -> dict[str, Any]:
+    """Return the grid, the values on it and the names of the features, data frames included."""
+    response = "decision_function" if len(estimator.classes_) == 2 else "predict"
+    probe = _Probe.from_estimator(estimator, X, response_method=response, **options)
+    grid = {"xx": probe.xx0[0], "yy": probe.xx1[:, 0], "values": probe.response}
+    return {**grid, "xlabel": probe.xlabel, "ylabel": probe.ylabel}
+
+
+def _checked_counts(counts: ArrayLike | None, n_vectors: int) -> np.ndarray | None:
+    """Return counts as an array of one count for each support vector."""
+    if counts is None:
+        return None
+    checks.one_for_each("counts", counts, n_vectors, "support vectors")
+    checked = np.asarray(counts)
+    if checked.size and not checked.min() >= 0:
+        raise ValueError(f"counts must not be negative, got {checked.min()}")
+    return checked
+
+
+def _support_of(
+    estimator: Any, points: np.ndarray, support: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return support vectors and their counts, summed over all pairs of classes.
+
+    The support vectors are the rows ``support`` of the points, or else the estimator's own.
+    """
+    counts = getattr(estimator, "alpha_", None)  # of each pair of classes, dense or sparse
+    if counts is not None and counts.ndim > 1:
+        counts = np.ravel(counts.sum(axis=0))
+    if support is not None:
+        rows = checks.indices("support", support, len(points))
+        known = counts is not None and counts.size == len(points)
+        return points[rows], counts[rows] if known and counts is not None else None
+    vectors = _dense(getattr(estimator, "support_vectors_", np.empty((0, 2))))
+    if not len(vectors):
+        return vectors, None
+    if counts is not None:
+        own = counts[estimator.support_]
+        return vectors, own if own.all() else None  # a polished model is not one of counts
+    if hasattr(estimator, "dual_coef_"):  # of another package
+        return vectors, np.abs(_dense(estimator.dual_coef_)).sum(axis=0)
+    return vectors, None
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)

@@ -1,0 +1,1080 @@
+"""What the papers prove about Pegasos, as functions to hold next to a measurement.
+
+All bounds are for the problem of `kpegasos.core.problem` with equal weights, ``f(w) = lam/2 ‖w‖² +
+mean hinge``, where ``‖x‖ ≤ R`` in feature space (`data_radius`), for steps ``1/(lam t)`` from
+``w_1 = 0``. "In expectation" and "with probability" ask for mini-batches A_t of independent draws,
+``sampling="uniform"``; these proofs do not cover permutations. No bound depends on the size k of a
+mini-batch or on the number of examples. All arguments are broadcast against each other; an argument
+out of range raises a ValueError. In the formulas T is ``n_steps``, λ ``lam``, R ``radius``, δ
+``delta``, ε ``accuracy``.
+
+==========================  ===================================================  ================
+what is bounded             function                                             holds
+==========================  ===================================================  ================
+optimum, objective          `optimum_norm_bound`, `objective_bound`              always
+subgradients                `subgradient_norm_bound`                             always
+regret                      `regret_bound`; `convergence_bound` (projection)     always
+average, ``A_t = S``        `average_iterate_bound`; `convergence_bound`         always
+                            (projection)
+average                     `average_iterate_bound`                              in expectation
+suffix average              `suffix_average_bound`, `alpha_suffix_bound`         in expectation
+t-weighted average          `weighted_average_bound`                             in expectation
+random iterate              `convergence_bound` (projection)                     in expectation
+average, mean of iterates   `measured_regret_bound`, `generalization_bound`,     with probability
+                            `mean_excess_bound`, `high_probability_bound`
+random iterate              `random_iterate_bound` (projection),                 with probability
+                            `median_excess_bound`, `random_stop_bound`
+best of several runs        `best_of_runs_bound` (projection)                    with probability
+==========================  ===================================================  ================
+
+`least_steps` turns a bound round: the T that suffices for an accuracy.
+
+T steps make ``w_1, …, w_{T+1}``. The theorems speak of ``w_1, …, w_T``; the averages of
+`kpegasos.core.averaging` leave out ``w_1 = 0`` instead of ``w_{T+1}``, and obey the same bounds.
+
+Lives here: formulas, each with its source, its conditions, and the slips of the source.
+May import: `kpegasos.kernels`, `kpegasos.utils`. Knows no solver and no rows.
+
+References
+----------
+- ICML 2007: S. Shalev-Shwartz, Y. Singer, N. Srebro, Pegasos: Primal Estimated sub-GrAdient SOlver
+  for SVM.
+- MPB 2011: the same with A. Cotter, Mathematical Programming B 127.
+- Zhou: W. Zhou, Analysis of Pegasos Algorithm (a report), after S. Kakade, A. Tewari, On the
+  Generalization Ability of Online Strongly Convex Programming Algorithms, NIPS 2008.
+- S. Lacoste-Julien, M. Schmidt, F. Bach, A simpler approach to obtaining an O(1/t) convergence rate
+  for the projected stochastic subgradient method, arXiv:1212.2002, 2012.
+- A. Rakhlin, O. Shamir, K. Sridharan, Making Gradient Descent Optimal for Strongly Convex
+  Stochastic Optimization, ICML 2012, arXiv:1109.5647.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.functions import make_kernel
+from kpegasos.utils.validation import (
+    LARGEST,
+    SMALLEST,
+    as_array,
+    as_flag,
+    canonical_rows,
+    check_magnitude,
+    check_scaling,
+    shown,
+)
+
+__all__ = [
+    "alpha_suffix_bound",
+    "average_iterate_bound",
+    "best_of_runs_bound",
+    "convergence_bound",
+    "data_radius",
+    "earlier_analysis_steps",
+    "freedman_bound",
+    "generalization_bound",
+    "high_probability_bound",
+    "least_steps",
+    "mean_excess_bound",
+    "measured_regret_bound",
+    "median_excess_bound",
+    "n_runs",
+    "objective_bound",
+    "optimum_norm_bound",
+    "random_iterate_bound",
+    "random_stop_bound",
+    "regret_bound",
+    "subgradient_norm_bound",
+    "suffix_average_bound",
+    "variance_bound",
+    "weighted_average_bound",
+]
+
+
+Values = NDArray[np.float64] | np.float64
+_Bound = TypeVar("_Bound", bound=Callable[..., Any])
+
+
+def _numbers(name: str, values: Any) -> Values:
+    """Return arguments as float64.
+
+    Raises
+    ------
+    ValueError
+        If they are no real numbers.
+    """
+    return as_array(name, values, expected="be a number or an array of them", kinds="iufO")
+
+
+def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
+    """Return values that hold, and raise a ValueError that shows one that does not."""
+    if not np.all(holds):
+        wrong = np.asarray(values)[~np.asarray(holds)].flat[0]
+        raise ValueError(f"{name} must be {expected}, got {wrong:.10g} instead")
+    return values
+
+
+def _steps(n_steps: ArrayLike, least: int = 3) -> Values:
+    """Return numbers of steps."""
+    values = _numbers("n_steps", n_steps)
+    holds = (values >= least) & (values < np.inf)
+    _require("n_steps", values, holds, f"at least {least} and finite")
+    return _require("n_steps", values, values <= LARGEST, f"at most {LARGEST:g}")
+
+
+def _positive(name: str, value: ArrayLike, most: float = LARGEST) -> Values:
+    """Return positive numbers, within what formulas can square and divide by."""
+    values = _numbers(name, value)
+    _require(name, values, (values > 0) & (values < np.inf), "a positive finite number")
+    holds = (values >= SMALLEST) & (values <= most)
+    return _require(name, values, holds, f"between {SMALLEST:g} and {most:g}")
+
+
+def _real(name: str, value: ArrayLike) -> Values:
+    """Return finite numbers, within what formulas can square."""
+    values = _numbers(name, value)
+    _require(name, values, np.isfinite(values), "finite")
+    return _require(name, values, np.abs(values) <= LARGEST, f"between ±{LARGEST:g}")
+
+
+def _non_negative(name: str, value: ArrayLike) -> Values:
+    """Return numbers that are not negative, within what formulas can square."""
+    values = _numbers(name, value)
+    _require(name, values, (values >= 0) & (values < np.inf), "0 or a positive finite number")
+    return _require(name, values, values <= LARGEST, f"at most {LARGEST:g}")
+
+
+def _probability(
+    value: ArrayLike, below: float = 1.0, limit: str = "1", *, name: str = "delta"
+) -> Values:
+    """Return probabilities above 0 and below a limit."""
+    values = _numbers(name, value)
+    return _require(name, values, (values > 0) & (values < below), f"above 0 and below {limit}")
+
+
+def _broadcasting(bound: _Bound) -> _Bound:
+    """Have the arguments of a bound checked to be numbers that broadcast against each other."""
+    signature = inspect.signature(bound)
+
+    @wraps(bound)
+    def checked(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options).arguments
+        as_flag("projection", given.pop("projection", False))
+        shapes = [np.shape(_numbers(name, values)) for name, values in given.items()]
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ValueError(
+                f"{', '.join(given)} must have shapes that fit together, "
+                f"got {', '.join(map(str, shapes))} instead"
+            ) from None
+        with np.errstate(over="ignore"):  # where a bound is beyond all numbers
+            return bound(*args, **options)
+
+    return cast(_Bound, checked)
+
+
+def data_radius(
+    X: Any, kernel: str | Kernel = "linear", *, intercept_scaling: float = 0.0, **parameters: Any
+) -> float:
+    """Compute R, the largest norm of an example in feature space: ``sqrt(max k(x, x))``.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Examples.
+    kernel : str, callable or Kernel, default="linear"
+        Kernel as `kpegasos.make_kernel` takes it; ``"linear"`` gives the largest norm of a row.
+    intercept_scaling : float, default=0.0
+        Size of the constant feature; 0 for none.
+    **parameters : float
+        Parameters of the kernel: ``gamma``, ``degree``, ``coef0``.
+
+    Returns
+    -------
+    float
+        The radius R.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite: it has no feature space then. If X is no
+        matrix of numbers, or the radius is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data_radius(np.array([[3.0, 4.0], [1.0, 0.0]]))
+    5.0
+    >>> data_radius(np.array([[3.0, 4.0], [1.0, 0.0]]), "rbf", gamma=2.0)
+    1.0
+    """
+    made = make_kernel(kernel, **parameters)
+    if not made.positive_definite:
+        raise ValueError(f"kernel must be positive semi-definite, got {made!r} instead")
+    X, scaling = canonical_rows(X), check_scaling(intercept_scaling)
+    if not X.shape[0]:
+        raise ValueError("X must have at least one row, got none")
+    check_magnitude(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(np.max(made.diag(X)))
+    if not np.isfinite(largest):
+        raise ValueError(f"kernel must have finite values on X, got {largest} for {made!r} instead")
+    return float(np.sqrt(largest + scaling**2))
+
+
+@_broadcasting
+def subgradient_norm_bound(
+    lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+) -> Values:
+    """Bound G on the norm of all subgradients ``∇_t = lam w_t − (1/k) Σ y x`` of a run.
+
+    ``√lam + R`` with the projection, which keeps ``‖w_t‖ ≤ 1/√lam`` (ICML 2007, Theorem 1); ``2 R``
+    without, as then ``‖w_t‖ ≤ R/lam`` (MPB 2011, Theorem 1; Zhou, Lemma 3.5, where the sign of w is
+    misprinted). The papers write c for G².
+
+    Parameters
+    ----------
+    lam, radius : array-like
+        λ > 0 and R > 0.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    lam, radius = _positive("lam", lam), _positive("radius", radius)
+    return np.sqrt(lam) + radius if projection else 2 * radius
+
+
+@_broadcasting
+def optimum_norm_bound(lam: ArrayLike, radius: ArrayLike) -> Values:
+    """Bound the norm of the optimum: ``‖w*‖ ≤ min(1/√lam, R/lam)``.
+
+    The first is ICML 2007, Theorem 1, and the reason for the projection: the ball of radius
+    ``1/√lam`` contains the optimum. The second is that of the iterates without projection
+    (MPB 2011, Theorem 1), and is less where ``lam > R²``. Both hold with weights of mean one too.
+
+    Parameters
+    ----------
+    lam, radius : array-like
+        λ > 0 and R > 0.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    At the optimum there is no duality gap, ``lam/2 ‖w*‖² + mean ω ξ = mean ω β − lam/2 ‖w*‖²`` with
+    losses ``ξ ≥ 0``, weights ω of mean one and ``0 ≤ β ≤ 1``. Hence ``lam ‖w*‖² ≤ mean ω β ≤ 1``.
+    And ``w* = (1/(lam m)) Σ ω β y φ(x)`` is no longer than ``R/lam``. For any loss that is not
+    negative, ``lam/2 ‖w*‖² ≤ f(w*) ≤ f(0)`` gives ``√(2 f(0)/lam)``.
+
+    Examples
+    --------
+    >>> float(optimum_norm_bound(lam=0.01, radius=1.0))
+    10.0
+    """
+    lam, radius = _positive("lam", lam), _positive("radius", radius)
+    return np.minimum(1 / np.sqrt(lam), radius / lam)
+
+
+@_broadcasting
+def objective_bound(lam: ArrayLike, radius: ArrayLike, *, projection: bool = False) -> Values:
+    """Bound B on ``f(w; A)`` for all iterates, for the optimum and for any mini-batch A.
+
+    ``3 R²/(2 lam) + 1`` without projection (Zhou, before Theorem 3.6), where ``‖w‖ ≤ R/lam``;
+    ``R/√lam + 3/2`` with it, by the same sum for ``‖w‖ ≤ 1/√lam``: ``lam/2 ‖w‖² + 1 + R ‖w‖``.
+
+    Parameters
+    ----------
+    lam, radius : array-like
+        λ > 0 and R > 0.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> float(objective_bound(lam=0.5, radius=1.0))
+    4.0
+    """
+    lam, radius = _positive("lam", lam), _positive("radius", radius)
+    if projection:
+        return radius / np.sqrt(lam) + 1.5
+    return 1.5 * radius**2 / lam + 1
+
+
+@_broadcasting
+def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> Values:
+    """Bound of the first paper, with projection: ``c ln T / (lam T)``, ``c = (√lam + R)²``.
+
+    ICML 2007 has it three times; w* is the optimum:
+
+    - Theorem 1: ``mean f(w_t; A_t) − mean f(w*; A_t)``, always;
+    - Corollary 1: ``f(w̄) − f(w*)`` of the average ``w̄`` where ``A_t = S``, always;
+    - Theorem 2: ``f(w_r) − f(w*)`` in expectation, for r uniform on 1, …, T.
+
+    From T = 3 on, ``(1 + ln T)/2`` of Lemma 1 is at most ``ln T``.
+
+    Parameters
+    ----------
+    n_steps, lam, radius : array-like
+        T ≥ 3, λ > 0 and R > 0.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(float(convergence_bound(n_steps=100, lam=0.01, radius=1.0)), 3)
+    5.572
+    """
+    c = subgradient_norm_bound(lam, radius, projection=True) ** 2
+    n_steps = _steps(n_steps)
+    return c * np.log(n_steps) / (_positive("lam", lam) * n_steps)
+
+
+@_broadcasting
+def random_iterate_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound a random iterate, with projection: ``c ln T / (delta lam T)``, ``c = (√lam + R)²``.
+
+    ICML 2007, Theorem 3: ``f(w_r) − f(w*)`` is at most this with probability at least ``1 − delta``
+    over the draws and over r, uniform on 1, …, T: Theorem 2 with Markov's inequality.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    return convergence_bound(n_steps, lam, radius) / _probability(delta)
+
+
+@_broadcasting
+def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
+    """Count the runs of which `best_of_runs_bound` takes the best: ``s = ⌈ln(1/delta)⌉``.
+
+    Parameters
+    ----------
+    delta : array-like
+        0 < δ < 1.
+
+    Returns
+    -------
+    int64 or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> n_runs([0.5, 0.1, 0.01])
+    array([1, 3, 5])
+    """
+    return np.ceil(-np.log(_probability(delta))).astype(np.int64)
+
+
+@_broadcasting
+def best_of_runs_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound the best of s random iterates: ``c e s ln T / (lam T)``, ``c = (√lam + R)²``.
+
+    A consequence that ICML 2007 draws from Theorem 3: take a random iterate from each of
+    ``s = ⌈ln(1/delta)⌉`` independent runs of ``⌊T/s⌋`` steps, with projection. The one of least f
+    has ``f(w) − f(w*)`` at most this with probability at least ``1 − delta``, as each of them fails
+    with probability at most 1/e. No condition on T is printed; Theorem 3 needs ``T ≥ 3 s``. This is
+    below `random_iterate_bound` where ``e s < 1/delta``, for all delta < 0.122.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3 s, the steps of all runs together, λ > 0, R > 0 and 0 < δ < 1.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    runs = n_runs(delta)
+    share = _steps(n_steps) / runs
+    _require("n_steps / n_runs(delta)", share, share >= 3, "at least 3")
+    return math.e * runs * convergence_bound(n_steps, lam, radius)
+
+
+@_broadcasting
+def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
+    """Bound the mean regret of subgradient steps: ``G² (1 + ln T) / (2 lam T)``.
+
+    ICML 2007, Lemma 1: for any lam-strongly convex ``f_t``, steps ``1/(lam t)`` and ``‖∇_t‖ ≤ G``,
+    ``mean f_t(w_t) − mean f_t(u)`` is at most this for all u (of the ball B, if each step ends with
+    the projection onto B). Zhou, Theorem 3.4, is the same, not divided by T.
+
+    Parameters
+    ----------
+    n_steps, lam, gradient_norm : array-like
+        T ≥ 1, λ > 0 and G > 0; the G of Pegasos is `subgradient_norm_bound`.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    n_steps, lam = _steps(n_steps, 1), _positive("lam", lam)
+    gradient_norm = _positive("gradient_norm", gradient_norm, 10 * LARGEST)
+    return gradient_norm**2 * (1 + np.log(n_steps)) / (2 * lam * n_steps)
+
+
+@_broadcasting
+def average_iterate_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+) -> Values:
+    """Bound the average iterate: ``G² (1 + ln T) / (2 lam T)``.
+
+    MPB 2011, Theorem 1, has this for ``mean f(w_t; A_t) − mean f(w*; A_t)``, always. It follows for
+    ``f(w̄) − f(w*)`` of the average in expectation, and always where ``A_t = S`` (Corollary 1).
+    Zhou, Theorem 3.7, has it for ``mean L(w_t) − L(w*)`` with the L of `generalization_bound`. It
+    is printed there as O(ln T / (lam T)) for R = 1 and small lam, and holds with this constant for
+    all R and lam.
+
+    Parameters
+    ----------
+    n_steps, lam, radius : array-like
+        T ≥ 3, λ > 0 and R > 0.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Where ``w_2, …, w_{T+1}`` are averaged, the proof has ``1 + 1/2 + … + 1/(T+1)`` in the place of
+    ``1 + ln T``: less, from T = 3 on.
+    """
+    gradient_norm = subgradient_norm_bound(lam, radius, projection=projection)
+    return regret_bound(_steps(n_steps), lam, gradient_norm)
+
+
+@_broadcasting
+def weighted_average_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+) -> Values:
+    """Bound the t-weighted average, ``average="weighted"``: ``2 G² / (lam (T + 1))``.
+
+    ``f(w̄) − f(w*)`` is at most this in expectation, for weights t of ``w_t`` or of ``w_{t+1}``.
+    Lacoste-Julien et al. prove it for steps ``2/(lam (t+1))``. For those of Pegasos it is derived
+    here, in the Notes.
+
+    Parameters
+    ----------
+    n_steps, lam, radius : array-like
+        T ≥ 1, λ > 0 and R > 0.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Let ``d_t = E‖w_t − w*‖²`` and ``e_t = E f(w_t) − f(w*)``. A step of ``1/(lam t)`` gives
+    ``e_t ≤ lam/2 ((t−1) d_t − t d_{t+1}) + G²/(2 lam t)``, and with ``e_t ≥ lam/2 d_t`` also
+    ``d_{t+1} ≤ (1 − 2/t) d_t + (G/(lam t))²``. Hence ``d_2 ≤ (G/lam)²`` and, from t = 3 on,
+    ``d_t ≤ (G/lam)²/t``. So ``Σ (t−1) e_t ≤ lam/2 Σ (t−1) d_t + G²/(2 lam) Σ (t−1)/t ≤ T G²/lam``,
+    the sums being up to T + 1; divide by ``T (T+1)/2``. Likewise ``Σ t e_t`` up to T.
+    """
+    c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
+    return 2 * c / (_positive("lam", lam) * (_steps(n_steps, 1) + 1))
+
+
+@_broadcasting
+def suffix_average_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+) -> Values:
+    """Bound the suffix average, ``average="suffix"``: ``G² (1 + ln(T/t₀)) / (2 lam (T − t₀))``.
+
+    ``f(w̄) − f(w*)`` is at most this in expectation for the mean of the iterates after step
+    ``t₀``, the largest power of two up to T/2. Derived here, in the Notes; `alpha_suffix_bound` is
+    the theorem in print, of which this is less than a quarter.
+
+    Parameters
+    ----------
+    n_steps, lam, radius : array-like
+        T ≥ 2, whole numbers; λ > 0 and R > 0. A fraction of T is left off.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+        It rises by 6% where t₀ doubles, and falls with T elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    With ``d_t`` and ``e_t`` of `weighted_average_bound`, ``e_t ≤ lam/2 ((t−1) d_t − t d_{t+1}) +
+    G²/(2 lam t)`` telescopes over ``t₀ < t ≤ T``. What is left of it is ``lam/2 t₀ d_{t₀+1}``, at
+    most ``G²/(2 lam)`` as ``d_{t+1} ≤ (G/lam)²/t`` for all t ≥ 1. So ``Σ e_t ≤ G²/(2 lam) (1 +
+    Σ 1/t)``, and ``Σ 1/t ≤ ln(T/t₀)``. The sums from ``t₀ + 2`` to ``T + 1``, of the iterates that
+    ``average="suffix"`` takes, are less. Rakhlin et al. use convexity where this uses strong
+    convexity, and ``d_t ≤ 4 (G/lam)²/t``.
+
+    Examples
+    --------
+    >>> round(float(suffix_average_bound(n_steps=1000, lam=0.01, radius=1.0)), 3)
+    0.635
+    """
+    n_steps = np.floor(_steps(n_steps, 2))
+    start = np.ldexp(1.0, np.frexp(n_steps)[1] - 2)
+    c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
+    return c * (1 + np.log(n_steps / start)) / (2 * _positive("lam", lam) * (n_steps - start))
+
+
+@_broadcasting
+def alpha_suffix_bound(
+    n_steps: ArrayLike,
+    lam: ArrayLike,
+    radius: ArrayLike,
+    share: ArrayLike,
+    *,
+    projection: bool = False,
+) -> Values:
+    """Bound the mean of the last ``α T`` iterates: ``(2 + 2.5 ln(1/(1 − α))) G² / (α lam T)``.
+
+    Rakhlin, Shamir and Sridharan 2012 (arXiv:1109.5647v7), Theorem 5: ``f(w̄) − f(w*)`` is at most
+    this in expectation, where ``(1 − α) T`` is a whole number. `suffix_average_bound` is less.
+
+    Parameters
+    ----------
+    n_steps, lam, radius : array-like
+        T ≥ 1, λ > 0 and R > 0.
+    share : array-like
+        0 < α < 1, the share of the iterates that is averaged.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(float(alpha_suffix_bound(n_steps=1000, lam=0.01, radius=1.0, share=0.5)), 3)
+    2.986
+    """
+    share = _probability(share, name="share")
+    c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
+    factor = (2 - 2.5 * np.log1p(-share)) / share
+    return factor * c / (_positive("lam", lam) * _steps(n_steps, 1))
+
+
+def _doubt(delta: ArrayLike) -> Values:
+    """Return ln(1/delta), for delta below 1/e."""
+    return -np.log(_probability(delta, np.exp(-1), "1/e"))
+
+
+@_broadcasting
+def variance_bound(excess: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
+    """Bound the variance of one step's chance: ``2 G² (L(w_t) − L(w*)) / lam``.
+
+    Zhou, Lemma 3.1, for ``ξ_t = L(w_t) − L(w*) − (f(w_t; A_t) − f(w*; A_t))``, given the draws
+    before step t. Near the optimum chance adds little: that makes the rate 1/T.
+
+    Parameters
+    ----------
+    excess : array-like
+        ``L(w_t) − L(w*) ≥ 0``.
+    lam, gradient_norm : array-like
+        λ > 0 and G > 0; the G of Pegasos is `subgradient_norm_bound`.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    ``f(·; A)`` differs by ``G ‖w_t − w*‖`` at most between the two. As w* minimises L, ``L(w_t) −
+    L(w*) ≥ lam/2 ‖w_t − w*‖²``. The report prints the sum ``L(w*) + L(w_t)`` in the place of this
+    difference, from minimisers of each ``f(·; z)``; the lemma does not follow from that.
+
+    Examples
+    --------
+    >>> float(variance_bound(excess=0.5, lam=0.1, gradient_norm=2.0))
+    40.0
+    """
+    excess, lam = _non_negative("excess", excess), _positive("lam", lam)
+    gradient_norm = _positive("gradient_norm", gradient_norm, 10 * LARGEST)
+    return 2 * gradient_norm**2 * (excess / lam)
+
+
+@_broadcasting
+def freedman_bound(deviation: ArrayLike, largest: ArrayLike, delta: ArrayLike) -> Values:
+    """Bound a sum of martingale differences: ``max(2 σ, 3 b √ln(1/delta)) √ln(1/delta)``.
+
+    Zhou, Lemma 3.2, which Kakade and Tewari 2008 derive from Freedman's inequality: if ``|X_t| ≤
+    b`` and ``E(X_t | X_1 … X_{t−1}) = 0``, then ``Σ X_t`` exceeds this with probability at most ``4
+    ln(T) delta``, for T ≥ 3. σ² is the sum of the conditional variances, and may itself be random.
+
+    Parameters
+    ----------
+    deviation : array-like
+        σ ≥ 0.
+    largest : array-like
+        b > 0.
+    delta : array-like
+        0 < δ < 1/e.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The report prints the maximum without the factor ``√ln(1/delta)`` behind it, and uses it with
+    the factor. The constants: let ``q = ln(1/delta)``, ``c² = 8/3``, ``r = 2/c``, ``α_0 = c b √q``
+    and ``α_{j+1} = r α_j``. Where ``σ ≤ α_j``, Freedman's ``exp(−ε²/(2 α_j² + 2 b ε/3))`` at
+    ``ε = c α_j √q`` is at most delta. For the least such j, ``ε ≤ c √q max(r σ, α_0)``, which is
+    ``max(2 σ, 8/3 b √q) √q``. As σ is at most ``b √T``, there are ``4 ln T`` such j at the most.
+
+    Examples
+    --------
+    >>> round(float(freedman_bound(deviation=10.0, largest=1.0, delta=0.01)), 2)
+    42.92
+    """
+    deviation, root = _non_negative("deviation", deviation), np.sqrt(_doubt(delta))
+    return np.maximum(2 * deviation, 3 * _positive("largest", largest) * root) * root
+
+
+@_broadcasting
+def measured_regret_bound(
+    regret: ArrayLike,
+    n_steps: ArrayLike,
+    lam: ArrayLike,
+    radius: ArrayLike,
+    delta: ArrayLike,
+    *,
+    projection: bool = False,
+) -> Values:
+    """Bound the mean excess of all iterates by the regret that was measured.
+
+    Zhou, Theorem 3.3: with probability at least ``1 − 4 ln(T) delta``, ``mean L(w_t) − L(w*)`` is
+    at most ``r + 2 √(2 G² r ln(1/delta) / (lam T)) + max(8 G²/lam, 6 B) ln(1/delta) / T``.
+
+    r is the mean regret, ``mean f(w_t; A_t) − mean f(w*; A_t)``, the report's ``R_T/T``; G is
+    `subgradient_norm_bound` and B `objective_bound`. The last term does not depend on r, so that
+    measuring helps only as far as that term leaves room.
+
+    Parameters
+    ----------
+    regret : array-like
+        The mean regret r. A negative one, which chance can make, counts as 0.
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/e; the bound says nothing where ``4 ln(T) delta ≥ 1``.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``. The report does not
+        project; its proof asks for G and B only.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    See Also
+    --------
+    generalization_bound : The same with the regret bounded by `regret_bound`.
+
+    Notes
+    -----
+    Let ``D = Σ L(w_t) − L(w*)`` and ``q = ln(1/delta)``. Its difference from the regret is a sum of
+    martingale differences of size ``2 B`` at most, whose variances add up to ``2 G² D/lam`` at most
+    (`variance_bound`). By `freedman_bound`, ``D − T r ≤ max(2 √(2 G² D/lam), 6 B √q) √q``. Solve
+    for D. The conditions T ≥ 3 and delta < 1/e are printed with Lemma 3.2 only.
+
+    Examples
+    --------
+    >>> arguments = dict(n_steps=10_000, lam=0.01, radius=1.0, delta=0.001)
+    >>> for regret in (0.1, 0.01, 0.0):
+    ...     print(round(float(measured_regret_bound(regret, **arguments)), 2))
+    2.78
+    2.37
+    2.21
+    """
+    n_steps, doubt = _steps(n_steps), _doubt(delta)
+    regret = np.maximum(_real("regret", regret), 0)
+    largest = objective_bound(lam, radius, projection=projection)
+    # (G/√λ)², which neither overflows nor vanishes before the whole does.
+    square = (
+        subgradient_norm_bound(lam, radius, projection=projection) / np.sqrt(_positive("lam", lam))
+    ) ** 2
+    chance = 2 * np.sqrt(2 * square * regret * doubt / n_steps)
+    return regret + chance + np.maximum(8 * square, 6 * largest) * doubt / n_steps
+
+
+@_broadcasting
+def generalization_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound the mean excess of all iterates, ``D_T/T``, without projection.
+
+    Zhou, Theorem 3.6: with probability at least ``1 − 4 ln(T) delta``, ``mean L(w_t) − L(w*)`` is
+    at most ``(2 R² (1 + ln T) + 8 R² √((1 + ln T) ln(1/delta)) + max(32 R², 9 R² + 6 lam)
+    ln(1/delta)) / (lam T)``. It is `measured_regret_bound` at `regret_bound`, for ``G = 2 R``.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/e; the bound says nothing where ``4 ln(T) delta ≥ 1``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The last term outweighs the others: at T = 10,000 and ``4 ln(T) delta = 0.05`` they are in the
+    ratio of 20, 66 and 211. It stems from `freedman_bound` alone, so a smaller regret does not make
+    it less. The slips of the report on the way are told in `variance_bound`, `freedman_bound` and
+    `measured_regret_bound`.
+    """
+    n_steps, lam, doubt = _steps(n_steps), _positive("lam", lam), _doubt(delta)
+    square = _positive("radius", radius) ** 2
+    growth = 1 + np.log(n_steps)
+    tail = np.maximum(32 * square, 9 * square + 6 * lam) * doubt
+    return (2 * square * growth + 8 * square * np.sqrt(growth * doubt) + tail) / (lam * n_steps)
+
+
+@_broadcasting
+def mean_excess_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound the mean excess of all iterates, and the excess of their average, without projection.
+
+    Zhou, Corollaries 3.6.1 and 3.6.2: with probability at least ``1 − delta``, ``mean L(w_t) −
+    L(w*)`` and with it ``L(w̄) − L(w*)`` are O(ln(T/delta) / (lam T)), printed for R = 1 and lam
+    small enough. This is Theorem 3.6 with ``delta / (4 ln T)``, for all R and lam.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    share = _probability(delta) / (4 * np.log(_steps(n_steps)))
+    return generalization_bound(n_steps, lam, radius, share)
+
+
+def _over_half(delta: ArrayLike) -> Values:
+    """Return how far above a mean, bounded with probability 1 − delta, half of all draws stay."""
+    delta = _probability(delta, 0.5, "1/2")
+    return 2 * (1 - delta) / (1 - 2 * delta)
+
+
+@_broadcasting
+def median_excess_bound(
+    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
+) -> Values:
+    """Bound a random iterate with probability 1/2, without projection.
+
+    Zhou, Corollary 3.6.3: for r uniform on 1, …, T, ``L(w_r) − L(w*)`` is O(ln(T/delta) / (lam T))
+    with probability at least 1/2. By Markov's inequality it exceeds κ times the mean over r with
+    probability at most 1/κ, but that mean is below `mean_excess_bound` with probability
+    ``1 − delta`` only: κ = 2 does not suffice, ``κ = 2 (1 − delta) / (1 − 2 delta)`` does.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, λ > 0, R > 0 and 0 < δ < 1/2.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    return _over_half(delta) * mean_excess_bound(n_steps, lam, radius, delta)
+
+
+@_broadcasting
+def high_probability_bound(
+    n_steps: ArrayLike,
+    lam: ArrayLike,
+    radius: ArrayLike,
+    delta: ArrayLike,
+    *,
+    projection: bool = False,
+) -> Values:
+    """Bound the mean excess of all iterates in one term: ``15 G² ln(T/delta) / (lam T)``.
+
+    With probability at least ``1 − delta``, ``mean L(w_t) − L(w*)`` and with it ``L(w̄) − L(w*)``
+    are at most this. MPB 2011 has a theorem of this form, after Kakade and Tewari 2008. The
+    constant 15 and the condition on lam are not taken from there: they are derived in the Notes.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, 0 < λ ≤ R², R > 0 and 0 < δ < 1.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Put `regret_bound` and ``delta / (4 ln T)`` into `measured_regret_bound`. Where ``lam ≤ R²``,
+    its maximum is ``8 G²/lam``. So it is ``G²/(lam T)`` times ``u/2 + 2 √(u v) + 8 v``, with ``u =
+    1 + ln T`` and ``v = ln(4 ln(T)/delta)``. These are at most 1.911 and 1.348 times
+    ``ln(T/delta)``, both at T = 3 and delta = 1, which makes 14.95.
+
+    Examples
+    --------
+    >>> round(float(high_probability_bound(100_000, 0.01, 1.0, 0.05)), 3)
+    0.871
+    """
+    n_steps, delta = _steps(n_steps), _probability(delta)
+    lam, square = _positive("lam", lam), _positive("radius", radius) ** 2
+    _require("lam / radius**2", lam / square, lam <= square, "1 at most")
+    c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
+    return 15 * c * (np.log(n_steps) - np.log(delta)) / (lam * n_steps)
+
+
+@_broadcasting
+def random_stop_bound(
+    n_steps: ArrayLike,
+    lam: ArrayLike,
+    radius: ArrayLike,
+    delta: ArrayLike,
+    *,
+    projection: bool = False,
+) -> Values:
+    """Bound a random iterate with probability 1/2 in one term, with or without projection.
+
+    For r uniform on 1, …, T, ``L(w_r) − L(w*)`` is at most ``2 (1 − delta)/(1 − 2 delta)`` times
+    `high_probability_bound` with probability at least 1/2. The proof is that of
+    `median_excess_bound`: the factor 2 that Markov's inequality suggests leaves delta out.
+
+    Parameters
+    ----------
+    n_steps, lam, radius, delta : array-like
+        T ≥ 3, 0 < λ ≤ R², R > 0 and 0 < δ < 1/2.
+    projection : bool, default=False
+        Whether iterates are projected onto the ball of radius ``1/√lam``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    bound = high_probability_bound(n_steps, lam, radius, delta, projection=projection)
+    return _over_half(delta) * bound
+
+
+def least_steps(
+    bound: Callable[[Values], Any], accuracy: ArrayLike, *, first: ArrayLike = 3
+) -> Values:
+    """Return the least T from ``first`` on at which a bound is ε or less.
+
+    Of `convergence_bound` these are the Õ(1/(lam ε)) steps of ICML 2007, sections 1 and 3: of full
+    gradients for the average, and of mini-batches for the mean over all draws and all iterates. Of
+    `random_iterate_bound` they are Õ(1/(delta lam ε)), of `best_of_runs_bound` and
+    `high_probability_bound` Õ(ln(1/delta)/(lam ε)), of `weighted_average_bound` without a logarithm
+    ``2 G²/(lam ε) − 1``, rounded up.
+
+    Parameters
+    ----------
+    bound : callable
+        A bound of `kpegasos.theory` as a function of ``n_steps``, which falls from ``first`` on.
+    accuracy : array-like
+        ε > 0.
+    first : array-like, default=3
+        From 3 on ``ln T / T`` falls. `weighted_average_bound` falls from 1 on, `best_of_runs_bound`
+        from ``3 * n_runs(delta)``.
+
+    Returns
+    -------
+    float or ndarray of the shape to which accuracy and bound are broadcast
+        Whole numbers; infinite where no T up to 1e100 suffices.
+
+    Raises
+    ------
+    TypeError
+        If the bound is no function.
+    ValueError
+        If an argument is out of range, or the bound returns no numbers.
+
+    Examples
+    --------
+    >>> from kpegasos.theory import convergence_bound
+    >>> least_steps(lambda T: convergence_bound(T, lam=0.01, radius=1.0), [0.1, 0.01])
+    array([ 11292., 143693.])
+    """
+    if not callable(bound):
+        raise TypeError(f"bound must be a function of n_steps, got {shown(bound)} instead")
+    accuracy, first = _positive("accuracy", accuracy), _positive("first", first)
+
+    def holds(n_steps: Values) -> Any:
+        return _numbers("bound(n_steps)", bound(n_steps)) <= accuracy
+
+    # Halves the ratio of two ends and then their difference: T may be anything up to 1e100.
+    enough = holds(first)
+    low = np.broadcast_to(first, np.shape(enough))
+    high = np.where(enough, low, LARGEST)
+    while True:
+        between = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), low + (high - low) / 2)
+        middle = np.floor(between)
+        inside = (low < middle) & (middle < high)
+        if not inside.any():
+            break
+        enough = holds(middle)
+        low = np.where(inside & ~enough, middle, low)
+        high = np.where(inside & enough, middle, high)
+    return np.where(holds(high), high, np.inf)[()]
+
+
+@_broadcasting
+def earlier_analysis_steps(accuracy: ArrayLike, lam: ArrayLike, delta: ArrayLike) -> Values:
+    """Return the order of the steps of analyses before Pegasos: ``ln(1/delta) / (lam ε²)``.
+
+    ICML 2007 names ``Ω(1/ε²)`` for them in its abstract, and summaries of the paper print it with
+    lam and delta, in both cases without a constant. So this is an order, to hold next to
+    ``1/(delta lam ε)``, and no number of steps: it is not rounded. Below the
+    crossing ``ε = δ ln(1/δ)`` it is the larger of the two.
+
+    Parameters
+    ----------
+    accuracy, lam, delta : array-like
+        ε > 0, λ > 0 and 0 < δ < 1.
+
+    Returns
+    -------
+    float or ndarray of the shape to which the arguments are broadcast
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(float(earlier_analysis_steps(accuracy=0.1, lam=0.01, delta=0.05)))
+    29957
+    """
+    accuracy = _positive("accuracy", accuracy)
+    return -np.log(_probability(delta)) / _positive("lam", lam) / accuracy**2

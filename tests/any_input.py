@@ -1,0 +1,533 @@
+"""What is called with any input, and what is asked of what comes back.
+
+Signatures are read, so that a new function or parameter is tried without being listed. Listed are
+values of parameters that must be given, as expressions: a failure reads as a call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import re
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy import sparse
+from sklearn.base import is_regressor
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+import kpegasos
+from kpegasos import datasets, plotting, reference, theory
+
+MODULES = (kpegasos, theory, datasets, plotting, reference)
+#: Public names that are not called with parameters of a user's choice, and why.
+NOT_CALLED = {
+    "a record": "CatalogueEntry Dataset Forecast History Iterates Problem Record "
+    "RegularizationPath Result Table",
+    "a protocol": "Kernel",
+    "downloads, or reads a large set": "catalogue fetch load_adult load_covtype "
+    "load_fashion_mnist load_mnist load_rcv1_sample load_usps",
+}
+#: Parameters that are given even where they have a default, which takes long or needs a screen.
+_ALWAYS = {
+    "Cs", "ax", "classes", "cv", "dpi", "epochs", "gammas", "grid_resolution", "hold", "lam",
+    "max_epochs", "max_time", "n_features", "n_samples",
+}  # fmt: skip
+#: Values of parameters; the first is the usual one.
+VALUES: dict[str, tuple[str, ...]] = {
+    "C": ("1.0", "30"),
+    "Cs": ("[0.1, 1.0, 10.0]", "np.array([10, 1])"),
+    "K": ("X @ X.T",),
+    "X": ("X", "X.tolist()", "X.astype('f')", "sparse.csr_matrix(X)", "X[:, ::-1]", "X3"),
+    "accuracy": ("0.1", "[0.1, 1]"),
+    "alpha": ("np.ones(24)",),
+    "ax": ("Figure().subplots()",),
+    "bound": ("lambda n_steps: 1 / n_steps",),
+    "batch_size": ("1", "7"),
+    "cache": ("'auto'", "'precomputed'", "'cached'", "'streamed'"),
+    "cache_mb": ("1024.0", "1"),
+    "chunk_size": ("10", "1"),
+    "chunks": ("kpegasos.ArrayChunks(X, y, chunk_size=10)", "[(X, y)]", "lambda: iter([(X, y)])"),
+    "classes": ("[0, 1]",),
+    "coef0": ("0.0", "1"),
+    "counts": ("np.arange(24)",),
+    "curves": ("{'gap': [0.5, 0.2, 0.1]}",),
+    "cv": ("2",),
+    "cv_results": ("searched().cv_results_",),
+    "decisions": ("np.where(y == 1, 0.7, -0.3)",),
+    "degree": ("3", "2"),
+    "delta": ("0.1", "[0.1, 0.3]"),
+    "deviation": ("2.0", "[0, 1]"),
+    "dpi": ("20.0",),
+    "draws": ("np.arange(24)", "[0, 5, 5, 23]"),
+    "epochs": ("3", "0.5"),
+    "estimator": ("fitted(PegasosSVC)", "fitted(LinearPegasosSVC)"),
+    "excess": ("0.5", "[0, 1]"),
+    "fit_intercept": ("True", "False"),
+    "gamma": ("1.0", "0.5"),
+    "gammas": ("[1.0]", "2"),
+    "gradient_norm": ("1.0", "[1, 2]"),
+    "gram": ("X @ X.T",),
+    "grid_resolution": ("5",),
+    "history": ("animation().history",),
+    "hold": ("0.1",),
+    "intercept_scaling": ("1.0", "2"),
+    "iterates": ("[(1, np.ones(2)), (5, np.zeros(2), np.ones(2), np.ones(24))]",),
+    "kernel": ("'rbf'", "'linear'", "2 * kpegasos.RBF(2.0)", "'laplacian'", "'poly'"),
+    "lam": ("0.1", "1"),
+    "largest": ("1.0", "[1, 2]"),
+    "margins": ("np.linspace(-1, 2, 24)",),
+    "max_epochs": ("20",),
+    "max_time": ("20", "0.5"),
+    "model": ("fitted(PegasosSVC)", "fitted(PegasosSVC).history_"),
+    "n_draws": ("30",),
+    "n_features": ("5",),
+    "n_jobs": ("None", "2"),
+    "n_samples": ("24",),
+    "n_steps": ("50", "3"),
+    "name": ("'moons'", "'rbf'"),
+    "path": ("svmlight()",),
+    "polish": ("False", "True"),
+    "positions": ("[1, 2, 3]",),
+    "problem": ("kpegasos.make_problem(2 * y - 1, 0.1)",),
+    "projection": ("False", "True"),
+    "radius": ("1.0", "[1, 2]"),
+    "random_state": ("0", "7"),
+    "regret": ("0.1", "[-1, 1]"),
+    "rows": ("rows('precomputed')", "rows('cached')", "rows('streamed')", "rows('linear')"),
+    "runs": ("fitted(PegasosSVC).history_",),
+    "sample_weight": ("None", "weight", "weight.tolist()"),
+    "scores": ("[[0.5, 0.7, 0.6], [0.4, np.nan, 0.8]]",),
+    "search": ("searched()",),
+    "share": ("0.5", "[0.1, 0.9]"),
+    "step": ("None", "lambda t, lam: 1 / (lam * t)"),
+    "support_vectors": ("X",),
+    "tol": ("0.25", "0.01"),
+    "validation_fraction": ("0.25",),
+    "values": ("np.linspace(-1, 1, 20).reshape(5, 4)",),
+    "xx": ("np.arange(4)",),
+    "y": ("y", "y.tolist()", "np.where(y, 'b', 'a')", "y3"),
+    "yy": ("np.arange(5)",),
+    # of one callable
+    "CachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
+    "FeatureRows.X": ("X", "X.astype('f')", "sparse.csr_matrix(X)"),
+    "KernelMatrix.kernel": ("kpegasos.RBF(2.0)", "kpegasos.Laplacian() + kpegasos.Linear()"),
+    "LinearPegasosSVR.from_libsvm.path": ("libsvm(LinearPegasosSVR)",),
+    "OneVsOneDisplay.classes": ("['a', 'b', 'c']",),
+    "OneVsOneDisplay.from_estimator.ax": ("None",),
+    "OneVsOneDisplay.values": ("{'gap': [0.1, 0.2, 0.3]}",),
+    "PegasosSVC.from_libsvm.path": ("libsvm(PegasosSVC)",),
+    "PegasosSVR.from_libsvm.path": ("libsvm(PegasosSVR)",),
+    "RegularizationPathDisplay.from_path.ax": ("None",),
+    "RegularizationPathDisplay.plot.ax": ("None",),
+    "RegularizationPathDisplay.curves": ("{'score': [0.5, 0.7, 0.6]}",),
+    "RegularizationPathDisplay.from_path.path": ("solutions()",),
+    "TrainingAnimation.X": ("animation().X",),
+    "TrainingAnimation.alpha": ("animation().alpha",),
+    "TrainingAnimation.from_estimator.estimator": ("PegasosSVC(epochs=2)",),
+    "TrainingAnimation.plot.ax": ("None",),
+    "TrainingAnimation.save.path": ("'a.gif'",),
+    "TrainingAnimation.values": ("animation().values",),
+    "TrainingAnimation.xx": ("animation().xx",),
+    "TrainingAnimation.y": ("animation().y",),
+    "TrainingAnimation.yy": ("animation().yy",),
+    "UncachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
+    "ValidationSurfaceDisplay.gammas": ("[0.5, 2.0]",),
+    "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVR()"),
+    "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
+    "load.path": ("stored()",),
+    "make_kernel.kernel": ("'poly'",),
+    "make_problem.y": ("2 * y - 1",),
+    "make_text_like.n_features": ("2000",),
+    "save.path": ("'a.skops'",),
+    "to_libsvm.path": ("'a.model'",),
+    "to_onnx.path": ("'a.onnx'",),
+    "write_svmlight.path": ("'rows.svm'",),
+    "write_table.path": ("'rows.csv'", "'rows.npz'"),
+}
+VALUES |= {f"{name}.y": ("2 * y - 1",) for name in reference.__all__}
+#: Values that hardly any parameter means.
+_NASTY = """
+None float('nan') float('inf') -float('inf') 0 -1 0.0 -0.5 0.5 2.5 1e308 -1e308 1e-320 10**30
+-(10**30) 2**63 True False '' 'abc' '1' '\\x00' '\\U0001f40d'*5000 b'' b'abc' 1j [] [1] [1.5,2.5]
+['a','b'] [None] [float('nan')] [[1,2],[3,4]] [[1],[2,3]] () (0,1) {} {'a':1} {0:1e-200,1:1e200}
+{1,2} range(3) range(0) iter([1.0]) object() object int len Ellipsis slice(3) Decimal('0.5')
+Fraction(1,3) OrderedDict() io.StringIO('1_1:1') Path('nowhere') np.float16('inf') np.float64('nan')
+np.uint64(2**64-1) np.complex128(1j) np.str_('abc') np.datetime64('2020-01-01')
+np.timedelta64('NaT') np.array(3) np.array(0.5) np.array(float('nan')) np.array([]) np.arange(3)
+np.arange(24) -np.ones(24) np.zeros(24) np.full(24,float('nan')) np.full((24,2),float('inf'))
+np.full((24,2),1e308) np.ones((2,2)) np.ones((24,1)) np.ones((24,24)) np.ones((2,2,2))
+np.ones((24,2),complex) np.array(['a','b']) np.array([None,'a',1.5],object)
+np.array([[1],[2,3]],object) np.zeros(3,[('a',int),('b',float)]) np.ma.masked
+np.random.default_rng(0) np.random.RandomState(0)
+sparse.eye(3,format='csr') sparse.coo_matrix((24,2)) sparse.csr_matrix PegasosSVC PegasosSVC()
+LinearPegasosSVC(epochs=-1) SVC() kpegasos
+"""
+NASTY = [
+    *_NASTY.split(),
+    "(i for i in range(3))",
+    "lambda *a, **k: None",
+    "lambda *a, **k: np.ones((2, 3))",
+]
+#: What is not tried: it takes as long as it says, or is called, and its own error comes out.
+_ENDLESS = ("2**63", "10**30", "1e308", "np.uint64(2**64-1)")
+_NOT_TRIED = {
+    "fit_chunks.epochs": _ENDLESS,
+    "TrainingAnimation.save.hold": ("2.5", *_ENDLESS),
+    "make_text_like.n_samples": _ENDLESS,
+    "iterates": ("sparse.coo_matrix((24,2))",),
+} | dict.fromkeys(
+    ("kernel", "sampling", "step", "monitor", "chunks", "bounds", "scoring", "loss", "bound"),
+    ("len", "int", "object", "PegasosSVC", "sparse.csr_matrix"),
+)
+
+# --- values ---------------------------------------------------------------------------------------
+
+MOONS = make_moons(24, noise=0.2, random_state=0)
+_BLOBS = make_blobs(24, centers=3, n_features=2, random_state=1)
+
+
+@cache
+def fitted(kind: type) -> Any:
+    """A model that nobody modifies."""
+    options = {"Cs": 2, "gammas": 2, "calibration": "sigmoid"} if "CV" in kind.__name__ else {}
+    return kind(random_state=0, **options).fit(*MOONS)
+
+
+def _rows(kind: str) -> Any:
+    if kind == "linear":
+        return kpegasos.linear_rows(MOONS[0], intercept_scaling=1.0)
+    return kpegasos.make_rows(MOONS[0], cache=kind, gamma=2.0, intercept_scaling=1.0)
+
+
+@cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp())
+
+
+@cache
+def _svmlight() -> Path:
+    path = _folder() / "rows.svm"
+    path.write_text("1 1:0.5 2:1\n-1 1:2\n1 2:-1\n-1 1:0.25 2:0.75\n")
+    return path
+
+
+@cache
+def _stored() -> Path:
+    kpegasos.save(fitted(kpegasos.PegasosSVC), _folder() / "model.skops")
+    return _folder() / "model.skops"
+
+
+@cache
+def _libsvm(kind: type) -> Path:
+    path = _folder() / f"{kind.__name__}.model"
+    fitted(kind).to_libsvm(path)
+    return path
+
+
+@cache
+def _animation() -> Any:
+    model = kpegasos.PegasosSVC(gamma=2.0, epochs=2, random_state=0)
+    return plotting.TrainingAnimation.from_estimator(model, *MOONS, grid_resolution=4)
+
+
+@cache
+def _searched() -> Any:
+    return GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.5, 2.0]}, cv=3).fit(*MOONS)
+
+
+def _solutions() -> Any:
+    """A path of three solutions."""
+    ones = np.ones(3)
+    of_each = {"objectives": ones, "dual_bounds": 0.99 * ones, "relative_gaps": 0.01 * ones}
+    return SimpleNamespace(Cs=[0.1, 1, 10], n_support=[9, 8, 7], **of_each)
+
+
+_NAMES = {
+    "Decimal": Decimal, "Figure": Figure, "Fraction": Fraction, "OrderedDict": OrderedDict,
+    "Path": Path, "SVC": SVC, "X": MOONS[0], "X3": _BLOBS[0], "animation": _animation,
+    "fitted": fitted, "io": io, "kpegasos": kpegasos, "libsvm": _libsvm, "np": np, "rows": _rows,
+    "searched": _searched, "solutions": _solutions, "sparse": sparse, "stored": _stored,
+    "svmlight": _svmlight, "weight": np.linspace(0.5, 2.0, 24), "y": MOONS[1], "y3": _BLOBS[1],
+}  # fmt: skip
+
+
+def make(text: str) -> Any:
+    """The value of an expression, a fresh one each time."""
+    return eval(text, vars(kpegasos) | {name: getattr(kpegasos, name) for name in _OURS} | _NAMES)
+
+
+_OURS = ("LinearPegasosSVC", "LinearPegasosSVR", "PegasosSVC", "PegasosSVCCV", "PegasosSVR")
+
+# --- targets --------------------------------------------------------------------------------------
+
+
+class Target(NamedTuple):
+    """Something public to call: ``call(**parameters)``, and ``check(result, parameters)``."""
+
+    name: str
+    call: Callable[..., Any]
+    parameters: tuple[str, ...]
+    required: tuple[str, ...]
+    check: Callable[[Any, dict[str, Any]], None]
+
+    def values(self, parameter: str) -> tuple[str, ...]:
+        """Expressions of values that a parameter takes."""
+        return self._of(parameter, VALUES)
+
+    def nasty(self, parameter: str) -> list[str]:
+        """Expressions of values that it hardly means."""
+        refused = self._of(parameter, _NOT_TRIED)
+        return [text for text in NASTY if text not in refused]
+
+    def _of(self, parameter: str, table: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+        method = self.name.rpartition(".")[2]
+        names = (f"{self.name}.{parameter}", f"{method}.{parameter}", parameter)
+        return next((table[name] for name in names if name in table), ())
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it draws pictures or many documents, or searches."""
+        return self.name.startswith((*plotting.__all__, "make_text_like", "PegasosSVCCV.fit"))
+
+
+def _target(
+    name: str,
+    call: Callable[..., Any],
+    *signatures: Callable[..., Any],
+    check: Callable[[Any, dict[str, Any]], None] | None = None,
+    also: tuple[str, ...] = (),
+) -> Target:
+    found: dict[str, inspect.Parameter] = {}
+    for function in signatures or (call,):
+        found |= inspect.signature(function).parameters
+    named = [
+        p
+        for p in found.values()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != "self"
+    ]
+    given = [p.name for p in named if p.default is p.empty or p.name in _ALWAYS]
+    return Target(
+        name, call, tuple([*(p.name for p in named), *also]), tuple(given), check or returned
+    )
+
+
+def _elsewhere(call: Callable[..., Any], **arguments: Any) -> Any:
+    """Call what may write to a path of any name, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        return call(**arguments)
+
+
+def _fit(kind: Any, method: str, **arguments: Any) -> Any:
+    """Fit a model; nothing is left of it after an error."""
+    data = {k: arguments.pop(k) for k in ("X", "y", "sample_weight", "groups") if k in arguments}
+    if method == "partial_fit":
+        data |= arguments
+        arguments = {"random_state": 0}
+    model = kind(**arguments)
+    try:
+        return getattr(model, method)(**data)
+    except Exception:
+        left = [name for name in vars(model) if name.endswith("_")]
+        assert not left, f"left behind after an error: {left}"
+        raise
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    for name, method in inspect.getmembers(kind, callable):
+        ours = str(getattr(method, "__module__", "")).startswith("kpegasos")
+        if not name.startswith("_") and (ours or name == "score"):
+            yield name, method
+
+
+def _of_an_estimator(name: str, kind: Any) -> Iterator[Target]:
+    yield _target(f"{name}.fit", partial(_fit, kind, "fit"), kind, kind.fit, check=model)
+    for method, function in _methods(kind):
+        if method == "partial_fit":
+            yield _target(f"{name}.{method}", partial(_fit, kind, method), function, check=model)
+        elif method != "fit" and hasattr(fitted(kind), method):
+            check = {"from_libsvm": model}.get(method, returned if "to_" in method else prediction)
+            call = partial(_elsewhere, getattr(fitted(kind), method))
+            made = _target(f"{name}.{method}", call, function, check=check)
+            yield made._replace(parameters=("X",)) if method == "score" else made
+
+
+def _of_a_display(name: str, kind: Any) -> Iterator[Target]:
+    yield (constructor := _target(name, kind))
+    for method, function in _methods(kind):
+        if inspect.ismethod(function):  # of the class
+            options = {p.kind for p in inspect.signature(function).parameters.values()}
+            plot = (kind.plot,) if inspect.Parameter.VAR_KEYWORD in options else ()
+            yield _target(f"{name}.{method}", function, function, *plot)
+        elif len(inspect.signature(function).parameters) > 1:
+
+            def call(method: str = method, **arguments: Any) -> Any:
+                usual = {p: make(constructor.values(p)[0]) for p in constructor.required}
+                return _elsewhere(getattr(kind(**usual), method), **arguments)
+
+            yield _target(f"{name}.{method}", call, function)
+
+
+def _public() -> Iterator[tuple[str, Any, Any]]:
+    left_out = " ".join(NOT_CALLED.values()).split()
+    for module in MODULES:
+        for name in module.__all__:
+            if name not in left_out and callable(getattr(module, name)):
+                yield name, getattr(module, name), module
+
+
+@cache
+def targets() -> dict[str, Target]:
+    """All that is called, by name."""
+    found: list[Target] = []
+    checks = {"make_text_like": returned, "pegasos": result, "sdca": result, "fit_chunks": model}
+    for name, thing, module in _public():
+        if module is plotting:
+            found += _of_a_display(name, thing)
+        elif hasattr(thing, "fit"):
+            found += _of_an_estimator(name, thing)
+        elif hasattr(thing, "diag"):
+            call = partial(lambda kind, **arguments: _kernel_values(kind(**arguments)), thing)
+            found.append(_target(name, call, thing))
+        else:
+            kinds = {p.kind for p in inspect.signature(thing).parameters.values()}
+            also = ("gamma", "degree", "coef0") if inspect.Parameter.VAR_KEYWORD in kinds else ()
+            check = bound if module is theory else checks.get(name, returned)
+            if name.startswith("make_") and module is datasets:
+                check = checks.get(name, data)
+            call = partial(_elsewhere, thing)
+            found.append(_target(name, call, thing, check=check, also=also))
+    return {target.name: target for target in found}
+
+
+# --- what is asked of results ---------------------------------------------------------------------
+
+
+def returned(result: Any, arguments: dict[str, Any]) -> None:
+    """Nothing more is known."""
+
+
+def model(model: Any, arguments: dict[str, Any]) -> None:
+    """A fitted model has a certificate that can be, and predicts its classes, or numbers."""
+    assert hasattr(model, "classes_") or is_regressor(model), "no classes_ after a fit"
+    if hasattr(model, "objective_"):
+        objective, gap = np.asarray(model.objective_), np.asarray(model.duality_gap_)
+        assert np.isfinite(objective).all(), f"objective_ {objective}"
+        assert (objective >= 0).all(), f"objective_ {objective}"
+        sure = str(arguments.get("kernel", "rbf")) in ("rbf", "linear", "laplacian")
+        assert (gap >= 0).all() or (not sure and np.isnan(gap).any()), f"duality_gap_ {gap}"
+    has_no_model = hasattr(model, "scores_") and (not model.refit or len(model.missing_) > 0)
+    if "X" in arguments and not has_no_model:
+        X = arguments["X"]
+        assert model.n_features_in_ == (X.shape if sparse.issparse(X) else np.shape(X))[1]
+        if getattr(model, "kernel", None) != "precomputed":
+            prediction(model.predict(X), {"X": X, "model": model})
+
+
+def prediction(values: Any, arguments: dict[str, Any]) -> None:
+    """Predictions are finite, or of the classes; one for each row."""
+    if np.ndim(values) == 0:  # an accuracy, or an R² that may be negative
+        assert values <= 1
+        return
+    X = arguments["X"]
+    assert len(values) == (X.shape[0] if sparse.issparse(X) else len(X))
+    if "model" in arguments and not is_regressor(arguments["model"]):
+        assert np.isin(values, arguments["model"].classes_).all()
+    else:
+        assert np.isfinite(values).all()
+
+
+def result(result: Any, arguments: dict[str, Any]) -> None:
+    """A result has finite margins and a gap that can be."""
+    assert np.isfinite(result.objective)
+    assert result.gap >= 0 or np.isnan(result.gap)
+    assert np.isfinite(result.margins).all()
+    assert np.isfinite(result.coef).all()
+
+
+def bound(values: Any, arguments: dict[str, Any]) -> None:
+    """A bound is not negative; it may be beyond all numbers."""
+    assert (np.asarray(values) >= 0).all(), f"{values}"
+
+
+def data(points: Any, arguments: dict[str, Any]) -> None:
+    """Toy data are finite, and of two classes at the most."""
+    X, y = points
+    assert X.shape[0] == len(y) == arguments.get("n_samples", len(y))
+    assert np.isfinite(X).all()
+    assert np.isin(y, [0, 1]).all()
+
+
+def _kernel_values(kernel: Any) -> Any:
+    """Values of a kernel on the data, without their signs as some want histograms: finite."""
+    values = kpegasos.KernelMatrix(kernel, np.abs(MOONS[0])).block(slice(None), slice(None))
+    assert np.isfinite(values).all()
+    return values
+
+
+# --- what is asked of errors ----------------------------------------------------------------------
+
+#: Leftovers of what a sentence came through.
+_LEFTOVERS = re.compile(
+    r"broadcast|out of bounds|boolean index|Traceback|ufunc|object is|has no attribute|"
+    r"unexpected keyword|positional argument|cannot convert|not supported between|"
+    r"unsupported operand|cannot be interpreted|must be real number|unhashable|invalid literal|"
+    r"unpack|truth value|inhomogeneous|numba|float\(\) argument|int\(\) argument|subscriptable|"
+    r"not iterable|__|setting an array|zero-size|only integers|could not convert|ambiguous|"
+    r"axis|Cannot cast|<lambda>\(\)"
+)
+#: What a message may say instead of the parameter's name.
+_ALIASES = {
+    "Cs": "scores curves", "cv_results": "metric", "gammas": "scores", "eps": "X",
+    "X": "array features sample samples sparse decisions alpha",
+    "y": "cv labels label classes target targets samples",
+    "coef0": "kernel Polynomial", "coef0s": "kernel Polynomial", "degree": "kernel Polynomial",
+    "gamma": "kernel Polynomial", "decisions": "margins", "groups": "cv", "metrics": "values",
+    "sample_weight": "weights", "scores": "axes", "counts": "count", "curves": "y",
+    "chunks": "X y sample_weight epochs", "estimator": "epochs PegasosSVC LinearPegasosSVC",
+}  # fmt: skip
+
+
+def assert_clear(error: Exception, blamed: dict[str, Any]) -> None:
+    """Assert that an error is one clear sentence about one of some parameters."""
+    if isinstance(error, NotFittedError) or getattr(error, "filename", None) is not None:
+        return  # scikit-learn's sentence names the method, Python's the file
+    # Exactly these: JSONDecodeError, UnicodeError and LinAlgError are ValueErrors, too.
+    ours = type(error).__name__ == "InvalidParameterError"
+    clear = type(error) in (ValueError, TypeError, FileNotFoundError) or ours
+    assert clear, f"{type(error).__name__}: {error}"
+    message = str(error)
+    for value in blamed.values():
+        for text in {_text(repr, value), _text(str, value)}:
+            message = message.replace(text, "VALUE") if len(text) > 2 else message
+    assert len(message) <= 500, f"{len(message)} characters: {message[:200]}"
+    names = [word for name in blamed for word in (name, *_ALIASES.get(name, "").split())]
+    # What scikit-learn says of an array, and its users look for, may follow the sentence.
+    own = message.partition(": ")[0]
+    if not re.match(rf"({'|'.join(map(re.escape, names))}) must ", own):
+        own = message
+    assert own.count("\n") <= 2, f"{own.count(chr(10))} lines: {own}"
+    found = _LEFTOVERS.search(own)
+    assert not found, f"{found and found[0]!r} in: {type(error).__name__}: {message}"
+    named = any(re.search(rf"\b{re.escape(word)}\b", message) for word in names)
+    assert named, f"names none of {sorted(blamed)}: {type(error).__name__}: {message}"
+
+
+def _text(write: Any, value: Any) -> str:
+    try:
+        return str(write(value))
+    except Exception:
+        return ""

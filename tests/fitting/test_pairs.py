@@ -1,0 +1,225 @@
+"""One-vs-one: SVC's votes and its layout of coefficients."""
+
+from itertools import combinations
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+from sklearn.svm import SVC
+
+from kpegasos.fitting.pairs import assemble, make_pairs, one_vs_rest, pair_coefficients, vote
+from kpegasos.fitting.rows import share_classes
+from kpegasos.kernels.functions import RBF
+from kpegasos.kernels.matrix import KernelMatrix
+from kpegasos.utils.threads import n_threads
+
+
+def n_pairs(n_classes):
+    return n_classes * (n_classes - 1) // 2
+
+
+def data(n_classes, n_samples=90):
+    X, labels = make_blobs(n_samples, centers=n_classes, cluster_std=4.0, random_state=n_classes)
+    return X, labels
+
+
+def svc(n_classes, **parameters):
+    X, labels = data(n_classes)
+    K = naive.gram(X, X, "rbf", gamma=0.1)
+    fitted = SVC(kernel="precomputed", decision_function_shape="ovo", **parameters).fit(K, labels)
+    decisions = fitted.decision_function(K)
+    return fitted, K, labels, decisions.reshape(labels.size, -1)
+
+
+each_n_classes = pytest.mark.parametrize("n_classes", [3, 4, 7])
+
+
+# --- votes --------------------------------------------------------------------------------------
+
+
+@st.composite
+def decisions_of_classes(draw):
+    """Small integers, so that zeros and ties abound."""
+    n_classes = draw(st.integers(2, 6))
+    row = st.lists(st.integers(-1, 1), min_size=n_pairs(n_classes), max_size=n_pairs(n_classes))
+    return n_classes, np.array(draw(st.lists(row, min_size=1, max_size=10)), dtype=float)
+
+
+@given(decisions_of_classes())
+def test_vote_by_the_book(case):
+    n_classes, decisions = case
+    assert_array_equal(vote(decisions, n_classes), naive.ovo_vote(decisions, n_classes))
+
+
+@each_n_classes
+def test_vote_is_that_of_svc(n_classes):
+    fitted, K, _, decisions = svc(n_classes)
+    assert_array_equal(vote(decisions, n_classes), fitted.predict(K))
+    assert len(set(vote(decisions, n_classes))) == n_classes
+
+
+def test_vote_tie_goes_to_the_lowest_class():
+    circle = np.array([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])  # 0 > 1 > 2 > 0, and the reverse
+    assert_array_equal(vote(circle, 3), [0, 0])
+
+
+def test_vote_zero_is_for_the_second():
+    assert_array_equal(vote(np.zeros((1, 1)), 2), [1])
+    assert_array_equal(vote(np.zeros((1, 3)), 3), [2])
+
+
+@each_n_classes
+def test_one_vs_rest_is_that_of_svc(n_classes):
+    fitted, K, _, decisions = svc(n_classes)
+    expected = fitted.set_params(decision_function_shape="ovr").decision_function(K)
+    assert_allclose(one_vs_rest(decisions, n_classes), expected, rtol=1e-10)
+
+
+# --- pairs --------------------------------------------------------------------------------------
+
+
+@each_n_classes
+def test_pairs_are_lexicographic(n_classes):
+    _, labels = data(n_classes)
+    pairs = make_pairs(labels, n_classes, np.ones(labels.size), None, 2.0)
+    assert [pair.classes for pair in pairs] == list(combinations(range(n_classes), 2))
+    assert [pair.number for pair in pairs] == list(range(n_pairs(n_classes)))
+
+
+@each_n_classes
+def test_pairs_hold_both_classes(n_classes):
+    _, labels = data(n_classes)
+    for pair in make_pairs(labels, n_classes, np.ones(labels.size), None, 2.0):
+        i, j = pair.classes
+        assert_array_equal(np.sort(pair.members), np.flatnonzero(np.isin(labels, [i, j])))
+        assert_array_equal(pair.problem.y, np.where(labels[pair.members] == i, 1, -1))
+        # Grouped by class, the first before the second.
+        assert (np.diff(labels[pair.members]) >= 0).all()
+
+
+def test_pairs_of_two_classes_are_positive_for_the_second():
+    labels = np.array([1, 0, 0, 1, 1])
+    (pair,) = make_pairs(labels, 2, np.ones(5), None, 1.0)
+    assert_array_equal(pair.members, np.arange(5))
+    assert_array_equal(pair.problem.y, [1, -1, -1, 1, 1])
+
+
+def test_pairs_lam_is_that_of_the_pair():
+    labels, weight = np.array([0, 0, 1, 1, 2, 2]), np.array([1.0, 2, 3, 4, 5, 6])
+    for C in (0.5, 3.0):
+        pairs = make_pairs(labels, 3, weight, None, C)
+        for pair, total in zip(pairs, (10, 14, 18), strict=True):
+            assert_allclose(pair.problem.lam, 1 / (C * total))
+            assert_allclose(pair.problem.weight, weight[pair.members] / weight[pair.members].mean())
+    assert [p.problem.lam for p in make_pairs(labels, 3, weight, 0.25, 1.0)] == [0.25] * 3
+
+
+def test_pairs_leave_out_weight_zero():
+    labels, weight = np.array([0, 1, 2, 0, 1, 2]), np.array([1.0, 0, 1, 2, 3, 0])
+    pairs = make_pairs(labels, 3, weight, None, 1.0)
+    assert [pair.members.tolist() for pair in pairs] == [[0, 3, 4], [0, 3, 2], [4, 2]]
+
+
+def test_pairs_unnormalised_keep_their_weights():
+    labels, weight = np.array([0, 1, 0, 1]), np.array([1.0, 5, 2, 7])
+    (pair,) = make_pairs(labels, 2, weight, 0.1, 1.0, normalise=False)
+    assert_array_equal(pair.problem.weight, weight)
+
+
+# --- coefficients -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
+def test_pair_coefficients_make_svc_decisions(n_classes):
+    """SVC's own attributes, unfolded, give SVC's own decisions."""
+    fitted, K, _, decisions = svc(n_classes)
+    coefs = pair_coefficients(fitted.dual_coef_, fitted.n_support_)
+    assert coefs.shape == (n_pairs(n_classes), fitted.support_.size)
+    ours = K[:, fitted.support_] @ coefs.T + fitted.intercept_
+    assert_allclose(ours, decisions, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
+def test_assemble_makes_svc_layout(n_classes):
+    """SVC's coefficients, taken apart into pairs and put together again."""
+    fitted, _, labels, _ = svc(n_classes)
+    coefs = pair_coefficients(fitted.dual_coef_, fitted.n_support_)
+    pairs = make_pairs(labels, n_classes, np.ones(labels.size), None, 1.0)
+    of_members = []
+    for pair, coef in zip(pairs, coefs, strict=True):
+        dense = np.zeros(labels.size)
+        dense[fitted.support_] = coef
+        of_members.append(dense[pair.members])
+    made = assemble(pairs, np.concatenate(of_members), labels, n_classes)
+    assert_array_equal(made["support_"], fitted.support_)
+    assert_array_equal(made["n_support_"], fitted.n_support_)
+    assert_array_equal(made["dual_coef_"], fitted.dual_coef_)
+    assert made["n_support_"].dtype == fitted.n_support_.dtype
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1), st.floats(0, 1))
+def test_assemble_round_trip(n_classes, seed, density):
+    """Whatever the coefficients, the pairs get back their own and nothing else."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(
+        np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=9)])
+    )
+    pairs = make_pairs(labels, n_classes, np.ones(labels.size), 1.0, 1.0)
+    coefs = [
+        rng.normal(size=pair.members.size) * (rng.random(pair.members.size) < density)
+        for pair in pairs
+    ]
+    made = assemble(pairs, np.concatenate(coefs), labels, n_classes)
+    back = np.zeros((len(pairs), labels.size))
+    back[:, made["support_"]] = pair_coefficients(made["dual_coef_"], made["n_support_"])
+    for pair, coef, row in zip(pairs, coefs, back, strict=True):
+        expected = np.zeros(labels.size)
+        expected[pair.members] = coef
+        assert_array_equal(row, expected)
+    assert (np.diff(labels[made["support_"]]) >= 0).all()
+    assert_array_equal(
+        made["n_support_"], np.bincount(labels[made["support_"]], minlength=n_classes)
+    )
+    assert made["dual_coef_"].any(axis=0).all()
+
+
+def test_assemble_nothing():
+    labels = np.array([0, 1, 2])
+    pairs = make_pairs(labels, 3, np.ones(3), 1.0, 1.0)
+    made = assemble(pairs, np.zeros(6), labels, 3)
+    assert made["support_"].size == 0
+    assert_array_equal(made["n_support_"], [0, 0, 0])
+    assert made["dual_coef_"].shape == (2, 0)
+    assert pair_coefficients(made["dual_coef_"], made["n_support_"]).shape == (3, 0)
+
+
+# --- shared classes -----------------------------------------------------------------------------
+
+
+@each_n_classes
+def test_share_classes_are_those_of_the_pairs(n_classes):
+    X, labels = data(n_classes)
+    weight = np.where(np.arange(labels.size) % 7 == 0, 0.0, 1.0)
+    pairs = make_pairs(labels, n_classes, weight, None, 1.0)
+    shared = share_classes(RBF(0.1), X, pairs)
+    kept = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(n_classes)]
+    for pair in pairs:
+        values = shared.pair(*pair.classes)
+        expected = KernelMatrix(RBF(0.1), X[np.concatenate([kept[c] for c in pair.classes])])
+        everything = slice(0, None)
+        assert_allclose(
+            values.block(everything, everything),
+            expected.block(everything, everything),
+            rtol=1e-12,
+        )
+
+
+def test_threads_are_no_more_than_pairs():
+    assert n_threads(None, 6) == 1
+    assert n_threads(4, 6) == 4
+    assert n_threads(4, 3) == 3
+    assert 1 <= n_threads(-1, 100) <= 100

@@ -1,0 +1,106 @@
+"""Classes and votes: signs, ties and names are those of SVC."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from models import BOTH, four_classes, two_classes
+from sklearn.datasets import make_blobs
+from sklearn.svm import SVC
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos.fitting.pairs import vote
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("n_classes", "kind"),
+    [(n, kind) for n in (2, 3, 4) for kind in ("number", "string", "negative")] + [(2, "bool")],
+)
+def test_predict_labels(Estimator, n_classes, kind):
+    X, numbers = make_blobs(150, centers=n_classes, cluster_std=0.5, random_state=4)
+    names = {
+        "number": np.arange(n_classes),
+        "string": np.array(["ant", "bee", "cow", "dog"])[:n_classes],
+        "negative": -np.arange(n_classes)[::-1] - 1,
+        "bool": np.array([False, True]),
+    }[kind]
+    y = names[numbers]
+    clf = Estimator(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(clf.classes_, names)
+    assert clf.predict(X).dtype == y.dtype
+    assert clf.score(X, y) > 0.97
+    # The names of the classes change nothing but the names.
+    numbered = Estimator(random_state=0).fit(X, numbers)
+    np.testing.assert_array_equal(clf.predict(X), names[numbered.predict(X)])
+
+
+@BOTH
+def test_decision_function_binary_sign(Estimator):
+    X, y = two_classes()
+    clf = Estimator(random_state=0).fit(X, y)
+    for shape in ("ovr", "ovo"):
+        decisions = clf.set_params(decision_function_shape=shape).decision_function(X)
+        assert decisions.shape == (X.shape[0],)
+        np.testing.assert_array_equal(clf.predict(X), clf.classes_[(decisions > 0).astype(int)])
+
+
+@BOTH
+def test_decision_function_ovo_sign(Estimator):
+    X, y = make_blobs(150, centers=3, cluster_std=0.3, random_state=4)
+    clf = Estimator(decision_function_shape="ovo", random_state=0).fit(X, y)
+    decisions = clf.decision_function(X)
+    for number, (i, j) in enumerate(combinations(range(3), 2)):
+        assert (decisions[y == i, number] > 0).mean() > 0.97
+        assert (decisions[y == j, number] < 0).mean() > 0.97
+
+
+def with_arrays_of(svc, X, y, **parameters):
+    """A PegasosSVC that holds the model of an SVC."""
+    clf = PegasosSVC(gamma=svc._gamma, epochs=1, random_state=0, **parameters).fit(X, y)
+    clf.support_, clf.support_vectors_ = svc.support_, svc.support_vectors_
+    clf.n_support_, clf.dual_coef_ = svc.n_support_, svc.dual_coef_
+    clf.intercept_ = svc.intercept_
+    return clf
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_layout_and_votes_are_those_of_svc(n_classes, shape):
+    """SVC's arrays inside our estimator give SVC's decisions and predictions."""
+    X, y = make_blobs(200, centers=n_classes, n_features=2, cluster_std=4.0, random_state=2)
+    svc = SVC(decision_function_shape=shape, gamma=0.3).fit(X, y)
+    clf = with_arrays_of(svc, X, y, decision_function_shape=shape)
+    Z = np.random.default_rng(0).uniform(-15, 15, size=(500, 2))
+    np.testing.assert_allclose(clf.decision_function(Z), svc.decision_function(Z), atol=1e-9)
+    np.testing.assert_array_equal(clf.predict(Z), svc.predict(Z))
+
+
+def test_break_ties_is_that_of_svc():
+    X, y = make_blobs(200, centers=5, n_features=2, cluster_std=4.0, random_state=2)
+    Z = np.random.default_rng(0).uniform(-15, 15, size=(4000, 2))
+    svc = SVC(gamma=0.3, break_ties=True).fit(X, y)
+    clf = with_arrays_of(svc, X, y, break_ties=True)
+    broken = clf.predict(Z)
+    np.testing.assert_array_equal(broken, svc.predict(Z))
+    np.testing.assert_array_equal(broken, clf.decision_function(Z).argmax(axis=1))
+    # There are ties to break, or the test would show nothing.
+    assert np.any(broken != with_arrays_of(svc, X, y, break_ties=False).predict(Z))
+
+
+def test_linear_votes_are_those_of_svc():
+    X, y = four_classes()
+    svc = SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
+    clf = LinearPegasosSVC(decision_function_shape="ovo", epochs=1).fit(X, y)
+    clf.coef_, clf.intercept_ = svc.coef_, svc.intercept_
+    np.testing.assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-9)
+    np.testing.assert_array_equal(clf.predict(X), svc.predict(X))
+
+
+def test_vote_tie_goes_to_lowest_class():
+    # 0 beats 1, 1 beats 2, 2 beats 0: one vote each. And a decision of zero is a vote for j.
+    assert vote(np.array([[1.0, -1.0, 1.0]]), 3).tolist() == [0]
+    assert vote(np.array([[0.0, 0.0, 0.0]]), 3).tolist() == [2]
+    # 1 and 2 have two votes each of six.
+    decisions = np.array([[-1.0, -1.0, 1.0, 1.0, -1.0, 1.0]])
+    assert vote(decisions, 4).tolist() == [1]

@@ -1,0 +1,41 @@
+"""Faults that are drawn are faults: other code, that still is code."""
+
+import ast
+
+import pytest
+
+from tests.mutants import ROOMS, ROOT, RULES, drawn, faults_of, with_fault
+
+SOURCE = '''
+def made(a: int, b: "é", first=3):
+    """Not this: 1 + 1."""
+    total = a * "é".count("é") + b
+    if total < 1:
+        raise ValueError(f"{a + 1}")
+    print(a, b)
+    return max(total, [a][0])
+'''
+
+
+def test_every_rule_makes_other_code():
+    faults = list(faults_of(SOURCE))
+    assert {fault.rule for fault in faults} == set(RULES)
+    for fault in faults:
+        changed = with_fault(SOURCE, fault)
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(SOURCE)), fault
+    made = {(fault.rule, fault.new) for fault in faults}
+    assert ("halved", "(a * 'é'.count('é') + 0.5 * b)") in made
+    assert ("swapped", "(max([a][0], total))") in made
+    assert ("dropped", "pass") in made
+    assert not any(fault.line == 6 for fault in faults)  # messages are nobody's affair here
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_faults_of_a_room_are_drawn_the_same_each_time(room):
+    faults = drawn(12, 3, [room])
+    assert faults == drawn(12, 3, [room])
+    assert len(set(faults)) == 12
+    for fault in faults:
+        source = (ROOT / fault.path).read_text(encoding="utf-8")
+        compile(with_fault(source, fault), fault.path, "exec")
+    assert all((ROOT / test).exists() for test in ROOMS[room].tests)
