@@ -84,14 +84,14 @@ def _fulfil(
     future: Future[None],
     context: Context,
     failed: list[bool],
-    function: Callable[..., object],
+    work: list[Callable[..., object]],
     piece: tuple[Any, ...],
 ) -> None:
     """Call a function for a future, unless that is cancelled."""
     if not future.set_running_or_notify_cancel():
         return
     try:
-        context.run(function, *piece)
+        context.run(work[0], *piece)
     except BaseException as error:
         failed.append(True)
         future.set_exception(error)
@@ -124,10 +124,11 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
         return
     others: list[Future[None]] = [Future() for _ in rest]
     failed: list[bool] = []
+    work = [function]  # emptied at the end: the pool keeps what it was given for a while
     # no more threads: a limit, or the interpreter is about to end
     with suppress(RuntimeError), heeding(lambda: not failed, for_good=True):
         for piece, other in zip(rest, others, strict=True):
-            _pool.submit(_fulfil, other, copy_context(), failed, function, piece)
+            _pool.submit(_fulfil, other, copy_context(), failed, work, piece)
     try:
         function(*first)
         for piece, other in zip(rest, others, strict=True):
@@ -142,6 +143,8 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
         errors = [error, *(other.exception() for other in running)]
         # Who was cut short since another has failed is not the cause.
         raise next((e for e in errors if e and not isinstance(e, CutShort)), error) from None
+    finally:
+        work.clear()
 
 
 _lines: dict[int, deque[Turn]] = {}

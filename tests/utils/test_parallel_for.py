@@ -3,8 +3,10 @@
 import multiprocessing
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from kpegasos.utils import threads
@@ -96,3 +98,14 @@ def test_parallel_for_ends_where_no_thread_can_be_started(begun, monkeypatch):
     monkeypatch.setattr(threads, "_pool", pool)  # it takes no more work
     parallel_for(done.append, [(9,), (10,)])
     assert sorted(done) == list(range(11))
+
+
+def test_parallel_for_keeps_nothing_of_its_work():
+    left = []
+    for _ in range(50):
+        block = np.empty(1)
+        reference = weakref.ref(block)
+        parallel_for(lambda k, block=block: block.sum(), [(k,) for k in range(4)])
+        del block
+        left.append(reference() is not None)
+    assert not any(left)
