@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from sklearn.utils import check_random_state
 
 from kpegasos.core.draws import IndexStream
@@ -13,6 +14,11 @@ from kpegasos.core.draws import IndexStream
 # A shell starts what runs in its background without SIGINT, and that is handed on to all children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# The same examples in every run; campaigns look for others.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.load_profile("same")
 
 
 def pytest_xdist_auto_num_workers(config):

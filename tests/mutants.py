@@ -195,7 +195,7 @@ def drawn(count: int, seed: int, rooms: list[str]) -> list[Fault]:
 
 def outcome(scratch: Path, room: str, limit: float) -> tuple[str, str]:
     """What the tests of a room say of the copy: the outcome, and the test that failed."""
-    options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(scratch)}
     if ROOMS[room].pure:
         options += ["-m", "pure_python and not slow"]

@@ -28,8 +28,6 @@ QUICK = [name for name, target in TARGETS.items() if not target.is_slow]
 DURATIONS = {"epochs", "max_epochs", "max_time", "n_iter_no_change", "n_steps"}
 EXAMPLES = settings(
     max_examples=60,
-    derandomize=True,  # the sweep below is for finding, this for noticing
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

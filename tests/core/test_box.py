@@ -42,7 +42,7 @@ def test_maximise_in_box_meets_the_optimality_conditions(n, rank, condition):
     assert violation(hessian, gradient, values) < 1e-4
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 25), st.floats(0.0, 8.0))
 def test_maximise_in_box_never_falls_and_stays_within(seed, n, decades):
     hessian, gradient, values = problem(seed, n, n, 10.0**decades)

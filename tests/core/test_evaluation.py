@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -30,7 +30,6 @@ def evaluated(iterate, state, examples, rounding):
     return coef, margin, Sums(*of), *others
 
 
-@settings(deadline=None)  # compiles
 @given(st.integers(1, 70), st.integers(0, 99))
 def test_sums_are_those_of_numpy(n_samples, seed):
     state, examples, rounding = some_state(n_samples, seed)

@@ -257,7 +257,7 @@ def runs(draw):
     }
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(runs())
 def test_certificate_holds_always(case):
     """P(w) − min P ≤ gap and the dual bound ≤ min P, by an optimum from elsewhere."""

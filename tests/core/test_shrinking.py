@@ -50,7 +50,7 @@ cases = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(cases)
 def test_gaps_of_all_examples_add_up_to_the_duality_gap(case):
     gaps, alpha = case.gaps(), case.state.alpha
@@ -73,7 +73,7 @@ def test_gap_is_zero_where_an_example_is_optimal():
     assert_allclose(gaps, 2.0 * np.array([0.0, 0.0, 0.0, 0.4 * 0.5, 0.6 * 0.5, 0.5]), atol=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cases, st.integers(1, 30))
 def test_active_examples_are_those_that_violate_then_those_near_the_margin(case, most):
     members, gaps, alpha = case.active(most), case.gaps(), case.state.alpha

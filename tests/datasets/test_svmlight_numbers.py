@@ -50,14 +50,14 @@ HALFWAY = st.builds(halfway, st.integers(2**52, 2**53 - 1), st.integers(-20, 12)
 REPRS = st.floats(allow_nan=False, allow_infinity=False).map(repr)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.one_of(DECIMALS, HALFWAY, REPRS), min_size=1, max_size=60))
 def test_numbers_are_rounded_as_python_rounds_them(folder, words):
     words = [word for word in words if abs(float(word)) < np.inf]
     assert_array_equal(bits_read(folder, words), bits_of(words))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=60))
 def test_float32_is_rounded_from_float64(folder, numbers):
     words = [repr(number) for number in numbers]
@@ -140,7 +140,7 @@ def both(path, dtype):
             load_svmlight(path, dtype=dtype)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(files(), st.sampled_from([np.float32, np.float64]), st.sampled_from([16, 50, 2**23]))
 def test_rows_are_those_of_scikit_learn(folder, text, dtype, block):
     path = folder / "rows"
@@ -250,7 +250,7 @@ def is_row(words):
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(WORDS, min_size=1, max_size=4))
 def test_row_is_read_if_it_is_one_and_what_is_wrong_is_said_otherwise(folder, words):
     path = folder / "words"

@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("written")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(arrays(float, (5, 3), elements=FINITE), arrays(float, 5, elements=FINITE))
 def test_rows_are_read_back_as_they_were(folder, X, y):
     write_svmlight(folder / "rows", X, y)
@@ -30,7 +30,7 @@ def test_rows_are_read_back_as_they_were(folder, X, y):
     assert_array_equal(y_read, y)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arrays(np.float32, (4, 2), elements=st.floats(width=32, allow_nan=False)), st.booleans())
 def test_float32_rows_are_the_same_in_either_type(folder, X, as_float64):
     X[~np.isfinite(X)] = 1

@@ -67,9 +67,7 @@ CELLS = st.floats(allow_infinity=False)
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(TABLES),
     arrays(float, (4, 3), elements=CELLS),

@@ -33,7 +33,7 @@ NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__}
 # --- algebra --------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(compositions(), compositions(), point_sets())
 def test_sums_and_products_commute(one, other, X):
     X = X.astype(np.float64)
@@ -43,7 +43,7 @@ def test_sums_and_products_commute(one, other, X):
         assert (difference <= 1e-12 * scale).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(compositions(), point_sets())
 def test_matrices_are_symmetric_and_positive_semi_definite(kernel, X):
     assert kernel.positive_definite

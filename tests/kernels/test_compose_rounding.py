@@ -17,7 +17,7 @@ from kpegasos import (
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(compositions(), point_sets(), st.sampled_from([None, "float32", "float64"]))
 def test_values_are_within_their_rounding(kernel, X, row_dtype):
     matrix = KernelMatrix(kernel, X, row_dtype=row_dtype)
@@ -33,7 +33,7 @@ def test_values_are_within_their_rounding(kernel, X, row_dtype):
     assert bound.max() <= 4000 * (X.shape[1] + 10) * eps * max(largest, np.abs(true).max())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(compositions(), point_sets())
 def test_exact_products_are_within_their_bounds(kernel, X):
     rows = exact_rows(X)

@@ -39,7 +39,6 @@ def product(X, rows, first, last):
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

@@ -127,7 +127,7 @@ def exact(kernel, X):
     )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.sampled_from([Cosine(), Chi2(0.1), Chi2(3.0)]),
     st.integers(0, 2**32 - 1),

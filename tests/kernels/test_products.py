@@ -166,7 +166,7 @@ def problems(draw):
     return kernel, as_rows(rows), chosen, coef
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(problems())
 def test_held_products_are_within_their_bounds(problem):
     kernel, rows, chosen, coef = problem

@@ -83,8 +83,6 @@ def test_tile_and_maps_pass_their_tests_with_vectors_of(n_bytes):
         "-q",
         "-x",
         "-p",
-        "no:randomly",
-        "-p",
         "no:cacheprovider",
         "-k",
         "not numpy",

@@ -22,7 +22,7 @@ def labelled(limits, width=8.0):
     return ax.xaxis.get_majorticklocs(), shown
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(-200, 200), st.floats(0.02, 12))
 def test_ticks_are_few_within_the_axis_and_at_least_two(low, decades):
     low, high = 10.0**low, 10.0 ** (low + decades)

@@ -123,7 +123,7 @@ def test_kernel_reference_equals_compiled(sampling, projection, batch_size):
     assert_equal_runs(reference, *runs, linear=False, factor=LAM * batch_size * N_STEPS)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     n_samples=st.integers(1, 40),
     seed=st.integers(0, 2**32 - 1),

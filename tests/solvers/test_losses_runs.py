@@ -142,7 +142,7 @@ def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
 
 
 @EACH
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 10**6),
     lam=st.sampled_from([1.0, 0.1, 0.01, 1e-3]),

@@ -38,7 +38,7 @@ def functions(name):
 
 
 @each_pair
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     accuracy=st.floats(1e-6, 1e3),
     lam=st.floats(1e-6, 1e-2),
@@ -88,7 +88,7 @@ def test_accuracy_out_of_reach_takes_for_ever(name, first, with_delta, projects)
     assert_array_equal(np.isfinite(steps([1e-60, 1e-10], 1e-50, 1.0, *others)), [False, True])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(1e-6, 1e3), positive, positive)
 def test_weighted_average_needs_no_logarithm(accuracy, lam, radius):
     found = functions("weighted_average")[1](accuracy, lam, radius)
@@ -141,7 +141,7 @@ def test_crossing_is_near_the_printed_accuracies():
         assert_allclose(theory.earlier_analysis_steps(crossing, 0.1, delta), order, rtol=0.02)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(1e-4, 0.9), positive, st.floats(1e-6, 0.3))
 def test_best_of_runs_takes_the_steps_of_an_accuracy_e_s_times_finer(accuracy, lam, delta):
     """So it pays ln(1/δ) for δ, not 1/δ."""

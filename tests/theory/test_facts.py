@@ -43,7 +43,7 @@ def value(bench, w, batch=slice(None)):
 # The optimum
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(benches(), st.booleans(), seeds)
 def test_optimum_is_in_the_ball(bench, weighted, seed):
     w, distance = bench.w_star, bench.distance
@@ -68,7 +68,7 @@ def test_optimum_can_be_on_the_sphere(lam):
 # The projection
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(benches(), seeds)
 def test_projection_brings_every_step_closer_to_the_optimum(bench, seed):
     """To any vector of the ball, and so to the optimum; strictly where it moves the iterate."""
@@ -88,7 +88,7 @@ def test_projection_brings_every_step_closer_to_the_optimum(bench, seed):
         before = after
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(benches(), seeds)
 def test_regret_is_bounded_from_any_start_in_the_ball(bench, seed):
     """Lemma 1 asks for w_1 in the ball, not for w_1 = 0."""
@@ -107,7 +107,7 @@ def test_regret_is_bounded_from_any_start_in_the_ball(bench, seed):
 # Subgradients
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(benches(), seeds, st.integers(1, 4))
 def test_step_follows_a_subgradient_of_its_batch(bench, seed, batch_size):
     """f(u; A) ≥ f(w; A) + ⟨∇, u − w⟩ + λ/2 ‖u − w‖², as f is λ-strongly convex."""
@@ -119,7 +119,7 @@ def test_step_follows_a_subgradient_of_its_batch(bench, seed, batch_size):
         assert value(bench, u, batch) >= below - 1e-9 * max(1, abs(below))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(benches(), seeds)
 def test_mean_of_the_single_subgradients_is_the_full_one(bench, seed):
     (w,) = in_the_ball(bench, seed)
@@ -151,7 +151,7 @@ def test_variance_of_a_subgradient_is_inverse_to_the_batch(batch_size):
 # Constants of the concentration
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(benches(), st.booleans(), seeds)
 def test_objective_stays_below_its_bound(bench, projection, seed):
     """Of every iterate, and of the optimum, on every example."""
@@ -162,7 +162,7 @@ def test_objective_stays_below_its_bound(bench, projection, seed):
         assert max(value(bench, w, [i]) for i in range(len(bench.y))) <= bound * (1 + 1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(benches(), st.booleans(), seeds)
 def test_variance_of_a_step_vanishes_with_the_excess(bench, projection, seed):
     """Zhou, Lemma 3.1, over all examples at every iterate."""

@@ -41,7 +41,7 @@ def regrets_of_steps(bench, n_steps, batch_size, sampling, projection, seed, riv
     return [own - [bench.objective(bench.X @ u, u @ u, batch) for batch in batches] for u in rivals]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     benches(),
     st.integers(3, 40),
@@ -64,7 +64,7 @@ def test_regret_is_bounded_always(bench, n_steps, batch_size, sampling, projecti
         assert regret <= convergence_bound(n_steps, bench.lam, bench.radius) * (1 + 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(benches(), st.booleans())
 def test_average_of_full_gradients_is_bounded_always(bench, projection):
     """Corollary 1 of both papers; the average as in print, of w_1 … w_T, and ours."""
@@ -82,7 +82,7 @@ def test_average_of_full_gradients_is_bounded_always(bench, projection):
             assert printed - bench.optimum <= convergence_bound(*arguments) * (1 + 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(benches(), st.booleans())
 def test_suffix_average_of_full_gradients_is_bounded_always(bench, projection):
     size = len(bench.y)
@@ -92,7 +92,7 @@ def test_suffix_average_of_full_gradients_is_bounded_always(bench, projection):
     assert np.all(excess <= suffix_average_bound(*arguments, projection=projection) * (1 + 1e-9))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(benches(), st.booleans())
 def test_weighted_average_of_full_gradients_is_bounded_always(bench, projection):
     """Its proof has no expectation left where nothing is drawn."""
@@ -103,7 +103,7 @@ def test_weighted_average_of_full_gradients_is_bounded_always(bench, projection)
     assert np.all(excess <= weighted_average_bound(*arguments, projection=projection) * (1 + 1e-9))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(benches(), st.booleans(), st.integers(0, 2**31 - 1))
 def test_subgradients_are_bounded_always(bench, projection, seed):
     seen = bench.run(40, projection=projection, average=None, random_state=seed)
