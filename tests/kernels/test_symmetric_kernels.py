@@ -1,5 +1,7 @@
 """Kernels of a user's own: what the values that are computed anyway show of them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -7,6 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import Linear, PegasosSVC, make_rows
 from kpegasos.kernels.base import CallableKernel
+from kpegasos.utils import patience
 
 
 def unsymmetric(A, B):
@@ -62,7 +65,9 @@ def test_kernels_that_are_none_get_no_model(name, cache):
         clf.fit(X, y)
 
 
-def test_the_symmetry_of_a_function_costs_no_value():
+def test_the_symmetry_of_a_function_costs_no_value(monkeypatch):
+    # A function that takes no time is not asked how long it takes.
+    monkeypatch.setattr(patience, "time", SimpleNamespace(perf_counter=lambda: 0.0))
     pairs = []
 
     def counted(A, B):
@@ -70,9 +75,8 @@ def test_the_symmetry_of_a_function_costs_no_value():
         return rbf_kernel(A, B, gamma=1.0)
 
     make_rows(make_moons(60, random_state=0)[0], counted)
-    # The matrix, and the diagonal's blocks; a few values tell whether the function is slow.
-    assert sum(size for size in pairs if size > 8) == 60 * 60 + 32 * 32 + 28 * 28
-    assert sum(pairs) <= 60 * 60 + 32 * 32 + 28 * 28 + 20
+    # The matrix, and the diagonal's blocks; one value tells whether the function is slow.
+    assert sum(size for size in pairs if size > 1) == 60 * 60 + 32 * 32 + 28 * 28
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
