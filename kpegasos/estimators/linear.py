@@ -151,9 +151,11 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         `ConvergenceWarning`. It is overrun by what is compiled for the first time, by the slice of
         draws in work (some 20 ms) or a part of the Newton step of `polish`, by 32 draws of each
         pair of classes not yet begun, and by the evaluation of the model.
-    checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
+    checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
-        ends of epochs, ten steps a decade, or these steps. None evaluates the end only.
+        ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a decade,
+        or these steps. None evaluates the end only. "auto" is all epochs where somebody waits for
+        them: callbacks, ``verbose``, ``early_stopping``, or ``tol`` without ``polish``.
     early_stopping : bool, default=False
         Whether a part of the examples is set aside, and training stops when the accuracy on it has
         not risen for some checkpoints, as in `SGDClassifier`.
@@ -256,7 +258,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
-        checkpoints: Any = "epoch",
+        checkpoints: Any = "auto",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -390,9 +392,11 @@ default="epsilon_insensitive"
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
         `ConvergenceWarning`. It is overrun by what is compiled for the first time.
-    checkpoints : {"epoch", "log"}, sequence of int or None, default="epoch"
+    checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
-        ends of epochs, ten steps a decade, or these steps. None evaluates the end only.
+        ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a decade,
+        or these steps. None evaluates the end only. "auto" is all epochs where somebody waits for
+        them: callbacks, ``verbose``, ``early_stopping``, or ``tol`` without ``polish``.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
@@ -461,7 +465,7 @@ default="epsilon_insensitive"
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
-        checkpoints: Any = "epoch",
+        checkpoints: Any = "auto",
         warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = None,
