@@ -17,7 +17,7 @@ from itertools import pairwise
 from threading import Event, get_ident
 from types import FrameType
 from typing import Any
-from weakref import finalize
+from weakref import finalize, ref
 
 from joblib.parallel import get_active_backend
 
@@ -147,14 +147,16 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
         work.clear()
 
 
-_lines: dict[int, deque[Turn]] = {}
+_lines: dict[int, deque[ref[Turn]]] = {}
 
 
 class Turn:
     """A block in which no other thread changes an object.
 
     Its turn ends with the block: an error ends it, and so does a second Ctrl-C that cuts the way
-    out of the block short, since a turn whose block is not running any more is passed over.
+    out of the block short. The thread it came to sees that its block is not running any more, and
+    for the others the line holds no turn that nobody else does. No thread looks at another's stack,
+    which goes on meanwhile.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ class Turn:
 
     def __init__(self, owner: Any, name: str) -> None:
         self._name = name
-        self._line = _line_of(owner)
+        self._line, self._place = _line_of(owner), ref(self)
         self._frame: FrameType | None = None
         self._call: Event | None = None
 
@@ -191,19 +193,9 @@ class Turn:
         """
         self._thread, self._frame = get_ident(), frame
         try:
-            self._line.append(self)
-            while (first := self._line[0]) is not self:
-                if not first._is_running():
-                    first.leave()
-                elif first._thread == self._thread:
-                    raise ValueError(
-                        f"{self._name} must be free for this call, got {self._name} that a call "
-                        f"around it is changing"
-                    )
-                elif self._call is None:
-                    self._call = Event()
-                else:
-                    self._call.wait(0.05)  # should nobody call
+            self._line.append(self._place)
+            while (place := self._line[0]) is not self._place:
+                self._wait_for(place)
         except BaseException:
             self.leave()
             raise
@@ -212,24 +204,43 @@ class Turn:
         """Let the next one in."""
         self._frame = None
         with suppress(ValueError):
-            self._line.remove(self)
-        for first in tuple(self._line)[:1]:
-            if first._call is not None:
+            self._line.remove(self._place)
+        for place in tuple(self._line)[:1]:
+            first = place()
+            if first is not None and first._call is not None:
                 first._call.set()
 
-    def _is_running(self) -> bool:
-        frame = sys._current_frames().get(self._thread)
+    def _wait_for(self, place: ref[Turn]) -> None:
+        """Wait for a while, or pass over a turn whose block is gone."""
+        first = place()
+        if first is None or first._is_left():
+            with suppress(ValueError):  # another thread was quicker
+                self._line.remove(place)
+        elif first._thread == self._thread:
+            raise ValueError(
+                f"{self._name} must be free for this call, got {self._name} that a call around it "
+                f"is changing"
+            )
+        elif self._call is None:
+            self._call = Event()
+        else:
+            del first
+            self._call.wait(0.05)  # should nobody call
+
+    def _is_left(self) -> bool:
+        """Tell whether this is a turn of the calling thread, and its block not running any more."""
+        frame: FrameType | None = sys._getframe()
         while frame is not None and frame is not self._frame:
             frame = frame.f_back
-        return frame is not None
+        return self._thread == get_ident() and frame is None
 
 
-def _line_of(owner: Any) -> deque[Turn]:
+def _line_of(owner: Any) -> deque[ref[Turn]]:
     """Return those who have a turn with an object or wait for it."""
     key = id(owner)
     line = _lines.get(key)
     if line is None:
-        new: deque[Turn] = deque()
+        new: deque[ref[Turn]] = deque()
         line = _lines.setdefault(key, new)
         if line is new:
             finalize(owner, _lines.pop, key, None).atexit = False

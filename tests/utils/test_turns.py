@@ -83,10 +83,48 @@ def test_turn_whose_block_is_gone_is_passed_over():
     kept = take_and_forget()
     with Turn(owner, "rows"):
         pass
-    thread = in_thread(lambda: kept.take(sys._getframe()))
-    thread.join(10.0)
-    with Turn(owner, "rows"):
-        pass
+    del kept
+    take_and_forget()
+    gc.collect()  # nobody keeps it
+    entered = Event()
+
+    def follow():
+        with Turn(owner, "rows"):
+            entered.set()
+
+    in_thread(follow)
+    assert entered.wait(10.0)
+
+
+def test_turn_of_a_thread_that_goes_on_meanwhile_is_waited_for():
+    """Blocks of a deep stack, whose frames come and go while others wait."""
+    owner, inside, most = Owner(), [0], [0]
+
+    def change(depth):
+        if depth:
+            change(depth - 1)
+            return
+        with Turn(owner, "rows"):
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            for _ in range(20):
+                len(sorted(range(50), key=lambda each: -each))
+            inside[0] -= 1
+
+    def work():
+        for _ in range(40):
+            change(30)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [in_thread(work) for _ in range(4)]
+        for thread in threads:
+            thread.join(60.0)
+    finally:
+        sys.setswitchinterval(before)
+    assert most == [1]
+    assert not turns._line_of(owner)
 
 
 def test_wait_for_a_turn_ends_with_an_interrupt(monkeypatch):
