@@ -1,59 +1,165 @@
-"""Kernels by name, as objects, as functions, precomputed."""
+"""Kernels by name, as objects, as functions, composed, precomputed."""
 
 import numpy as np
 import pytest
 from models import EXACT, assert_close_model, assert_same_model, integers, two_classes
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.metrics.pairwise import polynomial_kernel
-from sklearn.model_selection import cross_val_score
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, chi2_kernel, polynomial_kernel
 from sklearn.svm import SVC
+from sklearn.utils import get_tags
 
-from kpegasos import RBF, Laplacian, Linear, LinearPegasosSVC, PegasosSVC, Polynomial, Sigmoid
+from kpegasos import (
+    RBF,
+    Chi2,
+    Cosine,
+    Laplacian,
+    Linear,
+    LinearPegasosSVC,
+    PegasosSVC,
+    PegasosSVCCV,
+    Polynomial,
+    Sigmoid,
+)
+
+POLY = {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0}
+COMPOSED = {
+    "sum": RBF(0.1) + 0.5 * Linear(),
+    "product": RBF(0.1) * Polynomial(0.5, 2, 1.0),
+    "mixed": 0.5 * Laplacian(0.1) * Linear() + RBF(0.1),
+}
+each_composed = pytest.mark.parametrize("kernel", COMPOSED.values(), ids=COMPOSED)
+each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
+
+
+# --- names ---
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("linear", Linear()),
+        ("poly", Polynomial(0.5, 2, 1.0)),
+        ("rbf", RBF(0.5)),
+        ("sigmoid", Sigmoid(0.5, 1.0)),
+        ("laplacian", Laplacian(0.5)),
+        ("chi2", Chi2(0.5)),
+        ("cosine", Cosine()),
+    ],
+)
+def test_kernel_objects_are_those_of_their_names(name, kernel):
+    X, y = integers(2)
+    X = np.abs(X) if name == "chi2" else X
+    a = PegasosSVC(**POLY | {"kernel": name}, **EXACT).fit(X, y)
+    b = PegasosSVC(kernel=kernel, **EXACT).fit(X, y)
+    assert_array_equal(a.decision_function(X), b.decision_function(X))
+
+
+@pytest.mark.parametrize("name", sorted(PAIRWISE_KERNEL_FUNCTIONS))
+@pytest.mark.parametrize("Estimator", [PegasosSVC, PegasosSVCCV])
+def test_every_name_of_sklearn_is_a_kernel(name, Estimator):
+    X, y = integers(2)
+    X = np.abs(X)
+    options = {"Cs": [1.0], "gammas": [0.1], "cv": 2} if Estimator is PegasosSVCCV else {}
+    model = Estimator(**options, kernel=name, random_state=0).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    if name not in ("sigmoid", "additive_chi2"):
+        assert model.score(X, y) > 0.6
+    if name == "chi2" and options:
+        assert model.best_params_.keys() == {"C", "gamma"}
+
+
+@pytest.mark.parametrize(("kernel", "form"), [("sigmoid", sparse.csr_matrix), ("chi2", np.abs)])
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_gamma_names(kernel, form, gamma):
+    X, y = integers(2)
+    Z = form(X)
+    variance = X.var() if sparse.issparse(Z) else Z.var()
+    value = 1 / (5 * variance) if gamma == "scale" else 1 / 5
+    a, b = (PegasosSVC(kernel=kernel, gamma=g, random_state=0).fit(Z, y) for g in (gamma, value))
+    assert_allclose(a.decision_function(Z), b.decision_function(Z), rtol=1e-9)
+
+
+def test_sigmoid_has_no_certificate():
+    X, y = two_classes()
+    clf = PegasosSVC(kernel="sigmoid", gamma=0.5, random_state=0).fit(X, y)
+    assert np.isnan([clf.duality_gap_, clf.relative_gap_, *clf.history_["gap"]]).all()
+    assert np.isfinite(clf.objective_)
+    assert np.isfinite(clf.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(("kernel", "C"), [("rbf", 10.0), ("poly", 10.0), ("primal", 1.0)])
+def test_accuracy_is_that_of_svc(kernel, C):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:1200] / 16, y[:1200]
+    if kernel == "primal":
+        clf, svc = LinearPegasosSVC(C, epochs=50, random_state=0), SVC(C=C, kernel="linear")
+    else:
+        clf, svc = PegasosSVC(C, kernel=kernel, random_state=0), SVC(C=C, kernel=kernel)
+    ours = clf.fit(X[:600], y[:600]).score(X[600:], y[600:])
+    theirs = svc.fit(X[:600], y[:600]).score(X[600:], y[600:])
+    assert theirs > 0.9
+    assert abs(ours - theirs) <= 0.02
+
+
+# --- functions, and matrices ---
 
 
 def degree_two(A, B):
     return (0.5 * np.asarray(A @ B.T) + 1.0) ** 2
 
 
-def test_kernel_objects_equal_names():
-    X, y = integers(2)
-    parameters = {"gamma": 0.5, "degree": 2, "coef0": 1.0, **EXACT}
-    for name, kernel in {
-        "linear": Linear(),
-        "poly": Polynomial(0.5, 2, 1.0),
-        "rbf": RBF(0.5),
-        "sigmoid": Sigmoid(0.5, 1.0),
-        "laplacian": Laplacian(0.5),
-    }.items():
-        a = PegasosSVC(kernel=name, **parameters).fit(X, y)
-        b = PegasosSVC(kernel=kernel, **EXACT).fit(X, y)
-        np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
-        if name != "sigmoid":
-            assert a.score(X, y) > 0.6
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-def test_kernel_callable_equals_name(n_classes, cache):
-    X, y = integers(n_classes)
-    a = PegasosSVC(kernel="poly", gamma=0.5, degree=2, coef0=1.0, cache=cache, **EXACT).fit(X, y)
+@each_cache
+def test_kernel_function_is_the_name(cache):
+    X, y = integers(3)
+    a = PegasosSVC(cache=cache, **POLY, **EXACT).fit(X, y)
     b = PegasosSVC(kernel=degree_two, cache=cache, **EXACT).fit(X, y)
     assert_close_model(a, b, X)
 
 
+def test_chi2_is_that_of_sklearn():
+    X, y = integers(2)
+    X = np.abs(X)
+    a = PegasosSVC(kernel="chi2", gamma=0.3, **EXACT).fit(X, y)
+    b = PegasosSVC(kernel=lambda A, B: chi2_kernel(A, B, gamma=0.3), **EXACT).fit(X, y)
+    assert_allclose(a.decision_function(X), b.decision_function(X), rtol=1e-9)
+
+
+@each_cache
+def test_kernel_over_objects_by_index(cache):
+    """Rows of X are places in a list of things that are no vectors."""
+    rng = np.random.default_rng(0)
+    chances = [(0.6, 0.2, 0.2)] * 30 + [(0.2, 0.2, 0.6)] * 30
+    words = ["".join(rng.choice(list("abc"), p=p, size=9)) for p in chances]
+    counts = np.array([[word.count(c) for c in "abc"] for word in words], dtype=float)
+
+    def common_letters(A, B):
+        left, right = (counts[rows[:, 0].astype(int)] for rows in (A, B))
+        return left @ right.T
+
+    indices, y = np.arange(60)[:, None], np.repeat([0, 1], 30)
+    train = np.arange(60) % 3 > 0
+    options = {"cache": cache, "random_state": 0}
+    model = PegasosSVC(kernel=common_letters, **options).fit(indices[train], y[train])
+    expected = PegasosSVC(kernel="linear", **options).fit(counts[train], y[train])
+    assert_array_equal(model.alpha_, expected.alpha_)
+    assert_allclose(model.relative_gap_, expected.relative_gap_, rtol=1e-6)
+    assert_array_equal(model.predict(indices[~train]), expected.predict(counts[~train]))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_kernel_precomputed_equals_name(n_classes, dtype, tmp_path):
+def test_precomputed_is_the_name(n_classes, dtype, tmp_path):
     X, y = integers(n_classes)
     train, test = slice(0, None, 2), slice(1, None, 2)
     gram = polynomial_kernel(X, degree=2, gamma=0.5, coef0=1.0).astype(dtype)
-    a = PegasosSVC(kernel="poly", gamma=0.5, degree=2, coef0=1.0, **EXACT).fit(X[train], y[train])
+    a = PegasosSVC(**POLY, **EXACT).fit(X[train], y[train])
     b = PegasosSVC(kernel="precomputed", **EXACT).fit(gram[train, train], y[train])
     assert_close_model(a, b, X[test], gram[test, train], rtol=1e-5)
-    np.testing.assert_array_equal(a.predict(X[test]), b.predict(gram[test, train]))
-    np.testing.assert_array_equal(a.support_, b.support_)
+    assert_array_equal(a.predict(X[test]), b.predict(gram[test, train]))
+    assert_array_equal(a.support_, b.support_)
     np.save(tmp_path / "gram.npy", gram[train, train])
     mapped = np.load(tmp_path / "gram.npy", mmap_mode="r")
     c = PegasosSVC(kernel="precomputed", **EXACT).fit(mapped, y[train])
@@ -62,59 +168,48 @@ def test_kernel_precomputed_equals_name(n_classes, dtype, tmp_path):
     d = PegasosSVC(kernel="precomputed", **EXACT).fit(gram[train, train], y[train], weight)
     e = clone(a).fit(X[train], y[train], weight)
     assert_close_model(d, e, gram[test, train], X[test], rtol=1e-5)
+    assert get_tags(d).input_tags.pairwise
 
 
-def test_kernel_precomputed_cross_validation():
-    X, y = two_classes(100)
-    gram = RBF(2.0).block(X, X)
-    a = cross_val_score(PegasosSVC(kernel="precomputed", random_state=0), gram, y, cv=3)
-    b = cross_val_score(PegasosSVC(gamma=2.0, random_state=0), X, y, cv=3)
-    np.testing.assert_allclose(a, b)
+# --- compositions ---
 
 
-def test_kernel_sigmoid_has_no_certificate():
-    X, y = two_classes()
-    clf = PegasosSVC(kernel="sigmoid", gamma=0.5, random_state=0).fit(X, y)
-    assert np.isnan(clf.duality_gap_)
-    assert np.isnan(clf.relative_gap_)
-    assert np.isfinite(clf.objective_)
-    assert np.isnan(clf.history_["gap"]).all()
-    assert np.isfinite(clf.decision_function(X)).all()
-    with pytest.raises(ValueError, match=r"tol.*positive semi-definite"):
-        clf.set_params(tol=0.1).fit(X, y)
+@each_composed
+@each_cache
+def test_composed_model_is_that_of_the_given_matrix(kernel, cache):
+    X, y = integers(3)
+    gram = kernel.block(X, X)
+    options = {"kernel": kernel, "cache": cache, **EXACT}
+    model = PegasosSVC(**options).fit(X, y)
+    given = PegasosSVC(kernel="precomputed", **EXACT).fit(gram, y)
+    thin = PegasosSVC(**options).fit(sparse.csr_matrix(X), y)
+    assert_close_model(model, given, X, gram)
+    assert_close_model(model, thin, X, sparse.csr_matrix(X))
 
 
-@pytest.mark.parametrize("gamma", ["scale", "auto"])
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_gamma_names(gamma, as_sparse):
-    X, y = integers(2)
-    value = 1 / (5 * X.var()) if gamma == "scale" else 1 / 5
-    a = PegasosSVC(kernel="sigmoid", gamma=gamma, random_state=0)
-    b = PegasosSVC(kernel="sigmoid", gamma=value, random_state=0)
-    Z = sparse.csr_matrix(X) if as_sparse else X
-    np.testing.assert_allclose(
-        a.fit(Z, y).decision_function(Z), b.fit(Z, y).decision_function(Z), rtol=1e-9
-    )
+@each_composed
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_polished_composition_is_certified(kernel, dtype):
+    """The optimum lies in the certified interval, whatever the dtype."""
+    X, y = two_classes(200)
+    model = PegasosSVC(10.0, kernel=kernel, polish=True, tol=1e-3, random_state=0)
+    low = clone(model).set_params(tol=1e-7).fit(X, y).objective_ * (1 - 1e-6)
+    model.fit(X.astype(dtype), y)
+    assert model.relative_gap_ <= 1e-3
+    assert model.objective_ - model.duality_gap_ <= low * (1 + 1e-5)
+    assert model.objective_ >= low * (1 - 1e-5)
 
 
-def test_coef_only_of_linear_kernel():
-    X, y = integers(2)
-    with pytest.raises(AttributeError, match="kernel='linear'"):
-        PegasosSVC(epochs=1).fit(X, y).coef_  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("kernel", "C"), [("rbf", 10.0), ("poly", 10.0), ("linear", 1.0), ("primal", 1.0)]
-)
-def test_accuracy_is_that_of_svc(kernel, C):
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:1200] / 16, y[:1200]
-    if kernel == "primal":
-        clf, svc = LinearPegasosSVC(C, epochs=50, random_state=0), SVC(C=C, kernel="linear")
-    else:
-        clf = PegasosSVC(C, kernel=kernel, random_state=0)
-        svc = SVC(C=C, kernel=kernel)
-    ours = clf.fit(X[:600], y[:600]).score(X[600:], y[600:])
-    theirs = svc.fit(X[:600], y[:600]).score(X[600:], y[600:])
-    assert theirs > 0.9
-    assert abs(ours - theirs) <= 0.02
+@pytest.mark.slow
+@each_composed
+def test_float32_rows_of_many_examples_are_certified(kernel):
+    X, y = two_classes(2100)
+    intervals = []
+    for row_dtype in ("auto", "float64"):
+        model = PegasosSVC(
+            kernel=kernel, polish=True, tol=1e-3, row_dtype=row_dtype, random_state=0
+        ).fit(X, y)
+        assert model.relative_gap_ <= 1e-3
+        intervals.append((model.objective_ - model.duality_gap_, model.objective_))
+    (low, high), (low64, high64) = intervals
+    assert max(low, low64) <= min(high, high64)

@@ -1,4 +1,4 @@
-"""Parameters of both estimators: what each of them does."""
+"""Parameters of the estimators: what each of them does, and what is left to us by "auto"."""
 
 import cProfile
 import warnings
@@ -6,25 +6,26 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from models import BOTH, EXACT, assert_same_model, counts_of, four_classes, integers, two_classes
-from sklearn.base import clone
+from models import (
+    BOTH,
+    EXACT,
+    assert_close_model,
+    assert_same_model,
+    counts_of,
+    four_classes,
+    integers,
+    two_classes,
+    with_duplicates,
+)
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
+from kpegasos.fitting.settings import POLISH_DRAWS, POLISH_EPOCHS
 
 
 @BOTH
-def test_lam_wins_over_c(Estimator):
-    X, y = integers(2)
-    assert Estimator(C=4.0, random_state=0).fit(X, y).lam_ == 2.0**-8
-    a = Estimator(C=4.0, random_state=0).fit(X, y)
-    b = Estimator(C=123.0, lam=2.0**-8, random_state=0).fit(X, y)
-    assert_same_model(a, b, X)
-
-
-@BOTH
-def test_lam_of_pairs(Estimator):
+def test_lam_is_that_of_each_pair(Estimator):
     X, y = four_classes()
     keep = ~((y == 3) & (np.arange(y.size) % 2 == 0))
     X, y = X[keep], y[keep]
@@ -35,23 +36,15 @@ def test_lam_of_pairs(Estimator):
 
 
 @BOTH
-def test_n_steps_and_batch_size(Estimator):
+def test_steps_are_counted_in_batches(Estimator):
     X, y = two_classes(100)
     assert Estimator(n_steps=17, epochs=50).fit(X, y).n_steps_ == 17
+    assert Estimator(n_steps=7, polish=True).fit(X, y).n_steps_ == 7
     assert Estimator(epochs=2.5).fit(X, y).n_steps_ == 250
     clf = Estimator(epochs=2, batch_size=8, random_state=0).fit(X, y)
     assert clf.n_steps_ == 25
     assert clf.alpha_.sum() <= 200
     assert Estimator(batch_size=100, epochs=30, random_state=0).fit(X, y).score(X, y) > 0.8
-
-
-@BOTH
-@pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
-@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
-def test_averages_and_samplings_learn(Estimator, average, sampling):
-    X, y = two_classes(200)
-    clf = Estimator(average=average, sampling=sampling, random_state=0).fit(X, y)
-    assert clf.score(X, y) > 0.8
 
 
 @BOTH
@@ -69,6 +62,9 @@ def test_intercept_is_a_constant_feature(Estimator, intercept_scaling):
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(Z), rtol=1e-9)
 
 
+# --- checkpoints ---
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("checkpoints", "expected"),
@@ -76,52 +72,34 @@ def test_intercept_is_a_constant_feature(Estimator, intercept_scaling):
         ("epoch", [100, 200, 250]),
         ("log", [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 79, 100, 126, 158, 200,
                  250]),
-        ([7, 120], [7, 120, 250]),
         (np.array([250, 3, 3, 999]), [3, 250]),
         ((), [250]),
-        (None, []),
+        (None, [250]),
     ],
 )  # fmt: skip
-def test_checkpoints_are_recorded(Estimator, checkpoints, expected):
+def test_checkpoints_are_recorded_and_change_nothing(Estimator, checkpoints, expected):
     X, y = two_classes(100)
-    history = Estimator(n_steps=250, checkpoints=checkpoints, random_state=0).fit(X, y).history_
-    # Without checkpoints only the end may be there.
-    found = history["iteration"].tolist()
-    assert found == expected or (checkpoints is None and found == [250])
+    plain = Estimator(n_steps=250, checkpoints=[7, 120], random_state=0).fit(X, y)
+    assert plain.history_["iteration"].tolist() == [7, 120, 250]
+    clf = Estimator(n_steps=250, checkpoints=checkpoints, random_state=0).fit(X, y)
+    assert clf.history_["iteration"].tolist() == expected
+    np.testing.assert_array_equal(counts_of(clf), counts_of(plain))
+    np.testing.assert_allclose(clf.objective_, plain.objective_, rtol=1e-12)
 
 
 @BOTH
-def test_checkpoints_change_nothing(Estimator):
-    X, y = two_classes(100)
-    models = [
-        Estimator(n_steps=333, checkpoints=t, random_state=0).fit(X, y)
-        for t in ("epoch", "log", None)
-    ]
-    for model in models[1:]:
-        np.testing.assert_array_equal(counts_of(model), counts_of(models[0]))
-        np.testing.assert_allclose(model.objective_, models[0].objective_, rtol=1e-12)
-
-
-@BOTH
-def test_history_columns(Estimator):
+def test_history_ends_with_the_model(Estimator):
     X, y = two_classes(100)
     clf = Estimator(epochs=6, checkpoints="epoch", random_state=0).fit(X, y)
     history = clf.history_
-    assert len(history) == 6
     assert history["epoch"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert np.all(np.diff(history["seconds"]) >= 0)
     assert np.all(np.diff(history["dual_bound"]) >= 0)
     np.testing.assert_allclose(
         history["gap"], history["objective_average"] - history["dual_bound"], atol=1e-15
     )
-    assert history["objective_average"][-1] == clf.objective_
-    assert history["gap"][-1] == clf.duality_gap_
-    assert history["relative_gap"][-1] == clf.relative_gap_
-    assert history["support_size"][-1] == clf.support_.size
-    assert list(history.to_dict()) == list(history.columns)
-    assert history.to_pandas()["iteration"].tolist() == history["iteration"].tolist()
-    with pytest.raises(KeyError, match="nothing"):
-        history["nothing"]
+    last = history[-1]
+    assert (last.objective_average, last.gap) == (clf.objective_, clf.duality_gap_)
+    assert (last.relative_gap, last.support_size) == (clf.relative_gap_, clf.support_.size)
 
 
 @BOTH
@@ -134,24 +112,35 @@ def test_checkpoints_cost_the_same_each(Estimator):
         return sum(entry.callcount for entry in profile.getstats())
 
     calls(10)
-    assert calls(4800) < 12 * calls(600)  # 8 times as many checkpoints
+    assert calls(1600) < 12 * calls(200)  # 8 times as many checkpoints
 
 
-@BOTH
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_tol_reached(Estimator, n_classes):
-    X, y = make_blobs(200, centers=n_classes, cluster_std=3.0, random_state=0)
-    clf = Estimator(C=0.01, tol=0.05, epochs=10_000, random_state=0)
+def test_history_is_sparse_where_nobody_waits_and_gaps_are_looked_at_each_epoch():
+    X, y = two_classes(60)
+    plain = PegasosSVC(random_state=0).fit(X, y)
+    assert plain.n_steps_ == 20 * 60
+    assert plain.history_["epoch"].tolist() == [1, 2, 5, 10, 20]
+    every = PegasosSVC(checkpoints="epoch", epochs=200, random_state=0).fit(X, y).history_
+    tol = float(every["relative_gap"][6])
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        clf.fit(X, y)
-    assert np.all(clf.relative_gap_ <= 0.05)
-    assert np.all(clf.n_steps_ < 10_000 * 100)
+        clf = PegasosSVC(tol=tol, epochs=200, random_state=0).fit(X, y)
+    first = np.flatnonzero(every["relative_gap"] <= tol)[0]
+    assert clf.history_["epoch"].tolist() == list(range(1, first + 2))
+
+
+def test_chunks_are_visited_20_times():
+    X, y = two_classes(60)
+    clf = fit_chunks(LinearPegasosSVC(random_state=0), ArrayChunks(X, y, chunk_size=20))
+    assert clf.n_steps_ == 20 * 60
+
+
+# --- tol and polish ---
 
 
 @BOTH
 @pytest.mark.parametrize("checkpoints", ["epoch", None])
-def test_tol_not_reached(Estimator, checkpoints):
+def test_tol_that_is_not_reached_is_told_at_the_call_of_fit(Estimator, checkpoints):
     X, y = two_classes()
     clf = Estimator(tol=1e-9, epochs=2, checkpoints=checkpoints, random_state=0)
     with pytest.warns(ConvergenceWarning, match="gap") as caught:
@@ -159,29 +148,39 @@ def test_tol_not_reached(Estimator, checkpoints):
     (warning,) = caught
     assert f"{clf.relative_gap_:.3g}" in str(warning.message)
     assert Estimator.__name__ in str(warning.message)
+    assert warning.filename == __file__
     assert clf.n_steps_ == 2 * y.size
-    assert clf.predict(X).shape == y.shape
 
 
 @BOTH
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("tol", [None, 1e-4])
-def test_polish_reaches_the_gap(Estimator, n_classes, tol):
+@pytest.mark.parametrize("n_samples", [60, 2000])
+def test_polished_fit_begins_with_few_draws(Estimator, n_samples):
+    X, y = two_classes(n_samples)
+    clf = Estimator(polish=True, random_state=0).fit(X, y)
+    assert clf.n_steps_ == min(POLISH_EPOCHS * n_samples, POLISH_DRAWS)
+    assert clf.relative_gap_ <= 1e-2
+
+
+def test_each_pair_has_its_own_number_of_draws():
+    X, y = four_classes(200)
+    kept = (y > 0) | (np.arange(200) % 4 == 0)
+    clf = PegasosSVC(polish=True, random_state=0).fit(X[kept], y[kept])
+    sizes = np.bincount(y[kept])
+    pairs = [sizes[i] + sizes[j] for i, j in combinations(range(4), 2)]
+    np.testing.assert_array_equal(clf.n_steps_, np.ceil(POLISH_EPOCHS * np.array(pairs)))
+
+
+@BOTH
+@pytest.mark.parametrize(("n_classes", "n_jobs", "tol"), [(2, None, 1e-4), (3, 2, None)])
+def test_polish_reaches_the_gap(Estimator, n_classes, n_jobs, tol):
     X, y = make_blobs(150, centers=n_classes, cluster_std=3.0, random_state=0)
     plain = Estimator(C=0.1, epochs=2, random_state=0).fit(X, y)
-    clf = Estimator(C=0.1, epochs=2, polish=True, tol=tol, random_state=0)
+    clf = Estimator(C=0.1, epochs=2, polish=True, tol=tol, n_jobs=n_jobs, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         clf.fit(X, y)
     assert np.all(clf.relative_gap_ <= (tol or 1e-2))
     assert np.all(clf.objective_ <= plain.objective_)
-    threaded = clone(clf).set_params(n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(clf.predict(X), threaded.predict(X))
-    # The objective is that of the model that predicts.
-    if Estimator is LinearPegasosSVC and n_classes == 2:
-        hinge = np.maximum(0, 1 - np.where(y == 1, 1, -1) * clf.decision_function(X)).mean()
-        w = np.append(clf.coef_[0], clf.intercept_[0])
-        assert clf.objective_ == pytest.approx(clf.lam_ / 2 * (w @ w) + hinge, rel=1e-9)
 
 
 @BOTH
@@ -194,8 +193,47 @@ def test_polish_changes_nothing_of_the_run(Estimator):
     assert_same_model(plain, parts, X)
 
 
-def test_warning_points_at_the_call_of_fit():
-    X, y = two_classes()
-    with pytest.warns(ConvergenceWarning) as caught:
-        PegasosSVC(tol=1e-9, epochs=1).fit(X, y)
-    assert caught[0].filename == __file__
+@BOTH
+def test_polished_warm_start_makes_as_many_draws_again(Estimator):
+    X, y = two_classes(60)
+    clf = Estimator(warm_start=True, polish=True, random_state=0).fit(X, y)
+    once = clf.n_steps_
+    assert clf.fit(X, y).n_steps_ == 2 * once
+
+
+def test_early_stopping_and_polish_leave_something_to_choose_from():
+    X, y = two_classes(200)
+    options = {"early_stopping": True, "polish": True, "checkpoints": "auto", "random_state": 0}
+    clf = LinearPegasosSVC(**options).fit(X, y)
+    assert len(clf.validation_scores_) > 1
+    assert clf.score(X, y) > 0.8
+
+
+# --- what a fit leaves alone, and shows ---
+
+
+@BOTH
+def test_fit_leaves_data_alone(Estimator):
+    X, y = integers(2)
+    weight = np.ones(y.size)
+    copies = X.copy(), y.copy(), weight.copy()
+    Estimator(class_weight="balanced").fit(X, y, sample_weight=weight)
+    for given, copy in zip((X, y, weight), copies, strict=True):
+        np.testing.assert_array_equal(given, copy)
+    Z = with_duplicates(X)
+    n_stored = Z.nnz
+    Estimator(epochs=1).fit(Z, y).predict(Z)
+    assert Z.nnz == n_stored
+
+
+@BOTH
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_verbose_shows_the_gap(Estimator, n_jobs, capsys):
+    X, y = four_classes()
+    a = Estimator(verbose=True, n_jobs=n_jobs, epochs=3, random_state=0).fit(X, y)
+    shown = capsys.readouterr().out
+    for part in ("gap", "100%", Estimator.__name__):
+        assert part in shown
+    b = Estimator(n_jobs=n_jobs, epochs=3, random_state=0).fit(X, y)
+    assert capsys.readouterr().out == ""
+    assert_close_model(a, b, X)

@@ -1,21 +1,28 @@
-"""`partial_fit`: Pegasos over a stream of chunks."""
+"""`partial_fit`: Pegasos over a stream of chunks, of classes and of numbers."""
 
+import copy
 import gc
 import pickle
 import tracemalloc
 
 import naive
+import naive_losses
 import numpy as np
 import pytest
 from models import (
-    assert_same_model,
     integers,
     with_duplicates,
 )
+from number_cases import EACH, NAMES, data, parameter_of
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from kpegasos import LinearPegasosSVC
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, losses
+from kpegasos.core.draws import IndexStream
+from kpegasos.fitting import streams
+from kpegasos.solvers.online import advance_stream
+from kpegasos.utils.validation import draw_seed
 
 
 @pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
@@ -70,22 +77,6 @@ def test_partial_fit_projects_onto_a_ball_that_grows_with_the_weights():
     np.testing.assert_allclose(b.coef_, a.coef_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("batch_size", [1, 16])
-def test_partial_fit_learns(batch_size):
-    X, y = make_blobs(1200, centers=3, cluster_std=1.2, random_state=0)
-    names = np.array(["a", "b", "c"])[y]
-    clf = LinearPegasosSVC(C=0.1, batch_size=batch_size, random_state=0)
-    first = None
-    for _ in range(6):
-        for part in np.array_split(np.arange(y.size), 4):
-            clf.partial_fit(X[part], names[part], classes=["a", "b", "c"])
-            first = clf.score(X, names) if first is None else first
-    reference = LinearPegasosSVC(C=0.1, random_state=0).fit(X, names).score(X, names)
-    assert clf.score(X, names) >= reference - 0.02
-    assert clf.score(X, names) >= first
-    assert clf.predict(X).dtype == names.dtype
-
-
 def test_partial_fit_draws_anew_in_each_chunk():
     # On orthogonal examples a weight is zero until its example is drawn.
     X, y = np.eye(40), np.arange(40) % 2
@@ -98,41 +89,6 @@ def test_partial_fit_draws_anew_in_each_chunk():
     # A permutation reaches everything at once.
     fresh = LinearPegasosSVC(lam=1.0, fit_intercept=False).partial_fit(X, y, classes=[0, 1])
     assert fresh.coef_.all()
-
-
-def test_partial_fit_makes_whole_batches():
-    X, y = integers(2)
-    clf = LinearPegasosSVC(batch_size=10, random_state=0).partial_fit(X, y, classes=[0, 1])
-    assert clf.n_steps_ == 7  # of 64 examples
-    assert clf.partial_fit(X[:3], y[:3]).n_steps_ == 8
-
-
-def test_partial_fit_is_reproducible_and_goes_on_after_pickling():
-    X, y = integers(3)
-    a, b = (LinearPegasosSVC(random_state=0) for _ in range(2))
-    for clf in (a, b):
-        clf.partial_fit(X, y, classes=[0, 1, 2])
-    b = pickle.loads(pickle.dumps(b))
-    np.testing.assert_array_equal(a.partial_fit(X, y).coef_, b.partial_fit(X, y).coef_)
-
-
-def test_partial_fit_sparse_equals_dense():
-    X, y = integers(3)
-    a, b, c = (LinearPegasosSVC(lam=2.0**-6, random_state=0) for _ in range(3))
-    for part in np.array_split(np.arange(y.size), 5):
-        a.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        b.partial_fit(sparse.csc_matrix(X[part]), y[part], classes=[0, 1, 2])
-        c.partial_fit(with_duplicates(X[part]), y[part], classes=[0, 1, 2])
-    for other in (b, c):
-        np.testing.assert_allclose(a.coef_, other.coef_, rtol=1e-9)
-        np.testing.assert_allclose(a.intercept_, other.intercept_, rtol=1e-9)
-
-
-def test_partial_fit_takes_lists():
-    X, y = integers(2)
-    a = LinearPegasosSVC(random_state=0).partial_fit(X, y, classes=[0, 1])
-    b = LinearPegasosSVC(random_state=0).partial_fit(X.tolist(), y.tolist(), classes=(1, 0))
-    np.testing.assert_array_equal(a.coef_, b.coef_)
 
 
 def test_partial_fit_chunks_that_lack_classes():
@@ -150,16 +106,6 @@ def test_partial_fit_chunks_that_lack_classes():
             clf.partial_fit(X[part], y[part])
     assert clf.score(X, y) > 0.8 * LinearPegasosSVC(C=0.1, random_state=0).fit(X, y).score(X, y)
     assert clf.classes_.tolist() == [0, 1, 2]
-
-
-def test_partial_fit_lam_of_the_first_chunk():
-    X, y = integers(2)
-    a, b = LinearPegasosSVC(C=0.5, random_state=0), LinearPegasosSVC(random_state=0)
-    b.set_params(lam=1 / (0.5 * 40))
-    for part in (slice(0, 40), slice(40, 64)):
-        for clf in (a, b):
-            clf.partial_fit(X[part], y[part], classes=[0, 1])
-    np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -184,51 +130,264 @@ def test_partial_fit_memory_is_flat(average):
     assert len(pickle.dumps(clf)) < size + 20_000
 
 
-def test_partial_fit_errors():
-    X, y = integers(3)
-    new = LinearPegasosSVC
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        new().partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"classes must hold at least two"):
-        new().partial_fit(X[y == 1], y[y == 1], classes=[1])
-    with pytest.raises(ValueError, match=r"y must have classes among \[0, 1\], got \[2\]"):
-        new().partial_fit(X, y, classes=[0, 1])
-    clf = new(random_state=0).partial_fit(X, y, classes=[0, 1, 2])
-    coef = clf.coef_.copy()
-    with pytest.raises(ValueError, match=r"classes must be those of the first call"):
-        clf.partial_fit(X, y, classes=[0, 1, 2, 3])
-    with pytest.raises(ValueError, match=r"y must have classes among"):
-        clf.partial_fit(X, y + 1)
-    with pytest.raises(ValueError, match="X has 4 features"):
-        clf.partial_fit(X[:, :4], y)
-    with pytest.raises(ValueError, match="class_weight"):
-        new(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
-    np.testing.assert_array_equal(clf.coef_, coef)
+def radii_of(loss, y, weight, lam, ends):
+    """Largest ``sqrt(P(0) / lam)`` of what has come by the end of each chunk, for each example."""
+    cost = weight * naive_losses.LOSSES[NAMES[loss]](np.zeros_like(y), y, **parameter_of(loss))
+    radius, radii, begin = 0.0, np.empty(y.size), 0
+    for end in ends:
+        radius = max(radius, np.sqrt(np.mean(cost[:end]) / lam))
+        radii[begin:end], begin = radius, end
+    return radii
 
 
-def test_fit_after_partial_fit_starts_anew():
-    X, y = integers(3)
-    clf = LinearPegasosSVC(random_state=0).partial_fit(X, y, classes=[0, 1, 2, 3])
-    clf.fit(X[y < 2], y[y < 2])
-    fresh = LinearPegasosSVC(random_state=0).fit(X[y < 2], y[y < 2])
-    assert_same_model(clf, fresh, X)
-    assert clf.classes_.tolist() == [0, 1]
+def order_of(ends, seed=0):
+    """The examples in the order in which a stream of these chunks draws them."""
+    starts, drawn = [0, *ends[:-1]], draw_seed(seed)
+    return np.concatenate(
+        [
+            begin + IndexStream(end - begin, "permutation", drawn, (0, number)).take(0, end - begin)
+            for number, (begin, end) in enumerate(zip(starts, ends, strict=True))
+        ]
+    )
 
 
-def test_partial_fit_after_fit_knows_the_classes():
-    X, y = integers(3)
-    clf = LinearPegasosSVC(lam=0.01, random_state=0).fit(X, y)
-    score = clf.score(X, y)
+def streamed(model, X, y, ends, weight=None):
+    for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+        rows = slice(begin, end)
+        own = None if weight is None else weight[rows]
+        model.partial_fit(X[rows], y[rows], sample_weight=own)
+    return model
+
+
+@EACH
+@pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
+@pytest.mark.parametrize("projection", [False, True])
+@pytest.mark.parametrize("ends", [[50, 51, 120], list(range(1, 121))], ids=len)
+def test_partial_fit_is_pegasos_by_the_book(loss, average, projection, ends):
+    X, y, weight = data()
+    model = LinearPegasosSVR(
+        loss=loss, lam=0.125, average=average, projection=projection, fit_intercept=False,
+        random_state=0,
+    )  # fmt: skip
+    streamed(model, X, y, ends, weight)
+    projected = projection or loss.startswith("squared")
+    run = naive_losses.run(
+        NAMES[loss], X, y, 0.125 / weight.mean(), order_of(ends), weight=weight,
+        radius=radii_of(loss, y, weight, 0.125, ends) if projected else None,
+        **parameter_of(loss),
+    )  # fmt: skip
+    assert_allclose(model.coef_, run.average(average), rtol=1e-8, atol=1e-10)
+    assert_array_equal(model.intercept_, 0.0)
+    assert model.n_steps_ == 120
+
+
+def test_offset_is_the_weighted_mean_of_the_first_chunk():
+    X, y, weight = data()
+    model = streamed(
+        LinearPegasosSVR(lam=0.125, intercept_scaling=2.0, random_state=0), X, y, [40, 120], weight
+    )
+    mean = np.average(y[:40], weights=weight[:40])
+    run = naive_losses.run(
+        "EpsilonInsensitive", np.column_stack((X, np.full(120, 2.0))), y - mean,
+        0.125 / weight.mean(), order_of([40, 120]), weight=weight,
+    )  # fmt: skip
+    expected = run.average("weighted")
+    assert_allclose(model.coef_, expected[:3], rtol=1e-8)
+    assert_allclose(model.intercept_, [mean + 2.0 * expected[3]], rtol=1e-8)
+    assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_)
+
+
+def test_chunks_without_weight_leave_the_offset_to_the_next():
+    X, y, _ = data()
+    model = LinearPegasosSVR(lam=0.1, random_state=0)
+    model.partial_fit(X[:20], y[:20] + 50.0, sample_weight=np.zeros(20))
+    assert model.n_steps_ == 0
+    assert_array_equal(model.predict(X), 0.0)
+    weight = np.ones(120)
+    weight[:20] = 0.0
+    other = LinearPegasosSVR(lam=0.1, random_state=0).partial_fit(X, y, sample_weight=weight)
+    model.partial_fit(X, y, sample_weight=weight)
+    assert_array_equal(model.coef_, other.coef_)
+    assert_array_equal(model.intercept_, other.intercept_)
+
+
+@EACH
+def test_a_stream_comes_near_the_optimum(loss):
+    X, y, _ = data(600)
+    lam = 0.1 if loss.startswith("squared") else 0.01
+    model = LinearPegasosSVR(loss=loss, lam=lam, fit_intercept=False, random_state=0)
     for _ in range(20):
-        clf.partial_fit(X, y)
-    assert clf.score(X, y) > score - 0.05
+        streamed(model, X, y, [150, 300, 450, 600])
+    best = LinearPegasosSVR(
+        loss=loss, lam=lam, fit_intercept=False, polish=True, tol=1e-6, random_state=0
+    ).fit(X, y)
+    coef = model.coef_
+    errors = naive_losses.LOSSES[NAMES[loss]](X @ coef, y, **parameter_of(loss))
+    assert 0.5 * lam * coef @ coef + errors.mean() <= 1.02 * best.objective_
 
 
-def test_partial_fit_after_fit_leaves_no_stale_certificate():
-    """What belongs to the model of fit must not be read off the model of the stream."""
-    X, y = integers(3)
-    clf = LinearPegasosSVC(lam=0.01, random_state=0).fit(X, y)
-    clf.partial_fit(X, y, classes=[0, 1, 2])
-    fresh = LinearPegasosSVC(lam=0.01, random_state=0).partial_fit(X, y, classes=[0, 1, 2])
-    stale = [name for name in vars(clf) if name.endswith("_") and name not in vars(fresh)]
-    assert stale == []
+# --- the ball of the projection ---
+
+
+@pytest.mark.parametrize("loss", ["squared_epsilon_insensitive", "epsilon_insensitive"])
+def test_small_chunks_do_not_pull_the_model_into_their_own_ball(loss):
+    """Rows and targets of every second chunk are a hundredth of the others'."""
+    X, y, _ = data(800)
+    scale = np.where(np.arange(800) // 100 % 2, 0.01, 1.0)
+    X, y = X * scale[:, None], (y - 3.0) * scale
+    parameters = {"loss": loss, "lam": 0.05, "fit_intercept": False, "random_state": 0}
+    model = LinearPegasosSVR(projection=True, **parameters)
+    for _ in range(5):
+        streamed(model, X, y, list(range(100, 900, 100)))
+    best = LinearPegasosSVR(polish=True, tol=1e-6, **parameters).fit(X, y)
+    assert_allclose(model.coef_, best.coef_, atol=0.05 * np.linalg.norm(best.coef_))
+    small = y[scale < 1.0]
+    cost = naive_losses.LOSSES[NAMES[loss]](np.zeros_like(small), small, epsilon=0.1).mean()
+    assert np.linalg.norm(model.coef_) > 1.1 * np.sqrt(cost / 0.05)
+
+
+def test_the_ball_holds_the_optimum_of_what_has_come():
+    X, y, weight = data()
+    y = y * np.linspace(2.0, 0.1, 120)
+    parameters = {"loss": "huber", "lam": 0.3, "fit_intercept": False, "random_state": 0}
+    model, radius = LinearPegasosSVR(projection=True, **parameters), 0.0
+    for end in range(20, 121, 20):
+        rows = slice(end - 20, end)
+        model.partial_fit(X[rows], y[rows], sample_weight=weight[rows])
+        mean = weight[:end].mean()
+        best = LinearPegasosSVR(polish=True, tol=1e-6, **{**parameters, "lam": 0.3 / mean})
+        best.fit(X[:end], y[:end], sample_weight=weight[:end])
+        now = model._online.streams[0].radius
+        assert now >= radius
+        assert np.linalg.norm(best.coef_) <= now
+        radius = now
+
+
+def test_chunks_of_no_loss_change_nothing_but_the_number_of_steps():
+    X, y, _ = data()
+    model = LinearPegasosSVR(loss="squared_epsilon_insensitive", lam=0.5, fit_intercept=False)
+    model.partial_fit(X[:10], np.zeros(10))
+    assert_array_equal(model.coef_, 0.0)
+    model.partial_fit(X, y).partial_fit(0.0 * X[:10], np.zeros(10))
+    assert np.isfinite(model.coef_).all()
+    assert model.coef_.any()
+
+
+# --- a stream is a stream ---
+
+
+def test_partial_fit_lam_of_the_first_chunk():
+    X, y, weight = data()
+    a, b = LinearPegasosSVR(C=0.5, random_state=0), LinearPegasosSVR(random_state=0)
+    b.set_params(lam=1.0 / (0.5 * weight[:40].sum()))
+    assert_allclose(
+        *(streamed(model, X, y, [40, 120], weight).coef_ for model in (a, b)), rtol=1e-12
+    )
+
+
+def test_losses_of_ones_own_and_other_parameters():
+    X, y, _ = data()
+    model = LinearPegasosSVR(loss=losses.Huber(0.5), random_state=0).partial_fit(X, y)
+    named = LinearPegasosSVR(loss="huber", epsilon=0.5, random_state=0).partial_fit(X, y)
+    assert_array_equal(model.coef_, named.coef_)
+    with pytest.raises(ValueError, match=r"epsilon must be those of the first .* another loss"):
+        named.set_params(epsilon=0.25).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"must be those of the first call .* another C"):
+        model.set_params(C=2.0).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_chunk_that_is_interrupted_in_its_middle_is_as_if_it_had_not_come(begun, monkeypatch):
+    X, y, _ = data()
+    model = LinearPegasosSVR(lam=0.1, random_state=0)
+    if begun:
+        model.partial_fit(X, y)
+    twin = copy.deepcopy(model).partial_fit(X, y + 1.0)
+
+    def fails_at_its_end(*arguments):
+        advance_stream(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(streams, "advance_stream", fails_at_its_end)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X, y - 7.0)
+    assert hasattr(model, "coef_") == begun
+    assert_array_equal(model.partial_fit(X, y + 1.0).coef_, twin.coef_)
+    assert_array_equal(model.intercept_, twin.intercept_)
+
+
+# --- of either kind ---
+
+
+def chunk_of(model):
+    if isinstance(model, LinearPegasosSVR):
+        return data()[:2]
+    return integers(3)
+
+
+def begun(Estimator, **parameters):
+    model = Estimator(random_state=0, **parameters)
+    X, y = chunk_of(model)
+    classes = {} if Estimator is LinearPegasosSVR else {"classes": [0, 1, 2]}
+    return model.partial_fit(X, y, **classes)
+
+
+EITHER = pytest.mark.parametrize("Estimator", [LinearPegasosSVC, LinearPegasosSVR])
+
+
+@EITHER
+def test_partial_fit_makes_whole_batches(Estimator):
+    X, y = chunk_of(Estimator())
+    model = begun(Estimator, batch_size=16)
+    sizes = [120] if Estimator is LinearPegasosSVR else [64] * 3
+    assert np.ravel(model.n_steps_).tolist() == [-(-size // 16) for size in sizes]
+    before = np.max(model.n_steps_)
+    assert np.max(model.partial_fit(X[:3], y[:3]).n_steps_) == before + 1
+
+
+@EITHER
+@pytest.mark.parametrize("convert", [sparse.csc_matrix, with_duplicates, np.ndarray.tolist])
+def test_partial_fit_takes_rows_of_any_format(Estimator, convert):
+    plain, other = begun(Estimator, lam=2.0**-6), begun(Estimator, lam=2.0**-6)
+    X, y = chunk_of(plain)
+    for part in np.array_split(np.arange(y.size), 5):
+        plain.partial_fit(X[part], y[part])
+        other.partial_fit(convert(X[part]), y[part].tolist())
+    assert_allclose(other.coef_, plain.coef_, rtol=1e-9)
+    assert_allclose(other.intercept_, plain.intercept_, rtol=1e-9)
+
+
+@EITHER
+def test_partial_fit_after_fit_begins_anew_with_its_classes(Estimator):
+    X, y = chunk_of(Estimator())
+    model = Estimator(lam=0.01, random_state=0).fit(X, y)
+    fitted = model.coef_
+    model.partial_fit(X, y)
+    assert_array_equal(model.coef_, begun(Estimator, lam=0.01).coef_)
+    assert sorted(vars(model)) == sorted(vars(begun(Estimator, lam=0.01)))
+    assert_array_equal(model.fit(X, y).coef_, fitted)
+
+
+@EITHER
+def test_a_failed_call_changes_nothing(Estimator):
+    one, other = begun(Estimator), begun(Estimator)
+    X, y = chunk_of(one)
+    for arguments in (
+        (X * np.nan, y),
+        (X, np.where(y > 0, np.nan, y)),
+        (X, np.full(y.size, "a")),
+        (X[:, :2], y),
+        (X, y, *([None] if Estimator is LinearPegasosSVC else []), -np.ones(y.size)),
+    ):
+        with pytest.raises(ValueError, match=r"\S"):
+            one.partial_fit(*arguments)
+    with pytest.raises(ValueError, match="batch_size"):
+        one.set_params(batch_size=1000).fit(X, y)
+    one.set_params(batch_size=1)
+    assert_array_equal(one.coef_, other.coef_)
+    assert_array_equal(one.partial_fit(X, y).coef_, other.partial_fit(X, y).coef_)
+    fresh = Estimator()
+    with pytest.raises(ValueError, match=r"\S"):
+        fresh.partial_fit(X * np.nan, y)
+    assert not [name for name in vars(fresh) if name.endswith("_")]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
 from metamorphic_cases import grid_blobs
+from models import BOTH
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
@@ -78,26 +81,26 @@ LINEAR_FITS: dict[str, tuple[dict[str, Any], Any]] = {
 START = {"C": 2.0, "epochs": 3, "random_state": 0}
 
 
-def pairs_of(fits):
-    names = [(a, b) for a in fits for b in fits if a != b and b != "warm start"]
-    return pytest.mark.parametrize(("first", "second"), names)
-
-
 def fit_as(clf, fits, name):
     parameters, (X, y) = fits[name]
     return clf.set_params(**(type(clf)(**START).get_params() | parameters)).fit(X, y)
 
 
-@pairs_of(KERNEL_FITS)
-def test_kernel_fit_leaves_nothing_of_the_one_before(first, second):
-    used = fit_as(fit_as(PegasosSVC(), KERNEL_FITS, first), KERNEL_FITS, second)
-    assert_like_fresh(used, fit_as(PegasosSVC(), KERNEL_FITS, second))
+CHANGES = [
+    (fits, first, second)
+    for fits in (KERNEL_FITS, LINEAR_FITS)
+    for first, second in permutations(fits, 2)
+    if second != "warm start"
+]
 
 
-@pairs_of(LINEAR_FITS)
-def test_linear_fit_leaves_nothing_of_the_one_before(first, second):
-    used = fit_as(fit_as(LinearPegasosSVC(), LINEAR_FITS, first), LINEAR_FITS, second)
-    assert_like_fresh(used, fit_as(LinearPegasosSVC(), LINEAR_FITS, second))
+@pytest.mark.parametrize(
+    ("fits", "first", "second"), CHANGES, ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_fit_leaves_nothing_of_the_one_before(fits, first, second):
+    estimator = PegasosSVC if fits is KERNEL_FITS else LinearPegasosSVC
+    used = fit_as(fit_as(estimator(), fits, first), fits, second)
+    assert_like_fresh(used, fit_as(estimator(), fits, second))
 
 
 def stream(clf):
@@ -145,16 +148,82 @@ def test_names_of_columns_of_an_earlier_fit_are_forgotten():
     assert_like_fresh(used, LinearPegasosSVC(**START).fit(X, y))
 
 
-def test_coefficients_of_a_kernel_model_do_not_appear_with_the_name_of_another_kernel():
-    clf = PegasosSVC(kernel="rbf", gamma=0.5, **START).fit(*TWO)
-    clf.set_params(kernel="linear")
-    with pytest.raises(AttributeError):
-        clf.coef_  # noqa: B018
+# --- parameters that change after a fit ---
+
+
+def written(clf, path):
+    pytest.importorskip("onnx", reason="needs kpegasos[onnx]")
+    clf.to_onnx(path)
+    return path.read_bytes()
+
+
+@BOTH
+@pytest.mark.parametrize(("loss", "other"), [("hinge", "log_loss"), ("log_loss", "hinge")])
+def test_probabilities_go_by_the_fitted_loss(Estimator, loss, other, tmp_path):
+    X, y = THREE
+    clf = Estimator(loss=loss, epochs=2, random_state=0)
+    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
+    before = written(clf.fit(X, y), tmp_path / "model")
+    clf.set_params(loss=other)
+    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
+    assert written(clf, tmp_path / "model") == before
+    clf.fit(X, y)
+    assert hasattr(clf, "predict_proba") == (other == "log_loss")
+
+
+@BOTH
+def test_shape_and_ties_of_decisions_are_those_of_the_fit(Estimator, tmp_path):
+    X, y = THREE
+    clf = Estimator(decision_function_shape="ovo", epochs=2, random_state=0).fit(X, y)
+    decisions, text = clf.decision_function(X), written(clf, tmp_path / "model")
+    clf.set_params(decision_function_shape="ovr", break_ties=True, intercept_scaling=3.0)
+    assert_array_equal(clf.decision_function(X), decisions)
+    assert written(clf, tmp_path / "model") == text
+    assert clf.to_sklearn().decision_function_shape == "ovo"
+
+
+def test_kernel_is_that_of_the_fit():
+    given = PegasosSVC(kernel="precomputed", **START).fit(*GRAM)
+    predicted = given.predict(GRAM[0])
+    assert_array_equal(given.set_params(kernel="rbf").predict(GRAM[0]), predicted)
+    with pytest.raises(TypeError, match="dense"):
+        given.predict(sparse.csr_matrix(GRAM[0]))
+    rbf = PegasosSVC(**START).fit(*TWO).set_params(kernel="linear")
+    with pytest.raises(AttributeError, match="kernel='linear'"):
+        rbf.coef_  # noqa: B018
+    linear = PegasosSVC(kernel="linear", **START).fit(*TWO)
+    coef = linear.coef_
+    assert_array_equal(linear.set_params(kernel="rbf").coef_, coef)
+
+
+@BOTH
+def test_fit_keeps_what_a_subclass_has_set(Estimator):
+    class Shifted(Estimator):
+        def fit(self, X, y):
+            self.shift_ = X.mean(axis=0)
+            return super().fit(X - self.shift_, y)
+
+        def predict(self, X):
+            return super().predict(X - self.shift_)
+
     X, y = TWO
-    expected = PegasosSVC(kernel="rbf", gamma=0.5, **START).fit(X, y)
-    assert_array_equal(clf.decision_function(X), expected.decision_function(X))
+    clf = Shifted(epochs=2, random_state=0).fit(X, y)
+    alone = Estimator(epochs=2, random_state=0).fit(X - X.mean(axis=0), y)
+    assert_array_equal(clf.predict(X), alone.predict(X - X.mean(axis=0)))
+    clf.mine_ = 3
+    assert clf.fit(X, y).mine_ == 3
 
 
-def test_clone_is_fitted_like_the_original():
-    clf = PegasosSVC(gamma=0.5, **START)
-    assert_like_fresh(clone(clf).fit(*TWO), clf.fit(*TWO))
+@BOTH
+def test_warning_turned_into_an_error_leaves_a_whole_model(Estimator):
+    X, y = TWO
+    clf, expected = (Estimator(tol=1e-12, **START) for _ in range(2))
+    with pytest.warns(ConvergenceWarning):
+        expected.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning, match="did not reach tol"):
+            clf.fit(X, y)
+    assert_like_fresh(clf, expected)
+    with pytest.raises(ValueError, match="3 features"):
+        clf.decision_function(np.ones((4, 50)))
