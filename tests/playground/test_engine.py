@@ -1,61 +1,73 @@
-"""The JavaScript engine, in a real browser: what it does is what the solver does."""
+"""The page's modules in a real browser: what they compute is what the package computes."""
 
-import json
 import math
+import os
 import re
+import subprocess
+import sys
+from itertools import product
 
 import numpy as np
 import pytest
-from playground_cases import preset_points, state_of
+from playground_cases import BAD_STATES, HUGE, TABLES, preset_points, session_of, shown, state_of
+from sklearn.metrics.pairwise import pairwise_kernels
 
+from kpegasos.core.draws import IndexStream
 from kpegasos.playground.files import state_of_text
 from kpegasos.playground.messages import MessageError
 from kpegasos.playground.session import Session
-from tests.playground.chromium import page_beside_the_modules
-from tests.playground.golden import DRAWS, PROBLEMS, STEPS, path_of, trace_of
+from kpegasos.utils.validation import draw_seed
+from tests.playground.browser import CALL
 
-#: Relative difference that sums of rounded numbers in another order may make.
-CLOSE = 1e-9
-EXACT = [name for name in PROBLEMS if name.startswith("integers")]
 #: Runs in the page: answers of a new engine to some messages.
 ANSWERS = """async (messages) => {
     const { createEngine } = await import("./engine.js");
     const engine = createEngine();
     return messages.flatMap((message) => engine.handle(message));
 }"""
-FIRST_DRAWS = """async ([state, sizes, count]) => {
-    const { IndexStream } = await import("./draws.js");
-    const { seedOf } = await import("./mersenne.js");
-    return sizes.map((size, pair) => {
-        const stream = new IndexStream(size, state.sampling, seedOf(state.seed), pair);
-        return Array.from({ length: count }, (_, position) => stream.at(position));
-    });
-}"""
+STEPS = (0, 1, 2, 7, 50, 333)
+CUBE = {"kernel": "poly", "gamma": 0.5, "degree": 3, "coef0": 2.0}
+RBF, SCALED = {"kernel": "rbf", "gamma": 2.0}, {"kernel": "rbf", "gamma": "scale"}
+SIGMOID = {"kernel": "sigmoid", "gamma": 0.5, "coef0": -0.5}
+LAM = {"C": None, "lam": 0.003}
+BATCHES = {"batch_size": 3, "average": "uniform", "sampling": "uniform", "seed": 7}
+#: Classes, and what differs from the defaults.
+PROBLEMS = {
+    "linear": (2, {"panes": [{"kernel": "linear"}], **BATCHES}),
+    "projected": (2, {"panes": [RBF], **LAM, "projection": True, "average": "suffix"}),
+    "projected_batches": (3, {"panes": [SCALED], "projection": True, **LAM, **BATCHES}),
+    "last": (2, {"panes": [SCALED], "average": None, "seed": 4294967295}),
+    "no_intercept": (3, {"panes": [CUBE], "fit_intercept": False, "average": "suffix"}),
+    "four_classes": (4, {"panes": [RBF], "C": 30.0, "batch_size": 4, "held_out": 11}),
+    "laplacian": (2, {"panes": [{"kernel": "laplacian", "gamma": 1.0}], "held_out": 9}),
+    "sigmoid": (2, {"panes": [SIGMOID, RBF], "C": None, "lam": 0.02}),
+    "squared_hinge": (2, {"panes": [RBF], "loss": "squared_hinge"}),
+    "smoothed_hinge": (2, {"panes": [RBF], "C": 5.0, "loss": "smoothed_hinge"}),
+    "log_loss": (3, {"panes": [SCALED], "loss": "log_loss", "held_out": 5}),
+    "inverse_sqrt": (2, {"panes": [RBF], "step": {"rule": "inverse_sqrt", "scale": 0.5}}),
+    "constant": (3, {"panes": [RBF], "step": {"rule": "constant", "scale": 0.5}}),
+    "delayed": (2, {"step": {"rule": "delayed", "scale": 0.5}, "projection": True}),
+}
 
 
-@pytest.fixture(scope="module")
-def page():
-    with page_beside_the_modules() as page:
-        yield page
+def state_named(name):
+    n_classes, changes = PROBLEMS[name]
+    return state_of(n_classes, 40, **changes)
 
 
-def trace(name):
-    return json.loads(path_of(name).read_text(encoding="utf-8"))
+def integers():
+    """Whole coordinates and λ a power of two: all sums of a run are exact."""
+    rng = np.random.RandomState(4)
+    labels = np.arange(18) % 3
+    points = rng.randint(-3, 4, size=(18, 2)) + np.array([[0, 0], [2, 1], [-1, 2]])[labels]
+    data = {"points": points.tolist(), "labels": labels.tolist(), "test": [False] * 18}
+    panes = [{"kernel": "linear"}, {"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0}]
+    return state_of(panes=panes, C=None, lam=0.0625, batch_size=2, **data)
 
 
-def of_all(names=tuple(PROBLEMS)):
-    return pytest.mark.parametrize("name", names)
-
-
-def close(found, expected, tolerance=CLOSE):
-    if expected is None or found is None:
-        return found is expected
-    return math.isclose(found, expected, rel_tol=tolerance, abs_tol=1e-12)
-
-
-def frames(page, state, steps, **wanted):
-    shows = [{"kind": "show", "revision": 1, "id": t, "t": t, **wanted} for t in steps]
-    return page.evaluate(ANSWERS, [{"kind": "state", "revision": 1, "state": state}, *shows])
+def messages_of(state, steps, revision=1, **wanted):
+    shows = [{"kind": "show", "revision": revision, "id": t, "t": t, **wanted} for t in steps]
+    return [{"kind": "state", "revision": revision, "state": state}, *shows]
 
 
 def answers_of_both(page, messages):
@@ -65,110 +77,77 @@ def answers_of_both(page, messages):
     ]
 
 
-def coefficients(pair):
-    return dict(zip(pair["support"], pair["dual_coef"], strict=True))
+def made(page, module, function, *arguments):
+    """What a function of the page makes; the sentence where it refuses."""
+    return page.evaluate(CALL, [module, function, arguments])
 
 
-def differences(found, expected, path=""):
+def differences(found, expected, tolerance=1e-8, path=""):
     """Where two answers differ, beyond rounding; which order support vectors have is open."""
     if isinstance(expected, dict):
         assert set(found) == set(expected), path
-        for key in set(expected) - {"seconds", "support", "dual_coef"}:
-            yield from differences(found[key], expected[key], f"{path}.{key}")
         if "dual_coef" in expected:
-            yield from differences(coefficients(found), coefficients(expected), f"{path}.dual_coef")
-        elif "support" in expected:
-            yield from differences(found["support"], expected["support"], f"{path}.support")
+            coefs = [
+                dict(zip(each["support"], each["dual_coef"], strict=True))
+                for each in (found, expected)
+            ]
+            yield from differences(*coefs, tolerance, f"{path}.dual_coef")
+        for key in set(expected) - {"seconds", "dual_coef"}:
+            if key != "support" or "dual_coef" not in expected:
+                yield from differences(found[key], expected[key], tolerance, f"{path}.{key}")
     elif isinstance(expected, list):
         assert len(found) == len(expected), path
         for place, (one, other) in enumerate(zip(found, expected, strict=True)):
-            yield from differences(one, other, f"{path}[{place}]")
-    elif type(expected) in (int, float):
-        if not close(found, expected, 1e-8):
+            yield from differences(one, other, tolerance, f"{path}[{place}]")
+    elif type(expected) in (int, float) and type(found) in (int, float):
+        if not math.isclose(found, expected, rel_tol=tolerance, abs_tol=1e-12 * (tolerance > 0)):
             yield path, found, expected
     elif found != expected:
         yield path, found, expected
 
 
-# --- the solver has not drifted from its traces ---
+# --- the engine ---
 
 
-@pytest.mark.slow
-@of_all()
-def test_solver_still_makes_its_trace(name):
-    kept, now = trace(name), json.loads(json.dumps(trace_of(name)))
-    assert kept["state"] == now["state"]
-    assert kept["draws"] == now["draws"]
-    assert not list(differences(now["moments"], kept["moments"]))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_engine_answers_as_the_session(page, name):
+    messages = messages_of(state_named(name), STEPS, history=True, explain=True)
+    found, expected = answers_of_both(page, messages)
+    assert not list(differences(found, expected))
 
 
-# --- the engine makes the traces ---
+def test_engine_is_exact_where_sums_are(page):
+    found, expected = answers_of_both(page, messages_of(integers(), (1, 2, 7, 50, 333, 2000)))
+    for one, other in zip(found, expected, strict=True):
+        for own, theirs in zip(one["panes"], other["panes"], strict=True):
+            assert own["counts"] == theirs["counts"]
+            for pair, their in zip(own["pairs"], theirs["pairs"], strict=True):
+                assert not list(differences({**pair, "intercept": 0}, {**their, "intercept": 0}, 0))
 
 
-@of_all()
-def test_engine_draws_as_the_solver(page, name):
-    kept = trace(name)
-    state = kept["state"]
-    labels = np.array(state["labels"])[~np.array(state["test"])]
-    counts = np.bincount(labels)
-    classes = np.flatnonzero(counts)
-    sizes = [
-        int(counts[one] + counts[other])
-        for place, one in enumerate(classes)
-        for other in classes[place + 1 :]
-    ]
-    assert page.evaluate(FIRST_DRAWS, [state, sizes, DRAWS]) == kept["draws"]
+@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+def test_engine_draws_as_the_solver(page, sampling):
+    for seed, (pair, size) in product((0, 4294967295), enumerate((7, 40, 41))):
+        expected = IndexStream(size, sampling, draw_seed(seed), (pair,)).take(0, 100)
+        found = page.evaluate(
+            """async ([size, sampling, seed, pair]) => {
+                const { IndexStream } = await import("./draws.js");
+                const { seedOf } = await import("./mersenne.js");
+                const stream = new IndexStream(size, sampling, seedOf(seed), pair);
+                return Array.from({ length: 100 }, (_, position) => stream.at(position));
+            }""",
+            [size, sampling, seed, pair],
+        )
+        assert found == expected.tolist()
 
 
-@of_all()
-def test_engine_counts_as_the_solver(page, name):
-    kept = trace(name)
-    found = frames(page, kept["state"], [moment["t"] for moment in kept["moments"]])
-    counts = [frame["panes"][0]["counts"] for frame in found]
-    assert counts == [moment["counts"] for moment in kept["moments"]]
-
-
-@of_all()
-def test_engine_has_the_coefficients_of_the_solver(page, name):
-    kept = trace(name)
-    for frame, moment in zip(
-        frames(page, kept["state"], [moment["t"] for moment in kept["moments"]]),
-        kept["moments"],
-        strict=True,
-    ):
-        for found, expected in zip(frame["panes"][0]["pairs"], moment["pairs"], strict=True):
-            found_coef, expected_coef = coefficients(found), coefficients(expected)
-            assert found_coef.keys() == expected_coef.keys()
-            if name in EXACT:
-                assert found_coef == expected_coef
-            assert all(close(found_coef[i], expected_coef[i]) for i in expected_coef)
-            assert close(found["intercept"], expected["intercept"])
-
-
-@of_all()
-def test_engine_measures_as_the_solver(page, name):
-    kept = trace(name)
-    for frame, moment in zip(
-        frames(page, kept["state"], [moment["t"] for moment in kept["moments"]]),
-        kept["moments"],
-        strict=True,
-    ):
-        pane = frame["panes"][0]
-        for measured in ("objective", "averaged", "bound", "gap", "train_error"):
-            assert close(pane[measured], moment[measured]), (measured, moment["t"])
-
-
-# --- any step, in any order ---
-
-
-@of_all(["rbf_moons", "rbf_projected", "rbf_three_classes", "integers_poly_suffix"])
+@pytest.mark.parametrize("name", ["last", "projected", "four_classes"])
 def test_frame_depends_on_the_step_alone(page, name):
-    state, steps = trace(name)["state"], [700, 3, 5000, 699, 0, 2048, 5000, 700, 1]
-    together = frames(page, state, steps, history=True, explain=True)
+    state, steps = state_named(name), [700, 3, 5000, 699, 0, 2048, 5000, 700, 1]
+    together = page.evaluate(ANSWERS, messages_of(state, steps, history=True, explain=True))
     for t, frame in zip(steps, together, strict=True):
-        [alone] = frames(page, state, [t], history=True, explain=True)
-        frame["seconds"] = alone["seconds"] = 0
-        assert frame == alone
+        [alone] = page.evaluate(ANSWERS, messages_of(state, [t], history=True, explain=True))
+        assert frame | {"seconds": 0} == alone | {"seconds": 0}
 
 
 def edited(state):
@@ -184,93 +163,93 @@ def edited(state):
     yield state
 
 
-@of_all(["rbf_moons", "rbf_three_classes", "poly_cubic"])
+@pytest.mark.parametrize("name", ["last", "four_classes", "no_intercept"])
 def test_frame_does_not_depend_on_earlier_edits(page, name):
-    states = list(edited(trace(name)["state"]))
-    messages = []
-    for revision, state in enumerate(states):
-        show = {"kind": "show", "revision": revision, "id": 0, "t": 300, "history": True}
-        messages += [{"kind": "state", "revision": revision, "state": state}, show]
-    together = page.evaluate(ANSWERS, messages)
-    for revision, frame in enumerate(together):
-        [alone] = page.evaluate(ANSWERS, messages[2 * revision : 2 * revision + 2])
-        frame["seconds"] = alone["seconds"] = 0
-        assert frame == alone
-
-
-# --- the same answers as the Python session ---
-
-BESIDE = {"kernel": "rbf", "gamma": "scale", "degree": 3, "coef0": 0.0}
-
-
-@of_all()
-def test_engine_answers_as_the_session(page, name):
-    state = trace(name)["state"]
-    state = {**state, "panes": [*state["panes"], BESIDE]}
-    shows = [
-        {"kind": "show", "revision": 1, "id": t, "t": t, "history": True, "explain": True}
-        for t in (0, *STEPS[:5])
+    messages = [
+        messages_of(state, [300], revision, history=True)
+        for revision, state in enumerate(edited(state_named(name)))
     ]
-    messages = [{"kind": "state", "revision": 1, "state": state}, *shows]
-    found, expected = answers_of_both(page, messages)
-    assert not list(differences(found, expected))
-
-
-@pytest.mark.parametrize("rule", ["inverse_sqrt", "constant", "delayed"])
-@pytest.mark.parametrize("projection", [False, True])
-def test_step_rules_are_those_of_the_session(page, rule, projection):
-    step = {"rule": rule, "scale": 0.5}
-    state = {**trace("rbf_moons")["state"], "step": step, "projection": projection}
-    show = {"kind": "show", "revision": 1, "id": 0, "t": 400, "history": False}
-    messages = [{"kind": "state", "revision": 1, "state": state}, {**show, "explain": True}]
-    found, expected = answers_of_both(page, messages)
-    assert not list(differences(found, expected))
+    together = page.evaluate(ANSWERS, [each for own in messages for each in own])
+    for frame, own in zip(together, messages, strict=True):
+        [alone] = page.evaluate(ANSWERS, own)
+        assert frame | {"seconds": 0} == alone | {"seconds": 0}
 
 
 @pytest.mark.parametrize("classes", [[], [0], [2, 2, 2]])
 def test_engine_says_when_there_is_nothing_to_train(page, classes):
-    state = {
-        **trace("rbf_moons")["state"],
-        "points": [[0.5, 1.0] for _ in classes],
-        "labels": classes,
-        "test": [False for _ in classes],
-    }
-    show = {"kind": "show", "revision": 1, "id": 4, "t": 10}
-    messages = [{"kind": "state", "revision": 1, "state": state}, show]
-    found, expected = answers_of_both(page, messages)
+    data = {"points": [[0.5, 1.0]] * len(classes), "labels": classes}
+    state = state_of(**data, test=[False] * len(classes))
+    found, expected = answers_of_both(page, messages_of(state, [10]))
     assert not list(differences(found, expected))
 
 
-PRESETS = ("moons", "circles", "xor", "spirals", "blobs", "imbalanced", "label_noise")
+def test_engine_refuses_states_as_the_session_does(page):
+    for parameter, changes in BAD_STATES:
+        if changes.get("points") == [[1.0, HUGE]] * 60:  # no number of JavaScript
+            continue
+        named = "panes[0].kernel" if parameter == "panes[0]" else parameter
+        for answer in page.evaluate(ANSWERS, messages_of({**state_of(), **changes}, [10])):
+            assert answer["parameter"] == named, changes
+            assert f"{named} must" in answer["message"]
 
 
-def made(page, module, function, *arguments):
-    """What a function of the page makes; the sentence where it refuses."""
-    return page.evaluate(
-        """async ([module, name, values]) => {
-            const functions = await import(`./${module}.js`);
-            try {
-                return functions[name](...values);
-            } catch (error) {
-                return `${error.parameter}: ${error.message}`;
-            }
-        }""",
-        [module, function, arguments],
-    )
+def test_large_batch_is_refused_by_name(page):
+    [answer] = page.evaluate(ANSWERS, messages_of(state_of(3, batch_size=41), [5]))
+    assert answer["parameter"] == "batch_size"
+    assert "batch_size must be at most the number of examples" in answer["message"]
 
 
-@pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize(("n", "noise", "share"), [(25, 0.0, 0.5), (200, 0.25, 0.3)])
-def test_presets_are_drawn_as_numpy_draws_them(page, name, n, noise, share):
-    preset = {"name": name, "n": n, "noise": noise, "seed": 5, "test_share": share}
-    preset["classes"] = 3 if name == "blobs" else 2
-    found = made(page, "presets", "presetPoints", preset)
-    assert not list(differences(found, preset_points(**preset)))
+HOSTILE = (
+    None,
+    [],
+    {},
+    {"kind": "polish", "revision": 1, "id": 1},
+    {"kind": "constructor"},
+    {"kind": "state", "revision": 1},
+    {"kind": "state", "revision": 1, "state": {"points": {"length": 3}}},
+    {"kind": "show", "revision": -1, "id": 1, "t": 1},
+    {"kind": "show", "revision": 1, "id": 1, "t": 2.5},
+    {"kind": "show", "revision": 1, "id": 1, "t": -1},
+    {"kind": "export", "id": 1, "revision": 1, "t": 1, "what": "gif"},
+)
+
+
+@pytest.mark.parametrize("message", HOSTILE)
+def test_engine_refuses_in_a_sentence_and_goes_on(page, message):
+    error, frame = page.evaluate(ANSWERS, [message, *messages_of(state_of(), [3], revision=2)])
+    assert error["kind"] == "error"
+    assert f"{error['parameter']} must" in error["message"]
+    assert (frame["kind"], frame["id"], frame["t"]) == ("frame", 3, 3)
+
+
+@pytest.mark.slow
+def test_too_many_steps_at_once_are_refused_and_then_gone_on_with(page):
+    messages = messages_of(state_of(n=600), [10_000_000, 10_000_000])
+    refusals = page.evaluate(ANSWERS, messages)
+    assert [refusal["parameter"] for refusal in refusals] == ["t", "t"]
+    reached = [
+        int(re.search("time was up at step ([0-9,]+)", refusal["message"])[1].replace(",", ""))
+        for refusal in refusals
+    ]
+    assert 0 < reached[0] < reached[1]
+
+
+# --- points, tables, fields, code ---
 
 
 @pytest.mark.parametrize(
-    ("parameter", "changes"),
-    [
+    "name", ["moons", "circles", "xor", "spirals", "blobs", "imbalanced", "label_noise"]
+)
+def test_presets_are_drawn_as_numpy_draws_them(page, name):
+    for n, noise, share in ((25, 0.0, 0.5), (200, 0.25, 0.3)):
+        preset = {"name": name, "n": n, "noise": noise, "seed": 5, "test_share": share}
+        preset["classes"] = 3 if name == "blobs" else 2
+        found = made(page, "presets", "presetPoints", preset)
+        assert not list(differences(found, preset_points(**preset)))
+
+
+def test_wrong_preset_is_refused_by_name(page):
+    wrong = (
         ("name", {"name": "../moons"}),
         ("name", {"name": "toString"}),
         ("n", {"n": 2001}),
@@ -281,31 +260,11 @@ def test_presets_are_drawn_as_numpy_draws_them(page, name, n, noise, share):
         ("classes", {"classes": 3}),
         ("classes", {"name": "blobs", "classes": 5}),
         ("seed", {"seed": -1}),
-    ],
-)
-def test_wrong_preset_is_refused_by_name(page, parameter, changes):
-    preset = {"name": "moons", "n": 20, "noise": 0.1, **changes}
-    refused = made(page, "presets", "presetPoints", preset)
-    assert refused.startswith(f"{parameter}: {parameter} must ")
-
-
-TABLES = (
-    "x,y,label\n1,2,a\n3,4e-1,b\n",
-    "0.5;-1;2\n1;1;10\n2;2;2\n",
-    "height weight kind test\n1 2 yes 1\n3 4 no 0\n",
-    "1\t2\tA\r\n\r\n3\t4\tB\r\n",
-    "",
-    "1,2\n3,4\n",
-    "1,2,a\n1,x,b\n",
-    "1,2,a\n1,2e9,b\n",
-    "1,2,a\n1,2,b\n1,2,c\n1,2,d\n1,2,e\n",
-    "a,b,c\n",
-    "1,2,3,4,5\n",
-    "1,2,3\n" * 2001,
-    'a,b,"name"\n\n1,2,"setosa"\n3,4,virginica\n\n',
-    "0,0,10\n0,0,9\n0,0,-1",
-    "x y z\n1 2 b\n3 4 a",
-)
+    )
+    for parameter, changes in wrong:
+        preset = {"name": "moons", "n": 20, "noise": 0.1, **changes}
+        refused = made(page, "presets", "presetPoints", preset)
+        assert refused.startswith(f"{parameter}: {parameter} must ")
 
 
 @pytest.mark.parametrize("text", TABLES)
@@ -326,84 +285,76 @@ def test_points_that_are_saved_come_back(page):
     assert all(back[name] == state[name] for name in ("points", "labels", "test"))
 
 
-WRONG = {
-    "C": 0.0,
-    "lam": 0.5,
-    "batch_size": 1.5,
-    "seed": -1,
-    "loss": "huber",
-    "average": "median",
-    "sampling": "contiguous",
-    "fit_intercept": 1,
-    "step": {"rule": "adam", "scale": 1.0},
-    "panes": [],
-    "labels": [7],
-    "points": [[1e7, 0.0]],
-}
-
-
-@pytest.mark.parametrize("parameter", WRONG)
-def test_wrong_state_is_refused_by_name(page, parameter):
-    state = {**trace("rbf_moons")["state"], parameter: WRONG[parameter]}
-    if parameter in ("points", "labels"):
-        data = {"points": [[0.0, 0.0]], "labels": [0], "test": [False]}
-        state |= {**data, parameter: WRONG[parameter]}
-    show = {"kind": "show", "revision": 1, "id": 9, "t": 10}
-    messages = [{"kind": "state", "revision": 1, "state": state}, show]
-    found, expected = answers_of_both(page, messages)
-    named = [(answer["kind"], answer["id"], answer["parameter"]) for answer in found]
-    assert named == [(a["kind"], a["id"], a["parameter"]) for a in expected]
-    assert all(f"{answer['parameter']} must" in answer["message"] for answer in found)
-
-
-def test_large_batch_is_refused_by_name(page):
-    state = {**trace("rbf_three_classes")["state"], "batch_size": 30}
-    [answer] = frames(page, state, [5])
-    assert answer["parameter"] == "batch_size"
-    assert "batch_size must be at most the number of examples" in answer["message"]
-
-
-HOSTILE = (
-    None,
-    7,
-    [],
-    {},
-    {"kind": "polish", "revision": 1, "id": 1},
-    {"kind": "constructor"},
-    {"kind": "state", "revision": 1},
-    {"kind": "state", "revision": 1, "state": {"points": {"length": 3}}},
-    {"kind": "show", "revision": -1, "id": 1, "t": 1},
-    {"kind": "show", "revision": 1, "id": 1, "t": 2.5},
-    {"kind": "show", "revision": 1, "id": 1, "t": -1},
-    {"kind": "export", "id": 1, "revision": 1, "t": 1, "what": "gif"},
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"kernel": "linear"},
+        {"kernel": "rbf", "gamma": 3.0},
+        {"kernel": "rbf", "gamma": 1e9},
+        {"kernel": "laplacian", "gamma": 0.7},
+        {"kernel": "poly", "gamma": 0.5, "degree": 10, "coef0": -2.0},
+        {"kernel": "sigmoid", "gamma": 1000.0, "coef0": 3.0},
+    ],
 )
+@pytest.mark.parametrize("n_support", [0, 1, 7])
+def test_field_is_the_decision_at_each_node(page, kernel, n_support):
+    rng = np.random.RandomState(0)
+    points, coefs = rng.uniform(-2, 2, size=(9, 2)), rng.standard_normal(n_support)
+    support = rng.permutation(9)[:n_support]
+    pair = {"support": support.tolist(), "dual_coef": coefs.tolist(), "intercept": 0.25}
+    grid = {"x0": -2.0, "x1": 3.0, "nx": 25, "y0": 2.0, "y1": -1.5, "ny": 21}
+    [found] = made(page, "field", "fieldOf", {**kernel, "pairs": [pair]}, points.tolist(), grid)
+    x, y = np.linspace(-2.0, 3.0, 25), np.linspace(2.0, -1.5, 21)
+    nodes = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    parameters = {name: value for name, value in kernel.items() if name != "kernel"}
+    expected = np.full(len(nodes), 0.25)
+    if n_support:
+        values = pairwise_kernels(nodes, points[support], metric=kernel["kernel"], **parameters)
+        expected += values @ coefs
+    largest = np.abs(expected).max()
+    found = list(found.values() if isinstance(found, dict) else found)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * largest)
 
 
-@pytest.mark.parametrize("message", HOSTILE)
-def test_engine_refuses_in_a_sentence_and_goes_on(page, message):
-    state = trace("rbf_moons")["state"]
-    proper = {"kind": "state", "revision": 2, "state": state}
-    show = {"kind": "show", "revision": 2, "id": 5, "t": 3}
-    error, frame = page.evaluate(ANSWERS, [message, proper, show])
-    assert error["kind"] == "error"
-    assert f"{error['parameter']} must" in error["message"]
-    assert (frame["kind"], frame["id"], frame["t"]) == ("frame", 5, 3)
+def script_of(page, state, t=120, algorithm="pegasos"):
+    panes = [{"gamma": "scale", "degree": 3, "coef0": 0.0, **pane} for pane in state["panes"]]
+    return made(page, "code", "scriptOf", {**state, "panes": panes}, t, algorithm)
 
 
-def test_engine_asked_before_any_state_says_so(page):
-    [error] = page.evaluate(ANSWERS, [{"kind": "show", "revision": -1, "id": 1, "t": 1}])
-    assert error["parameter"] == "state"
+@pytest.mark.parametrize(
+    "name",
+    [
+        "projected_batches",
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in ("linear", "no_intercept", "laplacian", "sigmoid", "squared_hinge")
+        ),
+    ],
+)
+def test_code_gives_the_same_objective(page, name, tmp_path):
+    state = {**state_named(name), "test": [place % 5 == 4 for place in range(40)]}
+    text = script_of(page, state)
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", text],
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    panes = shown(session_of(state), 120)["panes"]
+    told = [float(number) for number in re.findall(r"objective ([^,]+),", run.stdout)]
+    assert told == [pane["averaged"] for pane in panes]
+    errors = [float(number) / 100 for number in re.findall(r"test error ([\d.]+)%", run.stdout)]
+    assert errors == pytest.approx([pane["test_error"] for pane in panes], abs=1e-5)
 
 
-@pytest.mark.slow
-def test_too_many_steps_at_once_are_refused_and_then_gone_on_with(page):
-    points = np.random.RandomState(0).standard_normal((600, 2)).tolist()
-    data = {"points": points, "labels": [0, 1] * 300, "test": [False] * 600}
-    state = {**trace("rbf_moons")["state"], **data}
-    refusals = frames(page, state, [10_000_000, 10_000_000])
-    assert [refusal["parameter"] for refusal in refusals] == ["t", "t"]
-    reached = [
-        int(re.search("time was up at step ([0-9,]+)", refusal["message"])[1].replace(",", ""))
-        for refusal in refusals
-    ]
-    assert 0 < reached[0] < reached[1]
+def test_code_is_that_of_the_algorithm(page):
+    texts = {name: script_of(page, state_of(), 50, name) for name in ("pegasos", "polish", "SVC")}
+    assert max(map(len, texts["pegasos"].splitlines())) <= 110
+    assert "PegasosSVC(kernel='linear', C=10.0, random_state=0, n_steps=50" in texts["pegasos"]
+    assert texts["polish"].count("polish=True)") == 2
+    assert "by dual ascent" in texts["polish"]
+    assert "n_steps" not in texts["polish"]
+    assert texts["SVC"] == texts["pegasos"]
+    told = script_of(page, state_of(step={"rule": "delayed", "scale": 1.0}))
+    assert told.startswith("step: step must be Pegasos' own, 1/(λt), for code")

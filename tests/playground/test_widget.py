@@ -2,11 +2,10 @@
 
 import subprocess
 import sys
-from inspect import signature
 
 import numpy as np
 import pytest
-from playground_cases import fitted, points_of, shown, state_of
+from playground_cases import fitted, points_of, session_of, shown, state_of
 
 pytest.importorskip("anywidget", reason="needs kpegasos[playground]")
 from kpegasos import PegasosSVC, Playground
@@ -31,39 +30,27 @@ def edit(widget, state, revision=1, **more):
     receive(widget, {"kind": "state", "revision": revision, "state": state, **more})
 
 
-def test_estimator_is_fitted_at_once():
-    X, y = points_of()
-    widget = Playground(X, y, C=2.0, t=300, seed=4)
-    expected = PegasosSVC(C=2.0, gamma="scale", n_steps=300, random_state=4, checkpoints="log").fit(
-        X, y
-    )
+def test_widget_holds_the_fitted_estimators(sent):
+    empty = Playground()
+    assert empty.estimator is None
+    assert empty.points.shape == (0, 2)
+    X, y = points_of(3)
+    widget = Playground(X, np.array(["b", "a", "c"])[y], C=2.0, t=300, seed=4)
+    assert widget.classes == ["a", "b", "c"]
+    assert np.array_equal(widget.labels, np.array([1, 0, 2])[y])
+    parameters = {"C": 2.0, "gamma": "scale", "n_steps": 300, "random_state": 4}
+    expected = PegasosSVC(**parameters, checkpoints="log").fit(X, widget.labels)
     assert widget.estimator.get_params() == expected.get_params()
     assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
     assert [model.kernel for model in widget.estimators] == ["linear", "rbf"]
-
-
-def test_widget_may_be_empty():
-    widget = Playground()
-    assert widget.estimator is None
-    assert widget.points.shape == (0, 2)
-
-
-def test_labels_may_have_any_names():
-    X, y = points_of(3)
-    widget = Playground(X, np.array(["b", "a", "c"])[y])
-    assert widget.classes == ["a", "b", "c"]
-    assert np.array_equal(widget.labels, np.array([1, 0, 2])[y])
-
-
-def test_page_gets_the_traits_with_hello(sent):
-    X, y = points_of()
-    widget = Playground(X, y, t=70)
     receive(widget, {"kind": "hello"})
-    (hello,) = sent
-    assert hello["kind"] == "hello"
-    assert hello["t"] == 70
-    assert hello["state"]["points"] == X.tolist()
-    assert Session().handle({"kind": "state", "revision": 0, "state": hello["state"]}) == []
+    assert (sent[0]["kind"], sent[0]["t"]) == ("hello", 300)
+    assert sent[0]["state"]["points"] == X.tolist()
+    assert Session().handle({"kind": "state", "revision": 0, "state": sent[0]["state"]}) == []
+    single = Playground(X, y, kernel="poly", degree=2, lam=0.01)
+    assert [(model.kernel, model.lam) for model in single.estimators] == [("poly", 0.01)]
+    widget.settings["panes"][0]["kernel"] = "nothing"
+    assert Playground().settings["panes"][0]["kernel"] == "linear"
 
 
 def test_what_is_drawn_is_in_the_traits(sent):
@@ -83,6 +70,9 @@ def test_what_is_drawn_is_in_the_traits(sent):
     expected = fitted(state, state["panes"][-1], 90)
     assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
     assert "estimator" in seen
+    (frame,) = sent
+    session = session_of(state)
+    assert frame | {"seconds": 0, "id": 7} == shown(session, 90) | {"seconds": 0}
 
 
 def test_nobody_is_told_of_points_without_their_classes(sent):
@@ -96,16 +86,6 @@ def test_nobody_is_told_of_points_without_their_classes(sent):
         widget.points, widget.labels = points_of(n=10)
         widget.test = [False] * 10
     assert len(widget.estimator.alpha_) == 10
-
-
-def test_page_gets_frames(sent):
-    widget = Playground()
-    edit(widget, state_of())
-    receive(widget, {"kind": "show", "revision": 1, "t": 90, "id": 1})
-    (frame,) = sent
-    session = Session()
-    session.handle({"kind": "state", "revision": 1, "state": state_of()})
-    assert frame | {"seconds": 0, "id": 7} == shown(session, 90) | {"seconds": 0}
 
 
 def test_what_is_assigned_is_drawn(sent):
@@ -149,21 +129,19 @@ def test_views_see_each_others_edits(sent):
     assert (sent[-1]["kind"], sent[-1]["view"]) == ("frame", "a")
     receive(widget, {"kind": "show", "revision": 8, "t": 5, "id": 2, "view": "b"})
     assert (sent[-1]["parameter"], sent[-1]["view"]) == ("revision", "b")
-
-
-def test_views_that_are_gone_are_forgotten():
-    widget = Playground()
     for number in range(20):
         receive(widget, {"kind": "hello", "view": str(number)})
     assert len(widget._sessions) <= 4
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
+def test_what_will_not_do_is_taken_back(sent):
+    widget = Playground(*points_of())
+    receive(widget, {"kind": "hello"})
+    traits = "points", "labels", "settings", "t"
+    before, model = {trait: getattr(widget, trait) for trait in traits}, widget.estimator
+    for name, value, sentence in (
         ("points", np.zeros((3, 2)), "labels must have an entry for each of 3 points, got 60"),
         ("points", np.zeros((60, 3)), r"points must have shape \(n_points, 2\)"),
-        ("points", np.full((60, 2), np.nan), "points must be pairs of numbers"),
         ("points", "abc", "points must hold real numbers"),
         ("labels", [0.5] * 60, "labels must hold whole numbers"),
         ("labels", [7] * 60, "labels must be classes from 0 to 3"),
@@ -171,19 +149,16 @@ def test_views_that_are_gone_are_forgotten():
         ("settings", {}, "C must be in the state"),
         ("t", 0, "t must be a positive integer"),
         ("t", 10**8, "t must be at most 10000000"),
-    ],
-)
-def test_what_will_not_do_is_taken_back(name, value, sentence, sent):
-    widget = Playground(*points_of())
-    receive(widget, {"kind": "hello"})
-    before = {trait: getattr(widget, trait) for trait in ("points", "labels", "settings", "t")}
-    model = widget.estimator
-    with pytest.raises(ValueError, match=sentence):
-        setattr(widget, name, value)
-    for trait, was in before.items():
-        assert np.array_equal(getattr(widget, trait), was)
-    assert widget.estimator is model
-    assert len(sent) == 1
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            setattr(widget, name, value)
+        assert all(np.array_equal(getattr(widget, trait), was) for trait, was in before.items())
+        assert widget.estimator is model
+        assert len(sent) == 1
+    for content in (None, 3, [], {"kind": "eval"}, {"view": 3}, {"view": "x" * 99}):
+        receive(widget, content)
+        assert sent[-1]["kind"] == "error"
+        assert len(widget.points) == 60
 
 
 @pytest.mark.parametrize(
@@ -204,31 +179,6 @@ def test_bad_arguments_are_told_by_their_names(arguments, sentence):
         Playground(**arguments)
 
 
-def test_signature_is_that_of_the_constructor():
-    assert list(signature(Playground).parameters) == ["X", "y", "t", "settings"]
-
-
-def test_single_kernel_makes_a_single_pane():
-    widget = Playground(*points_of(), kernel="poly", degree=2, lam=0.01)
-    assert [model.kernel for model in widget.estimators] == ["poly"]
-    assert widget.estimator.lam == 0.01
-
-
-@pytest.mark.parametrize(
-    "content", [None, 3, "x", [], {"kind": "eval"}, {"view": 3}, {"view": "x" * 99}]
-)
-def test_hostile_messages_are_answered(content, sent):
-    widget = Playground(*points_of())
-    receive(widget, content)
-    assert sent[-1]["kind"] == "error"
-    assert len(widget.points) == 60
-
-
-def test_settings_of_a_widget_are_its_own():
-    Playground().settings["panes"][0]["kernel"] = "nothing"
-    assert Playground().settings["panes"][0]["kernel"] == "linear"
-
-
 @pytest.mark.slow
 def test_without_the_extra_it_says_what_to_install():
     code = (
@@ -242,8 +192,3 @@ def test_without_the_extra_it_says_what_to_install():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     sentence = "Playground needs anywidget: pip install 'kpegasos[playground]'"
     assert run.stdout.splitlines() == [sentence, sentence]
-
-
-def test_module_is_one_without_imports():
-    assert 'from "./' not in Playground._esm
-    assert Playground._esm.count("export default {") == 1

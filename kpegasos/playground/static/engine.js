@@ -2,11 +2,11 @@
  * The engine of the static page: answers the messages of `kpegasos.playground.messages` as the
  * Python session does, for readers without Python.
  *
- * It trains by the algorithm of kpegasos, draw by draw; golden traces and the Python session itself
- * hold it to that. Sums are rounded in another order, which the hinge does not see: its steps are
- * counts. Steps of the other losses may carry such a difference on, and make it grow over thousands
- * of steps. Kernel values are float64 throughout, where the estimator turns to float32 beyond 1,000
- * points. The engine has no other algorithms and saves no pictures.
+ * It trains by the algorithm of kpegasos, draw by draw; the Python session itself holds it to that.
+ * Sums are rounded in another order, which the hinge does not see: its steps are counts. Steps of
+ * the other losses may carry such a difference on, and make it grow over thousands of steps. Kernel
+ * values are float64 throughout, where the estimator turns to float32 beyond 1,000 points. The
+ * engine has no other algorithms and saves no pictures.
  */
 import { ENGINE_LIMITS, RefusedError, SAMPLINGS, requireChoice, requireNumber, requireState } from "./checks.js";
 import { PaneRun } from "./frames.js";
