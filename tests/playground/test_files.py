@@ -66,6 +66,8 @@ def test_figures_are_of_the_models_on_the_panes(n_classes, algorithm, message, n
         letters = [f"class {letter}" for letter in "ABC"[:n_classes]]
         assert texts[: n_classes + 1] == [*letters, "held out"]
         assert texts[n_classes + 1].startswith("support vector")
+        handle = ax.get_legend().legend_handles[n_classes]
+        assert handle.get_facecolor()[0].tolist() == [1, 1, 1, 1]
         hollow = [
             each
             for each in ax.collections
