@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 
 needs_libsvm = pytest.mark.skipif(
     not all(map(shutil.which, ("svm-train", "svm-predict", "svm-scale"))),
@@ -31,6 +32,16 @@ def write_rows(path, X, y):
         lines.append(f"{label} {entries}\n")
     path.write_text("".join(lines))
     return path
+
+
+def blobs(n_classes=2, n_samples=120):
+    """Classes that overlap, in three columns, with integers for labels."""
+    return make_blobs(n_samples, n_features=3, centers=n_classes, cluster_std=3.5, random_state=4)
+
+
+def write_blobs(path, n_classes=2, n_samples=120):
+    """The name of a file of them."""
+    return str(write_rows(path, *blobs(n_classes, n_samples)))
 
 
 def write_examples(path, **options):

@@ -7,14 +7,18 @@ import re
 
 import numpy as np
 import pytest
-from shell_cases import blobs, write_blobs, write_csv
+from cli_cases import blobs
+from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kpegasos
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV, PegasosSVR, save
+from kpegasos.cli import files
+from kpegasos.cli.files import facts_of, targets_of
 from kpegasos.cli.main import main
+from kpegasos.datasets import write_table
 
 
 def said_of(path, capsys, *arguments):
@@ -47,27 +51,25 @@ def test_data_are_described(tmp_path, capsys):
     assert said["range"].startswith("0 to 4000; the widest feature spans 1.33e+03 times")
     assert said["constant"] == "1 of the features"
     assert "training" not in said
-
-
-def test_json_of_data_has_the_same(tmp_path, capsys):
-    told = told_of(write_blobs(tmp_path / "a"), capsys, "--no-forecast")
-    X, y = blobs()
-    assert (told["n_samples"], told["n_features"]) == X.shape
-    assert told["targets"]["classes"] == {"0": int((y == 0).sum()), "1": int((y == 1).sum())}
-    assert (told["lowest"], told["highest"]) == (X.min(), X.max())
-    assert told["kind"] == "data"
+    told = told_of(path, capsys, "--no-forecast")
+    assert (told["n_samples"], told["n_features"], told["kind"]) == (4, 3, "data")
+    assert told["targets"]["classes"] == {"cat": 3, "dog": 1}
     assert "forecast" not in told
+    write_table(tmp_path / "a.npz", np.zeros((25, 1)), np.arange(25))
+    said = said_of(tmp_path / "a.npz", capsys, "--no-forecast")
+    assert (said["examples"], said["labels"]) == ("25 rows, 1 feature, npz", "25 classes")
 
 
 @pytest.mark.parametrize("numbers", [False, True])
 def test_forecast_is_that_of_a_default_training(tmp_path, capsys, numbers):
     X, y = blobs()
-    path = write_csv(tmp_path / "a.csv", X, X.sum(axis=1) if numbers else y)
+    path = tmp_path / "a.csv"
+    write_table(path, X, X.sum(axis=1) if numbers else y)
     told = told_of(path, capsys)
     assert told["forecast"]["n_probed"] == 120
     low, high = told["forecast"]["seconds_range"]
     assert low <= told["forecast"]["seconds"] <= high
-    assert main(["train", path, str(tmp_path / "a.skops"), "--json", "--label", "label"]
+    assert main(["train", str(path), str(tmp_path / "a.skops"), "--json", "--label", "label"]
                 + ["--regression"] * numbers) == 0  # fmt: skip
     capsys.readouterr()
     histories = kpegasos.load(tmp_path / "a.skops").history_
@@ -92,14 +94,55 @@ def test_forecast_that_cannot_be_made_says_why(tmp_path, capsys, content, why):
     assert told_of(path, capsys)["no_forecast"].startswith(why)
 
 
-def test_many_classes_are_counted(tmp_path, capsys):
-    path = write_csv(tmp_path / "a.csv", np.zeros((25, 1)), np.arange(25))
-    assert said_of(path, capsys, "--no-forecast")["labels"] == "25 classes"
+def table():
+    """Rows with zeros, duplicates and conflicts, columns with one value and of several widths."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-1, 2, size=(300, 4)).astype(float)
+    X[:, 3] *= 1000.0
+    X[::7] = 0.0
+    X[:, 2] = 7.0
+    return X, rng.integers(0, 3, size=300)
 
 
-def test_archive_of_arrays_is_no_model(tmp_path, capsys):
-    assert main(["convert", write_blobs(tmp_path / "a"), str(tmp_path / "a.npz"), "-q"]) == 0
-    assert told_of(tmp_path / "a.npz", capsys, "--no-forecast")["format"] == "npz"
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("entries", [2**22, 37])
+def test_facts_are_those_of_the_whole_table(monkeypatch, storage, entries):
+    monkeypatch.setattr(files, "_ENTRIES", entries)
+    X, y = table()
+    facts = facts_of(storage(X), y)
+    labels = [set(y[(row == X).all(axis=1)]) for row in X]
+    assert (facts["n_samples"], facts["n_features"]) == X.shape
+    assert facts["density"] == np.count_nonzero(X) / X.size
+    assert facts["n_duplicates"] == len(X) - len(np.unique(X, axis=0))
+    assert facts["n_conflicts"] == sum(len(each) > 1 for each in labels) > 0
+    assert facts["n_constant"] == 1
+    assert (facts["lowest"], facts["highest"]) == (-1000.0, 1000.0)
+    assert facts["unevenness"] == 1000.0
+    assert facts["n_missing"] == facts["n_infinite"] == 0
+    assert facts["storage"] == ("dense" if storage is np.asarray else "sparse")
+    odd = storage(np.array([[np.nan, 1.0, 2.0], [3.0, np.inf, np.nan], [4.0, -np.inf, 5.0]]))
+    facts = facts_of(odd, None)
+    assert (facts["n_missing"], facts["n_infinite"]) == (2, 2)
+    assert (facts["lowest"], facts["highest"]) == (1.0, 5.0)
+    assert (facts["targets"], facts["n_conflicts"]) == (None, 0)
+
+
+def test_zeros_of_either_sign_and_stored_ones_are_the_same():
+    stored = sparse.csr_matrix(([1.0, 0.0, 1.0], [1, 0, 1], [0, 2, 3]), shape=(2, 2))
+    before = stored.copy()
+    for X in (np.array([[0.0, 1.0], [-0.0, 1.0]]), stored):
+        facts = facts_of(X, np.array([0, 1]))
+        assert (facts["n_duplicates"], facts["n_conflicts"], facts["density"]) == (1, 2, 0.5)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(stored, name), getattr(before, name))
+
+
+def test_whole_numbers_and_text_are_classes_and_others_a_range():
+    assert targets_of(np.array([1.0, -1.0, 1.0]))["classes"] == {"-1": 1, "1": 2}
+    assert targets_of(np.array(["cat", "dog", "cat"]))["classes"] == {"cat": 2, "dog": 1}
+    targets = targets_of(np.array([0.5, 2.0, -1.0]))
+    assert targets == {"classes": None, "lowest": -1.0, "highest": 2.0}
+    assert np.isnan(targets_of(np.array([np.nan]))["lowest"])
 
 
 # --- models ---
@@ -126,39 +169,25 @@ def test_native_model_is_described(tmp_path, capsys, n_classes):
     assert re.fullmatch(r"[\d,]+ steps of Pegasos, .* s in the solver", said["training"])
 
 
-def test_layers_around_a_model_are_named(tmp_path, capsys):
-    X, y = blobs()
-    pipeline = make_pipeline(StandardScaler(), PegasosSVC())
-    save(CalibratedClassifierCV(pipeline, ensemble=False).fit(X, y), tmp_path / "a")
-    said = said_of(tmp_path / "a", capsys)
-    assert said["model"] == "StandardScaler and PegasosSVC, native file, with probabilities"
-
-
-@pytest.mark.parametrize(
-    ("model", "kernel"),
-    [
-        (LinearPegasosSVC(), "linear"),
-        (PegasosSVC(kernel=kpegasos.RBF(1.0) + kpegasos.Linear()), "RBF(gamma=1.0) + Linear()"),
-        (PegasosSVR(kernel="sigmoid", gamma=0.1), "Sigmoid(gamma=0.1, coef0=0.0)"),
-    ],
-)
-def test_every_kind_of_model_is_described(tmp_path, capsys, model, kernel):
-    X, y = blobs()
-    save(model.fit(X, y), tmp_path / "a")
-    said = said_of(tmp_path / "a", capsys)
-    assert said["kernel"] == kernel
-    uncertified = said["objective"].endswith("without a certified gap")
-    assert uncertified == isinstance(model, PegasosSVR)
-
-
-def test_model_of_libsvm_has_no_certificate(tmp_path, capsys):
-    X, y = blobs()
-    PegasosSVC(gamma=0.1).fit(X, y).to_libsvm(tmp_path / "a")
-    said = said_of(tmp_path / "a", capsys)
+def test_every_kind_of_model_is_described(tmp_path, capsys):
+    (X, y), path = blobs(), tmp_path / "a"
+    layers = CalibratedClassifierCV(make_pipeline(StandardScaler(), PegasosSVC()), ensemble=False)
+    for model, kernel, name in (
+        (LinearPegasosSVC(), "linear", "LinearPegasosSVC, native file"),
+        (PegasosSVR(kernel="sigmoid", gamma=0.1), "Sigmoid(gamma=0.1, coef0=0.0)", None),
+        (layers, None, "StandardScaler and PegasosSVC, native file, with probabilities"),
+    ):
+        save(model.fit(X, y), path)
+        said = said_of(path, capsys)
+        assert kernel in (None, said["kernel"])
+        assert name in (None, said["model"])
+        uncertified = said["objective"].endswith("without a certified gap")
+        assert uncertified == isinstance(model, PegasosSVR)
+    PegasosSVC(gamma=0.1).fit(X, y).to_libsvm(path)
+    said = said_of(path, capsys)
     assert said["model"] == "PegasosSVC, LIBSVM's format"
     assert said["objective"] == "not known: the file holds no certificate"
-    assert "written by" not in said
-    assert "training" not in said
+    assert not {"written by", "training"} & set(said)
 
 
 def test_search_that_is_kept_is_described(tmp_path, capsys):
@@ -170,34 +199,6 @@ def test_search_that_is_kept_is_described(tmp_path, capsys):
     assert told["search"]["best_parameters"] == search.best_params_
     assert "kernel" not in said
     assert said["model"] == "PegasosSVCCV, native file"
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"", "must have rows"),
-        (b"svm_type c_svc\nkernel_type rbf\n", "line 2"),
-        (b"svm_type one_class\n", "svm_type must be one of"),
-        (b"PK\x03\x04 and no more", "broken"),
-        (b"\x00\x01\x02\x03", "broken"),
-    ],
-)
-def test_broken_files_are_one_line(tmp_path, capsys, content, expected):
-    (tmp_path / "broken").write_bytes(content)
-    assert main(["info", str(tmp_path / "broken")]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("kpegasos info: ")
-    assert err.count("\n") == 1
-    assert expected in err
-
-
-def test_model_that_is_cut_short_is_one_line(tmp_path, capsys):
-    X, y = blobs()
-    save(PegasosSVC().fit(X, y), tmp_path / "a")
-    content = (tmp_path / "a").read_bytes()
-    (tmp_path / "a").write_bytes(content[: len(content) // 2])
-    assert main(["info", str(tmp_path / "a")]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_columns_that_a_small_file_names_take_no_memory(tmp_path, capsys):

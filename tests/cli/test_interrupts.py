@@ -60,18 +60,6 @@ def test_ctrl_c_in_the_middle_of_train_leaves_a_model_that_predict_takes(kpegaso
     assert len((tmp_path / "out").read_text().split()) == 5000
 
 
-def test_ctrl_c_before_there_is_a_model_writes_nothing(kpegasos, tmp_path, monkeypatch):
-    data = write_examples(tmp_path / "data")
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(PegasosSVC, "fit", interrupted)
-    ran = kpegasos("train", data, "m")
-    assert (ran.status, ran.out) == (130, "")
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
-
-
 def test_ctrl_c_while_probabilities_are_fitted_leaves_the_model_without(
     kpegasos, tmp_path, monkeypatch
 ):
@@ -86,6 +74,11 @@ def test_ctrl_c_while_probabilities_are_fitted_leaves_the_model_without(
     assert ran.status == 130
     assert ran.out.endswith("; stopped by Ctrl-C, the model reached so far is in m.model\n")
     assert (tmp_path / "m.model").read_text() == (tmp_path / "plain.model").read_text()
+    # Before there is a model nothing is written.
+    monkeypatch.setattr(PegasosSVC, "fit", interrupted)
+    ran = kpegasos("train", data, "m")
+    assert (ran.status, ran.out) == (130, "")
+    assert not (tmp_path / "m").exists()
 
 
 def test_ctrl_c_while_a_file_is_read_in_parts_leaves_the_parts_seen(

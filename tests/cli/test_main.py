@@ -8,25 +8,35 @@ import subprocess
 import sys
 
 import pytest
-from cli_cases import write_examples
+from cli_cases import accuracy, write_examples
 
 from kpegasos import cli, losses
 from kpegasos.cli import train
-from kpegasos.cli.main import COMMANDS, main
+from kpegasos.cli.main import COMMANDS
 from kpegasos.kernels import functions
 
 ERROR = "kpegasos predict:"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
-def test_help_imports_nothing_heavy(arguments):
-    code = (
-        "import sys\nfrom kpegasos.cli.main import main\n"
-        f"try:\n    main({arguments!r})\nexcept SystemExit as end:\n    assert not end.code\n"
-        "print(sorted({'numpy', 'numba', 'scipy', 'sklearn', 'rich'} & set(sys.modules)))"
-    )
+def ran_in_shell(folder, command, **options):
+    """What bash makes of a command in which "$@" is the program."""
+    words = ["bash", "-o", "pipefail", "-c", command, "bash", sys.executable, "-m", "kpegasos"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, **options)
+
+
+def test_help_imports_nothing_heavy():
+    code = """
+import sys
+from kpegasos.cli.main import COMMANDS, main
+for words in (["--help"], *([name, "--help"] for name in COMMANDS)):
+    try:
+        main(words)
+    except SystemExit as end:
+        assert not end.code
+print(sorted({'numpy', 'numba', 'scipy', 'sklearn', 'rich'} & set(sys.modules)))
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("usage: kpegasos")
+    assert done.stdout.count("usage: kpegasos") == 1 + len(COMMANDS)
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -35,35 +45,6 @@ def test_names_that_help_lists_are_those_of_the_package():
     assert set(cli.KERNELS) == {*functions.KERNELS, "precomputed"}
     assert list(losses.CLASSIFICATION) == list(train._LOSSES)
     assert list(losses.REGRESSION) == list(train._REGRESSION_LOSSES)
-
-
-def test_program_is_a_module_and_a_script():
-    for program in ([sys.executable, "-m", "kpegasos"], ["kpegasos"]):
-        done = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("kpegasos ")
-
-
-def test_unknown_subcommand_is_a_usage_error(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["fit"])
-    assert end.value.code == 2
-    assert "invalid choice: 'fit'" in capsys.readouterr().err
-
-
-def test_port_that_no_machine_has_is_a_usage_error(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["playground", "--no-browser", "--port", "70000"])
-    assert end.value.code == 2
-    assert "must be an integer from 0 to 65535, got '70000'" in capsys.readouterr().err
-
-
-def test_missing_file_is_one_sentence(capsys, tmp_path):
-    assert main(["playground", str(tmp_path / "no.csv")]) == 1
-    out, err = capsys.readouterr()
-    assert not out
-    assert err.startswith("kpegasos playground: ")
-    assert "no.csv" in err
-    assert err.count("\n") == 1
 
 
 def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, tmp_path, monkeypatch):
@@ -80,6 +61,11 @@ def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, tmp_path, monkeypat
     ran = kpegasos("predict", data, "m.model", "out")
     assert (ran.status, ran.err) == (1, f"{ERROR} out: no space left on device\n")
     assert not (tmp_path / "out").exists()
+    before = (tmp_path / "m.model").read_text()
+    ran = kpegasos("train", "-c", "50", data, "m.model")
+    assert (ran.status, ran.err) == (1, "kpegasos train: m.model: no space left on device\n")
+    assert (tmp_path / "m.model").read_text() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "m.model"}
 
 
 def test_files_behind_two_dashes_may_begin_with_one(kpegasos, tmp_path):
@@ -89,35 +75,78 @@ def test_files_behind_two_dashes_may_begin_with_one(kpegasos, tmp_path):
     assert kpegasos("predict", "-q", "--", "-x", "-y.model").status == 0
 
 
-@pytest.mark.parametrize("name", ["m.onnx", "m.json", "m.py"])
-def test_a_name_of_another_format_is_refused_before_training(kpegasos, tmp_path, name):
-    data = write_examples(tmp_path / "data")
-    ran = kpegasos("train", data, name)
-    assert ran.status == 2
-    assert "'kpegasos export' writes" in ran.err
-    assert not (tmp_path / name).exists()
+@pytest.mark.slow
+def test_program_is_a_module_and_a_script(tmp_path):
+    done = ran_in_shell(tmp_path, '"$@" --version && kpegasos --version', check=True)
+    module, script = done.stdout.splitlines()
+    assert module == script
+    assert module.startswith("kpegasos ")
 
 
-def test_a_port_that_is_none_is_a_usage_error(kpegasos):
-    ran = kpegasos("playground", "--port", "99999")
-    assert ran.status == 2
-    assert "must be an integer from 0 to 65535, got '99999'" in ran.err
-
-
-def test_table_that_the_playground_refuses_is_named(kpegasos, tmp_path):
-    (tmp_path / "wide.csv").write_text("1,2,3,4,5,0\n")
-    ran = kpegasos("playground", "wide.csv")
-    assert ran.status == 1
-    assert ran.err.startswith("kpegasos playground: wide.csv: table must have two columns")
-
-
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
-@pytest.mark.parametrize("option", ["--version", "--help"])
-def test_program_says_that_its_words_cannot_be_written(option):
+def test_program_says_that_its_words_cannot_be_written(tmp_path):
     """The version ended in a traceback, help in status 0."""
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        ran = subprocess.run(
-            [sys.executable, "-m", "kpegasos", option], stdout=full, stderr=subprocess.PIPE
-        )
-    assert ran.returncode == 1
-    assert ran.stderr == b"kpegasos: no space left on device\n"
+    for option in ("--version", "--help"):
+        ran = ran_in_shell(tmp_path, f'"$@" {option} > /dev/full')
+        assert (ran.returncode, ran.stderr) == (1, "kpegasos: no space left on device\n")
+
+
+@pytest.mark.slow
+def test_subcommands_are_connected_by_pipes(tmp_path):
+    data = write_examples(tmp_path / "data")
+    command = (
+        '"$@" scale -l 0 data | "$@" train -c 10 - - > m.model && '
+        '"$@" scale -l 0 data | "$@" predict --json - m.model out'
+    )
+    done = ran_in_shell(tmp_path, command, check=True)
+    assert done.stdout.startswith('{"accuracy": 0.')
+    assert "(certified)" in done.stderr.splitlines()[-1]
+    assert len((tmp_path / "out").read_text().split()) == len(data.read_text().splitlines())
+
+
+@pytest.mark.slow
+def test_reader_that_has_enough_and_closed_streams_are_no_traceback(tmp_path):
+    write_examples(tmp_path / "data", n_samples=3000)
+    done = ran_in_shell(tmp_path, '"$@" scale data | head -n 1; echo ${PIPESTATUS[0]}')
+    first, status = done.stdout.splitlines()
+    assert first.split()[0] in ("1", "-1")
+    assert (status, done.stderr) == ("1", "")
+    write_examples(tmp_path / "data")
+    command = (
+        '"$@" scale data >&-; echo $?; "$@" scale - <&-; echo $?; "$@" train data m.model 2>&-'
+    )
+    done = ran_in_shell(tmp_path, command, check=True)
+    assert done.stdout.startswith("0\n1\n*\n")
+    assert done.stderr == "kpegasos scale: standard input: a table must have rows, got none\n"
+    assert (tmp_path / "m.model").exists()
+
+
+@pytest.mark.slow
+def test_status_of_the_process_is_that_of_the_program(tmp_path):
+    write_examples(tmp_path / "data")
+    command = '"$@" train --strict --no-polish --steps 3 --tol 0.01 data m'
+    assert ran_in_shell(tmp_path, command).returncode == 3
+    assert accuracy(ran_in_shell(tmp_path, '"$@" predict data m', check=True).stdout) > 40
+
+
+@pytest.mark.slow
+def test_data_come_through_pipes_and_models_do_not(tmp_path):
+    write_examples(tmp_path / "data")
+    command = (
+        '"$@" train -q data && "$@" train -q <(cat data) piped.model && cmp data.model piped.model '
+        '&& "$@" info --no-forecast <(cat data) && "$@" predict data <(cat data.model)'
+    )
+    done = ran_in_shell(tmp_path, command)
+    assert done.returncode == 1
+    assert "270 rows, 13 features, svmlight" in done.stdout
+    assert done.stderr.endswith(": a model must be in a plain file, got a pipe or a device\n")
+
+
+@pytest.mark.slow
+def test_labels_and_names_are_printed_in_any_encoding(tmp_path):
+    (tmp_path / "grün.csv").write_text("a,label\n1,grün\n2,blau\n", encoding="utf-8")
+    command = '"$@" train -q grün.csv m && "$@" predict grün.csv m - && "$@" info grün.csv'
+    encoding = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
+    done = ran_in_shell(tmp_path, command, env=encoding, check=True)
+    assert done.stdout.startswith("grün\nblau\ngr\\xfcn.csv\n")

@@ -99,17 +99,3 @@ def test_session_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
             assert_same(shown, printed)
         n_commands += 1
     assert n_commands >= 10
-
-
-def test_comparison_tells_other_words_and_numbers_apart():
-    assert_same("5 vectors, 1.5 s", "5 vectors, 2.5 s")
-    for shown, printed in [
-        ("a b", "a c"),
-        ("100 of 300", "110 of 300"),
-        ("3 vectors", "6 vectors"),
-        ("0.5 of them", "0.6 of them"),
-        ("one\ntwo", "one"),
-        ("within 1% of it", "within 1% of them"),
-    ]:
-        with pytest.raises((AssertionError, ValueError)):
-            assert_same(shown, printed)

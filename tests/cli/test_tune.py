@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from cli_cases import blobs, write_blobs
 from search_cases import after_cells
-from shell_cases import blobs, write_blobs
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from kpegasos import PegasosSVC, PegasosSVCCV, load, save
+from kpegasos.cli import tune
 from kpegasos.cli.main import main
 
 VALUES = ["--C", "2^-1:3:2", "--gamma", "0.02,0.2", "-v", "3"]
@@ -39,10 +39,6 @@ def press(stopper):
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def time_is_up(stopper):
-    stopper.deadline = 0.0
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_search_and_model_are_those_of_the_estimator(tmp_path, capsys, n_classes):
     data, model = write_blobs(tmp_path / "data", n_classes), tmp_path / "best.skops"
@@ -61,41 +57,28 @@ def test_search_and_model_are_those_of_the_estimator(tmp_path, capsys, n_classes
     np.testing.assert_allclose(load(model).decision_function(X), expected.decision_function(X))
 
 
-def test_words_of_grid_py_are_the_same_values(data, capsys):
-    assert main(["tune", data, "-log2c", "-1,3,2", "-log2g", "-2,-6,-2", "-v", "3"]) == 0
-    ours = capsys.readouterr().out.splitlines()[0]
-    assert main(["tune", data, "--C", "0.5,2,8", "--gamma", "2^-2:-6:-2", "--folds", "3"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == ours
-
-
-def test_model_for_libsvm_is_the_same(data, tmp_path):
-    assert main(["tune", data, str(tmp_path / "best.model"), *VALUES, "-q"]) == 0
-    X, y = blobs()
-    expected = search_of(X, y).decision_function(X)
-    read = PegasosSVC.from_libsvm(tmp_path / "best.model")
-    np.testing.assert_allclose(read.decision_function(X), expected, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("kind", "scaler"),
-    [
-        ("standard", StandardScaler()),
-        ("minmax", MinMaxScaler((-1.0, 1.0))),
-        ("maxabs", MaxAbsScaler()),
-    ],
-)
-def test_scaling_is_a_part_of_the_model(data, tmp_path, kind, scaler):
-    model = tmp_path / "best.skops"
-    assert main(["tune", data, str(model), *VALUES, "--scale", kind, "-q"]) == 0
-    X, y = blobs()
-    Z = scaler.fit_transform(X)
-    np.testing.assert_allclose(
-        load(model).decision_function(X), search_of(Z, y).decision_function(Z)
-    )
+def test_settings_are_those_of_the_search(data, tmp_path, capsys):
+    (X, y), model = blobs(), str(tmp_path / "best.model")
+    log2 = ["-log2c", "-1,3,2", "-log2g", "-2,-6,-2", "-v", "3", "--metric", "f1"]
+    assert main(["tune", data, model, *log2]) == 0
+    best = capsys.readouterr().out.split()
+    expected = search_of(X, y, gammas=[2.0**-2, 2.0**-4, 2.0**-6], scoring="f1")
+    assert [float(each) for each in best[:2]] == list(expected.best_params_.values())
+    assert float(best[2]) == pytest.approx(expected.best_score_, 1e-5)
+    read = PegasosSVC.from_libsvm(model).decision_function(X)
+    np.testing.assert_allclose(read, expected.decision_function(X), atol=1e-9)
+    scalers = StandardScaler(), MinMaxScaler((-1.0, 1.0)), MaxAbsScaler()
+    for kind, scaler in zip(("standard", "minmax", "maxabs"), scalers, strict=True):
+        assert main(["tune", data, str(tmp_path / "m"), *VALUES, "--scale", kind, "-q"]) == 0
+        Z = scaler.fit_transform(X)
+        decisions = search_of(Z, y).decision_function(Z)
+        np.testing.assert_allclose(load(tmp_path / "m").decision_function(X), decisions)
 
 
 def test_json_has_every_cell(data, tmp_path, capsys):
-    assert main(["tune", data, str(tmp_path / "m.skops"), *VALUES, "--json"]) == 0
+    results = tmp_path / "cells.csv"
+    command = ["tune", data, str(tmp_path / "m.skops"), *VALUES, "--results", str(results)]
+    assert main([*command, "--json"]) == 0
     told, expected = json.loads(capsys.readouterr().out), search_of(*blobs())
     assert told["best_parameters"] == expected.best_params_
     assert [cell["mean_score"] for cell in told["cells"]] == pytest.approx(
@@ -103,17 +86,11 @@ def test_json_has_every_cell(data, tmp_path, capsys):
     )
     assert (told["status"], told["n_folds"], told["n_missing"]) == ("completed", 3, 0)
     assert told["model"]["n_support"] == expected.support_.size
-
-
-def test_results_are_the_columns_of_the_search(data, tmp_path):
-    results = tmp_path / "cells.csv"
-    assert main(["tune", data, *VALUES, "--results", str(results), "-q"]) == 0
     with results.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    expected = search_of(*blobs()).cv_results_
-    assert list(rows[0]) == [name for name in expected if name != "params"]
+    assert list(rows[0]) == [name for name in expected.cv_results_ if name != "params"]
     for name in ("param_C", "param_gamma", "mean_test_score", "max_relative_gap"):
-        assert [float(row[name]) for row in rows] == pytest.approx(list(expected[name]))
+        assert [float(row[name]) for row in rows] == pytest.approx(list(expected.cv_results_[name]))
 
 
 @pytest.mark.parametrize(
@@ -144,12 +121,6 @@ def test_table_is_for_terminals(data, capsys, monkeypatch):
     assert len(others) == 5 + 2
     assert "18/18 cells" not in out
     assert "18/18" in err
-
-
-def test_other_scores_are_no_percentages(data, capsys):
-    assert main(["tune", data, *VALUES, "--metric", "f1"]) == 0
-    expected = search_of(*blobs(), scoring="f1")
-    assert float(capsys.readouterr().out.split()[2]) == pytest.approx(expected.best_score_, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +170,16 @@ def test_interrupted_search_is_kept_and_goes_on(data, tmp_path, capsys, monkeypa
 
 
 @pytest.mark.usefixtures("default_handler")
-def test_interrupted_training_leaves_the_model_reached(data, tmp_path, monkeypatch):
+def test_limits_and_late_interrupts_leave_what_is_reached(data, tmp_path, capsys, monkeypatch):
+    command = ["tune", data, *VALUES, "--jobs", "1", "--resume", str(tmp_path / "kept")]
+    with monkeypatch.context() as patch:
+        after_cells(patch, 9, lambda stopper: setattr(stopper, "deadline", 0.0))
+        assert main([*command, "--max-time", "100", "--strict"]) == 3
+    err = capsys.readouterr().err
+    assert re.fullmatch(r"kpegasos tune: .* stopped by max_time with \d+ of 18 cells .*\n", err)
+    assert main(command) == 0
+    assert main(["tune", data, *VALUES, "--max-time", "1e-9"]) == 1
+    assert "--max-time was too short" in capsys.readouterr().err
     fit = PegasosSVC.fit
 
     def stopped(self, *arguments):
@@ -212,47 +192,22 @@ def test_interrupted_training_leaves_the_model_reached(data, tmp_path, monkeypat
     assert load(model).predict(blobs()[0]).shape == (120,)
 
 
-def test_time_limit_is_one_line_and_its_search_goes_on(data, tmp_path, capsys, monkeypatch):
-    kept = str(tmp_path / "kept")
-    command = ["tune", data, *VALUES, "--jobs", "1", "--resume", kept]
-    with monkeypatch.context() as patch:
-        after_cells(patch, 9, time_is_up)
-        assert main([*command, "--max-time", "100", "--strict"]) == 3
-    err = capsys.readouterr().err
-    assert re.fullmatch(r"kpegasos tune: .* stopped by max_time with \d+ of 18 cells .*\n", err)
-    assert main(command) == 0
-
-
-def test_search_without_a_whole_cell_is_an_error(data, capsys):
-    assert main(["tune", data, *VALUES, "--max-time", "1e-9"]) == 1
-    assert "--max-time was too short" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        ["--C", "1,2"],
-        ["--seed", "1"],
-        ["--tol", "0.1"],
-        ["--metric", "f1"],
-        ["--scale", "standard"],
-    ],
-)
-def test_other_search_is_not_gone_on_from(data, tmp_path, capsys, changed):
+def test_other_search_is_not_gone_on_from(data, tmp_path, capsys):
     kept = str(tmp_path / "kept")
     assert main(["tune", data, *VALUES, "--resume", kept]) == 0
     before = (tmp_path / "kept").read_bytes()
-    assert main(["tune", data, *VALUES, *changed, "--resume", kept]) == 1
-    assert f"{kept}: holds another search" in capsys.readouterr().err
-    assert (tmp_path / "kept").read_bytes() == before
-
-
-def test_other_data_are_not_gone_on_with(data, tmp_path, capsys):
-    kept = str(tmp_path / "kept")
-    assert main(["tune", data, *VALUES, "--resume", kept, "-q"]) == 0
     other = write_blobs(tmp_path / "other", n_samples=121)
-    assert main(["tune", other, *VALUES, "--resume", kept]) == 1
-    assert "holds another search; data, values" in capsys.readouterr().err
+    for arguments in (
+        [data, "--C", "1,2"],
+        [data, "--seed", "1"],
+        [data, "--tol", "0.1"],
+        [data, "--metric", "f1"],
+        [data, "--scale", "standard"],
+        [other],
+    ):
+        assert main(["tune", *VALUES, *arguments, "--resume", kept]) == 1
+        assert f"{kept}: holds another search" in capsys.readouterr().err
+        assert (tmp_path / "kept").read_bytes() == before
 
 
 @pytest.mark.parametrize("content", ["model", "search", "text"])
@@ -270,37 +225,6 @@ def test_other_files_are_not_overwritten(data, tmp_path, capsys, content):
     assert kept.read_bytes() == before
 
 
-@pytest.mark.slow
-def test_press_on_the_keyboard_ends_the_program(tmp_path):
-    data, kept = write_blobs(tmp_path / "data", 3, 600), tmp_path / "kept"
-    command = [sys.executable, "-m", "kpegasos", "tune", data, "--jobs", "1"]
-    command += ["--C", "10^-1:6:0.1", "--gamma", "10^-3:1:0.1", "--resume", str(kept)]
-    ready = "import kpegasos.model_selection.search as s; f = s.search_surface"
-    program = (
-        f"import sys; {ready}\n"
-        "def tell(*arguments, on_cells, **options):\n"
-        "    def told(n):\n"
-        "        print('a cell', file=sys.stderr, flush=True)\n"
-        "        on_cells(n)\n"
-        "    f(*arguments, on_cells=told, **options)\n"
-        "s.search_surface = tell\n"
-        "from kpegasos.cli.main import main\n"
-        f"sys.exit(main({command[3:]!r}))\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stderr.readline() == "a cell\n"
-    begin = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 130, err
-    assert time.perf_counter() - begin < 120
-    assert err.splitlines()[-1].startswith("kpegasos tune: stopped by Ctrl-C with ")
-    assert re.search(r"with \d+ of 14555 cells missing", err)
-    assert load(kept).status_ == "interrupted"
-
-
 # --- what is at fault ---
 
 
@@ -316,9 +240,18 @@ def test_press_on_the_keyboard_ends_the_program(tmp_path):
         (["best.model", "--scale", "standard"], "LIBSVM's format has no scaling"),
         (["best.model", "--kernel", "cosine"], "LIBSVM's format has no kernel cosine"),
         (["--resume", "-"], "--resume must be the name of a file"),
+        (["blobs.svm"], "another file"),
+        (["--resume", "blobs.svm"], "another file"),
+        (["--results", "blobs.svm"], "another file"),
+        (["same.svg", "--resume", "same.svg"], "same.svg"),
+        (["--results", "same.svg", "--plot", "same.svg"], "same.svg"),
+        (["-", "--results", "-"], "-"),
     ],
 )
-def test_arguments_at_fault_are_usage_errors(data, capsys, arguments, expected):
+def test_arguments_at_fault_are_usage_errors(
+    data, tmp_path, monkeypatch, capsys, arguments, expected
+):
+    monkeypatch.chdir(tmp_path)
     try:
         status = main(["tune", data, *arguments])
     except SystemExit as end:
@@ -327,46 +260,77 @@ def test_arguments_at_fault_are_usage_errors(data, capsys, arguments, expected):
     assert expected in capsys.readouterr().err
 
 
-def test_outputs_are_files_of_their_own(data, tmp_path, capsys):
-    same = str(tmp_path / "same.svg")
-    doubled = [
-        [same, "--resume", same],
-        ["--results", same, "--plot", same],
-        ["-", "--results", "-"],
-    ]
-    for arguments in ([data], ["--resume", data], ["--results", data], *doubled):
-        assert main(["tune", data, *arguments, *VALUES]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_missing_values_are_named_with_their_file(tmp_path, capsys):
-    (tmp_path / "a.csv").write_text("a,y\n1,0\n,1\n")
-    assert main(["tune", str(tmp_path / "a.csv"), *VALUES]) == 1
-    assert "a.csv" in capsys.readouterr().err
-
-
-def test_files_that_cannot_be_written_are_found_before_the_search(data, tmp_path, capsys):
-    for option in ("--resume", "--results", "--plot"):
-        name = str(tmp_path / "nowhere" / "file.png")
-        assert main(["tune", data, *VALUES, option, name]) == 1
-        assert name in capsys.readouterr().err
+# --- values to search, as words of a command line ---
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"),
+    ("text", "values"),
     [
-        ("", "broken.svm: "),
-        ("1 1:x\n", "broken.svm, line 1"),
-        ("1 1:1\n1 1:2\n1 1:3\n", "at least two classes"),
-        ("1 1:1\n1 1:2\n1 1:3\n2 1:3\n", "--folds must be at most the number of examples"),
-        ("0.5 1:1\n0.7 1:2\n", "--folds must be"),
+        ("1", [1.0]),
+        ("0.1,1,10", [0.1, 1.0, 10.0]),
+        (" 3 , 1 ", [3.0, 1.0]),
+        ("2^-5:15:2", [2.0**k for k in range(-5, 16, 2)]),
+        ("2^3:-15:-2", [2.0**k for k in range(3, -16, -2)]),
+        ("10^-1:3:1", [0.1, 1.0, 10.0, 100.0, 1000.0]),
+        ("10^-1:1", [0.1, 1.0, 10.0]),
+        ("10^1:-1", [10.0, 1.0, 0.1]),
+        ("2^0:1:0.5", [1.0, 2.0**0.5, 2.0]),
+        ("2^-3", [0.125]),
+        ("2^0:2:1,100", [1.0, 2.0, 4.0, 100.0]),
+        ("10^0:1:0.1", [10.0 ** (k * 0.1) for k in range(11)]),
     ],
 )
-def test_data_at_fault_are_one_line(tmp_path, capsys, content, expected):
-    path = tmp_path / "broken.svm"
-    path.write_text(content)
-    assert main(["tune", str(path), *VALUES]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("kpegasos tune: ")
-    assert err.count("\n") == 1
-    assert expected in err
+def test_numbers_are_lists_and_powers(text, values):
+    assert tune.numbers(text) == values
+    for exponent in range(-30, 31):  # decimal powers are the numbers that are written
+        assert tune.numbers(f"10^{exponent}") == [float(f"1e{exponent}")]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("-5,15,2", [2.0**k for k in range(-5, 16, 2)]),
+        ("3,-15,-2", [2.0**k for k in range(3, -16, -2)]),
+        ("0,0,1", [1.0]),
+        ("-1,2,2", [0.5, 2.0]),  # the end is not met
+    ],
+)
+def test_exponents_of_two_are_those_of_grid_py(text, values):
+    assert tune.log2_of_C(text) == tune.log2_of_gamma(text) == values
+
+
+def test_other_words_of_values_are_those_of_their_options():
+    assert (tune.log2_of_C("null"), tune.log2_of_gamma("null")) == ([1.0], ["auto"])
+    assert tune.gammas("scale,2^-1:1:1,auto") == ["scale", 0.5, 1.0, 2.0, "auto"]
+    assert [repr(degree) for degree in tune.degrees("2^0:2")] == ["1", "2", "4"]
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "expected"),
+    [
+        (tune.numbers, "", "must be numbers"),
+        (tune.numbers, "1,,2", "must be numbers"),
+        (tune.numbers, "1_000", "must be numbers"),
+        (tune.numbers, "nan", "must be numbers"),
+        (tune.numbers, "one", "got 'one'"),
+        (tune.numbers, "1,1.0", "different values"),
+        (tune.numbers, "3^0:2:1", "powers of 2 or 10"),
+        (tune.numbers, "2^0:4:1:1", r"base\^begin:end:step"),
+        (tune.numbers, "2^0:4:-1", "leads from 0 to 4"),
+        (tune.numbers, "2^0:4:0", "leads from 0 to 4"),
+        (tune.numbers, "2^0:1e9:1", "at most 1000 values"),
+        (tune.numbers, "2^0:999:1,2^-999:-1:1", "at most 1000 values"),
+        (tune.numbers, "2^0:5000:1000", r"finite powers, got 2\^2000"),
+        (tune.numbers, "10^-400", r"finite powers, got 10\^-400"),
+        (tune.positive_numbers, "1,0", "positive, got 0"),
+        (tune.gammas, "scale,-1", "positive, got -1"),
+        (tune.gammas, "scale,scale", "different values"),
+        (tune.degrees, "1.5", "integers that are not negative, got 1.5"),
+        (tune.degrees, "-1", "integers that are not negative, got -1"),
+        (tune.log2_of_C, "-5,15", "begin,end,step or null"),
+        (tune.log2_of_C, "-5,15,x", "must be numbers"),
+    ],
+)
+def test_other_words_are_refused(read, text, expected):
+    with pytest.raises(argparse.ArgumentTypeError, match=expected):
+        read(text)
