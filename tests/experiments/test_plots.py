@@ -14,10 +14,8 @@ from experiments._plots import (
     END,
     METHODS,
     WIDTH,
-    WORDS,
     freeze,
     name_lines,
-    shades,
     spread_out,
     state,
     text_color,
@@ -82,29 +80,6 @@ def test_methods_drawn_together_are_told_apart(group, sight):
         assert found > CLEAR, (one.name, other.name, found)
 
 
-@pytest.mark.parametrize("sight", [np.eye(3), DEUTERANOPIA], ids=["usual", "deuteranopia"])
-def test_methods_in_rows_of_their_own_are_told_apart_by_colour_or_marker(sight):
-    looks = [METHODS[key] for key in ("polished", "Pegasos", "SVC", "intelex", "SDCA", "LASVM")]
-    for one, other in combinations(looks, 2):
-        assert one.marker != other.marker
-        assert difference(one.color, other.color, sight) > WITH_MARKERS
-
-
-@pytest.mark.parametrize("sight", [np.eye(3), DEUTERANOPIA], ids=["usual", "deuteranopia"])
-@pytest.mark.parametrize("number", [2, 3, 4, 5])
-def test_shades_are_told_apart_and_get_lighter(number, sight):
-    found = [lab(np.clip(sight @ linear(color), 0, 1)) for color in shades(number)]
-    assert (np.diff([color[0] for color in found]) > 0).all()
-    for one, other in combinations(found, 2):
-        assert np.linalg.norm(one - other) > WITH_MARKERS
-
-
-def test_a_method_has_a_name_of_its_own():
-    names = [look.name for look in METHODS.values()]
-    assert len(set(names)) == len(names)
-    assert len(set(WORDS.values())) == len(WORDS)
-
-
 @given(st.tuples(*[st.floats(0, 1)] * 3))
 def test_text_can_be_read_on_white_and_keeps_its_colour_if_it_can(color):
     assert contrast(text_color(color)) >= 4.5
@@ -127,11 +102,6 @@ def test_spread_out_boxes_do_not_overlap_and_stay_where_they_can(boxes):
     apart = np.diff(centres) >= (heights[1:] + heights[:-1]) / 2
     if apart.all():
         np.testing.assert_allclose(placed, centres, atol=1e-9)
-
-
-def test_spread_out_keeps_within_a_line_that_has_room():
-    placed = spread_out(np.array([1.0, 2.0, 99.0]), np.full(3, 10.0), 0.0, 100.0)
-    np.testing.assert_allclose(placed, [5.0, 15.0, 95.0])
 
 
 def ends_of(ax):
@@ -158,12 +128,9 @@ def test_a_line_out_of_view_has_no_name():
     assert not ends_of(ax)
     name_lines(ax, {"in": ([0, 1, 2], [0.2, 0.4, 7.0], "C0")})
     assert [label.xy[1] for label in ends_of(ax)] == [0.4]
-
-
-def test_name_is_at_the_right_end_of_an_axis_that_is_turned_round():
     _, ax = plt.subplots()
     ax.set(xlim=(3, 0), ylim=(0, 1))
-    name_lines(ax, {"line": ([1, 2], [0.2, 0.8], "C0")})
+    name_lines(ax, {"turned round": ([1, 2], [0.2, 0.8], "C0")})
     assert ends_of(ax)[0].xy[1] == 0.2
 
 
@@ -179,12 +146,3 @@ def test_frozen_layout_is_the_same_in_each_format(tmp_path):
     assert len(set(places)) == 1
     texts = (figure._suptitle, figure._supxlabel)
     assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in texts)
-
-
-def test_formulas_of_a_finding_stay_in_one_line():
-    figure = plt.figure(figsize=(3, 2), layout="constrained")
-    for length in range(30):
-        state(figure, "x" * length + " while λT > 0.4 and m = 10")
-        lines = figure.get_suptitle().splitlines()
-        assert any("λT\u00a0>\u00a00.4" in line for line in lines)
-        assert any("m\u00a0=\u00a010" in line for line in lines)

@@ -1,14 +1,11 @@
 """Where results come from, and which of them other code has measured."""
 
 import json
-import platform
 import subprocess
-import sys
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from llvmlite import binding
 
 from experiments import _meta
 from experiments._catalog import Experiment
@@ -40,16 +37,6 @@ def test_results_note_code_commit_machine_and_date(bench):
     assert meta["machine"]["cores"] >= 1
 
 
-def test_vectors_are_known_before_anything_is_compiled():
-    code = "from experiments._meta import vectors; print(*vectors())"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=_meta.ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == _meta.vectors()
-    if platform.machine() in ("x86_64", "AMD64"):
-        assert "AVX2" in _meta.vectors() or not binding.get_host_cpu_features().get("avx2")
-
-
 def test_commit_is_that_of_the_checkout(monkeypatch, tmp_path):
     def git(*words):
         identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
@@ -70,26 +57,16 @@ def test_commit_is_that_of_the_checkout(monkeypatch, tmp_path):
     assert _meta.commit.__wrapped__() == f"{short}-dirty"
 
 
-def test_results_outside_a_checkout_have_no_commit(bench, monkeypatch):
-    monkeypatch.setattr(_meta, "commit", lambda: None)
-    assert "commit" not in _meta.provenance(Experiment.read(bench.module))
-
-
-def test_stale_is_empty_for_fresh_results(bench, capsys):
+def test_stale_names_results_and_what_has_changed(bench, monkeypatch, capsys):
+    assert _stale(bench, capsys) == [["line", "never"]]
     bench("line")
     bench.parts()
     capsys.readouterr()
     assert bench("--stale") == 0
     assert capsys.readouterr().out == "All results were measured with the present code.\n"
     assert bench.parts() == []
-
-
-def test_stale_names_results_never_measured(bench, capsys):
-    assert _stale(bench, capsys) == [["line", "never"]]
-
-
-def test_stale_does_not_know_the_code_of_old_results(bench, capsys):
-    bench("line")
+    monkeypatch.setattr(_meta, "package_fingerprint", lambda: "another")
+    assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
     path = bench.folder / "results" / "line.json"
     document = json.loads(path.read_text())
     for key in ("code", "commit", "date"):
@@ -117,12 +94,6 @@ def test_stale_names_changes_of_the_experiment_that_matter(bench, capsys, old, n
     assert old in source
     bench.module.write_text(source.replace(old, new))
     assert [line[-1] for line in _stale(bench, capsys, "line")] == reasons
-
-
-def test_stale_names_changes_of_the_package(bench, monkeypatch, capsys):
-    bench("line")
-    monkeypatch.setattr(_meta, "package_fingerprint", lambda: "another")
-    assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
 
 
 @pytest.mark.parametrize(("room", "counts"), [("core", True), ("cli", False), ("plotting", False)])
