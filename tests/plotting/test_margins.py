@@ -63,9 +63,6 @@ def test_histogram_what_does_not_fit_is_refused(y, decisions, parts):
         MarginHistogramDisplay.from_predictions(y, decisions)
     with pytest.raises(ValueError, match=says("margins must be finite numbers", "got none")):
         MarginHistogramDisplay(margins=[], y=[])
-
-
-def test_histogram_masked_margins_are_refused():
     masked = np.ma.masked_greater([0.5, 1e9], 10)
     with pytest.raises(ValueError, match=r"^margins must have no masked entries, got 1 of 2"):
         MarginHistogramDisplay(margins=masked, y=[0, 1])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib import rcParams
 from pictures import says
 
@@ -56,23 +58,11 @@ def test_pairs_many_classes_have_no_numbers_and_no_certificate_leaves_blanks():
 def test_pairs_what_does_not_fit_is_refused(iris, options, parts):
     with pytest.raises(ValueError, match=says(*parts)):
         OneVsOneDisplay.from_estimator(iris[2], **options)
-
-
-def test_pairs_shapes_are_checked(ax, iris):
     with pytest.raises(ValueError, match=says(r"\(3,\)", "3 classes", r"got \(2,\)")):
         OneVsOneDisplay(values={"gap": [1, 2]}, classes="abc")
     with pytest.raises(ValueError, match=says("ax must hold 3 axes", "got 1")):
-        OneVsOneDisplay.from_estimator(iris[2], ax=ax)
-
-
-def test_pairs_colour_map_of_none_is_the_default(iris):
-    display = OneVsOneDisplay.from_estimator(iris[2], metrics=["gap"], cmap=None)
+        OneVsOneDisplay.from_estimator(iris[2], ax=plt.subplots()[1])
+    display = OneVsOneDisplay.from_estimator(iris[2], metrics=pd.Index(["gap"]), cmap=None)
     assert display.images_["gap"].get_cmap().name == rcParams["image.cmap"]
     with pytest.raises(ValueError, match="cmap must be a colour map of matplotlib's, got 3"):
         display.plot(cmap=3)
-
-
-def test_pairs_metrics_may_be_an_index_of_pandas(iris):
-    pandas = pytest.importorskip("pandas")
-    display = OneVsOneDisplay.from_estimator(iris[2], metrics=pandas.Index(["gap", "seconds"]))
-    assert list(display.images_) == ["gap", "seconds"]

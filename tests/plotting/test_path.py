@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from pictures import color_of, says, texts
 from search_cases import CS, GAMMAS, solutions, table
-from sklearn.model_selection import GridSearchCV
-from sklearn.svm import SVC
 
 from kpegasos.plotting import RegularizationPathDisplay
 
@@ -31,6 +29,12 @@ def test_path_curve_is_that_of_the_chosen_gamma_or_of_another(ax):
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10"]
     assert heights(drawn(where={"gamma": GAMMAS[0]})).tolist() == SCORES[0]
     assert heights(drawn(best_index=2)).tolist() == SCORES[0]
+    display = drawn(ax=ax, color="black", legend=False)
+    assert display.lines_["score"].get_color() == "black"
+    assert color_of(display.bands_["score"]) == "#0072B2"
+    assert display.legend_ is None
+    one = RegularizationPathDisplay.from_path(solutions([1.0]), panels="objective", ax=ax)
+    assert heights(one, "objective").tolist() == [0.5]
 
 
 def test_path_band_is_one_standard_error_wide():
@@ -54,14 +58,6 @@ def test_path_marks_the_chosen_C_and_the_smallest_that_is_nearly_as_good():
     assert close.one_standard_error_C_ == 10.0
     assert len(close.marks_["score"]) == 1
     assert drawn(table(SCORES, n_splits=1)).one_standard_error_C_ is None
-
-
-def test_path_of_a_search_without_gamma(moons):
-    search = GridSearchCV(SVC(), {"C": CS[::-1]}, cv=3).fit(*moons[:2])
-    display = RegularizationPathDisplay.from_estimator(search)
-    assert display.Cs.tolist() == CS
-    np.testing.assert_array_equal(heights(display), search.cv_results_["mean_test_score"][::-1])
-    assert display.chosen == search.best_params_["C"]
 
 
 def test_path_panels_are_those_that_the_results_have():
@@ -118,34 +114,15 @@ def test_path_of_solutions_may_come_in_any_order_and_have_scores():
     assert one.bands_["score"] is None
 
 
-def test_path_one_C_is_a_point(ax):
-    display = RegularizationPathDisplay.from_path(solutions([1.0]), panels="objective", ax=ax)
-    assert heights(display, "objective").tolist() == [0.5]
-
-
-def test_path_style_is_passed_on(ax):
-    display = drawn(ax=ax, color="black", legend=False)
-    assert display.lines_["score"].get_color() == "black"
-    assert color_of(display.bands_["score"]) == "#0072B2"
-    assert display.legend_ is None
-
-
-@pytest.mark.parametrize(
-    ("change", "parts"),
-    [
-        ({"relative_gaps": [0.1]}, ("path.relative_gaps", "each of the 3", r"got shape \(1,\)")),
-        ({"Cs": "abc"}, ("path.Cs must be", "got 'abc'")),
-    ],
-)
-def test_path_whose_arrays_do_not_fit_is_refused(change, parts):
-    path = solutions()
-    vars(path).update(change)
-    # The names have a dot: they are attributes.
-    with pytest.raises(ValueError, match=r"[^\n]*".join(parts)):
-        RegularizationPathDisplay.from_path(path)
-
-
 def test_path_what_does_not_fit_is_refused():
+    for change, sentence in (
+        ({"relative_gaps": [0.1]}, r"path\.relative_gaps.*each of the 3.*got shape \(1,\)"),
+        ({"Cs": "abc"}, r"path\.Cs must be.*got 'abc'"),
+    ):
+        path = solutions()
+        vars(path).update(change)
+        with pytest.raises(ValueError, match=sentence):
+            RegularizationPathDisplay.from_path(path)
     with pytest.raises(ValueError, match=says("path must have Cs", "got 3")):
         RegularizationPathDisplay.from_path(3)
     with pytest.raises(ValueError, match=says("scores must have an entry", r"got shape \(1, 2\)")):

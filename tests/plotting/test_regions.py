@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import colors
 from matplotlib import pyplot as plt
@@ -90,33 +91,10 @@ def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
     assert display.ax_.get_xlim()[0] == pytest.approx(X[:, 0].min() - 0.2)
     np.testing.assert_allclose(display.counts, np.abs(model.dual_coef_[0]))
     assert "support vector, α = 1" in texts(display.legend_)
-
-
-def test_regions_of_a_polished_model_have_no_counts(ax, moons):
-    X, y, _ = moons
-    model = PegasosSVC(C=10.0, polish=True, random_state=0).fit(X, y)
-    entries = texts(DecisionRegionDisplay.from_estimator(model, X, y, ax=ax).legend_)
-    assert "support vector" in entries
-
-
-def test_regions_linear_model_with_support(ax, moons):
-    X, y, _ = moons
-    model = LinearPegasosSVC(random_state=0).fit(X, y)
-    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
-    assert display.support_ is None
-    assert texts(display.legend_) == ["class 0", "class 1", "f(x) = 0", "f(x) = ±1"]
-    display = DecisionRegionDisplay.from_estimator(model, X, y, support=model.support_, ax=ax)
-    np.testing.assert_allclose(display.support_.get_offsets(), X[model.support_])
-    np.testing.assert_array_equal(display.counts, model.alpha_[model.support_])
-
-
-def test_regions_data_frame_names_the_axes(ax, moons):
-    pandas = pytest.importorskip("pandas")
-    X, y, _ = moons
-    frame = pandas.DataFrame(X, columns=["length", "width"])
-    model = PegasosSVC(random_state=0).fit(frame, y)
-    DecisionRegionDisplay.from_estimator(model, frame, y, ax=ax)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+    display.figure_.canvas.draw()
+    legend, panel = display.legend_.get_window_extent(), display.ax_.get_window_extent()
+    assert panel.x1 < legend.x0
+    assert legend.x1 <= display.figure_.bbox.x1
 
 
 def test_regions_several_classes_with_names(ax):
@@ -136,6 +114,22 @@ def test_regions_several_classes_with_names(ax):
         assert nearest_class(pixel(ax, *centre), 4) == expected
 
 
+def test_regions_of_models_with_and_without_counts(ax, moons):
+    X, y, _ = moons
+    frame = pd.DataFrame(X, columns=["length", "width"])
+    polished = PegasosSVC(C=10.0, polish=True, random_state=0).fit(frame, y)
+    display = DecisionRegionDisplay.from_estimator(polished, frame, y, ax=ax)
+    assert "support vector" in texts(display.legend_)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+    model = LinearPegasosSVC(random_state=0).fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
+    assert display.support_ is None
+    assert texts(display.legend_) == ["class 0", "class 1", "f(x) = 0", "f(x) = ±1"]
+    display = DecisionRegionDisplay.from_estimator(model, X, y, support=model.support_, ax=ax)
+    np.testing.assert_allclose(display.support_.get_offsets(), X[model.support_])
+    np.testing.assert_array_equal(display.counts, model.alpha_[model.support_])
+
+
 @pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("support", [None, [3, 20, 40]], ids=["own", "rows"])
 def test_regions_counts_are_summed_over_dense_and_sparse_pairs(ax, form, support):
@@ -147,15 +141,6 @@ def test_regions_counts_are_summed_over_dense_and_sparse_pairs(ax, form, support
     rows = model.support_ if support is None else support
     np.testing.assert_array_equal(display.counts, counts.sum(axis=0)[rows])
     assert f"support vector, α = {display.counts.max():,}" in texts(display.legend_)
-
-
-def test_regions_legend_is_beside_the_data(moons):
-    X, y, model = moons
-    display = DecisionRegionDisplay.from_estimator(model, X, y)
-    display.figure_.canvas.draw()
-    legend, panel = display.legend_.get_window_extent(), display.ax_.get_window_extent()
-    assert panel.x1 < legend.x0
-    assert legend.x1 <= display.figure_.bbox.x1
 
 
 def test_regions_stored_values_give_the_same_lines(moons):
@@ -179,9 +164,7 @@ def test_regions_classes_without_a_cell_keep_colours_in_place(ax):
     assert (display.points_, display.support_) == ([], None)
     assert nearest_class(pixel(ax, 1.9, 0.5), 3) == 2
     assert nearest_class(pixel(ax, 0.1, 0.5), 3) == 0
-
-
-def test_regions_no_line_beyond_the_values_and_two_classes_by_default(ax):
+    # There is no line beyond the values, and there are two classes by default.
     values = [[-0.5, 0.5], [-0.5, 0.5]]
     display = DecisionRegionDisplay.from_predictions([0, 1], [0, 1], values, ax=ax)
     sizes = [len(path.vertices) for path in display.lines_.get_paths()]
@@ -198,16 +181,13 @@ def test_regions_no_line_beyond_the_values_and_two_classes_by_default(ax):
         ({"counts": [1.0, -1.0]}, ("counts must not be negative, got -1",)),
     ],
 )
-def test_regions_what_does_not_fit_is_refused(change, parts):
+def test_regions_what_does_not_fit_is_refused(iris, change, parts):
     good = {"xx": [0, 1, 2], "yy": [0, 1], "values": np.zeros((2, 3))}
     good |= {"X": np.zeros((4, 2)), "y": np.zeros(4), "support": [0, 1], "classes": [0, 1]}
     before = plt.get_fignums()
     with pytest.raises(ValueError, match=says(*parts)):
         DecisionRegionDisplay.from_predictions(**{**good, **change})
     assert plt.get_fignums() == before, "no empty figure is left behind"
-
-
-def test_regions_fitted_models_in_the_plane_only(iris):
     X, y, model = iris
     with pytest.raises(NotFittedError):
         DecisionRegionDisplay.from_estimator(PegasosSVC(), X, y)

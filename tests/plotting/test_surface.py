@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import colors
 from pictures import says, texts
@@ -48,12 +49,6 @@ def test_surface_cells_are_the_mean_scores_of_a_search(ax, search):
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0.5", "2"]
 
 
-def test_surface_cell_lies_around_its_values_on_the_log_scale():
-    corners = drawn().images_["score"].get_coordinates()
-    np.testing.assert_allclose(corners[0, :, 0], np.sqrt([0.001, 0.1, 10, 1000]))
-    np.testing.assert_allclose(corners[:, 0, 1], [0.25, 1.0, 4.0])
-
-
 def test_surface_numbers_are_in_the_cells():
     display = drawn()
     assert [text.get_text() for text in display.texts_["score"]][:4] == [
@@ -89,6 +84,12 @@ def test_surface_line_surrounds_the_cells_within_one_standard_error_of_the_best(
     assert len(segments) == 6  # two cells beside each other have six sides
     wide = drawn(table(SCORES, deviations=0.21))
     assert wide.within_.tolist() == [[False] * 3, [True, True, True]]
+    alone = drawn(table(SCORES, n_splits=1))
+    assert alone.outlines_["score"] is None
+    assert texts(alone.legend_) == ["chosen cell"]
+    corners = display.images_["score"].get_coordinates()
+    np.testing.assert_allclose(corners[0, :, 0], np.sqrt([0.001, 0.1, 10, 1000]))
+    np.testing.assert_allclose(corners[:, 0, 1], [0.25, 1.0, 4.0])
 
 
 def test_surface_standard_error_is_that_of_the_mean_of_the_splits(search):
@@ -97,12 +98,6 @@ def test_surface_standard_error_is_that_of_the_mean_of_the_splits(search):
     expected = splits.std(axis=0, ddof=1) / np.sqrt(3)
     errors = ValidationSurfaceDisplay.from_results(results).standard_errors
     np.testing.assert_allclose(errors.T.ravel(), expected)
-
-
-def test_surface_without_a_standard_error_has_no_line():
-    display = drawn(table(SCORES, n_splits=1))
-    assert display.outlines_["score"] is None
-    assert texts(display.legend_) == ["chosen cell"]
 
 
 def test_surface_missing_cells_are_hatched_and_not_dropped(ax):
@@ -118,9 +113,6 @@ def test_surface_missing_cells_are_hatched_and_not_dropped(ax):
     assert texts(display.legend_)[-1] == "missing"
     assert len(display.texts_["score"]) == 4
     assert drawn().missing_["score"] is None
-
-
-def test_surface_without_any_score_is_all_hatched():
     display = drawn(table(np.full((2, 3), np.nan)))
     assert display.chosen is None
     assert display.chosen_["score"] is None
@@ -149,29 +141,19 @@ def test_surface_panels_show_what_each_cell_cost():
     assert [panel.get_subplotspec().rowspan.start for panel in display.axes_] == [0, 0, 1, 1]
 
 
-def test_surface_panel_may_be_any_column():
-    display = drawn(table(SCORES, mean_score_time=SCORES), panels="mean_score_time")
-    np.testing.assert_array_equal(cells(display, "mean_score_time"), SCORES)
-
-
-def test_surface_colours_tell_the_good_cells_apart():
+def test_surface_panel_may_be_any_column_and_colours_tell_the_good_cells_apart():
+    frame = pd.DataFrame(table(SCORES, mean_score_time=SCORES))
+    other = drawn(frame, panels="mean_score_time")
+    np.testing.assert_array_equal(cells(other, "mean_score_time"), SCORES)
     norm = drawn(table([[0.1, 0.1, 0.88], [0.89, 0.9, 0.91]])).images_["score"].norm
     assert norm.vmax == 0.91
     assert norm(0.885) == pytest.approx(0.5)
 
 
-def test_surface_of_a_pipeline_is_that_of_its_step(moons):
-    pipeline = make_pipeline(StandardScaler(), SVC())
+def test_surface_of_a_step_and_of_several_metrics_is_that_of_one(moons):
+    scoring, pipeline = ["accuracy", "f1"], make_pipeline(StandardScaler(), SVC())
     grid = {f"svc__{name}": values for name, values in GRID.items()}
-    search = GridSearchCV(pipeline, grid, cv=3, scoring="balanced_accuracy").fit(*moons[:2])
-    display = ValidationSurfaceDisplay.from_estimator(search)
-    means = search.cv_results_["mean_test_score"].reshape(3, 2).T
-    np.testing.assert_array_equal(cells(display), means)
-
-
-def test_surface_of_several_metrics_is_that_of_one(moons):
-    scoring = ["accuracy", "f1"]
-    search = GridSearchCV(SVC(), GRID, cv=3, scoring=scoring, refit="f1").fit(*moons[:2])
+    search = GridSearchCV(pipeline, grid, cv=3, scoring=scoring, refit="f1").fit(*moons[:2])
     display = ValidationSurfaceDisplay.from_estimator(search, metric="f1")
     np.testing.assert_array_equal(
         cells(display), search.cv_results_["mean_test_f1"].reshape(3, 2).T
@@ -213,30 +195,35 @@ def test_surface_of_successive_halving_shows_the_last_score_of_a_cell(moons):
         assert cells(display)[GAMMAS.index(gamma), CS.index(C)] == score
 
 
-def test_surface_may_come_from_a_table_of_pandas():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(table(SCORES))
-    np.testing.assert_array_equal(cells(drawn(frame)), SCORES)
+def fitted(moons, grid, kind=GridSearchCV, **options):
+    return kind(SVC(), grid, cv=3, **options).fit(*moons[:2])
 
 
-def test_surface_of_one_gamma_or_of_scattered_cells_is_refused(moons):
-    search = GridSearchCV(SVC(), {"C": CS, "gamma": [0.5]}, cv=3).fit(*moons[:2])
-    with pytest.raises(ValueError, match=says("two values", "got 3 and 1", "RegularizationPath")):
-        ValidationSurfaceDisplay.from_estimator(search)
-    drawn_at_random = {"C": np.geomspace(0.1, 10, 50), "gamma": np.geomspace(0.1, 10, 50)}
-    search = RandomizedSearchCV(SVC(), drawn_at_random, n_iter=6, cv=3, random_state=0)
-    with pytest.raises(ValueError, match=says("a grid of C and gamma", "got 6 cells")):
-        ValidationSurfaceDisplay.from_estimator(search.fit(*moons[:2]))
-
-
-def test_surface_of_a_gamma_that_is_no_number_is_refused(moons):
-    grid = {"C": CS, "gamma": ["scale", 0.5]}
-    search = GridSearchCV(SVC(), grid, cv=3).fit(*moons[:2])
-    with pytest.raises(ValueError, match=says("positive number for gamma", "got 'scale'")):
-        ValidationSurfaceDisplay.from_estimator(search)
-    search = GridSearchCV(SVC(), {"C": CS}, cv=3).fit(*moons[:2])
-    with pytest.raises(ValueError, match=says("the parameter gamma", r"got \['C'\]", "Path")):
-        ValidationSurfaceDisplay.from_estimator(search)
+def test_surface_of_no_grid_of_numbers_is_refused(moons):
+    apart = {"C": np.geomspace(0.1, 10, 50), "gamma": np.geomspace(0.1, 10, 50)}
+    scattered = fitted(moons, apart, RandomizedSearchCV, n_iter=6, random_state=0)
+    for search, parts in (
+        (fitted(moons, {"C": CS, "gamma": [0.5]}), ("two values", "got 3 and 1", "Regularization")),
+        (fitted(moons, {"C": CS, "gamma": ["scale", 0.5]}), ("number for gamma", "got 'scale'")),
+        (fitted(moons, {"C": CS}), ("the parameter gamma", r"got \['C'\]", "Path")),
+        (scattered, ("a grid of C and gamma", "got 6 cells")),
+        (moons[2], ("search must be", "cv_results_", "got PegasosSVC")),
+    ):
+        with pytest.raises(ValueError, match=says(*parts)):
+            ValidationSurfaceDisplay.from_estimator(search)
+    with pytest.raises(NotFittedError):
+        ValidationSurfaceDisplay.from_estimator(GridSearchCV(SVC(), GRID))
+    with pytest.raises(ValueError, match=says("cv_results must be a mapping", "got 3")):
+        drawn(3)
+    with pytest.raises(ValueError, match=says("an entry for each cell", "got 5 of 6")):
+        drawn({**table(SCORES), "mean_fit_time": np.ones(5)}, panels="seconds")
+    for changed, parts in (
+        ({"scores": np.transpose(SCORES)}, (r"scores must have shape \(2, 3\)", r"got \(3, 2\)")),
+        ({"Cs": CS[::-1]}, ("Cs must be increasing positive numbers", "got")),
+        ({"chosen": (3, 4)}, ("chosen must be a C and a γ", r"got \(3, 4\)")),
+    ):
+        with pytest.raises(ValueError, match=says(*parts)):
+            ValidationSurfaceDisplay(**{"Cs": CS, "gammas": GAMMAS, "scores": SCORES, **changed})
 
 
 @pytest.mark.parametrize(
@@ -255,23 +242,3 @@ def test_surface_of_a_gamma_that_is_no_number_is_refused(moons):
 def test_surface_what_does_not_fit_is_refused(options, parts):
     with pytest.raises(ValueError, match=says(*parts)):
         drawn(**options)
-
-
-def test_surface_needs_a_fitted_search(moons):
-    with pytest.raises(NotFittedError):
-        ValidationSurfaceDisplay.from_estimator(GridSearchCV(SVC(), GRID))
-    with pytest.raises(ValueError, match=says("search must be", "cv_results_", "got PegasosSVC")):
-        ValidationSurfaceDisplay.from_estimator(moons[2])
-    with pytest.raises(ValueError, match=says("cv_results must be a mapping", "got 3")):
-        drawn(3)
-
-
-def test_surface_shapes_and_values_are_checked():
-    with pytest.raises(ValueError, match=says(r"scores must have shape \(2, 3\)", r"got \(3, 2\)")):
-        ValidationSurfaceDisplay(Cs=CS, gammas=GAMMAS, scores=np.transpose(SCORES))
-    with pytest.raises(ValueError, match=says("Cs must be increasing positive numbers", "got")):
-        ValidationSurfaceDisplay(Cs=CS[::-1], gammas=GAMMAS, scores=SCORES)
-    with pytest.raises(ValueError, match=says("chosen must be a C and a γ", r"got \(3, 4\)")):
-        ValidationSurfaceDisplay(Cs=CS, gammas=GAMMAS, scores=SCORES, chosen=(3, 4))
-    with pytest.raises(ValueError, match=says("an entry for each cell", "got 5 of 6")):
-        drawn({**table(SCORES), "mean_fit_time": np.ones(5)}, panels="seconds")
