@@ -62,12 +62,13 @@ SOURCES = {
     "uncached": UncachedRows,
     "uncached_small": lambda values, **kw: UncachedRows(values, tile_rows=5, **kw),
 }
+#: And of the linear kernel's, rows of features.
+ALL_SOURCES = [*SOURCES, "dense", "csr"]
 each_source = pytest.mark.parametrize("source", SOURCES)
 each_kernel = pytest.mark.parametrize("kernel", KERNELS)
-each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform"])
 each_average = pytest.mark.parametrize("average", AVERAGES)
 each_batch_size = pytest.mark.parametrize("batch_size", [1, 3, 16])
-every_rows = pytest.mark.parametrize("source", [*SOURCES, "dense", "csr"])
+every_rows = pytest.mark.parametrize("source", ALL_SOURCES)
 
 
 def as_csr64(X):
@@ -85,6 +86,7 @@ FORMATS = {
     "float32": lambda X: X.astype(np.float32),
     "csr_float32": lambda X: sparse.csr_matrix(X.astype(np.float32)),
     "integers": lambda X: X.astype(np.int64),
+    "csr_integers": lambda X: sparse.csr_matrix(X.astype(np.int64)),
     "fortran": np.asfortranarray,
     "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
 }
@@ -94,13 +96,11 @@ def make_kernel_rows(source, kernel="linear", X=DATA.X, **kwargs):
     return SOURCES[source](KernelMatrix(KERNELS[kernel][0], X), **kwargs)
 
 
-def make_any_rows(source, **kwargs):
+def make_any_rows(source, X=DATA.X, **kwargs):
     """Rows of the linear kernel by name of the source, feature rows among them."""
-    if source == "dense":
-        return linear_rows(DATA.X, **kwargs)
-    if source == "csr":
-        return linear_rows(sparse.csr_matrix(DATA.X), **kwargs)
-    return make_kernel_rows(source, **kwargs)
+    if source in ("dense", "csr"):
+        return linear_rows(X if source == "dense" else sparse.csr_matrix(X), **kwargs)
+    return make_kernel_rows(source, X=X, **kwargs)
 
 
 def make_task(weighted=False):

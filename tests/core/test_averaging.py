@@ -19,11 +19,6 @@ def test_suffix_start_by_the_book(t):
     assert suffix_start(t) == naive.suffix_start(t)
 
 
-def test_average_unknown():
-    with pytest.raises(ValueError, match=r"average must be one of .*'mean'"):
-        combination("mean", 1, 1.0, 0.0, 1.0, 1)
-
-
 def a_state(alpha, stamps):
     return new_state(3, 0, PegasosOptions(), 1.0, 0).loop._replace(alpha=alpha, stamps=stamps)
 

@@ -5,17 +5,23 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from path_cases import N as N_PATH
+from path_cases import beginning as beginning_of_path
+from path_cases import make_path, new_sets
 from scipy import sparse
 
 from kpegasos import FeatureRows, make_rows
-from kpegasos.core.loops import (
-    add_rows,
-    dual_steps,
-    primal_steps,
-)
+from kpegasos.core.loops import add_rows, dual_steps, primal_steps
+from kpegasos.core.path import CELL, follow, gather, path_sums, remove_held_out
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
-from kpegasos.core.views import CsrView, DenseView, KernelView, sparse_margins
-from kpegasos.core.working_sets import add_moves, ascend, new_working_sets
+from kpegasos.core.views import (
+    CsrView,
+    DenseView,
+    KernelView,
+    add_rows_together,
+    sparse_margins,
+)
+from kpegasos.core.working_sets import LEFT, add_moves, ascend, new_working_sets
 from kpegasos.solvers.pegasos import PRIMAL
 
 N, WIDTH = 20, 3
@@ -28,7 +34,7 @@ DRAWS = RNG.integers(0, N, 40)
 
 
 def kernel_view():
-    return KernelView(GRAM, np.arange(N), np.zeros(N, np.int64), GRAM.diagonal().copy(), 0.0)
+    return KernelView(GRAM.copy(), np.arange(N), np.zeros(N, np.int64), GRAM.diagonal().copy(), 0.0)
 
 
 def dense_view():
@@ -40,71 +46,235 @@ def csr_view():
     return CsrView(S.data, S.indices, S.indptr, WIDTH, np.arange(N), (X**2).sum(axis=1), 1.0)
 
 
-def state_for(view):
+def steps_of(view):
     size = N if isinstance(view, KernelView) else WIDTH + 1
-    return new_state(N, size, PegasosOptions(batch_size=2), 0.1, 0).loop
+    state = new_state(N, size, PegasosOptions(batch_size=2), 0.1, 0).loop
+    return {"state": state, "view": view, "draws": DRAWS.copy(), "start": 0, "stop": 40} | LOOP
 
 
-VIEWS = {"kernel": kernel_view, "dense": dense_view, "csr": csr_view}
-#: Arrays of state and examples, and what is done to each; the sizes of others follow from them.
-SHORTER = ("alpha", "stamps", "image", "stamped_image", "scalars", "counters", "pulls")
+LOOP = {"examples": EXAMPLES, "parameters": PARAMETERS}
 
 
-def assert_refused(loop, state, *arguments, match):
-    before = copy.deepcopy(state)
-    with pytest.raises(ValueError, match=match):
-        loop(state, *arguments)
-    for array, old in zip(state, before, strict=True):
-        assert_array_equal(array, old)
+def arguments_of(call):
+    """What a loop is called with, in this order."""
+    kernel = steps_of(kernel_view())
+    state, view = kernel["state"], kernel["view"]
+    sets = new_working_sets(4, 4, 0, np.zeros(N, dtype=bool), True)
+    sets.counts[LEFT], sets.members[:] = 1, np.arange(4)
+    path, (path_state, path_view) = make_path(), beginning_of_path()
+    columns = np.ones((WIDTH + 1, 2))
+    return {
+        "primal kernel": kernel,
+        "primal dense": steps_of(dense_view()),
+        "primal csr": steps_of(csr_view()),
+        "dual kernel": kernel,
+        "dual dense": steps_of(dense_view()),
+        "add rows": {"state": state, "view": view, "members": np.array([3, 4]), **LOOP},
+        "ascend": {"state": state, "view": view, "sets": sets, **LOOP},
+        "add moves": {"state": state, "view": view, "sets": sets},
+        "margins": {"view": csr_view(), "vectors": columns, "first": 0, "last": N}
+        | {"out": np.zeros((N, 2))},
+        "rows together": {"values": np.ones((3, 4)), "work": np.ones((1, 4))}
+        | {"rows": np.array([2, -1]), "increments": np.ones(2), "stamps": np.ones(2)}
+        | {"offset": 0.0, "image": np.zeros(4), "stamped_image": np.zeros(4)},
+        "gather": {"view": view, "members": np.array([9, 3]), "out": np.zeros((2, 2))},
+        "follow": {"path": path, "state": path_state, "view": path_view, "sets": new_sets()},
+        "remove": {"path": path, "cells": np.array([0, 3]), "view": path_view}
+        | {"members": np.arange(2), "moves": np.ones(2), "first": 0, "last": N_PATH},
+        "path sums": {"path": path, "first": 0, "rounding": np.zeros(N_PATH)}
+        | {"coefs": np.zeros((3, N_PATH)), "margins": np.zeros((3, N_PATH))}
+        | {"sums": np.zeros((3, 7))},
+    }[call]
 
 
-@pytest.mark.parametrize("kind", VIEWS)
-@pytest.mark.parametrize("name", SHORTER)
-@pytest.mark.parametrize("loop", [primal_steps, dual_steps])
-def test_steps_refuse_a_state_of_another_size(loop, name, kind):
-    view = VIEWS[kind]()
-    state = state_for(view)
-    state = state._replace(**{name: getattr(state, name)[:-1]})
-    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
-    assert_refused(loop, state, *rest, match=f"^{'image|' if name == 'image' else ''}{name} must")
+LOOPS = {
+    "primal kernel": primal_steps,
+    "primal dense": primal_steps,
+    "primal csr": primal_steps,
+    "dual kernel": dual_steps,
+    "dual dense": dual_steps,
+    "add rows": lambda state, view, members, examples, _: add_rows(state, view, members, examples),
+    "ascend": ascend,
+    "add moves": add_moves,
+    "margins": sparse_margins,
+    "rows together": add_rows_together,
+    "gather": gather,
+    "follow": follow,
+    "remove": remove_held_out,
+    "path sums": path_sums,
+}
+STEPS = [call for call in LOOPS if call.startswith(("primal", "dual"))]
 
 
-@pytest.mark.parametrize("kind", VIEWS)
-@pytest.mark.parametrize("wrong", [-1, N, 2**40])
-def test_steps_refuse_draws_of_no_example(kind, wrong):
-    view = VIEWS[kind]()
-    draws = DRAWS.copy()
-    draws[7] = wrong
-    rest = (view, draws, 0, 40, EXAMPLES, PARAMETERS)
-    assert_refused(
-        primal_steps, state_for(view), *rest, match=r"draws must be indices from 0 to 19"
-    )
+def shorter(array):
+    return array[:-1]
 
 
-def test_steps_refuse_draws_that_only_look_ahead_reads():
-    """Rows are fetched a few draws ahead of their turn."""
-    view = dense_view()
-    draws = DRAWS.copy()
-    draws[14] = 2**40
-    rest = (view, draws, 0, 10, EXAMPLES, PARAMETERS)
-    assert_refused(primal_steps, state_for(view), *rest, match="draws must be indices")
+def narrower(array):
+    return array[:, :-1]
 
 
-@pytest.mark.parametrize("kind", VIEWS)
-@pytest.mark.parametrize(("start", "stop"), [(-2, 4), (0, 42), (6, 4)])
-def test_steps_refuse_a_range_beyond_the_draws(kind, start, stop):
-    view = VIEWS[kind]()
-    rest = (view, DRAWS, start, stop, EXAMPLES, PARAMETERS)
-    assert_refused(primal_steps, state_for(view), *rest, match="start and stop must be a range")
+def put(place, value):
+    """A copy with another entry."""
+
+    def change(array):
+        array = array.copy()
+        array[place] = value
+        return array
+
+    return change
 
 
-def test_steps_refuse_draws_of_another_type():
-    view = kernel_view()
-    for draws in (DRAWS.astype(np.int32), DRAWS.astype(float), DRAWS.reshape(2, 20)):
-        rest = (view, draws, 0, 2, EXAMPLES, PARAMETERS)
-        assert_refused(
-            primal_steps, state_for(view), *rest, match="draws must be a vector of int64"
+HELD = "members must have rows that are held"
+#: Loops, what is changed of their arguments, and what they say of it.
+REFUSED = [
+    *[
+        (STEPS, {f"state.{name}": shorter}, f"^{'image|' if name == 'image' else ''}{name} must")
+        for name in ("alpha", "stamps", "image", "stamped_image", "scalars", "counters", "pulls")
+    ],
+    *[
+        (STEPS, {"draws": put(7, wrong)}, "draws must be indices from 0 to 19")
+        for wrong in (-1, N, 2**40)
+    ],
+    # Rows are fetched a few draws ahead of their turn.
+    (["primal dense"], {"draws": put(14, 2**40), "stop": 10}, "draws must be indices"),
+    *[
+        (STEPS, {"start": start, "stop": stop}, "start and stop must be a range")
+        for start, stop in ((-2, 4), (0, 42), (6, 4))
+    ],
+    *[
+        (["primal kernel"], {"draws": draws, "stop": 2}, "draws must be a vector of int64")
+        for draws in (DRAWS.astype(np.int32), DRAWS.astype(float), DRAWS.reshape(2, 20))
+    ],
+    (["primal kernel"], {"examples.label": np.ones(N + 1)}, "must have shape"),
+    (["primal kernel"], {"examples.signed": np.ones(N + 1)}, "must have shape"),
+    *[
+        (["primal kernel", "gather"], {f"view.{name}": change}, "(values|slots|ticks) must")
+        for name, change in (
+            ("values", narrower),
+            ("values", shorter),
+            ("slots", shorter),
+            ("slots", lambda slots: slots + 1),
+            ("ticks", shorter),
         )
+    ],
+    (["primal dense", "primal csr"], {"view.members": shorter}, "members must have shape"),
+    # The projection and dual ascent read them.
+    (
+        ["primal kernel", "dual kernel"],
+        {"view.squared_norms": np.empty(0)},
+        "squared_norms must have shape",
+    ),
+    *[
+        (["add rows"], {"members": np.array(members)}, "members must be")
+        for members in ([0, N], [-1, 3], [[0, 1]], [0.5, 1.0])
+    ],
+    (["add rows"], {"view.slots": put(4, -1)}, HELD),
+    (["ascend"], {"sets.members": np.zeros(N + 1, dtype=np.int64)}, "size must be"),
+    (
+        ["ascend"],
+        {"sets.members": put(1, N), "sets.counts": put(slice(0, 2), (1, 4))},
+        "members mu",
+    ),
+    (["ascend"], {"sets.moved": shorter}, "moved must have shape"),
+    (["ascend"], {"sets.wanted": shorter}, "wanted must have room for 4"),
+    (["ascend"], {"sets.counts": shorter}, "counts must have shape"),
+    (["ascend"], {"sets.counts": np.array([1, 5, 0, 0, 0, 0])}, "n_members must be"),
+    (["ascend"], {"sets.hessian": narrower}, "hessian must have shape"),
+    (["ascend", "follow"], {"sets.seen": shorter}, "seen must have shape"),
+    (["ascend"], {"sets.scalars": np.zeros(0)}, "scalars must have shape"),
+    (
+        ["ascend", "add moves"],
+        {"view.slots": put(1, -1), "sets.counts": np.array([1, 4, 0, 0, 1, 0])},
+        HELD,
+    ),
+    (["margins"], {"vectors": shorter}, "vectors must have shape"),
+    (["margins"], {"last": N + 1}, "first and last must be"),
+    (["margins"], {"first": -1}, "first and last must be"),
+    (["margins"], {"out": narrower}, "out must have shape"),
+    (["margins"], {"out": shorter}, "out must have shape"),
+    (["rows together"], {"rows": np.array([2, -2])}, "rows"),
+    (["rows together"], {"rows": np.array([3, -1])}, "rows"),
+    (["rows together"], {"work": np.ones((1, 5))}, "work"),
+    *[
+        (["rows together"], {name: shorter}, name)
+        for name in ("increments", "stamps", "image", "stamped_image")
+    ],
+    (["gather"], {"view.slots": put(3, -1)}, HELD),
+    (["gather"], {"members": np.array([9, N])}, "members must be indices from 0 to 19"),
+    (["gather"], {"members": np.array([-1, 9])}, "members must be indices from 0 to 19"),
+    (["gather"], {"members": np.array([9.0, 3.0])}, "members must be a vector of int64"),
+    (["gather"], {"out": np.zeros((2, 3))}, "out must have shape"),
+    (["gather"], {"out": np.zeros((1, 1))}, "out must have shape"),
+    *[
+        (["follow"], {f"path.{name}": shorter}, f"^{name} must have shape")
+        for name in ("folds", "alphas", "gaps", "duals", "n_sets", "additions", "counts")
+    ],
+    (["follow"], {"path.label": shorter}, "must have shape"),
+    (["follow"], {"path.signed": narrower}, "signed must have shape"),
+    (["follow"], {"path.images": narrower}, "images must have shape"),
+    (["follow"], {"path.folds": lambda folds: folds + 1}, "folds must be indices from 0 to 1"),
+    (["follow"], {"path.folds": lambda folds: folds - 1}, "folds must be indices from 0 to 1"),
+    (["follow"], {"path.counts": put(CELL, 7)}, "cell must be a range within 0 and 6"),
+    (["follow"], {"path.counts": put(CELL, -1)}, "cell must be a range within 0 and 6"),
+    *[
+        (["follow"], {f"state.{name}": shorter}, f"^{name} must have shape")
+        for name in ("alpha", "stamps", "image", "scalars", "counters")
+    ],
+    (["follow"], {"view.values": narrower}, "values must have shape"),
+    (["remove"], {"cells": np.array([0, 6])}, "cells must be indices from 0 to 5"),
+    (["remove"], {"cells": np.array([-1])}, "cells must be indices from 0 to 5"),
+    (["remove"], {"members": np.array([0, N_PATH])}, "members must be indices"),
+    (["remove"], {"view.slots": put(1, -1)}, HELD),
+    (["remove"], {"moves": np.ones(3)}, "moves must have shape"),
+    (["remove"], {"first": -1}, "first and last must be a range"),
+    (["remove"], {"last": N_PATH + 1}, "first and last must be a range"),
+    (["path sums"], {"first": 4}, "first and last must be a range within 0 and 6"),
+    (["path sums"], {"first": -1}, "first and last must be a range within 0 and 6"),
+    (["path sums"], {"rounding": shorter}, "rounding must have shape"),
+    (["path sums"], {"coefs": shorter}, "coefs must have shape"),
+    (["path sums"], {"margins": narrower}, "margins must have shape"),
+    (["path sums"], {"sums": narrower}, "sums must have shape"),
+]
+
+
+def with_changes(arguments, changes):
+    arguments = dict(arguments)
+    for name, change in changes.items():
+        owner, _, field = name.partition(".")
+        old = getattr(arguments[owner], field) if field else arguments[owner]
+        new = change(old) if callable(change) else change
+        arguments[owner] = arguments[owner]._replace(**{field: new}) if field else new
+    return arguments
+
+
+def arrays_of(arguments):
+    flat = [
+        each
+        for value in arguments.values()
+        for each in (value if isinstance(value, tuple) else [value])
+    ]
+    return [each for each in flat if isinstance(each, np.ndarray)]
+
+
+@pytest.mark.parametrize("call", LOOPS)
+def test_loops_take_what_fits(call):
+    """So that each refusal is that of the one thing that was changed."""
+    LOOPS[call](*arguments_of(call).values())
+
+
+@pytest.mark.parametrize(
+    ("call", "changes", "match"),
+    [(call, changes, match) for calls, changes, match in REFUSED for call in calls],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else str(value),
+)
+def test_loops_refuse_what_does_not_fit(call, changes, match):
+    arguments = with_changes(arguments_of(call), changes)
+    before = copy.deepcopy(arguments)
+    with pytest.raises(ValueError, match=match):
+        LOOPS[call](*arguments.values())
+    for array, old in zip(arrays_of(arguments), arrays_of(before), strict=True):
+        assert_array_equal(array, old)
 
 
 @pytest.mark.parametrize("changed", [{"draws": DRAWS + N}, {"stop": 42}, {"first_rate": 9}])
@@ -128,108 +298,6 @@ def test_later_slices_refuse_what_a_slice_brings(as_rows, changed):
         rows.advance(PRIMAL, other, DRAWS, 20, EXAMPLES, parameters._replace(rates=np.empty(0)))
 
 
-@pytest.mark.parametrize("field", ["label", "signed"])
-def test_steps_refuse_other_examples(field):
-    view = kernel_view()
-    examples = EXAMPLES._replace(**{field: np.ones(N + 1)})
-    rest = (view, DRAWS, 0, 40, examples, PARAMETERS)
-    assert_refused(primal_steps, state_for(view), *rest, match="must have shape")
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("values", GRAM[:, :-1]),
-        ("values", GRAM[:-1]),
-        ("slots", np.arange(N - 1)),
-        ("slots", np.arange(1, N + 1)),
-        ("ticks", np.zeros(N - 1, np.int64)),
-    ],
-)
-def test_steps_refuse_a_kernel_view_that_contradicts_itself(field, value):
-    view = kernel_view()._replace(**{field: value})
-    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
-    assert_refused(primal_steps, state_for(view), *rest, match="(values|slots|ticks) must")
-
-
-@pytest.mark.parametrize("kind", ["dense", "csr"])
-def test_steps_refuse_a_view_of_other_examples(kind):
-    view = VIEWS[kind]()._replace(members=np.arange(N - 1))
-    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
-    assert_refused(primal_steps, state_for(view), *rest, match="members must have shape")
-
-
-@pytest.mark.parametrize("loop", [primal_steps, dual_steps])
-def test_steps_refuse_missing_norms(loop):
-    """The projection and dual ascent read them."""
-    view = kernel_view()._replace(squared_norms=np.empty(0))
-    rest = (view, DRAWS, 0, 40, EXAMPLES, PARAMETERS)
-    assert_refused(loop, state_for(view), *rest, match="squared_norms must have shape")
-
-
-@pytest.mark.parametrize("members", [[0, N], [-1, 3], [[0, 1]], [0.5, 1.0]])
-def test_rows_are_not_added_of_members_that_are_none(members):
-    view = kernel_view()
-    rest = (view, np.array(members), EXAMPLES)
-    assert_refused(add_rows, state_for(view), *rest, match="members must be")
-
-
-def test_rows_are_not_added_unless_they_are_held():
-    view = kernel_view()
-    view.slots[4] = -1
-    match = "members must have rows that are held"
-    assert_refused(add_rows, state_for(view), view, np.array([3, 4]), EXAMPLES, match=match)
-
-
-@pytest.mark.parametrize(
-    ("changes", "match"),
-    [
-        ({"members": np.zeros(N + 1, dtype=np.int64)}, "size must be"),
-        ({"members": np.array([0, N, 1, 2])}, "members must be"),
-        ({"moved": np.zeros(3)}, "moved must have shape"),
-        ({"wanted": np.zeros(3, dtype=np.int64)}, "wanted must have room for 4"),
-        ({"counts": np.zeros(4, dtype=np.int64)}, "counts must have shape"),
-        ({"counts": np.array([1, 5, 0, 0, 0, 0])}, "n_members must be"),
-        ({"hessian": np.zeros((4, 3))}, "hessian must have shape"),
-        ({"seen": np.zeros(N - 1, dtype=bool)}, "seen must have shape"),
-        ({"scalars": np.zeros(0)}, "scalars must have shape"),
-    ],
-)
-def test_ascent_refuses_working_sets_that_do_not_fit(changes, match):
-    view = kernel_view()
-    sets = new_working_sets(4, 4, 0, np.zeros(N, dtype=bool), True)
-    sets.counts[:] = [1, 4, 0, 0, 0, 0]
-    sets = sets._replace(**changes)
-    assert_refused(ascend, state_for(view), view, sets, EXAMPLES, PARAMETERS, match=match)
-
-
-def test_ascent_refuses_members_without_a_row():
-    view = kernel_view()
-    view.slots[1] = -1
-    sets = new_working_sets(4, 4, 0, np.zeros(N, dtype=bool), True)
-    sets.members[:] = np.arange(4)
-    match = "members must have rows that are held"
-    sets.counts[:] = [1, 4, 0, 0, 1, 0]
-    assert_refused(ascend, state_for(view), view, sets, EXAMPLES, PARAMETERS, match=match)
-    assert_refused(add_moves, state_for(view), view, sets, match=match)
-
-
-@pytest.mark.parametrize(
-    ("vectors", "first", "last", "out", "match"),
-    [
-        (np.ones((WIDTH, 2)), 0, N, np.zeros((N, 2)), "vectors must have shape"),
-        (np.ones((WIDTH + 1, 2)), 0, N + 1, np.zeros((N, 2)), "first and last must be"),
-        (np.ones((WIDTH + 1, 2)), -1, N, np.zeros((N, 2)), "first and last must be"),
-        (np.ones((WIDTH + 1, 2)), 0, N, np.zeros((N, 1)), "out must have shape"),
-        (np.ones((WIDTH + 1, 2)), 0, N, np.zeros((N - 1, 2)), "out must have shape"),
-    ],
-)
-def test_sparse_margins_refuse_other_shapes(vectors, first, last, out, match):
-    with pytest.raises(ValueError, match=match):
-        sparse_margins(csr_view(), vectors, first, last, out)
-    assert not out.any()
-
-
 # --- indices that rows of features hold -----------------------------------------------------------
 
 
@@ -240,16 +308,16 @@ def test_feature_rows_refuse_members_beyond_the_rows(as_rows, members):
         FeatureRows(as_rows(X), members=np.array(members))
 
 
-@pytest.mark.parametrize("column", [-1, WIDTH, 2**30])
-def test_feature_rows_refuse_entries_of_no_feature(column):
+@pytest.mark.parametrize(
+    ("field", "place", "value", "match"),
+    [
+        ("indices", 5, -1, "X must have column indices from 0 to 2"),
+        ("indices", 5, WIDTH, "X must have column indices from 0 to 2"),
+        ("indptr", -1, X.size + 1, "data, indices and shape agree"),
+    ],
+)
+def test_feature_rows_refuse_entries_of_no_feature(field, place, value, match):
     S = sparse.csr_matrix(X)
-    S.indices[5] = column
-    with pytest.raises(ValueError, match="X must have column indices from 0 to 2"):
-        FeatureRows(S)
-
-
-def test_feature_rows_refuse_rows_beyond_their_entries():
-    S = sparse.csr_matrix(X)
-    S.indptr[-1] += 1
-    with pytest.raises(ValueError, match="data, indices and shape agree"):
+    getattr(S, field)[place] = value
+    with pytest.raises(ValueError, match=match):
         FeatureRows(S)

@@ -20,30 +20,6 @@ def test_permutation_each_epoch(n_samples):
     assert_array_equal(np.sort(epochs, axis=1), np.tile(np.arange(n_samples), (20, 1)))
 
 
-def test_permutation_differs_between_epochs():
-    epochs = IndexStream(50, "permutation", 3).take(0, 20 * 50).reshape(20, -1)
-    assert len({tuple(epoch) for epoch in epochs}) == 20
-
-
-def test_permutation_is_unbiased():
-    """Every example is equally likely at every place of an epoch."""
-    epochs = IndexStream(5, "permutation", 0).take(0, 5 * 4000).reshape(-1, 5)
-    counts = np.stack([np.bincount(place, minlength=5) for place in epochs.T])
-    # 800 expected, standard deviation 25.
-    assert np.abs(counts - 800).max() < 5 * 25
-
-
-def test_uniform_draws_are_independent():
-    draws = IndexStream(5, "uniform", 0).take(0, 20_000)
-    pairs = np.bincount(5 * draws[::2] + draws[1::2], minlength=25)
-    # 400 expected, standard deviation 20; a permutation would leave no repetitions.
-    assert np.abs(pairs - 400).max() < 5 * 20
-
-
-def test_uniform_repeats_within_an_epoch():
-    assert len(set(IndexStream(100, "uniform", 0).epoch(0))) < 100
-
-
 @given(
     st.integers(1, 12),
     SAMPLINGS,
@@ -77,29 +53,6 @@ def test_seed_and_key_tell_apart(sampling):
         for key in ((), (0,), (1,), (0, 0), (0, 1), (1, 0))
     ]
     assert len({tuple(draws) for draws in streams}) == 12
-
-
-@each_sampling
-def test_seed_and_key_repeat(sampling):
-    first, second = (IndexStream(40, sampling, 7, [3, 1]).take(5, 300) for _ in range(2))
-    assert_array_equal(first, second)
-
-
-@each_sampling
-@pytest.mark.parametrize("start", [0, 3, 7, 14])
-def test_take_nothing(sampling, start):
-    assert IndexStream(7, sampling, 0).take(start, start).size == 0
-
-
-def test_draws_are_in_range():
-    for sampling in ("permutation", "uniform"):
-        draws = IndexStream(6, sampling, 0).take(0, 600)
-        assert set(draws) == set(range(6))
-
-
-def test_sampling_unknown():
-    with pytest.raises(ValueError, match=r"sampling must be .* got 'cyclic'"):
-        IndexStream(5, "cyclic", 0)
 
 
 def test_contiguous_visits_every_example_once_an_epoch():

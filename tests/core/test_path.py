@@ -7,6 +7,7 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
+from covering import each_value
 from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import (
     ENOUGH,
@@ -34,8 +35,7 @@ pytestmark = pytest.mark.pure_python
 # --- what cells come to ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("adds", [True, False])
-@pytest.mark.parametrize("size", [4, 9, N])
+@each_value(adds=[True, False], size=[4, 9, N])
 def test_follow_solves_each_cell_to_what_is_enough(size, adds):
     path = make_path()
     run(path, size=size, adds=adds)
@@ -47,18 +47,11 @@ def test_follow_solves_each_cell_to_what_is_enough(size, adds):
         assert path.gaps[cell] == pytest.approx((primal - dual) / primal, rel=1e-6, abs=1e-12)
         assert path.duals[cell] == pytest.approx(N * dual)
         assert path.gaps[cell] <= ENOUGH
-
-
-def test_follow_gives_no_coefficient_to_examples_of_weight_zero():
-    path = make_path()
-    run(path)
-    held_out = (WEIGHTS == 0.0)[path.folds]
-    assert not path.alphas[held_out].any()
-    assert path.alphas.min() == 0.0
-    assert path.alphas.max() == 1.0
-    # Their margins are those of everybody else's coefficients.
+    assert not path.alphas[(WEIGHTS == 0.0)[path.folds]].any()
     assert_allclose(path.images, images_of(path), rtol=1e-12, atol=1e-12)
-    assert (np.abs(path.images[held_out]) > 1e-3).all()
+    before = copy.deepcopy(path)
+    assert run(path) == []  # nothing is left to do
+    assert_same_path(path, before)
 
 
 def test_follow_solves_a_fold_as_if_it_were_alone():
@@ -125,22 +118,10 @@ def test_additions_bound_the_error_of_the_image():
         assert max(errors) > 10 * Fraction(float(path.n_sets.sum() * 8 * eps * N)) * largest
 
 
-def test_follow_counts_the_additions_of_each_cell():
-    path = make_path(enough=1e-8)
-    run(path)
-    again = make_path(enough=1e-8)
-    again.additions[0] = 100.0  # of a start that is zero
-    run(again)
-    assert (path.additions >= path.n_sets + 1.0).all()
-    assert again.additions[0] == path.additions[0] + 100.0
-    assert_array_equal(again.additions[3:], path.additions[3:])
-
-
 # --- statuses -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("adds", [True, False])
-@pytest.mark.parametrize("pause", [1, 3, 50])
+@each_value(adds=[True, False], pause=[1, 3, 50])
 def test_follow_pauses_after_so_many_sets_and_goes_on(pause, adds):
     expected = make_path()
     run(expected)
@@ -195,14 +176,6 @@ def test_follow_gives_a_cell_up_that_gains_nothing():
     paused = make_path(enough=-1.0)
     run(paused, pause=1)
     assert_same_path(paused, path)
-
-
-def test_follow_has_nothing_to_do_at_the_end():
-    path = make_path()
-    run(path)
-    before = copy.deepcopy(path)
-    assert run(path) == []
-    assert_same_path(path, before)
 
 
 # --- what goes with it ----------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from covering import each_pair
 
 from kpegasos.core import working_sets
 from kpegasos.utils.compiled import compiled
@@ -26,9 +27,11 @@ def _keys(kind, n_keys):
     return keys
 
 
-@pytest.mark.parametrize("kind", ["any", "equal", "few candidates", "rising"])
-@pytest.mark.parametrize("n_keys", [1, 63, 64, 65, 1000])
-@pytest.mark.parametrize("number", [0, 1, 2, 17, 128])
+@each_pair(
+    kind=["any", "equal", "few candidates", "rising"],
+    n_keys=[1, 63, 64, 65, 1000],
+    number=[0, 1, 2, 17, 128],
+)
 def test_choose_largest_is_what_a_sort_finds(kind, n_keys, number):
     keys, chosen = _keys(kind, n_keys), np.full(140, -1)
     end, total = choose_largest(keys, chosen, 3, 3 + number)

@@ -132,31 +132,3 @@ def test_gather_finds_what_indices_find(members, dtype):
     gather(view, members, out)
     # Without the offset, which the view of the problem has itself.
     assert_array_equal(out, gram[np.ix_(members, members)].astype(dtype))
-
-
-@pytest.mark.parametrize(
-    ("members", "shape", "match"),
-    [
-        ([9, 4], (2, 2), "members must have rows that are held"),
-        ([9, 12], (2, 2), "members must be indices from 0 to 11"),
-        ([-1, 9], (2, 2), "members must be indices from 0 to 11"),
-        ([9.0, 3.0], (2, 2), "members must be a vector of int64"),
-        ([9, 3], (2, 3), "out must have shape"),
-        ([9, 3], (1, 1), "out must have shape"),
-    ],
-)
-def test_gather_refuses_what_does_not_fit(members, shape, match):
-    view, _ = view_of([9, 3])
-    out = np.zeros(shape)
-    with pytest.raises(ValueError, match=match):
-        gather(view, np.array(members), out)
-    assert not out.any()
-
-
-def test_gather_refuses_a_view_that_contradicts_itself():
-    view, _ = view_of([9, 3])
-    members, out = np.array([9, 3]), np.zeros((2, 2))
-    for changes in ({"values": view.values[:, 1:]}, {"values": view.values[:1]}):
-        with pytest.raises(ValueError, match=r"(values|slots|ticks) must"):
-            gather(view._replace(**changes), members, out)
-    assert not out.any()

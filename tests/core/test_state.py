@@ -10,9 +10,7 @@ from kpegasos.core.state import (
     SCALE,
     SQUARED_NORM,
     STEPS,
-    UNTESTED,
     PegasosOptions,
-    check_options,
     fold_scale,
     new_state,
 )
@@ -59,25 +57,3 @@ def test_suffix_snapshots_are_the_last_two():
         state.take_suffix_snapshot()
     assert sorted(state.suffix_snapshots) == [8, 16]
     assert_array_equal(state.suffix_snapshots[8][0], np.zeros(3))
-
-
-@pytest.mark.parametrize("average", AVERAGES)
-def test_new_state_has_not_begun(average):
-    """Only an average keeps the stamped image."""
-    options = PegasosOptions(batch_size=2, average=average)
-    state = new_state(4, 6, options, 0.5, 7, (1, 2))
-    loop = state.loop
-    assert (loop.alpha.size, loop.stamps.size, loop.image.size) == (4, 4, 6)
-    assert loop.stamped_image.size == (0 if average is None else 6)
-    assert loop.pulls.size == 2
-    assert loop.counters.tolist() == [0, UNTESTED, 0, 0]
-    assert (state.steps, state.evaluations, state.best_dual) == (0, 0, 0.0)
-    assert (state.seed, state.spawn_key, state.lam) == (7, (1, 2), 0.5)
-
-
-def test_check_options_gives_numbers_of_python():
-    """Of one type each, so that a loop is compiled once."""
-    options = check_options(PegasosOptions(np.uint8(3), "uniform", np.True_, None), 10)
-    assert options == PegasosOptions(3, "uniform", True, None)
-    assert type(options.batch_size) is int
-    assert type(options.projection) is bool

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.spatial.distance import cdist
+from path_cases import GRAM, LABEL, OFFSET, N, beginning
 
-from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
-from kpegasos.core.views import KernelView
+from kpegasos.core.state import Examples, LoopParameters
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
@@ -21,25 +20,9 @@ from kpegasos.core.working_sets import (
 
 pytestmark = pytest.mark.pure_python
 
-N = 60
-OFFSET = 0.5
-RNG = np.random.default_rng(5)
-POINTS = RNG.normal(size=(N, 2))
-GRAM = np.exp(-cdist(POINTS, POINTS, "sqeuclidean"))
-LABEL = np.where(POINTS[:, 0] * POINTS[:, 1] + 0.3 * RNG.normal(size=N) > 0, 1.0, -1.0)
-WEIGHT = 0.5 + RNG.uniform(size=N)
+WEIGHT = np.random.default_rng(5).uniform(0.5, 1.5, N)
 EXAMPLES = Examples(LABEL, LABEL * WEIGHT)
 PARAMETERS = LoopParameters(1e-3, N, 1, False, False)
-
-
-def beginning(held=None):
-    """A state with w = 0, and a view of the rows of some examples; of all if None."""
-    state = new_state(N, N, PegasosOptions(average=None), PARAMETERS.lam, 0).loop
-    slots = np.arange(N)
-    if held is not None:
-        slots[~np.isin(slots, held)] = -1
-    ticks = np.zeros(N, dtype=np.int64)
-    return state, KernelView(GRAM, slots, ticks, GRAM.diagonal() + OFFSET, OFFSET)
 
 
 def dual(state):
@@ -144,15 +127,3 @@ def test_ascend_is_the_same_whichever_rows_are_held(held):
         view.slots[wanted] = wanted
     assert_array_equal(state.alpha, expected.alpha)
     assert_array_equal(state.image, expected.image)
-
-
-def test_ascend_goes_on_where_rows_were_missing():
-    expected, view = beginning()
-    run(expected, view, new_sets(N), 5)
-    state, view = beginning(held=[])
-    sets = new_sets(N)
-    sets.counts[LEFT] = 5
-    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
-    view.slots[:] = np.arange(N)
-    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == DONE
-    assert_array_equal(state.alpha, expected.alpha)

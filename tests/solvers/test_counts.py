@@ -1,30 +1,43 @@
-"""Counts of violations: those of the definition, exactly, whatever serves the rows."""
+"""Counts of violations, iterates and averages: those of the definition, on rows of every kind."""
+
+from itertools import cycle
 
 import naive
 import numpy as np
 import pytest
 from conftest import stream
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from solver_cases import (
+    ALL_SOURCES,
     DATA,
     FORMATS,
-    KERNELS,
     SOURCES,
     M,
     assert_same_result,
     by_the_book,
+    each_average,
     each_batch_size,
     each_kernel,
-    each_sampling,
     each_source,
     exact_gram,
+    make_any_rows,
     make_kernel_rows,
     run_pegasos,
     steps_for,
 )
 
-from kpegasos import KernelMatrix, Linear, make_problem, make_rows, pegasos
+from kpegasos import (
+    FeatureRows,
+    KernelMatrix,
+    Linear,
+    linear_rows,
+    make_problem,
+    make_rows,
+    pegasos,
+)
+from kpegasos.core.averaging import AVERAGES
 
 
 @each_kernel
@@ -36,6 +49,7 @@ def test_data_decides_every_way(kernel, batch_size):
     assert 0.15 * n_draws < sum(expected.counts) < 0.85 * n_draws
     assert 0 in expected.counts
     assert max(expected.counts) > 2
+    assert expected.counts != by_the_book(kernel, batch_size=batch_size, weighted=True).counts
     draws = stream(M, n_draws)
     margins = [
         DATA.y[i] * naive._dot(w, [int(k) for k in exact_gram(kernel)[i]])
@@ -45,96 +59,134 @@ def test_data_decides_every_way(kernel, batch_size):
     assert 1 in margins
 
 
+# --- every way of a run ---
+
+
 @pytest.mark.pure_python
-@each_kernel
-@each_source
-@each_sampling
-@each_batch_size
-@pytest.mark.parametrize("B", [0.0, 2.0])
-def test_counts_exact(kernel, source, sampling, batch_size, B):
-    rows = make_kernel_rows(source, kernel, intercept_scaling=B)
-    result = run_pegasos(rows, batch_size, sampling=sampling)
-    expected = by_the_book(kernel, sampling, batch_size, offset=B**2)
-    assert_array_equal(result.alpha, expected.counts)
+@each_pair(
+    source=ALL_SOURCES,
+    average=AVERAGES,
+    batch_size=[1, 3, 16],
+    sampling=["permutation", "uniform"],
+    weighted=[False, True],
+    projection=[False, True],
+    B=[0.0, 2.0],
+)
+def test_runs_are_those_of_the_definition(
+    source, average, batch_size, sampling, weighted, projection, B
+):
+    rows = make_any_rows(source, intercept_scaling=B)
+    options = {"average": average, "sampling": sampling, "projection": projection}
+    result = run_pegasos(rows, batch_size, weighted, **options)
+    expected = by_the_book(
+        "linear", sampling, batch_size, weighted, projection=projection, offset=B**2
+    )
+    if projection:  # the oracle has floats, as there are square roots
+        assert_array_equal(result.alpha != 0, np.array(expected.counts) != 0)
+    else:
+        assert_array_equal(result.alpha, expected.counts)
+    coef = np.array(naive.average(expected.iterates, average), float)
+    assert_allclose(result.coef, coef, rtol=1e-9, atol=1e-9 * abs(coef).max())
+    assert_allclose(result.intercept, B**2 * coef.sum(), rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        result.margins, exact_gram("linear") @ coef + result.intercept, rtol=1e-9, atol=1e-9
+    )
+    weight = DATA.omega if weighted else None
+    K = exact_gram("linear")
+    assert_allclose(
+        result.objective, naive.primal(coef, K, DATA.y, DATA.lam, weight, offset=B**2), rtol=1e-9
+    )
+    if result.w is not None:
+        assert_allclose(result.w, DATA.X.T @ coef, rtol=1e-9, atol=1e-9)
     assert result.n_steps == steps_for(batch_size)
 
 
 @pytest.mark.pure_python
-@each_kernel
-@each_source
-@each_batch_size
-def test_counts_exact_weighted(kernel, source, batch_size):
-    result = run_pegasos(make_kernel_rows(source, kernel), batch_size, weighted=True)
-    expected = by_the_book(kernel, batch_size=batch_size, weighted=True)
-    assert_array_equal(result.alpha, expected.counts)
-    assert expected.counts != by_the_book(kernel, batch_size=batch_size).counts
+@each_pair(source=list(SOURCES), batch_size=[1, 3, 16], dtype=[np.float32, np.float64])
+def test_counts_of_another_kernel_are_exact(source, batch_size, dtype):
+    rows = make_kernel_rows(source, "poly", DATA.X.astype(dtype))
+    result = run_pegasos(rows, batch_size)
+    assert_array_equal(result.alpha, by_the_book("poly", batch_size=batch_size).counts)
 
 
-@each_source
-@pytest.mark.parametrize("batch_size", [1, 3])
-def test_counts_exact_float32(source, batch_size):
-    for kernel in KERNELS:
-        rows = make_kernel_rows(source, kernel, DATA.X.astype(np.float32))
-        result = run_pegasos(rows, batch_size)
-        assert_array_equal(result.alpha, by_the_book(kernel, batch_size=batch_size).counts)
+@pytest.mark.pure_python
+@each_average
+@pytest.mark.parametrize("n_steps", [1, 2, 3, 4, 7, 8, 9, 16, 31, 63, 64, 100])
+def test_average_at_every_length(average, n_steps):
+    iterates = by_the_book().iterates[:n_steps]
+    coef = np.array(naive.average(iterates, average), float)
+    for source in ("precomputed", "uncached_small"):
+        result = run_pegasos(make_kernel_rows(source), n_steps=n_steps, average=average)
+        assert_allclose(result.coef, coef, rtol=1e-12, atol=1e-12)
+
+
+@each_average
+def test_average_in_history_is_that_of_the_iterates(average):
+    """At every checkpoint, of the last iterate and of the average."""
+    points = [1, 2, 3, 5, 8, 16, 17, 40, 64, 100]
+    options = {"n_steps": 100, "checkpoints": points, "average": average}
+    history = run_pegasos(make_kernel_rows("cached"), **options).history
+    iterates = by_the_book().iterates
+    for column, kind in (("objective_last", None), ("objective_average", average)):
+        expected = [
+            naive.primal(naive.average(iterates[:t], kind), exact_gram("linear"), DATA.y, DATA.lam)
+            for t in points
+        ]
+        assert_allclose(history[column], expected, rtol=1e-12)
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize(("source", "average"), list(zip(ALL_SOURCES, cycle(AVERAGES))))
+def test_projection_survives_a_vanishing_scale(source, average):
+    """Far features and a small lam shrink the scale below any bound, and nothing is lost."""
+    X, lam, n_steps = 64 * DATA.X, 2.0**-14, 120
+    y = np.resize([1.0, -1.0], M)  # nothing to be learnt: everything violates
+    options = {"n_steps": n_steps, "projection": True, "average": average, "random_state": 0}
+    result = pegasos(make_problem(y, lam), make_any_rows(source, X=X), **options)
+    expected = naive.pegasos(naive.gram(X, X), y, stream(M, n_steps), lam, projection=True)
+    coef = np.array(naive.average(expected.iterates, average), float)
+    # The counts, each times its later projections, add up to far less than the draws.
+    assert result.alpha.sum() < 1e-3 * sum(expected.counts)
+    assert_allclose(result.coef, coef, rtol=1e-8, atol=1e-9 * abs(coef).max())
+
+
+# --- special data ---
 
 
 @pytest.mark.parametrize("kernel", sorted(naive.KERNELS))
-@pytest.mark.parametrize("batch_size", [1, 3])
-def test_counts_exact_precomputed_gram(kernel, batch_size):
-    """A Gram matrix of floats is exact input to both sides."""
-    parameters = {} if kernel == "linear" else {"gamma": 0.25}
-    K = naive.gram(DATA.X, DATA.X, kernel, **parameters)
-    lam, n_steps = 2.0**-6, 100
-    draws = stream(M, n_steps * batch_size)
-    expected = naive.pegasos(K, DATA.y, draws, lam, batch_size=batch_size)
-    result = pegasos(
-        make_problem(DATA.y, lam),
-        make_rows(K, "precomputed"),
-        n_steps=n_steps,
-        batch_size=batch_size,
-        random_state=0,
-    )
+def test_counts_of_a_gram_matrix_are_exact(kernel):
+    """A matrix of floats is exact input to both sides."""
+    K = naive.gram(DATA.X, DATA.X, kernel, **({} if kernel == "linear" else {"gamma": 0.25}))
+    expected = naive.pegasos(K, DATA.y, stream(M, 300), 2.0**-6, batch_size=3)
+    rows, options = make_rows(K, "precomputed"), {"n_steps": 100, "batch_size": 3}
+    result = pegasos(make_problem(DATA.y, 2.0**-6), rows, random_state=0, **options)
     assert_array_equal(result.alpha, expected.counts)
-    assert_allclose(
-        result.coef, np.array(naive.average(expected.iterates, "weighted"), float), rtol=1e-12
-    )
 
 
+SPECIAL = {
+    "one example": ([[2.0]], [-1], 1),
+    "one class": (DATA.X, np.full(M, -1), 1),
+    "the other class": (DATA.X, np.full(M, 1), 1),
+    "whole batches": (DATA.X, DATA.y, M),
+    "examples twice in a batch": ([[1.0], [-2.0], [1.0]], [1, -1, -1], 2),
+}
+
+
+@pytest.mark.pure_python
 @each_source
-def test_counts_exact_one_example(source):
-    rows = SOURCES[source](KernelMatrix(Linear(), np.array([[2.0]])))
-    result = pegasos(make_problem([-1], 0.5), rows, n_steps=9, random_state=0)
-    expected = naive.pegasos([[4.0]], [-1], [0] * 9, 0.5)
-    assert_array_equal(result.alpha, expected.counts)
-
-
-@each_source
-@pytest.mark.parametrize("label", [-1, 1])
-def test_counts_exact_one_class(source, label):
-    y = np.full(M, label)
-    result = pegasos(
-        make_problem(y, DATA.lam),
-        make_kernel_rows(source),
-        n_steps=80,
-        random_state=3,
-        checkpoints=None,
-    )
-    expected = naive.pegasos(exact_gram("linear"), y, stream(M, 80, random_state=3), DATA.lam)
-    assert_array_equal(result.alpha, expected.counts)
-
-
-def test_counts_exact_whole_batches():
-    """Batches as large as the data: every step is a subgradient step."""
-    result = run_pegasos(make_kernel_rows("evicting"), M, n_steps=12)
-    expected = naive.pegasos(
-        exact_gram("linear"), DATA.y, stream(M, 12 * M), DATA.lam, batch_size=M
-    )
+@pytest.mark.parametrize("case", SPECIAL)
+def test_counts_of_special_problems_are_exact(source, case):
+    """What a batch holds twice counts twice, by the margin before the step."""
+    X, y, batch_size = SPECIAL[case]
+    options = {"batch_size": batch_size, "random_state": 1, "sampling": "uniform"}
+    draws = stream(len(y), 12 * batch_size, sampling="uniform", random_state=1)
+    rows = SOURCES[source](KernelMatrix(Linear(), np.array(X)))
+    result = pegasos(make_problem(y, 0.5), rows, n_steps=12, **options)
+    expected = naive.pegasos(naive.gram(X, X), y, draws, 0.5, batch_size=batch_size)
     assert_array_equal(result.alpha, expected.counts)
 
 
 def test_random_state_object_gives_one_seed_a_call():
-    """A RandomState gives one seed to each call."""
     generator = np.random.RandomState(4)
     first, second = (
         run_pegasos(make_kernel_rows("cached"), random_state=generator) for _ in range(2)
@@ -143,29 +195,66 @@ def test_random_state_object_gives_one_seed_a_call():
     assert not np.array_equal(first.alpha, second.alpha)
 
 
-@pytest.mark.pure_python
-def test_counts_exact_with_duplicate_draws():
-    """An example that a batch holds twice counts twice, by the margin before the step."""
-    draws = stream(3, 40, sampling="uniform", random_state=1)
-    assert any(len(set(batch)) < 2 for batch in draws.reshape(-1, 2).tolist())
-    X, y = np.array([[1.0], [-2.0], [1.0]]), [1, -1, -1]
-    expected = naive.pegasos(naive.gram(X, X), y, draws, 0.25, batch_size=2)
-    for source in SOURCES:
-        result = pegasos(
-            make_problem(y, 0.25),
-            SOURCES[source](KernelMatrix(Linear(), X)),
-            n_steps=20,
-            batch_size=2,
-            sampling="uniform",
-            random_state=1,
-        )
-        assert_array_equal(result.alpha, expected.counts)
+# --- formats of features ---
 
 
-@pytest.mark.parametrize("name", [*FORMATS, "csr_integers"])
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
+@each_pair(name=list(FORMATS), cache=["precomputed", "cached", "streamed"])
 def test_kernel_formats_equal_dense(name, cache):
-    formats = FORMATS | {"csr_integers": lambda X: sparse.csr_matrix(X.astype(np.int64))}
-    X = formats[name](DATA.X)
-    result = run_pegasos(make_rows(X, "poly", degree=2, coef0=1.0, cache=cache))
-    assert_array_equal(result.alpha, by_the_book("poly").counts)
+    rows = make_rows(FORMATS[name](DATA.X), "poly", degree=2, coef0=1.0, cache=cache)
+    assert_array_equal(run_pegasos(rows).alpha, by_the_book("poly").counts)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_linear_formats_equal_dense(name):
+    result, dense = (
+        run_pegasos(linear_rows(X, intercept_scaling=1.0), 3, weighted=True, projection=True)
+        for X in (FORMATS[name](DATA.X), DATA.X)
+    )
+    assert_same_result(result, dense)
+    assert_array_equal(result.w, dense.w)
+
+
+@each_pair(form=[np.asarray, sparse.csr_matrix], average=AVERAGES, projection=[False, True])
+def test_linear_members_equal_subset(form, average, projection):
+    members = np.flatnonzero(np.arange(M) % 3 != 1)[::-1].copy()
+    X = form(DATA.X)
+    part = make_problem(DATA.y[members], DATA.lam, DATA.weight[members])
+    options = {"epochs": 5, "average": average, "projection": projection, "random_state": 0}
+    result = pegasos(part, FeatureRows(X, members=members, intercept_scaling=2.0), **options)
+    subset = pegasos(part, linear_rows(X[members], intercept_scaling=2.0), **options)
+    assert_same_result(result, subset)
+    assert_array_equal(result.w, subset.w)
+
+
+def test_linear_csr_with_duplicates():
+    """Entries stored twice add up, also in the norms of the projection."""
+    X = sparse.csr_matrix(DATA.X)
+    halves = sparse.csr_matrix(
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
+    )
+    kept = halves.copy()
+    assert not halves.has_canonical_format
+    assert_same_result(
+        run_pegasos(linear_rows(halves), projection=True),
+        run_pegasos(linear_rows(X), projection=True),
+    )
+    assert_array_equal(halves.data, kept.data)
+
+
+def test_linear_empty_rows_and_columns():
+    X = DATA.X.copy()
+    X[::4], X[:, 1] = 0, 0
+    draws = stream(M, steps_for(1))
+    iterates = naive.linear_pegasos(X, DATA.y, draws, DATA.lam, projection=True).iterates
+    for Z in (X, sparse.csr_matrix(X)):
+        result = run_pegasos(linear_rows(Z), projection=True)
+        assert_allclose(result.w, naive.average(iterates, "weighted")[:-1], rtol=1e-9)
+
+
+def test_linear_squared_norms_are_float64():
+    """Whatever the type and the format of the rows, to the last digit but few."""
+    X = np.random.default_rng(0).normal(size=(50, 40)).astype(np.float32)
+    expected = (X.astype(np.float64) ** 2).sum(axis=1) + 4.0
+    for rows in (X, sparse.csr_matrix(X)):
+        norms = linear_rows(rows, intercept_scaling=2.0).squared_norms()
+        assert_allclose(norms, expected, rtol=1e-14)

@@ -1,17 +1,20 @@
-"""Records of a run, and why it ended: tolerance, deadline, monitor."""
+"""Records of a run, when they are made, and why a run ended: tolerance, deadline, monitor."""
 
 import sys
+from itertools import cycle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import (
+    ALL_SOURCES,
     DATA,
-    SOURCES,
     M,
     assert_same_result,
     by_the_book,
-    each_average,
+    each_source,
     every_rows,
     exact_gram,
     make_any_rows,
@@ -21,10 +24,11 @@ from solver_cases import (
 )
 
 from kpegasos import History, Sigmoid, make_rows, sdca
+from kpegasos.core.averaging import AVERAGES
+from kpegasos.solvers.pegasos import Checkpoints, growing_steps
 
 
-@every_rows
-@each_average
+@pytest.mark.parametrize(("source", "average"), list(zip(ALL_SOURCES, cycle(AVERAGES))))
 def test_history_columns_are_consistent(source, average):
     result = run_pegasos(
         make_any_rows(source), 3, checkpoints="log", average=average, sampling="uniform"
@@ -51,56 +55,6 @@ def test_history_columns_are_consistent(source, average):
     assert (result.gap, result.relative_gap) == (last.gap, last.relative_gap)
 
 
-def test_history_kernel_evaluations_and_hits():
-    n_uses = sum(by_the_book().counts)
-    n_support = np.count_nonzero(by_the_book().counts)
-
-    def last(source):
-        record = run_pegasos(make_any_rows(source)).history.records[-1]
-        return record.kernel_evaluations, record.cache_hits
-
-    assert last("precomputed") == (M * M, n_uses)
-    assert last("dense") == (0, 0)
-    # A row that stays is computed once; each use but its first is a hit.
-    assert last("cached_one_by_one") == (n_support * M, n_uses - n_support)
-    evaluations, hits = last("cached")
-    assert n_support * M <= evaluations <= M * M
-    assert hits == n_uses - n_support
-    evaluations, hits = last("evicting")
-    assert evaluations > M * M
-    assert 0 <= hits < n_uses - n_support
-    for source in ("uncached", "uncached_small"):
-        assert last(source)[0] > 0
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_history_evaluations_of_nested_runs_add_up(source):
-    """A monitor that trains on the same rows pays for itself: no kernel value is counted twice."""
-    rows, inner = make_kernel_rows(source, "poly"), []
-
-    def monitor(running):
-        if not running.finished:
-            inner.append(run_pegasos(rows, n_steps=40, random_state=running.state.steps))
-            inner.append(sdca(make_task(), rows, max_epochs=2, random_state=running.state.steps))
-
-    checkpoints = [5, 30, 80, 150]
-    outer = run_pegasos(rows, n_steps=150, checkpoints=checkpoints, monitor=monitor)
-    runs = [outer, *inner]
-    assert len(runs) == 7
-    evaluations = [run.history["kernel_evaluations"][-1] for run in runs]
-    assert sum(evaluations) == rows.evaluations
-    assert evaluations[0] > 0
-    if source in ("cached_one_by_one", "evicting", "uncached", "uncached_small"):
-        assert max(evaluations[1:]) > 0  # the others have all rows by then
-    alone = run_pegasos(make_kernel_rows(source, "poly"), n_steps=150)
-    assert_array_equal(outer.alpha, alone.alpha)
-
-
-def test_history_evaluations_of_a_gram_matrix():
-    result = run_pegasos(make_rows(exact_gram("linear"), "precomputed"))
-    assert result.history["kernel_evaluations"][-1] == 0
-
-
 def test_history_of_an_indefinite_kernel():
     result = run_pegasos(make_rows(DATA.X, Sigmoid(0.5, -1.0)), checkpoints="epoch")
     for column in ("dual_bound", "gap", "relative_gap"):
@@ -109,141 +63,210 @@ def test_history_of_an_indefinite_kernel():
     assert np.isfinite(result.history["objective_average"]).all()
 
 
+# --- kernel values ---
+
+
+def test_history_kernel_evaluations_and_hits():
+    n_uses = sum(by_the_book().counts)
+    n_support = np.count_nonzero(by_the_book().counts)
+
+    def last(rows):
+        record = run_pegasos(rows).history.records[-1]
+        return record.kernel_evaluations, record.cache_hits
+
+    assert last(make_rows(exact_gram("linear"), "precomputed"))[0] == 0
+    assert last(make_any_rows("precomputed")) == (M * M, n_uses)
+    assert last(make_any_rows("dense")) == (0, 0)
+    # A row that stays is computed once; each use but its first is a hit.
+    assert last(make_any_rows("cached_one_by_one")) == (n_support * M, n_uses - n_support)
+    evaluations, hits = last(make_any_rows("cached"))
+    assert n_support * M <= evaluations <= M * M
+    assert hits == n_uses - n_support
+    evaluations, hits = last(make_any_rows("evicting"))
+    assert evaluations > M * M
+    assert 0 <= hits < n_uses - n_support
+    for source in ("uncached", "uncached_small"):
+        assert last(make_any_rows(source))[0] > 0
+
+
+@each_source
+@pytest.mark.parametrize("average", ["weighted", "suffix"])
+def test_history_evaluations_of_nested_runs_add_up(source, average):
+    """A monitor that trains on the same rows pays for itself: no kernel value is counted twice."""
+    rows, inner = make_kernel_rows(source, "poly"), []
+
+    def monitor(running):
+        if not running.finished:
+            inner.append(run_pegasos(rows, n_steps=40, random_state=running.state.steps))
+            inner.append(sdca(make_task(), rows, max_epochs=2, random_state=running.state.steps))
+
+    options = {"n_steps": 150, "average": average}
+    outer = run_pegasos(rows, checkpoints=[5, 30, 80, 150], monitor=monitor, **options)
+    runs = [outer, *inner]
+    assert len(runs) == 7
+    evaluations = [run.history["kernel_evaluations"][-1] for run in runs]
+    assert sum(evaluations) == rows.evaluations
+    assert evaluations[0] > 0
+    if source in ("cached_one_by_one", "evicting", "uncached", "uncached_small"):
+        assert max(evaluations[1:]) > 0  # the others have all rows by then
+    alone = run_pegasos(make_kernel_rows(source, "poly"), **options)
+    assert_array_equal(outer.alpha, alone.alpha)
+
+
+# --- checkpoints ---
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "expected"),
+    [
+        ("epoch", [13, 25, 37, 50, 62, 63]),
+        ("auto", [13, 25, 62, 63]),
+        ("log", [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63]),
+        ([40, 2, 2, 700], [2, 40, 63]),
+        (np.array([63, 5]), [5, 63]),
+        ([], [63]),
+        (None, [63]),
+    ],
+    ids=str,
+)
+def test_history_checkpoints(checkpoints, expected):
+    options = {"n_steps": 63, "checkpoints": checkpoints}
+    history = run_pegasos(make_kernel_rows("cached"), 3, **options).history
+    assert_array_equal(history["iteration"], expected)
+    assert_allclose(history["epoch"], 3 * np.array(expected) / M)
+
+
+def test_checkpoints_are_not_counted_one_by_one():
+    assert len(Checkpoints("epoch", 0, 40 * 10**15, 40, 1)) == 10**15
+
+
+def expected_checkpoints(checkpoints, first, last, n_samples, batch_size):
+    """Each step by itself: is it a checkpoint?"""
+    if checkpoints == "epoch":
+        chosen = {-(-e * n_samples // batch_size) for e in range(1, last * batch_size + 1)}
+    elif checkpoints == "auto":
+        epochs = [d * 10**e for e in range(5) for d in (1, 2, 5)]
+        chosen = {-(-e * n_samples // batch_size) for e in epochs}
+    elif checkpoints == "log":
+        chosen = {round(10 ** (j / 10)) for j in range(60)}
+    else:
+        chosen = set(checkpoints or [])
+    return [t for t in range(first + 1, last + 1) if t in chosen or t == last]
+
+
+@given(
+    st.none()
+    | st.sampled_from(["auto", "epoch", "log"])
+    | st.lists(st.integers(1, 120), max_size=5),
+    st.integers(0, 80),
+    st.integers(1, 80),
+    st.integers(1, 12),
+    st.data(),
+)
+def test_checkpoints_one_by_one(checkpoints, first, n_steps, n_samples, data):
+    """All of them from anywhere on, as many as announced, as often as they are asked for."""
+    batch_size = data.draw(st.integers(1, n_samples))
+    arguments = checkpoints, first, first + n_steps, n_samples, batch_size
+    expected = expected_checkpoints(*arguments)
+    points = Checkpoints(*arguments)
+    assert len(points) == len(expected)
+    assert list(points) == expected
+    assert list(points) == expected  # and again
+
+
+def test_growing_steps_begin_at_an_eighth_of_an_epoch_of_batches():
+    assert growing_steps(0, 100, 10_000 / 100)[0] == 12
+    assert growing_steps(5, 10**5, 8000.0)[:2] == [1005, 1505]
+
+
+# --- ends ---
+
+
 @every_rows
 def test_max_time_leaves_a_model(source):
     result = run_pegasos(make_any_rows(source), n_steps=10**7, max_time=1e-9, checkpoints="epoch")
     assert result.status == "max_time"
     assert 1 <= result.n_steps < 10**7
-    assert len(result.history) >= 1
     assert result.history["iteration"][-1] == result.n_steps
     again = run_pegasos(make_any_rows(source), n_steps=result.n_steps)
     assert_same_result(result, again)
 
 
-def test_max_time_can_be_resumed():
-    first = run_pegasos(make_kernel_rows("cached"), n_steps=10**7, max_time=1e-9)
-    second = run_pegasos(make_kernel_rows("cached"), n_steps=77, state=first.state)
-    assert second.status == "completed"
-    assert_same_result(second, run_pegasos(make_kernel_rows("cached"), n_steps=first.n_steps + 77))
-
-
-def test_monitor_that_returns_an_array_is_refused():
-    with pytest.raises(TypeError, match=r"monitor must return True, False or None, got .* instead"):
-        run_pegasos(make_kernel_rows("cached"), n_steps=50, monitor=lambda run: np.zeros(2))
-
-
-def test_monitor_stops():
-    seen = []
+def test_monitor_sees_the_model_and_stops():
+    models = []
 
     def monitor(running):
-        seen.append(running.state.steps)
-        return len(seen) == 3
+        models.append(running.result())
+        return len(models) == 3
 
+    checkpoints = [10, 20, 30, 40]
     result = run_pegasos(
-        make_kernel_rows("cached"), n_steps=100, checkpoints=[10, 20, 30, 40], monitor=monitor
+        make_kernel_rows("cached"), n_steps=100, checkpoints=checkpoints, monitor=monitor
     )
-    assert seen == [10, 20, 30]
-    assert result.n_steps == 30
     assert result.status not in ("completed", "running")
-    assert_same_result(result, run_pegasos(make_kernel_rows("cached"), n_steps=30))
-
-
-def test_monitor_sees_the_model():
-    models = []
-    run_pegasos(
-        make_kernel_rows("cached"),
-        n_steps=60,
-        checkpoints=[20, 60],
-        monitor=lambda running: models.append(running.result()),
-    )
-    for model, n_steps in zip(models, (20, 60), strict=True):
+    for model, n_steps in zip([*models, result], [10, 20, 30, 30], strict=True):
         assert_same_result(model, run_pegasos(make_kernel_rows("cached"), n_steps=n_steps))
 
 
 @every_rows
-@pytest.mark.parametrize("checkpoints", ["epoch", None, [50, 100, 400]])
+@pytest.mark.parametrize("checkpoints", ["epoch", None])
 def test_tol_stops(source, checkpoints):
-    tol = 0.3
-    result = run_pegasos(make_any_rows(source), n_steps=10**5, tol=tol, checkpoints=checkpoints)
+    options = {"n_steps": 10**5, "checkpoints": checkpoints}
+    result = run_pegasos(make_any_rows(source), tol=0.3, **options)
     assert result.status == "tolerance"
     assert result.n_steps < 10**5
-    assert result.relative_gap <= tol
-    assert (result.history["relative_gap"][:-1] > tol).all()
+    assert result.relative_gap <= 0.3
+    assert (result.history["relative_gap"][:-1] > 0.3).all()
 
 
 def test_tol_out_of_reach():
     result = run_pegasos(make_kernel_rows("cached"), n_steps=100, tol=1e-12)
-    assert result.status == "completed"
-    assert result.n_steps == 100
+    assert (result.status, result.n_steps) == ("completed", 100)
     assert result.relative_gap > 1e-12
 
 
-# --- records one by one ---------------------------------------------------------------------------
+# --- records one by one ---
 
 
+@pytest.fixture(scope="module")
 def four_records():
     options = {"n_steps": 40, "checkpoints": [10, 20, 30, 40]}
     return run_pegasos(make_kernel_rows("cached"), **options).history
 
 
-def test_history_goes_through_its_records():
-    history = four_records()
-    assert [record.iteration for record in history] == [10, 20, 30, 40]
-    assert list(history) == history.records
-    assert [record.gap for record in history] == history["gap"].tolist()
-    assert next(reversed(history)).iteration == 40
+def test_history_is_a_sequence_of_records(four_records):
+    records = four_records.records
+    assert [record.iteration for record in four_records] == [10, 20, 30, 40]
+    assert next(reversed(four_records)).iteration == 40
+    assert four_records["gap"].tolist() == [record.gap for record in records]
+    for number in (0, 3, -1, -4, np.int8(2), np.uint64(1)):
+        assert four_records[number] is records[int(number)]
+    for part in (slice(1, 3), slice(None), slice(-2, None), slice(None, None, -1), slice(3, 1)):
+        some = four_records[part]
+        assert type(some) is History
+        assert list(some) == records[part]
+        assert_array_equal(some["gap"], four_records["gap"][part])
+    assert repr(four_records[:0]) == "History(empty)"
+    four_records[:2].append(four_records[3])
+    assert len(four_records) == 4
 
 
-@pytest.mark.parametrize("number", [0, 3, -1, -4, np.int8(2), np.uint64(1)])
-def test_history_has_records_by_number(number):
-    history = four_records()
-    assert history[number] is history.records[int(number)]
-
-
-@pytest.mark.parametrize(
-    "part", [slice(1, 3), slice(None), slice(-2, None), slice(None, None, -1), slice(3, 1)], ids=str
-)
-def test_history_has_slices(part):
-    history = four_records()
-    some = history[part]
-    assert type(some) is History
-    assert list(some) == history.records[part]
-    assert_array_equal(some["gap"], history["gap"][part])
-    assert len(some) == len(range(4)[part])
-
-
-def test_slice_of_a_history_is_one_of_its_own():
-    history = four_records()
-    history[:2].append(history[3])
-    assert len(history) == 4
-
-
-def test_history_says_what_it_does_not_have():
-    history = four_records()
+def test_history_says_what_it_does_not_have(four_records):
     with pytest.raises(KeyError, match=r"history has the columns .*'gap'.*, not 'gape'"):
-        history["gape"]
+        four_records["gape"]
     for number in (4, -5, 10**30):
         with pytest.raises(IndexError, match=rf"^history has 4 records, none of them at {number}$"):
-            history[number]
+            four_records[number]
     for key in (1.5, None, (0, 1), [0]):
         with pytest.raises(TypeError, match=r"^history must be indexed by a column's name, an int"):
-            history[key]
+            four_records[key]
 
 
-def test_history_in_words_is_short():
-    assert repr(four_records()[:0]) == "History(empty)"
-    assert repr(four_records()).startswith("History(4 checkpoints, iteration 40, objective ")
-
-
-def test_history_as_a_frame():
-    history = four_records()
-    frame = history.to_pandas()
-    assert list(frame.columns) == list(history.columns)
-    assert_array_equal(frame["gap"], history["gap"])
-    assert_array_equal(frame.iloc[1], [float(value) for value in history[1]])
-
-
-def test_history_as_a_frame_needs_pandas(monkeypatch):
+def test_history_as_a_frame(four_records, monkeypatch):
+    frame = four_records.to_pandas()
+    assert list(frame.columns) == list(four_records.columns)
+    assert_array_equal(frame["gap"], four_records["gap"])
+    assert_array_equal(frame.iloc[1], [float(value) for value in four_records[1]])
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"^to_pandas needs pandas: install pandas, or use to_"):
-        four_records().to_pandas()
+        four_records.to_pandas()

@@ -1,7 +1,9 @@
-"""Ctrl-C: the run keeps its model, and the script stops all the same."""
+"""Ctrl-C, deadlines and errors: when a run hears of them, and what is left of it."""
 
 import os
 import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,9 +11,12 @@ from solver_cases import assert_same_result, make_kernel_rows, noisy, run_pegaso
 
 from kpegasos import RBF, GramRows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.state import PegasosOptions, new_state
+from kpegasos.solvers.driver import TimeSlicer
 from kpegasos.solvers.dual_ascent import DualAscent
+from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import heed
 
 
 def press_ctrl_c():
@@ -46,35 +51,23 @@ def handler():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_interrupt_is_raised_with_the_model():
-    """Ctrl-C used to be swallowed; now the script stops, and the exception holds the model."""
-
-    def monitor(running):
-        if not running.finished:
-            press_ctrl_c()
-
-    with pytest.raises(Interrupted, match=r"stopped by Ctrl-C after \d+ steps") as caught:
-        run_pegasos(
-            make_kernel_rows("cached"), n_steps=10**7, checkpoints=[10, 10**7], monitor=monitor
-        )
-    result = caught.value.result
-    assert result.status == "interrupted"
-    assert 10 < result.n_steps < 10**7
-    assert_same_result(result, run_pegasos(make_kernel_rows("cached"), n_steps=result.n_steps))
+# --- Ctrl-C ---
 
 
 @pytest.mark.parametrize("slice_number", [1, 3])
-def test_interrupted_pegasos_can_go_on(slice_number):
-    """The state of the exception's result is as good as any other."""
+def test_interrupt_is_raised_with_the_model(slice_number):
+    """Ctrl-C used to be swallowed; now the script stops, and the exception holds the model."""
     task, rows = interrupted_rows(slice_number=slice_number)
-    with pytest.raises(Interrupted) as caught:
-        pegasos(task, rows, n_steps=10**7, checkpoints=None, random_state=0)
-    part = caught.value.result
-    assert 0 < part.n_steps < 10**7
     options = {"checkpoints": None, "random_state": 0}
+    with pytest.raises(Interrupted, match=r"stopped by Ctrl-C after \d+ steps") as caught:
+        pegasos(task, rows, n_steps=10**7, **options)
+    part = caught.value.result
+    assert part.status == "interrupted"
+    assert 0 < part.n_steps < 10**7
+    assert_same_result(part, pegasos(task, rows, n_steps=part.n_steps, **options))
+    # Its state is as good as any other.
     rest = pegasos(task, rows, n_steps=500, state=part.state, **options)
-    whole = pegasos(task, rows, n_steps=part.n_steps + 500, **options)
-    assert_same_result(rest, whole)
+    assert_same_result(rest, pegasos(task, rows, n_steps=part.n_steps + 500, **options))
 
 
 @pytest.mark.parametrize("slice_number", [1, 12])
@@ -87,22 +80,6 @@ def test_interrupted_sdca_has_a_model(slice_number):
     assert 0 < result.n_steps < 10**6 * task.y.size
     assert 0 < result.dual_bound < result.objective < np.inf
     assert result.history["iteration"][-1] == result.n_steps
-
-
-def test_interrupt_stops_a_loop_of_fits():
-    """One Ctrl-C used to end the fit at hand alone, and the script went on."""
-    done = []
-
-    def script():
-        for number in range(4):
-            task, rows = interrupted_rows(slice_number=2 if number == 1 else 0)
-            sdca(task, rows, tol=1e-3)
-            pegasos(task, rows, epochs=50)
-            done.append(number)
-
-    with pytest.raises(KeyboardInterrupt):
-        script()
-    assert done == [0]
 
 
 @pytest.mark.parametrize("solve", [pegasos, sdca])
@@ -136,6 +113,24 @@ def test_ignored_interrupt_stays_ignored():
         signal.signal(signal.SIGINT, before)
 
 
+def test_interruptible_leaves_other_threads_alone():
+    """Signals are the main thread's; elsewhere a deadline still counts."""
+    seen = []
+
+    def work():
+        before = signal.getsignal(signal.SIGINT)
+        with interruptible(Stopper(0.0)) as stopper:
+            seen.append((signal.getsignal(signal.SIGINT) is before, stopper.reason()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(True, "max_time")]
+
+
+# --- errors ---
+
+
 class FailingKernel:
     """A linear kernel that fails at its n-th call."""
 
@@ -167,16 +162,82 @@ def test_rows_are_right_after_an_error(call, monkeypatch):
     """What was half done is forgotten, not used."""
     monkeypatch.setattr(tuning, "TILE_ROWS", 4)
     X, y = noisy()
-    task, kernel = make_problem(y, 1e-4), FailingKernel()
-    rows = make_rows(X, kernel, cache="cached", cache_mb=0.05)
+    kernel, options = FailingKernel(), {"n_steps": 2000, "random_state": 0}
+    rows, fresh = (make_rows(X, kernel, cache="cached", cache_mb=0.05) for _ in range(2))
     kernel.calls_left = call
     with pytest.raises(MemoryError, match="middle"):
-        pegasos(task, rows, n_steps=2000, random_state=0)
-    again = pegasos(task, rows, n_steps=2000, random_state=0)
-    alone = pegasos(
-        task, make_rows(X, kernel, cache="cached", cache_mb=0.05), n_steps=2000, random_state=0
-    )
+        pegasos(make_problem(y, 1e-4), rows, **options)
+    again, alone = (pegasos(make_problem(y, 1e-4), each, **options) for each in (rows, fresh))
     assert_same_result(again, alone)
+
+
+# --- time ---
+
+
+def test_stopper_reasons():
+    """Ctrl-C comes before the deadline, and neither is no reason."""
+    assert Stopper().reason() is None
+    assert Stopper(1e3).reason() is None
+    late = Stopper(0.0)
+    assert late.reason() == "max_time"
+    late.interrupt()
+    assert late.reason() == "interrupted"
+
+
+def test_stopper_split_shares_the_flag_and_the_time(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
+    whole = Stopper(100.0)
+    part = whole.split(4)
+    assert part.deadline == pytest.approx(32.0)
+    part.interrupt()
+    assert whole.interrupted
+    assert Stopper().split(3).deadline is None
+    assert Stopper(-5.0).split(2).reason() == "max_time"
+    assert part.latest == whole.latest > whole.deadline
+
+
+def endless(*_, **__):
+    while True:
+        heed()
+        time.sleep(0.001)
+
+
+@pytest.mark.slow
+def test_last_looks_of_many_runs_end_soon_after_the_deadline_of_all():
+    """What is computed once more for certificates has a second together, not each for itself."""
+    X, y = noisy(40)
+    stopper, gram = Stopper(0.0), RBF(1.0).block(X, X)
+    limits = {"n_steps": 5, "epochs": None, "checkpoints": None, "tol": None}
+    begin = time.perf_counter()
+    for number in range(20):
+        rows = GramRows(gram, rounding=1e-3)
+        rows.settle = endless
+        run = make_run(make_problem(y, 0.1), rows, PegasosOptions(), seed=number, **limits)
+        run.advance(stopper)
+        assert run.result().status == "completed"
+    assert 0.1 < time.perf_counter() - begin < 1.5
+
+
+def test_time_slicer_follows_the_clock():
+    """Twice as long after a short slice, half as long after a slow one, within limits."""
+    slicer = TimeSlicer(1000)
+    slicer.done(1000, 0.0)
+    assert slicer.draws == 2000
+    slicer.done(10, 0.0)  # ended early, at a checkpoint
+    assert slicer.draws == 2000
+    slicer.done(2000, 1.5 * tuning.SLICE_SECONDS)
+    assert slicer.draws == 2000
+    slicer.done(2000, 3 * tuning.SLICE_SECONDS)
+    assert slicer.draws == 1000
+    for _ in range(60):
+        slicer.done(slicer.draws, 3 * tuning.SLICE_SECONDS)
+    assert slicer.draws == tuning.FEWEST_DRAWS
+    for _ in range(60):  # where even these take long
+        slicer.done(slicer.draws, 1.0)
+    assert (slicer.draws, slicer.is_slow) == (1, True)
+    for _ in range(60):
+        slicer.done(slicer.draws, 0.0)
+    assert slicer.draws == tuning.MOST_DRAWS
 
 
 @pytest.mark.parametrize("X", [np.zeros((6, 2)), np.eye(6)], ids=["zero", "orthogonal"])

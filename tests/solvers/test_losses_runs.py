@@ -3,6 +3,7 @@
 import naive_losses
 import numpy as np
 import pytest
+from covering import each_pair, each_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -19,6 +20,7 @@ from kpegasos import (
     pegasos,
     sdca,
 )
+from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import IndexStream
 from kpegasos.solvers.polish import polish
 from kpegasos.utils.validation import draw_seed
@@ -52,47 +54,35 @@ def draws_of(n_samples, n_draws, seed=0):
     return IndexStream(n_samples, "permutation", draw_seed(seed)).take(0, n_draws)
 
 
-@EACH
-@pytest.mark.parametrize("step", STEPS, ids=str)
-@pytest.mark.parametrize("k", [1, 3])
-def test_steps_are_those_of_the_book(loss, step, k):
+@each_pair(
+    loss=ALL, step=STEPS, k=[1, 3], projection=[False, True], average=AVERAGES, kernel=[False, True]
+)
+def test_steps_are_those_of_the_book(loss, step, k, projection, average, kernel):
     X, y, weight = data(loss)
     lam, n_steps = 0.05, 60
     problem = make_problem(y, lam, weight, loss=loss)
+    # What has no largest slope is always projected.
+    projected = projection or not np.isfinite(loss.lipschitz)
     slow = naive_losses.run(
-        name_of(loss), X, y, lam, draws_of(30, n_steps * k), weight=weight, k=k,
-        # What has no largest slope is always projected.
-        radius=None if np.isfinite(loss.lipschitz) else problem.radius,
+        name_of(loss),
+        X,
+        y,
+        lam,
+        draws_of(30, n_steps * k),
+        weight=weight,
+        k=k,
+        radius=problem.radius if projected else None,
         step=None if step is None else lambda t, lam: float(step(np.array([t]), lam)[0]),
-    )  # fmt: skip
-    for average in ("weighted", "uniform", "suffix", None):
-        result = pegasos(
-            problem, linear_rows(X), n_steps=n_steps, batch_size=k, average=average, step=step,
-            random_state=0,
-        )  # fmt: skip
-        assert_allclose(result.w, slow.average(average), rtol=1e-9, atol=1e-11)
-        assert_allclose(X.T @ result.coef, result.w, rtol=1e-9, atol=1e-11)
-
-
-@EACH
-@pytest.mark.parametrize("step", [None, InverseSquareRoot(0.5)], ids=str)
-def test_projections_are_those_of_the_book(loss, step):
-    X, y, weight = data(loss)
-    lam, problem = 0.05, make_problem(y, 0.05, weight, loss=loss)
-    slow = naive_losses.run(
-        name_of(loss), X, y, lam, draws_of(30, 80), weight=weight, radius=problem.radius,
-        step=None if step is None else lambda t, lam: float(step(np.array([t]), lam)[0]),
-    )  # fmt: skip
-    for average in ("weighted", None):
-        result = pegasos(
-            problem, linear_rows(X), n_steps=80, projection=True, average=average, step=step,
-            random_state=0,
-        )  # fmt: skip
+    )
+    rows = make_rows(X, "linear") if kernel else linear_rows(X)
+    options = {"n_steps": n_steps, "batch_size": k, "projection": projection, "step": step}
+    result = pegasos(problem, rows, average=average, random_state=0, **options)
+    assert_allclose(X.T @ result.coef, slow.average(average), rtol=1e-8, atol=1e-10)
+    if result.w is not None:
         assert_allclose(result.w, slow.average(average), rtol=1e-8, atol=1e-10)
 
 
-@EACH
-@pytest.mark.parametrize("step", [None, Constant(0.3)], ids=str)
+@each_value(loss=ALL, step=[None, Constant(0.3)])
 def test_models_are_the_same_whatever_the_cache(loss, step):
     X, y, weight = data(loss, n_samples=90)
     problem = make_problem(y, 0.01, weight, loss=loss)
@@ -114,18 +104,7 @@ def test_models_are_the_same_whatever_the_cache(loss, step):
         assert_allclose(other.dual_bound, found[0].dual_bound, rtol=1e-8, atol=1e-10)
 
 
-@EACH
-def test_kernel_and_features_make_the_same_model(loss):
-    X, y, weight = data(loss)
-    problem = make_problem(y, 0.02, weight, loss=loss)
-    one = pegasos(problem, make_rows(X, "linear"), epochs=10, random_state=0)
-    other = pegasos(problem, linear_rows(X), epochs=10, random_state=0)
-    assert_allclose(X.T @ one.coef, other.w, rtol=1e-9, atol=1e-11)
-    assert_allclose(one.gap, other.gap, rtol=1e-6, atol=1e-10)
-
-
-@EACH
-@pytest.mark.parametrize("lam", [0.3, 1e-2, 1e-3])
+@each_value(loss=ALL, lam=[0.3, 1e-2, 1e-3])
 @pytest.mark.parametrize("kernel", [pytest.param("linear", marks=pytest.mark.slow), "rbf"])
 def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
     X, y, weight = data(loss)
@@ -166,24 +145,6 @@ def test_certificates_hold(loss, seed, lam, scale, dtype, step, average, epochs)
     assert result.dual_bound <= least + slack
     assert exact - least <= result.gap + slack
     assert_allclose(result.objective, exact, rtol=1e-4 if dtype == np.float32 else 1e-9, atol=1e-9)
-
-
-def test_a_step_beyond_one_over_lam_is_refused():
-    X, y, _ = data(losses.Hinge())
-    with pytest.raises(ValueError, match=r"step must return sizes above 0 and at most 1/lam"):
-        pegasos(make_problem(y, 0.1), linear_rows(X), step=lambda t, lam: 11.0 / t, epochs=2)
-
-
-def test_a_step_of_another_shape_is_refused():
-    X, y, _ = data(losses.Hinge())
-    with pytest.raises(ValueError, match="step must return a size for each"):
-        pegasos(make_problem(y, 0.1), linear_rows(X), step=lambda t, lam: np.ones(3), epochs=2)
-
-
-def test_a_step_that_is_no_function_is_refused():
-    X, y, _ = data(losses.Hinge())
-    with pytest.raises(TypeError, match="step must be None"):
-        pegasos(make_problem(y, 0.1), linear_rows(X), step=0.1)
 
 
 @pytest.mark.parametrize("average", ["weighted", "suffix", None])

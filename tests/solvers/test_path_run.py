@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, beginning, optimum
-from solver_cases import Countdown, noisy
+from solver_cases import Countdown, noisy, smallest_cache
 
-from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, Sigmoid, make_problem, sdca
+from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, make_problem, sdca
 from kpegasos.core.state import Examples, LoopState
-from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.solvers.path import PathRun, solve_among
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -19,10 +18,6 @@ SCALING = OFFSET**0.5
 
 def values_of(row_dtype="float64"):
     return KernelMatrix(RBF(1.0), POINTS, row_dtype=row_dtype)
-
-
-def smallest_cache(values, **options):
-    return CachedRows(values, cache_mb=cached_mb_needed(values), **options)
 
 
 SOURCES = {"gram": GramRows.from_values, "cached": CachedRows, "evicting": smallest_cache}
@@ -76,6 +71,8 @@ def test_certificates_of_all_cells_are_true(source, alone):
     assert_certified(found, run.tol)
     assert_consistent(found)
     assert not found.coefs[np.repeat(WEIGHTS == 0.0, 3, axis=0)].any()
+    for array, whole in zip(found.part(3, 6), found, strict=True):
+        assert_array_equal(array, whole[3:6])
 
 
 @each_source
@@ -106,26 +103,6 @@ def test_certificates_of_float32_rows_are_true_where_nothing_is_settled():
     assert_certified(found, 1e-2)
 
 
-def test_certificates_say_what_was_not_reached():
-    """A cell that is given up has the gap that it has."""
-    _, found = solved("evicting", tol=1e-9, max_epochs=1)
-    assert found.relative_gaps.max() > 1e-6
-    assert_certified(found, 1.0)
-
-
-@each_source
-def test_evaluations_are_those_of_the_rows(source):
-    run, _ = solved(source)
-    assert run.evaluations == run.rows.evaluations
-    again = PathRun(LABEL, WEIGHTS, run.rows, CS, tol=1e-3, max_epochs=100)
-    again.advance(Stopper())
-    again.solutions()
-    if source == "evicting":
-        assert run.evaluations + again.evaluations == run.rows.evaluations
-    else:
-        assert again.evaluations == 0
-
-
 @pytest.mark.parametrize("questions", [0, 1, 2])
 def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
     monkeypatch.setattr(PathRun, "sets_before_pause", 2)
@@ -142,19 +119,6 @@ def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
         assert_array_equal(array[: len(before)], before)
     assert run.seconds > 0.0
     assert_array_equal(run.path.n_sets, expected.path.n_sets)
-
-
-def test_parts_of_solutions_are_those_of_a_fold():
-    _, found = solved()
-    part = found.part(3, 6)
-    for array, whole in zip(part, found, strict=True):
-        assert_array_equal(array, whole[3:6])
-
-
-def test_a_kernel_that_is_not_positive_semi_definite_is_refused():
-    rows = GramRows.from_values(KernelMatrix(Sigmoid(1.0, -1.0), POINTS))
-    with pytest.raises(ValueError, match="kernel must be positive semi-definite for certified"):
-        PathRun(LABEL, WEIGHTS, rows, CS, tol=1e-2, max_epochs=10)
 
 
 def test_values_that_are_not_positive_semi_definite_are_noticed():
@@ -243,8 +207,7 @@ def hard_cells(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("alone", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("alone", "dtype"), [(False, np.float32), (True, np.float64)])
 def test_hard_cells_end_where_others_do(hard_cells, monkeypatch, dtype, alone):
     X, y, weights, Cs = overlapping()
     tol, found = 1e-3, []

@@ -7,17 +7,22 @@ from functools import cache
 import numpy as np
 import pytest
 from any_input import NASTY, assert_clear, make
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
-from solver_cases import DATA, SOURCES, finished_run, make_any_rows, make_task, noisy, run_pegasos
+from solver_cases import (
+    ALL_SOURCES,
+    DATA,
+    finished_run,
+    make_any_rows,
+    make_task,
+    noisy,
+    run_pegasos,
+)
 
 from kpegasos import (
     RBF,
-    CachedRows,
     GramRows,
-    KernelMatrix,
-    PegasosSVC,
     Problem,
-    UncachedRows,
     linear_rows,
     make_problem,
     make_rows,
@@ -43,7 +48,6 @@ SOLVERS = {
     "polish": lambda problem, rows: polish(finished_run(problem, rows, epochs=2), tol=1e-3),
 }
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
-each_source = pytest.mark.parametrize("source", [*SOURCES, "dense", "csr"])
 
 
 def trained(labels=SIGNS, **parameters):
@@ -54,9 +58,7 @@ def trained(labels=SIGNS, **parameters):
 # --- decisions ------------------------------------------------------------------------------------
 
 
-@each_source
-@each_solver
-@pytest.mark.parametrize("B", [0.0, 2.0])
+@each_pair(source=ALL_SOURCES, solver=list(SOLVERS), B=[0.0, 2.0])
 def test_decisions_on_the_training_examples_are_the_margins(source, solver, B):
     rows = make_any_rows(source, intercept_scaling=B)
     result = SOLVERS[solver](make_task(weighted=True), rows)
@@ -82,32 +84,6 @@ def test_decisions_on_new_examples_by_the_book(solver, rows):
     assert_allclose(result.decision_function(new), expected, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [GramRows.from_values, CachedRows, UncachedRows])
-def test_decisions_are_those_of_an_estimator(kind):
-    """Both at the same optimum, so that they agree as closely as the gap allows."""
-    model = PegasosSVC(gamma="scale", C=2.0, fit_intercept=False, polish=True, tol=1e-9)
-    model.fit(X, SIGNS)
-    rows = kind(KernelMatrix(model._kernel, X))
-    result = sdca(make_problem(SIGNS, C=2.0), rows, tol=1e-9, random_state=0)
-    expected = model.decision_function(NEW)
-    assert_allclose(result.decision_function(NEW), expected, atol=1e-3)
-    clear = np.abs(expected) > 2e-3
-    assert_array_equal(result.predict(NEW)[clear], model.predict(NEW)[clear])
-
-
-def test_decisions_of_a_monitored_run_are_those_of_its_checkpoints():
-    seen = []
-    pegasos(
-        make_problem(SIGNS, C=1.0),
-        make_rows(X, "rbf", gamma=0.5),
-        epochs=3,
-        random_state=0,
-        monitor=lambda run: seen.append(run.result()),
-    )
-    for result in seen:
-        assert_allclose(result.decision_function(X), result.margins, rtol=1e-9)
-
-
 class SilentRows(GramRows):
     """Rows that say nothing of new examples, as a class of a user's own may."""
 
@@ -122,11 +98,10 @@ def test_rows_may_decide_nothing():
 
 
 @pytest.mark.parametrize("text", NASTY)
-@pytest.mark.parametrize("method", ["decision_function", "predict"])
-def test_any_data_are_decided_on_or_refused_in_one_sentence(method, text):
+def test_any_data_are_decided_on_or_refused_in_one_sentence(text):
     value = make(text)
     try:
-        found = getattr(trained_once(), method)(value)
+        found = trained_once().decision_function(value)
     except Exception as error:
         assert_clear(error, {"X": value})
     else:
@@ -186,8 +161,3 @@ def test_result_in_words():
         f"Result(completed after 360 steps, objective {result.objective:.6g}, "
         f"relative gap {result.relative_gap:.2g}, {support} support vectors)"
     )
-
-
-def test_result_in_words_is_short():
-    result = pegasos(make_problem(SIGNS, C=1.0), linear_rows(X), epochs=1, random_state=0)
-    assert len(repr(result)) < 120

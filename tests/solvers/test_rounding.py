@@ -2,21 +2,24 @@
 
 import numpy as np
 import pytest
+from covering import each_pair
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs, make_moons
+from solver_cases import finished_run
 
 from kpegasos import (
     RBF,
     GramRows,
-    LinearPegasosSVC,
     PegasosSVC,
+    linear_rows,
     make_problem,
     make_rows,
     pegasos,
     sdca,
 )
 from kpegasos.kernels.exact import ExactValues
+from kpegasos.solvers.polish import polish
 from kpegasos.utils.patience import CutShort, heeding
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -25,33 +28,30 @@ X, Y = make_blobs(120, n_features=6, centers=2, cluster_std=6.0, random_state=0)
 X32 = X.astype(np.float32)
 SIGNS = 2.0 * Y - 1.0
 KERNELS = {"rbf": {"gamma": 0.02}, "linear": {}, "poly": {"gamma": 0.1, "degree": 3, "coef0": 1.0}}
-each_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
-each_format = pytest.mark.parametrize(
-    "as_rows", [np.asarray, sparse.csr_array], ids=["dense", "csr"]
-)
 
 
 def exact_gram(kernel, rows):
     """Values of the formula on the given numbers."""
     wide = rows.astype(np.longdouble)
     if kernel == "rbf":
-        return np.exp(-KERNELS["rbf"]["gamma"] * cdist(rows, rows, "sqeuclidean"))
+        distances = ((wide[:, None] - wide) ** 2).sum(axis=2)
+        return np.exp(-np.longdouble(KERNELS["rbf"]["gamma"]) * distances)
     gram = wide @ wide.T
     if kernel == "poly":
         gram = (np.longdouble(0.1) * gram + 1) ** 3
-    return gram.astype(np.float64)
+    return gram
 
 
 def true_objective(result, kernel, problem):
     coef = result.coef
-    margins = exact_gram(kernel, X32) @ coef
+    margins = exact_gram(kernel, X32).astype(np.float64) @ coef
     losses = np.maximum(0.0, 1.0 - problem.y * margins)
     return 0.5 * problem.lam * (coef @ margins) + (problem.weight * losses).mean()
 
 
 def optimum(kernel, problem):
     """An objective that can be reached, of the formula's values on the given numbers."""
-    rows = GramRows(exact_gram(kernel, X32))
+    rows = GramRows(exact_gram(kernel, X32).astype(np.float64))
     found = sdca(problem, rows, tol=1e-9, max_epochs=30_000, max_time=5.0, random_state=0)
     return true_objective(found, kernel, problem)
 
@@ -59,45 +59,27 @@ def optimum(kernel, problem):
 # --- certificates ---------------------------------------------------------------------------------
 
 
-@each_kernel
-@each_format
-@pytest.mark.parametrize("C", [1.0, 1e4])
-def test_float32_certificate_holds_for_the_formula(kernel, as_rows, C):
+@each_pair(
+    kernel=[*KERNELS, "features"],
+    as_rows=[np.asarray, sparse.csr_array],
+    C=[1.0, 1e4],
+    polished=[False, True],
+)
+def test_float32_certificate_holds_for_the_formula(kernel, as_rows, C, polished):
     """What float32 makes of the kernel has another optimum, which used to be told."""
     problem = make_problem(SIGNS, 1.0 / (C * Y.size))
-    rows = make_rows(as_rows(X32), kernel, **KERNELS[kernel])
-    result = sdca(problem, rows, tol=1e-6, max_epochs=300, random_state=0)
+    if kernel == "features":
+        kernel, rows = "linear", linear_rows(as_rows(X32))
+    else:
+        rows = make_rows(as_rows(X32), kernel, **KERNELS[kernel])
+    if polished:
+        result = polish(finished_run(problem, rows, epochs=5), tol=1e-6, max_epochs=300)
+    else:
+        result = sdca(problem, rows, tol=1e-6, max_epochs=300, random_state=0)
     truth = true_objective(result, kernel, problem)
     assert abs(result.objective - truth) <= max(result.gap, 1e-9 * truth)
     assert result.dual_bound <= optimum(kernel, problem) * (1 + 1e-12)
     assert truth - result.dual_bound <= result.gap * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
-def test_polish_in_float32_claims_no_more_than_is_true(tol):
-    problem = make_problem(SIGNS, 1.0 / (100.0 * Y.size))
-    clf = PegasosSVC(C=100.0, polish=True, tol=tol, fit_intercept=False, random_state=0)
-    clf.set_params(gamma=0.02).fit(X32, Y)
-    coef = np.zeros(Y.size)
-    coef[clf.support_] = clf.dual_coef_[0]
-    margins = exact_gram("rbf", X32) @ coef
-    truth = 0.5 * problem.lam * (coef @ margins) + np.maximum(0.0, 1.0 - SIGNS * margins).mean()
-    low = optimum("rbf", problem)
-    assert truth - low <= clf.duality_gap_
-    assert clf.objective_ - clf.duality_gap_ <= low
-
-
-@each_format
-def test_linear_float32_certificate(as_rows):
-    clf = LinearPegasosSVC(C=1e4, polish=True, tol=1e-7, max_time=2.0, random_state=0)
-    clf.fit(as_rows(X32), Y)
-    w = np.append(clf.coef_[0], clf.intercept_[0])
-    wide = np.column_stack((X32.astype(np.float64), np.ones(Y.size)))
-    truth = 0.5 * clf.lam_ * (w @ w) + np.maximum(0.0, 1.0 - SIGNS * (wide @ w)).mean()
-    assert clf.objective_ == pytest.approx(truth, rel=1e-12)
-    best = LinearPegasosSVC(C=1e4, polish=True, tol=1e-7, max_time=2.0, random_state=1)
-    best.fit(X32.astype(np.float64), Y)
-    assert clf.objective_ - clf.duality_gap_ <= best.objective_
 
 
 def test_tolerance_is_not_claimed_where_rounding_stands_against_it():
@@ -115,8 +97,7 @@ def test_tolerance_is_not_claimed_where_rounding_stands_against_it():
 # --- who is blamed --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(4))
-@each_kernel
+@each_pair(seed=[0, 1], kernel=list(KERNELS))
 def test_definite_kernel_is_not_blamed_for_float32(kernel, seed):
     """A matrix of rank one or two, large C: rounding makes eigenvalues negative."""
     rng = np.random.default_rng(seed)
@@ -148,18 +129,14 @@ def test_indefinite_matrix_is_still_found():
 # --- bounds and records ---------------------------------------------------------------------------
 
 
-@each_kernel
-@each_format
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each_pair(
+    kernel=list(KERNELS),
+    as_rows=[np.asarray, sparse.csr_array],
+    dtype=[np.float32, np.float64],
+)
 def test_rounding_bounds_the_error_of_kernel_values(kernel, as_rows, dtype):
     rows = make_rows(as_rows(X.astype(dtype)), kernel, **KERNELS[kernel])
-    wide = X.astype(dtype).astype(np.longdouble)
-    expected = wide @ wide.T
-    if kernel == "poly":
-        expected = (np.longdouble(0.1) * expected + 1) ** 3
-    if kernel == "rbf":
-        distances = ((wide[:, None] - wide) ** 2).sum(axis=2)
-        expected = np.exp(-np.longdouble(KERNELS["rbf"]["gamma"]) * distances)
+    expected = exact_gram(kernel, X.astype(dtype))
     error = np.abs(rows.gram - expected)
     bound = rows.rounding[:, None] + rows.rounding
     assert (error <= bound).all()

@@ -4,12 +4,10 @@
 package. The driver gives both what it gives its own: history, certificate, result.
 """
 
-import ast
-from pathlib import Path
-
 import naive
 import numpy as np
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import (
     DATA,
@@ -17,8 +15,6 @@ from solver_cases import (
     M,
     assert_same_result,
     by_the_book,
-    each_average,
-    each_batch_size,
     exact_gram,
     finished_run,
     make_kernel_rows,
@@ -27,8 +23,8 @@ from solver_cases import (
     true_optimum,
 )
 
-import kpegasos
 from kpegasos import sdca
+from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.state import STEPS, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
@@ -111,10 +107,9 @@ each_kind = pytest.mark.parametrize("holds_rows", [False, True])
 
 
 @pytest.mark.pure_python
-@each_kind
-@each_average
-@each_batch_size
-@pytest.mark.parametrize("projection", [False, True])
+@each_pair(
+    holds_rows=[False, True], average=AVERAGES, batch_size=[1, 3, 16], projection=[False, True]
+)
 def test_rows_from_outside_serve_pegasos(holds_rows, average, batch_size, projection):
     options = {"average": average, "projection": projection, "checkpoints": "epoch"}
     result = run_pegasos(DenseRows(DATA.X, holds_rows=holds_rows), batch_size, **options)
@@ -238,36 +233,3 @@ def test_dual_ascent_in_another_order(source):
     again = new_state(M, rows.image_size, PegasosOptions(average=None), task.lam, seed=99)
     repeated = drive(DualAscent(task, rows, again, max_epochs=300, stream=cyclic), tol=1e-7)
     assert_same_result(repeated, result)
-
-
-# --- the source code ---
-
-
-def row_kinds():
-    """Names of all classes of rows in the package."""
-    names, classes = set(), [RowSource]
-    while classes:
-        for kind in classes.pop().__subclasses__():
-            classes.append(kind)
-            if kind.__module__.startswith("kpegasos."):
-                names.add(kind.__name__)
-    return names
-
-
-SOLVERS = sorted((Path(kpegasos.__file__).parent / "solvers").glob("*.py"))
-
-
-@pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.name)
-def test_solvers_know_no_kind_of_rows(path):
-    """Solvers see `RowSource` only; the pass over chunks is for feature rows by its nature."""
-    assert row_kinds() >= {"KernelSource", "GramRows", "CachedRows", "UncachedRows", "FeatureRows"}
-    tree = ast.parse(path.read_text())
-    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    named |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    named |= {node.name for node in ast.walk(tree) if isinstance(node, ast.alias)}
-    if path.name != "online.py":
-        assert not named & row_kinds()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "type"):
-            asked, *kinds = (ast.unparse(argument) for argument in node.args)
-            assert "rows" not in asked.split(".") or kinds == ["RowSource"]

@@ -7,12 +7,11 @@ from threading import Barrier, BrokenBarrierError
 import numpy as np
 import pytest
 from row_cases import X, Y
+from solver_cases import finished_run
 
 from kpegasos import make_problem, make_rows, pegasos, regularization_path, sdca
-from kpegasos.core.state import PegasosOptions
 from kpegasos.core.views import KernelView
 from kpegasos.rows.base import KernelSource, run_loop
-from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import WorkingSetAscent, polish
 from kpegasos.solvers.stopping import Stopper
 
@@ -63,33 +62,10 @@ def small_cache(n_rows=8):
     )
 
 
-def short_run(problem, rows, seed):
-    options = {"n_steps": 50, "epochs": None, "checkpoints": None, "tol": None, "seed": seed}
-    run = make_run(problem, rows, PegasosOptions(), **options)
-    run.advance(Stopper())
-    return run
-
-
-def run_polished(rows, seed):
-    run = make_run(
-        PROBLEM,
-        rows,
-        PegasosOptions(),
-        n_steps=None,
-        epochs=2,
-        checkpoints=None,
-        tol=None,
-        seed=seed,
-    )
-    while not run.finished:
-        run.advance(Stopper())
-    return polish(run, tol=1e-4)
-
-
 SOLVERS = {
     "pegasos": lambda rows, seed: pegasos(PROBLEM, rows, epochs=5, random_state=seed),
     "sdca": lambda rows, seed: sdca(PROBLEM, rows, tol=1e-3, random_state=seed),
-    "polish": run_polished,
+    "polish": lambda rows, seed: polish(finished_run(PROBLEM, rows, epochs=2, seed=seed), tol=1e-4),
     "path": lambda rows, seed: regularization_path(PROBLEM, rows, [0.1 + seed, 10.0], tol=1e-3),
 }
 
@@ -113,11 +89,14 @@ def test_runs_on_threads_find_what_they_find_alone(make, solver):
         for name in ("coef", "objective", "dual_bound"):
             name = name if hasattr(one, name) else f"{name}s"
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    if solver == "pegasos":
+        charged = [result.history["kernel_evaluations"][-1] for result in found]
+        assert sum(charged) == rows.evaluations
 
 
 def test_runs_that_alternate_on_one_thread_find_what_they_find_alone():
     def ascents(rows):
-        runs = [short_run(make_problem(Y, lam=lam), rows, 0) for lam in (1e-3, 1e-2)]
+        runs = [finished_run(make_problem(Y, lam=lam), rows, n_steps=50) for lam in (1e-3, 1e-2)]
         return [WorkingSetAscent.after(run, max_epochs=100) for run in runs]
 
     rows = small_cache()
@@ -131,18 +110,6 @@ def test_runs_that_alternate_on_one_thread_find_what_they_find_alone():
         while not alone.finished:
             alone.advance(Stopper(), 1e-3)
         np.testing.assert_array_equal(alone.result().coef, ascent.result().coef)
-
-
-def test_monitor_may_run_on_the_rows_of_its_own_run():
-    rows, inner = small_cache(), []
-    alone = pegasos(PROBLEM, small_cache(), epochs=3, random_state=0)
-
-    def monitor(run):
-        inner.append(pegasos(PROBLEM, rows, epochs=1, random_state=1).objective)
-
-    outer = pegasos(PROBLEM, rows, epochs=3, random_state=0, monitor=monitor)
-    np.testing.assert_array_equal(outer.coef, alone.coef)
-    assert len(set(inner)) == 1
 
 
 def test_run_within_a_slice_of_the_same_rows_is_refused():
@@ -160,13 +127,6 @@ def test_error_in_a_slice_gives_the_rows_back():
     rows.together = Barrier(1)
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(pegasos, PROBLEM, rows, epochs=1).result(10.0).n_steps == Y.size
-
-
-def test_kernel_values_are_charged_to_the_run_that_computes_them():
-    rows = small_cache()
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda seed: SOLVERS["pegasos"](rows, seed), range(4)))
-    assert sum(result.history["kernel_evaluations"][-1] for result in found) == rows.evaluations
 
 
 def test_one_run_of_many_counts_the_construction():
