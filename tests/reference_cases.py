@@ -1,7 +1,6 @@
 """The problem of the reference's tests, and the compiled run beside it."""
 
 import numpy as np
-import pytest
 from solver_cases import noisy
 
 from kpegasos import make_problem, pegasos
@@ -10,8 +9,6 @@ X, Y = noisy()
 #: An RBF kernel with γ = 0.5.
 K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
 LAM, N_STEPS = 0.02, 500
-
-each_projection = pytest.mark.parametrize("projection", [False, True])
 
 
 def compiled(rows, y=Y, lam=LAM, n_steps=N_STEPS, **options):

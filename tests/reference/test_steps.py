@@ -4,18 +4,17 @@ import naive
 import numpy as np
 import pytest
 from conftest import stream
+from covering import each_pair
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference_cases import LAM, N_STEPS, K, X, Y, compiled, each_projection
+from reference_cases import LAM, N_STEPS, K, X, Y, compiled
 from scipy import sparse
 from solver_cases import (
     DATA,
+    KERNELS,
     M,
     by_the_book,
-    each_batch_size,
-    each_kernel,
-    each_sampling,
     exact_gram,
     steps_for,
 )
@@ -32,11 +31,6 @@ from kpegasos.reference import (
 
 def backwards(rng, n_samples):
     return np.arange(n_samples)[::-1]
-
-
-each_way_to_draw = pytest.mark.parametrize(
-    "sampling", ["permutation", "uniform", "contiguous", backwards]
-)
 
 
 def assert_equal_runs(reference, last, average, y=Y, *, linear, factor):
@@ -59,11 +53,13 @@ def assert_equal_runs(reference, last, average, y=Y, *, linear, factor):
 # --- equal to the definition ---
 
 
-@each_kernel
-@each_sampling
-@each_batch_size
-@each_projection
-def test_kernel_iterates_are_those_of_the_definition(kernel, sampling, batch_size, projection):
+@each_pair(
+    kernel=list(KERNELS),
+    sampling=["permutation", "uniform"],
+    batch_size=[1, 3, 16],
+    projection=[False, True],
+)
+def test_iterates_are_those_of_the_definition(kernel, sampling, batch_size, projection):
     expected = by_the_book(kernel, sampling, batch_size, projection=projection)
     draws = stream(M, steps_for(batch_size) * batch_size, sampling=sampling)
     options = {"batch_size": batch_size, "projection": projection}
@@ -75,52 +71,33 @@ def test_kernel_iterates_are_those_of_the_definition(kernel, sampling, batch_siz
     for t in (1, 2, 7, len(found)):
         average = np.array(naive.average(expected.iterates[:t], "weighted"), float) * DATA.y
         assert_allclose(found[t - 1].average, average, rtol=1e-12, atol=1e-12)
-
-
-@each_sampling
-@each_batch_size
-@each_projection
-def test_linear_iterates_are_those_of_the_definition(sampling, batch_size, projection):
-    draws = stream(M, steps_for(batch_size) * batch_size, sampling=sampling)
-    options = {"batch_size": batch_size, "projection": projection}
-    expected = naive.linear_pegasos(DATA.X, DATA.y, draws, DATA.lam, **options)
-    found = list(linear_iterates(DATA.X, DATA.y, DATA.lam, draws, **options))
-    assert_array_equal(found[-1].alpha, expected.counts)
-    vectors = np.array(expected.iterates, float)[:, :-1]
-    assert_allclose([step.last for step in found], vectors, rtol=1e-12, atol=1e-12)
-    average = np.array(naive.average(expected.iterates, "weighted"), float)[:-1]
-    assert_allclose(found[-1].average, average, rtol=1e-12, atol=1e-12)
-
-
-def test_coefficients_without_projection_are_scaled_counts():
-    """The form of the paper: ``w = 1/(lam t) Σ α_j y_j φ(x_j)``."""
-    for step in kernel_iterates(K, Y, LAM, index_stream(Y.size, 300), batch_size=3):
-        assert_allclose(step.last, step.alpha / (LAM * 3 * step.t), rtol=1e-12)
+    if kernel == "linear":
+        primal = list(linear_iterates(DATA.X, DATA.y, DATA.lam, draws, **options))
+        assert_array_equal(primal[-1].alpha, expected.counts)
+        for name in ("last", "average"):
+            vectors = [DATA.X.T @ (getattr(step, name) * DATA.y) for step in found]
+            own = [getattr(step, name) for step in primal]
+            assert_allclose(own, vectors, rtol=1e-12, atol=1e-12)
 
 
 # --- equal to the compiled solver ---
 
 
-@each_way_to_draw
-@each_projection
-@pytest.mark.parametrize("batch_size", [1, 7])
-def test_linear_reference_equals_compiled(sampling, projection, batch_size):
+@each_pair(
+    sampling=["permutation", "uniform", "contiguous", backwards],
+    projection=[False, True],
+    batch_size=[1, 7],
+    linear=[False, True],
+)
+def test_reference_equals_compiled(sampling, projection, batch_size, linear):
     options = {"batch_size": batch_size, "projection": projection}
     draws = index_stream(Y.size, N_STEPS * batch_size, sampling)
-    reference = pegasos_linear(X, Y, LAM, draws, **options)
-    runs = compiled(linear_rows(X), sampling=sampling, **options)
-    assert_equal_runs(reference, *runs, linear=True, factor=LAM * batch_size * N_STEPS)
-
-
-@each_way_to_draw
-@each_projection
-@pytest.mark.parametrize("batch_size", [1, 7])
-def test_kernel_reference_equals_compiled(sampling, projection, batch_size):
-    options = {"batch_size": batch_size, "projection": projection}
-    draws = index_stream(Y.size, N_STEPS * batch_size, sampling)
-    reference = pegasos_kernel(K, Y, LAM, draws, **options)
-    runs = compiled(make_rows(X, "rbf", gamma=0.5), sampling=sampling, **options)
-    assert_equal_runs(reference, *runs, linear=False, factor=LAM * batch_size * N_STEPS)
+    steps, given = (pegasos_linear, X) if linear else (pegasos_kernel, K)
+    rows = linear_rows(X) if linear else make_rows(X, "rbf", gamma=0.5)
+    runs = compiled(rows, sampling=sampling, **options)
+    factor = LAM * batch_size * N_STEPS
+    reference = steps(given, Y, LAM, draws, **options)
+    assert_equal_runs(reference, *runs, linear=linear, factor=factor)
 
 
 @settings(max_examples=25)
@@ -188,66 +165,6 @@ def test_index_stream_is_that_of_a_seed(n_samples):
     )
 
 
-# --- bad input ---
-
-
-def first_step(iterates, *arguments, **options):
-    return next(iter(iterates(*arguments, **options)))
-
-
-@pytest.mark.parametrize(
-    ("changes", "match"),
-    [
-        ({"X": X[:-1]}, "X must have a row for each of the 120 labels of y, got 119"),
-        ({"X": np.full_like(X, np.nan)}, "X must be finite"),
-        ({"y": np.arange(120)}, "y must "),
-        ({"lam": 0.0}, "lam must be a positive finite number, got 0.0"),
-        ({"draws": [0.5]}, "draws must be a vector of row numbers"),
-        ({"draws": []}, "draws must be a vector of row numbers"),
-        ({"draws": [0, 120]}, "draws must be rows from 0 to 119 of X or K, got 0 to 120"),
-        ({"draws": [-1]}, "draws must be rows from 0"),
-        ({"draws": [0, 1, 2], "batch_size": 2}, "batches of batch_size=2, got shape \\(3,\\)"),
-        ({"batch_size": 0}, "batch_size must be a positive integer"),
-        ({"projection": 1}, "projection must be True or False"),
-    ],
-)
-def test_steps_say_what_is_wrong(changes, match):
-    given = {"X": X, "y": Y, "lam": LAM, "draws": [0, 1]} | changes
-    with pytest.raises(ValueError, match=match):
-        first_step(linear_iterates, **given)
-    if "X" not in changes:
-        del given["X"]
-        with pytest.raises(ValueError, match=match):
-            pegasos_kernel(K, **given)
-
-
-@pytest.mark.parametrize(
-    ("gram", "match"),
-    [
-        (K[:-1], "K must have a row and a column for each of the 120 labels of y"),
-        (np.full_like(K, np.inf), "K must hold finite values"),
-        ("K", "K must hold real numbers"),
-    ],
-)
-def test_kernel_steps_say_what_is_wrong_with_the_kernel(gram, match):
-    with pytest.raises(ValueError, match=match):
-        first_step(kernel_iterates, gram, Y, LAM, [0])
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"n_samples": 0}, "n_samples must be a positive integer"),
-        ({"n_draws": -1}, "n_draws must be"),
-        ({"sampling": "sorted"}, "sampling must be one of"),
-        ({"random_state": "a"}, "random_state must be"),
-    ],
-)
-def test_index_stream_says_what_is_wrong(options, match):
-    with pytest.raises(ValueError, match=match):
-        index_stream(**{"n_samples": 5, "n_draws": 9} | options)
-
-
 # --- a start other than zero ---
 
 
@@ -266,21 +183,51 @@ def test_start_is_forgotten_but_for_the_first_draw():
             assert_array_equal(moved[-1].average, zero[-1].average)
 
 
-def test_start_of_zero_is_the_start_unless_told():
-    draws = index_stream(M, 2 * M, random_state=1)
-    told = pegasos_linear(X, Y, LAM, draws, start=np.zeros(X.shape[1]))
-    assert_array_equal(told.last, pegasos_linear(X, Y, LAM, draws).last)
+# --- bad input ---
+
+#: Of the steps on features or of those on a kernel matrix, and of a stream of indices.
+LINEAR, KERNEL = {"X": X, "y": Y, "lam": LAM}, {"K": K, "y": Y, "lam": LAM}
+BOTH = [
+    ({"y": np.arange(120)}, "y must "),
+    ({"lam": 0.0}, "lam must be a positive finite number, got 0.0"),
+    ({"draws": [0.5]}, "draws must be a vector of row numbers"),
+    ({"draws": []}, "draws must be a vector of row numbers"),
+    ({"draws": [0, 120]}, "draws must be rows from 0 to 119 of X or K, got 0 to 120"),
+    ({"draws": [-1]}, "draws must be rows from 0"),
+    ({"draws": [0, 1, 2], "batch_size": 2}, r"batches of batch_size=2, got shape \(3,\)"),
+    ({"batch_size": 0}, "batch_size must be a positive integer"),
+    ({"projection": 1}, "projection must be True or False"),
+]
+OF_FEATURES = [
+    ({"X": X[:-1]}, "X must have a row for each of the 120 labels of y, got 119"),
+    ({"X": np.full_like(X, np.nan)}, "X must be finite"),
+    ({"start": np.zeros(1)}, "start must have a number for each of .* features, got shape"),
+    ({"start": np.full(3, 1e6)}, "start must have a norm of 1/sqrt"),
+    ({"start": np.full(3, np.nan)}, "start must have a norm of 1/sqrt"),
+    ({"start": "zero"}, "start must hold real numbers"),
+]
+OF_A_KERNEL = [
+    ({"K": K[:-1]}, "K must have a row and a column for each of the 120 labels of y"),
+    ({"K": np.full_like(K, np.inf)}, "K must hold finite values"),
+    ({"K": "K"}, "K must hold real numbers"),
+]
+OF_A_STREAM = [
+    ({"n_samples": 0}, "n_samples must be a positive integer"),
+    ({"n_draws": -1}, "n_draws must be"),
+    ({"sampling": "sorted"}, "sampling must be one of"),
+    ({"random_state": "a"}, "random_state must be"),
+]
 
 
 @pytest.mark.parametrize(
-    ("start", "sentence"),
+    ("call", "given", "changes", "match"),
     [
-        (np.zeros(1), "start must have a number for each of .* features, got shape"),
-        (np.full(X.shape[1], 1e6), "start must have a norm of 1/sqrt"),
-        (np.full(X.shape[1], np.nan), "start must have a norm of 1/sqrt"),
-        ("zero", "start must hold real numbers"),
+        *[(pegasos_linear, LINEAR | {"draws": [0, 1]}, *row) for row in [*BOTH, *OF_FEATURES]],
+        *[(pegasos_kernel, KERNEL | {"draws": [0, 1]}, *row) for row in [*BOTH, *OF_A_KERNEL]],
+        *[(index_stream, {"n_samples": 5, "n_draws": 9}, *row) for row in OF_A_STREAM],
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_start_is_checked(start, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        pegasos_linear(X, Y, LAM, [0], start=start)
+def test_steps_say_what_is_wrong(call, given, changes, match):
+    with pytest.raises(ValueError, match=match):
+        call(**given | changes)

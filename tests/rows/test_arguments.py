@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import RNG, X, each_cache, each_dtype, each_format
+from row_cases import RNG, X
 from scipy import sparse
 
 from kpegasos import RBF, PegasosSVC, linear_rows, make_problem, make_rows, sdca
@@ -26,69 +27,43 @@ FORMS = {
     "csr of integers": sparse.csr_array(WHOLE),
     "objects": WHOLE.astype(object),
 }
-each_form = pytest.mark.parametrize("form", FORMS)
 
 
 # --- data -----------------------------------------------------------------------------------------
 
 
-@each_form
-@each_cache
-def test_make_rows_takes_any_form(form, cache):
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_take_any_form(form):
     columns = RNG.normal(size=(53, 2))
-    expected = make_rows(WHOLE.astype(float), "rbf", gamma=0.1, cache=cache).product(columns)
-    product = make_rows(FORMS[form], "rbf", gamma=0.1, cache=cache).product(columns)
-    assert_allclose(product, expected, rtol=1e-12)
-
-
-@each_form
-def test_linear_rows_takes_any_form(form):
-    expected = sdca(make_problem(Y, 0.1), linear_rows(WHOLE.astype(float)), random_state=0)
-    result = sdca(make_problem(Y, 0.1), linear_rows(FORMS[form]), random_state=0)
-    assert_allclose(result.w, expected.w, rtol=1e-9)
+    found, expected = (
+        [
+            make_rows(A, "rbf", gamma=0.1).product(columns),
+            make_rows(A, "rbf", gamma=0.1, cache="streamed").product(columns),
+            sdca(make_problem(Y, 0.1), linear_rows(A), random_state=0).w[:, None],
+        ]
+        for A in (FORMS[form], WHOLE.astype(float))
+    )
+    assert_allclose(np.vstack(found[:2]), np.vstack(expected[:2]), rtol=1e-12)
+    assert_allclose(found[2], expected[2], rtol=1e-9)
 
 
 def test_rows_of_a_frame_lie_one_after_another():
     rows = linear_rows(pd.DataFrame(X))
     assert rows.X.flags.c_contiguous
     assert_array_equal(rows.X, X)
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_rows_of_an_array_are_the_array(order):
-    A = np.array(X, order=order)
+    A = np.asfortranarray(X)
     assert linear_rows(A).X is A
-
-
-@pytest.mark.parametrize("make", [make_rows, linear_rows])
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),
-        pd.DataFrame({"a": pd.Series([1.0, None, "x"], dtype=object)}),
-        pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2020-01-02"])}),
-    ],
-    ids=["strings", "objects", "dates"],
-)
-def test_rows_refuse_frames_that_hold_no_numbers(make, frame):
-    with pytest.raises(ValueError, match=r"^X must hold real numbers, got"):
-        make(frame)
-
-
-@pytest.mark.parametrize("make", [make_rows, linear_rows])
-def test_rows_refuse_frames_with_missing_numbers(make):
-    for kind in ("Int64", "float64"):
-        with pytest.raises(ValueError, match=r"^X must (be finite|hold real numbers), got"):
-            make(pd.DataFrame({"a": pd.array([1, None], dtype=kind)}))
 
 
 # --- gamma ----------------------------------------------------------------------------------------
 
 
-@each_format
-@each_dtype
-@each_cache
-@pytest.mark.parametrize("gamma", ["scale", "auto"])
+@each_pair(
+    as_rows=[np.asarray, sparse.csr_matrix],
+    dtype=[np.float64, np.float32],
+    cache=["precomputed", "cached", "streamed"],
+    gamma=["scale", "auto"],
+)
 def test_gamma_by_name_is_that_of_the_estimators(as_rows, dtype, cache, gamma):
     A = as_rows(3.0 * X.astype(dtype))
     model = PegasosSVC(gamma=gamma, random_state=0).fit(A, Y)
@@ -105,58 +80,7 @@ def test_gamma_by_name_of_every_kernel_that_has_one(kernel):
     assert_allclose(rows.gram, make_rows(X, kernel, gamma=gamma).gram, rtol=1e-12)
 
 
-def test_gamma_is_one_by_default():
-    assert_array_equal(make_rows(X, "rbf").gram, make_rows(X, RBF(1.0)).gram)
-
-
-@pytest.mark.parametrize("gamma", ["", "SCALE", "1"])
-def test_gamma_of_another_name_is_refused(gamma):
-    with pytest.raises(ValueError, match=rf"^gamma must be one of .*'scale'.* got '{gamma}'"):
-        make_rows(X, "rbf", gamma=gamma)
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
-@pytest.mark.parametrize("gamma", ["scale", "auto"])
-def test_gamma_by_name_needs_data(shape, gamma):
-    with pytest.raises(ValueError, match=rf"^X must have rows and features for gamma='{gamma}'"):
-        make_rows(np.empty(shape), "rbf", gamma=gamma)
-
-
-def test_gamma_by_name_is_no_affair_of_data_that_are_not_finite():
-    with pytest.raises(ValueError, match=r"^X must be finite"):
-        make_rows(np.full((3, 2), np.nan), "rbf", gamma="scale")
-
-
-@pytest.mark.parametrize("size", [1e-155, 1e-158, 1e-200])
-def test_scale_names_features_that_are_too_small(size):
-    with pytest.raises(ValueError, match=r"X must be large enough that 1 / variance is finite"):
-        make_rows(size * np.eye(3), "rbf", gamma="scale")
-
-
-# --- names of parameters --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kernel", "name", "own"),
-    [
-        ("rbf", "gama", "among ['gamma']"),
-        ("rbf", "degree", "among ['gamma']"),
-        ("laplacian", "coef0", "among ['gamma']"),
-        ("poly", "gama", "among ['gamma', 'degree', 'coef0']"),
-        ("sigmoid", "degree", "among ['gamma', 'coef0']"),
-        ("linear", "gamma", "none"),
-        ("precomputed", "gamma", "none"),
-    ],
-)
-def test_make_rows_refuses_parameters_that_the_kernel_has_not(kernel, name, own):
-    expected = f"parameters must be {own} for kernel={kernel!r}, got {name!r} instead"
-    with pytest.raises(TypeError, match=f"^{re.escape(expected)}$"):
-        make_rows(X @ X.T, kernel, **{name: 2.0})
-
-
-def test_make_rows_of_an_unknown_kernel_names_the_kernel():
-    with pytest.raises(ValueError, match=r"^kernel must be one of .* got 'gauss' instead"):
-        make_rows(X, "gauss", gamma=2.0)
+# --- names of parameters, and what is refused -----------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid", "laplacian", "linear"])
@@ -168,3 +92,59 @@ def test_make_rows_takes_every_parameter_that_the_kernel_has(kernel):
     gram = make_rows(X, kernel, **given).gram
     decisions = gram[:, model.support_] @ model.dual_coef_[0]
     assert_allclose(model.decision_function(X), decisions, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "own"),
+    [
+        ("rbf", "degree", "among ['gamma']"),
+        ("poly", "gama", "among ['gamma', 'degree', 'coef0']"),
+        ("linear", "gamma", "none"),
+        ("precomputed", "gamma", "none"),
+    ],
+)
+def test_make_rows_refuses_parameters_that_the_kernel_has_not(kernel, name, own):
+    expected = f"parameters must be {own} for kernel={kernel!r}, got {name!r} instead"
+    with pytest.raises(TypeError, match=f"^{re.escape(expected)}$"):
+        make_rows(X @ X.T, kernel, **{name: 2.0})
+
+
+SCALE = {"kernel": "rbf", "gamma": "scale"}
+
+
+@pytest.mark.parametrize(
+    ("match", "A", "options"),
+    [
+        ("kernel must be one of .* got 'gauss' instead", X, {"kernel": "gauss", "gamma": 2.0}),
+        ("cache must be one of .*'streamed'.* got 'disk'", X, {"kernel": "rbf", "cache": "disk"}),
+        ("gamma must be one of .*'scale'.* got '1'", X, {"kernel": "rbf", "gamma": "1"}),
+        ("X must have rows and features for gamma='scale'", np.empty((0, 3)), SCALE),
+        (
+            "X must have rows and features for gamma='auto'",
+            np.empty((3, 0)),
+            SCALE | {"gamma": "auto"},
+        ),
+        ("X must be finite", np.full((3, 2), np.nan), SCALE),
+        *[
+            ("X must be large enough that 1 / variance is finite", size * np.eye(3), SCALE)
+            for size in (1e-155, 1e-158, 1e-200)
+        ],
+        ("X must hold real numbers", pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), {}),
+        ("X must hold real numbers", pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), {}),
+        *[
+            ("X must (be finite|hold real numbers)", pd.DataFrame({"a": [1, None]}, dtype=kind), {})
+            for kind in ("Int64", "float64")
+        ],
+        *[
+            ("cache_mb must be a positive finite number", X, {"cache_mb": value})
+            for value in ("Auto", "", None, True, 0, -1.0, np.nan)
+        ],
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else "",
+)
+def test_make_rows_refuses(match, A, options):
+    with pytest.raises(ValueError, match=f"^{match}"):
+        make_rows(A, **options)
+    if not options:
+        with pytest.raises(ValueError, match=f"^{match}"):
+            linear_rows(A)

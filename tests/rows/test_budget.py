@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
-from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, each_dtype, each_format, large_data, peak_mb
+from covering import each_pair, each_value
+from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, each_dtype, large_data, peak_mb
 from scipy import sparse
 
 from kpegasos import (
@@ -36,10 +37,12 @@ from kpegasos.rows.budget import (
 from kpegasos.utils import tuning
 
 
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-@each_dtype
-@pytest.mark.parametrize("n", [3, 40, 53])
-@each_format
+@each_pair(
+    cache=["precomputed", "cached", "streamed"],
+    dtype=[np.float64, np.float32],
+    n=[3, 40, 53],
+    as_rows=[np.asarray, sparse.csr_matrix],
+)
 def test_cache_mb_too_small(cache, dtype, n, as_rows):
     """The error names the least that would do: that number is accepted as it is printed."""
     data = as_rows(X[:n].astype(dtype))
@@ -76,39 +79,24 @@ def test_check_budget_says_what_all_shares_need(cache):
     assert ("use cache='streamed'" in str(caught.value)) == (cache != "streamed")
 
 
-@pytest.mark.parametrize(
-    ("cache", "cache_mb"),
-    [("cached", 0.6), ("cached", 2), ("cached", 8), ("streamed", 0.5), ("streamed", 8)],
+@each_value(
+    cache=["cached", "streamed"],
+    cache_mb=[0.6, 2, 8],
+    dtype=[np.float64, np.float32],
+    as_rows=[np.asarray, sparse.csr_matrix],
 )
-@pytest.mark.parametrize("kernel", [pytest.param("linear", marks=pytest.mark.slow), "rbf"])
-@each_dtype
-def test_memory_stays_within_the_budget(cache, cache_mb, kernel, dtype):
+def test_memory_stays_within_the_budget(cache, cache_mb, dtype, as_rows):
     A, y = large_data()
-    A = A.astype(dtype)
+    A[np.random.default_rng(0).random(A.shape) < 0.7] = 0
+    A = as_rows(A.astype(dtype))
     task = make_problem(y, 1e-3)
     options = {"n_steps": 2000, "checkpoints": [1000, 2000], "random_state": 0}
 
     def train():
-        pegasos(task, make_rows(A, kernel, cache=cache, cache_mb=cache_mb), **options)
+        pegasos(task, make_rows(A, "rbf", cache=cache, cache_mb=cache_mb), **options)
 
     train()  # compiles
     assert peak_mb(train) < cache_mb + BYTES_PER_EXAMPLE * y.size / tuning.MEBIBYTE + SLACK_MB
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cache_mb", [2, 8])
-def test_memory_of_sparse_rows(cache_mb):
-    A, y = large_data()
-    A[np.random.default_rng(0).random(A.shape) < 0.7] = 0
-    data, task = sparse.csr_matrix(A), make_problem(y, 1e-3)
-    for cache in ("cached", "streamed"):
-
-        def train(cache=cache):
-            source = make_rows(data, "rbf", cache=cache, cache_mb=cache_mb)
-            pegasos(task, source, n_steps=1500, checkpoints=None, random_state=0)
-
-        train()  # compiles
-        assert peak_mb(train) < cache_mb + BYTES_PER_EXAMPLE * y.size / tuning.MEBIBYTE + SLACK_MB
 
 
 # --- sparse rows of many columns ------------------------------------------------------------------
@@ -133,11 +121,9 @@ def test_memory_of_sparse_rows_of_many_columns(cache):
     few, task = X[:20], make_problem(np.where(y, 1, -1), 1e-3)
 
     def train(rows=X, problem=task):
-        pegasos(
-            problem,
-            make_rows(rows, "rbf", gamma=scale_gamma("scale", rows), cache=cache, cache_mb=8),
-            n_steps=50, checkpoints=None, random_state=0,
-        )  # fmt: skip
+        gamma, options = scale_gamma("scale", rows), {"n_steps": 50, "checkpoints": None}
+        source = make_rows(rows, "rbf", gamma=gamma, cache=cache, cache_mb=8)
+        pegasos(problem, source, random_state=0, **options)
 
     train(few, make_problem(np.where(y[:20], 1, -1), 1e-3))
     assert data > 52
@@ -267,15 +253,6 @@ def test_cache_that_is_not_free_is_refused(monkeypatch, cache_name):
         PegasosSVC(cache=cache_name).fit(A, y)
 
 
-def test_model_does_not_depend_on_what_is_free(monkeypatch):
-    A, y = large_data(1500)
-    options = {"epochs": 2, "random_state": 0, "cache": "cached", "kernel": "linear"}
-    expected = PegasosSVC(**options).fit(np.round(A), y)
-    set_free(monkeypatch, 8)
-    model = PegasosSVC(**options).fit(np.round(A), y)
-    assert np.array_equal(model.alpha_, expected.alpha_)
-
-
 @pytest.mark.parametrize(
     ("free", "granted", "threads", "expected"),
     [
@@ -308,12 +285,6 @@ def test_cache_mb_auto_asks_nothing_for_little(monkeypatch):
     assert budget_mb("auto", 64.0) == 64.0
     assert type(make_rows(X, "rbf", cache_mb="auto")) is GramRows
     assert PegasosSVC(epochs=1).fit(X, np.arange(53) % 3).cache_mb == "auto"
-
-
-@pytest.mark.parametrize("value", ["Auto", "1024", "", None, True, 0, -1.0, np.nan, np.inf])
-def test_cache_mb_that_is_no_budget(value):
-    with pytest.raises(ValueError, match="cache_mb must be a positive finite number"):
-        make_rows(X, "rbf", cache_mb=value)
 
 
 def test_model_is_the_same_whatever_is_free(monkeypatch):

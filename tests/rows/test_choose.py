@@ -4,17 +4,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import (
     KERNELS,
     RNG,
     N,
     X,
-    Y,
     each_cache,
-    each_dtype,
-    each_format,
-    each_kernel,
     make_gram,
 )
 from scipy import sparse
@@ -31,11 +28,13 @@ from kpegasos import (
 from kpegasos.kernels.matrix import ClassSortedMatrix
 
 
-@each_kernel
-@each_cache
-@each_format
-@each_dtype
-@pytest.mark.parametrize("B", [0.0, 1.5])
+@each_pair(
+    kernel=list(KERNELS),
+    cache=["precomputed", "cached", "streamed"],
+    as_rows=[np.asarray, sparse.csr_matrix],
+    dtype=[np.float64, np.float32],
+    B=[0.0, 1.5],
+)
 def test_product_by_the_book(kernel, cache, as_rows, dtype, B):
     """Each source stands for the same matrix, dense or not, with the constant feature."""
     rows = make_rows(as_rows(X.astype(dtype)), KERNELS[kernel], cache=cache, intercept_scaling=B)
@@ -50,17 +49,6 @@ def test_product_by_the_book(kernel, cache, as_rows, dtype, B):
     assert_allclose(rows.squared_norms(), diagonal, rtol=rtol if dtype == np.float64 else 1e-5)
     assert rows.n_samples == N
     assert rows.positive_definite == (kernel != "sigmoid")
-
-
-@each_kernel
-@each_cache
-@each_dtype
-def test_training_by_the_book(kernel, cache, dtype):
-    """Margins and coefficients that a run returns belong together."""
-    rows = make_rows(X.astype(dtype), KERNELS[kernel], cache=cache, intercept_scaling=1.0)
-    result = pegasos(make_problem(Y, 0.05), rows, epochs=6, batch_size=4, random_state=0)
-    expected = (make_gram(kernel) + 1.0) @ result.coef
-    assert_allclose(result.margins, expected, rtol=1e-4, atol=1e-3 if dtype == np.float32 else 1e-9)
 
 
 def test_rows_of_csr_with_duplicates():
@@ -132,11 +120,6 @@ def test_auto_fits_the_budget(n, cache_mb, expected):
 )
 def test_cache_by_name(cache, expected):
     assert type(make_rows(X, "rbf", cache=cache)) is expected
-
-
-def test_cache_unknown():
-    with pytest.raises(ValueError, match=r"cache must be one of .*'streamed'.* got 'disk'"):
-        make_rows(X, "rbf", cache="disk")
 
 
 @pytest.mark.parametrize("data", [X.tolist(), X.astype(np.float16), X.astype(">f8")], ids=type)

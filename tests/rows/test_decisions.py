@@ -3,11 +3,11 @@
 import gc
 import pickle
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import (
     KERNELS,
@@ -17,14 +17,13 @@ from row_cases import (
     each_cache,
     each_dtype,
     each_format,
-    each_kernel,
     make_gram,
 )
 from scipy import sparse
 
 from kpegasos import CachedRows, GramRows, KernelMatrix, linear_rows, make_rows
 from kpegasos.kernels.matrix import ClassSortedMatrix
-from kpegasos.rows.base import GramDecisions, KernelDecisions, RowSource
+from kpegasos.rows.base import KernelDecisions
 
 NEW = RNG.normal(size=(31, 4))
 COEF = np.where(RNG.random(N) < 0.6, RNG.normal(size=N), 0.0)
@@ -41,10 +40,12 @@ def by_the_book(kernel, coef=COEF):
 # --- values ---------------------------------------------------------------------------------------
 
 
-@each_kernel
-@each_cache
-@each_format
-@each_dtype
+@each_pair(
+    kernel=list(KERNELS),
+    cache=["precomputed", "cached", "streamed"],
+    as_rows=[np.asarray, sparse.csr_matrix],
+    dtype=[np.float64, np.float32],
+)
 def test_kernel_decisions_by_the_book(kernel, cache, as_rows, dtype):
     rows = make_rows(as_rows(X.astype(dtype)), KERNELS[kernel], cache=cache)
     rtol, atol = (1e-10, 1e-10) if dtype == np.float64 else (1e-3, 1e-3)
@@ -64,8 +65,8 @@ def test_feature_decisions_by_the_book(as_rows, dtype):
     assert_allclose(decide(np.rint(NEW).astype(int)), np.rint(NEW) @ w + 0.75, atol=1e-12)
 
 
-@each_kernel
-def test_gram_decisions_by_the_book(kernel):
+def test_gram_decisions_by_the_book():
+    kernel = "rbf"
     decide = decisions(make_rows(make_gram(kernel), "precomputed"))
     given = make_gram(kernel, NEW, X)
     for values in (given, given.tolist(), np.asfortranarray(given), pd.DataFrame(given)):
@@ -92,13 +93,8 @@ def test_decisions_without_a_support_are_the_intercept():
         assert_array_equal(decisions(rows, nothing, np.zeros(4))(NEW), np.full(31, 0.75))
     given = decisions(make_rows(make_gram("rbf"), "precomputed"), nothing)
     assert_array_equal(given(make_gram("rbf", NEW, X)), np.full(31, 0.75))
-
-
-def test_decisions_on_no_examples_are_none():
-    for rows in (make_rows(X, "rbf"), linear_rows(X)):
-        assert decisions(rows, w=np.ones(4))(np.empty((0, 4))).shape == (0,)
-    given = decisions(make_rows(make_gram("rbf"), "precomputed"))
-    assert given(np.empty((0, N))).shape == (0,)
+    assert given(np.empty((0, N))).shape == decide_by("rbf")(np.empty((0, 4))).shape == (0,)
+    assert decide_by("features")(np.empty((0, 4))).shape == (0,)
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -112,31 +108,27 @@ def decide_by(kind):
     return decisions(make_rows(X, kind))
 
 
-@each_kind
-@pytest.mark.parametrize("width", [0, 3, 5, N])
-def test_decisions_refuse_other_features(kind, width):
-    expected = rf"^X must have the 4 features of the training examples, got {width} instead$"
-    for new in (np.zeros((2, width)), sparse.csr_array((2, width))):
-        with pytest.raises(ValueError, match=expected):
-            decide_by(kind)(new)
+FEATURES = "X must have the 4 features of the training examples, got"
 
 
 @each_kind
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_decisions_refuse_features_that_are_not_finite(kind, value):
-    new = NEW.copy()
-    new[3, 2] = value
-    with pytest.raises(ValueError, match=r"^X must be finite, got NaN or infinity$"):
+@pytest.mark.parametrize(
+    ("match", "new"),
+    [
+        *[(f"{FEATURES} {width} instead$", np.zeros((2, width))) for width in (0, 3, 5, N)],
+        (f"{FEATURES} 5 instead$", sparse.csr_array((2, 5))),
+        *[
+            ("X must be finite, got NaN or infinity$", np.full((2, 4), value))
+            for value in (np.nan, np.inf)
+        ],
+        *[("X must have two dimensions", new) for new in (NEW[0], 3, np.zeros((2, 2, 4)))],
+        ("X must have rows of one length", [[1, 2], [3]]),
+        ("X must hold real numbers", np.full((2, 4), "a")),
+    ],
+)
+def test_decisions_refuse_other_data(kind, match, new):
+    with pytest.raises(ValueError, match=f"^{match}"):
         decide_by(kind)(new)
-
-
-@each_kind
-def test_decisions_refuse_what_is_no_matrix(kind):
-    for new in (NEW[0], 3, "abc", [[1, 2], [3]], np.zeros((2, 2, 4))):
-        with pytest.raises(ValueError, match=r"^X must have (two dimensions|rows of one length)"):
-            decide_by(kind)(new)
-    with pytest.raises(ValueError, match=r"^X must hold real numbers"):
-        decide_by(kind)(np.full((2, 4), "a"))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -161,10 +153,6 @@ def test_gram_decisions_refuse_other_matrices():
         decide(sparse.csr_array(make_gram("rbf")))
     with pytest.raises(ValueError, match="finite"):
         decide(np.full((2, N), np.nan))
-
-
-def test_rows_that_decide_nothing_say_so():
-    assert RowSource.decisions(linear_rows(X), COEF, None, 0.0) is None
 
 
 # --- what is held ---------------------------------------------------------------------------------
@@ -194,6 +182,13 @@ def test_decisions_let_the_data_go(as_rows):
     assert_array_equal(decide(NEW), expected)
 
 
+@each_kind
+def test_pickled_decisions_are_the_same(kind):
+    decide = decide_by(kind)
+    loaded = pickle.loads(pickle.dumps(decide))
+    assert_array_equal(pickle.loads(pickle.dumps(loaded))(NEW), decide(NEW))
+
+
 def test_pickled_decisions_are_those_of_the_support():
     many = np.repeat(X, 100, axis=0)
     few = np.zeros(len(many))
@@ -202,14 +197,6 @@ def test_pickled_decisions_are_those_of_the_support():
     pickled = pickle.dumps(decide)
     assert len(pickled) < 0.1 * many.nbytes
     assert_array_equal(pickle.loads(pickled)(NEW), decide(NEW))
-
-
-@each_kind
-def test_pickled_decisions_are_the_same(kind):
-    decide = decide_by(kind)
-    loaded = pickle.loads(pickle.dumps(decide))
-    assert_array_equal(loaded(NEW), decide(NEW))
-    assert_array_equal(pickle.loads(pickle.dumps(loaded))(NEW), decide(NEW))
 
 
 def test_decisions_of_a_kernel_that_cannot_be_pickled_say_so():
@@ -221,19 +208,6 @@ def test_decisions_of_a_kernel_that_cannot_be_pickled_say_so():
             loaded(NEW)
         loaded = pickle.loads(pickle.dumps(loaded))
     assert_allclose(decide(NEW), COEF @ expected + 0.75, rtol=1e-10)
-
-
-def test_decisions_from_several_threads_are_the_same():
-    decide = decisions(make_rows(X, "rbf"))
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(decide, [NEW] * 16))
-    for each in found[1:]:
-        assert_array_equal(each, found[0])
-
-
-def test_kind_of_decisions_follows_from_what_is_known():
-    assert isinstance(decisions(make_rows(X, "rbf")), KernelDecisions)
-    assert isinstance(decisions(make_rows(make_gram("rbf"), "precomputed")), GramDecisions)
 
 
 def test_function_of_a_users_own_may_take_what_is_not_finite():

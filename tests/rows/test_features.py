@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -33,15 +34,12 @@ def as_rows(dtype, index_dtype):
     return X
 
 
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-each_index = pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
-each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "contiguous"])
-
-
-@each_dtype
-@each_index
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("some", [False, True])
+@each_pair(
+    dtype=[np.float32, np.float64],
+    index_dtype=[np.int32, np.int64],
+    threads=[1, 3],
+    some=[False, True],
+)
 def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypatch):
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     monkeypatch.setattr(threads_module, "available_threads", lambda: threads)
@@ -54,9 +52,11 @@ def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypat
     assert_array_equal(rows.margins(vectors), expected)
 
 
-@each_dtype
-@each_index
-@each_sampling
+@each_pair(
+    dtype=[np.float32, np.float64],
+    index_dtype=[np.int32, np.int64],
+    sampling=["permutation", "uniform", "contiguous"],
+)
 def test_sparse_and_dense_rows_are_the_same_run(dtype, index_dtype, sampling):
     """Exactly, on integers, whatever the types; asking for memory ahead changes nothing."""
     task = make_problem(Y, 2.0**-8)
@@ -75,30 +75,6 @@ def test_contiguous_sampling_has_a_certificate():
     assert result.dual_bound <= truth.objective
     assert result.objective >= truth.dual_bound
     assert result.relative_gap < 0.1
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_contiguous_sampling_of_an_estimator(n_classes):
-    """Rows in the order given: sorted by class they would be no fair sample."""
-    X, y = make_blobs(900, centers=n_classes, n_features=5, random_state=0)
-    clf = LinearPegasosSVC(sampling="contiguous", epochs=5, random_state=0).fit(X, y)
-    assert clf.score(X, y) > 0.9
-    assert clf.get_params()["sampling"] == "contiguous"
-
-
-def test_contiguous_sampling_is_for_linear_models():
-    with pytest.raises(ValueError, match=r"^sampling must be one of"):
-        PegasosSVC(sampling="contiguous").fit(DENSE, Y)
-
-
-def test_fewer_steps_than_an_epoch_are_a_model():
-    X, y = make_blobs(5000, centers=2, n_features=5, random_state=0)
-    for sampling in ("permutation", "contiguous"):
-        clf = LinearPegasosSVC(
-            n_steps=500, sampling=sampling, random_state=0, checkpoints=None
-        ).fit(X, y)
-        assert clf.n_steps_ == 500
-        assert clf.score(X, y) > 0.9
 
 
 # --- stopping early -------------------------------------------------------------------------------
@@ -133,15 +109,11 @@ def test_early_stopping_trains_on_the_other_examples_alone():
     assert clf.validation_scores_[-1] == clf.score(X[aside], y[aside])
 
 
-def test_early_stopping_is_refused_with_a_warm_start():
+def test_early_stopping_and_contiguous_draws_are_not_for_all():
+    with pytest.raises(ValueError, match=r"^sampling must be one of"):
+        PegasosSVC(sampling="contiguous").fit(DENSE, Y)
     with pytest.raises(ValueError, match="early_stopping must be False with warm_start=True"):
         LinearPegasosSVC(early_stopping=True, warm_start=True).fit(*overlapping())
-
-
-@pytest.mark.parametrize(("name", "value"), [("validation_fraction", 1.0), ("n_iter_no_change", 0)])
-def test_early_stopping_refuses_what_makes_no_sense(name, value):
-    with pytest.raises(ValueError, match=f"^{name} must be"):
-        LinearPegasosSVC(**{name: value}).fit(*overlapping())
 
 
 def test_tolerance_of_linear_rows_is_checked_ever_more_rarely():

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import Y, each_dtype, make_gram
 
@@ -80,10 +81,12 @@ same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the co
 
 
 @same_bits
-@each_dtype
-@pytest.mark.parametrize("row_dtype", ["float32", "float64"])
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "sigmoid"])
-@pytest.mark.parametrize("n_features", [2, 37, 300])
+@each_pair(
+    dtype=[np.float32, np.float64],
+    row_dtype=["float32", "float64"],
+    kernel=["rbf", "poly", "linear", "sigmoid"],
+    n_features=[2, 37, 300],
+)
 def test_half_of_a_matrix_and_its_mirror_image_are_the_whole(dtype, row_dtype, kernel, n_features):
     X = np.random.default_rng(0).normal(size=(2 * tuning.TILE_ROWS + 41, n_features)).astype(dtype)
     values = KernelMatrix(make_kernel(kernel, gamma=0.3 / n_features), X, row_dtype=row_dtype)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from covering import each_value
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
-from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, UncachedRows, make_problem, pegasos
+from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
-from kpegasos.kernels import gemm
 from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.dual_ascent import sdca
-from kpegasos.solvers.polish import WorkingSetAscent, polish
-from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils import tuning
+from kpegasos.solvers.polish import polish
 
 X, LABELS = make_blobs(1800, centers=3, n_features=20, cluster_std=6.0, random_state=0)
 X = X.astype(np.float32)
@@ -36,21 +34,12 @@ def assert_same_bits(a, b):
     assert_allclose(a.objective_, b.objective_, rtol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def reference():
-    return fit_svc()
-
-
-@pytest.fixture(scope="module")
-def polished():
-    return fit_svc(polish=True, tol=1e-3)
-
-
-@pytest.mark.parametrize("cache_mb", [3.0, 40.0, 4000.0])
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_model_is_the_same_for_any_memory_and_threads(reference, cache_mb, n_jobs):
+@pytest.mark.parametrize("polish", [{}, {"polish": True, "tol": 1e-3}], ids=["plain", "polished"])
+def test_model_is_the_same_for_any_memory_and_threads(polish):
     """Rows given up, all rows of a pair kept, classes shared by pairs."""
-    assert_same_bits(reference, fit_svc(cache_mb=cache_mb * n_jobs, n_jobs=n_jobs))
+    reference = fit_svc(**polish)
+    for n_jobs, cache_mb in ((1, 3.0), (2, 80.0), (3, 12000.0)):
+        assert_same_bits(reference, fit_svc(cache_mb=cache_mb, n_jobs=n_jobs, **polish))
 
 
 def test_support_that_does_not_fit_is_scored():
@@ -65,30 +54,6 @@ def test_support_that_does_not_fit_is_scored():
     assert evaluations[40.0] < evaluations[2.5] < 10 * SIGNS.size**2
 
 
-@pytest.mark.parametrize("cache_mb", [3.0, 4000.0])
-def test_polished_model_is_the_same_for_any_memory_and_threads(polished, cache_mb):
-    """As long as the budget holds the rows of a working set."""
-    assert polished.relative_gap_.max() <= 1e-3
-    assert_same_bits(polished, fit_svc(cache_mb=cache_mb, n_jobs=2, polish=True, tol=1e-3))
-
-
-@pytest.mark.parametrize("cache_mb", [5.0, 8.0])
-def test_polished_model_is_the_same_where_rows_do_not_fit(cache_mb):
-    """Rows of three thousand examples, of which the support needs some 12 MiB."""
-    X, y = make_moons(3000, noise=0.2, random_state=0)
-    models = [
-        PegasosSVC(C=10, gamma=0.3, polish=True, epochs=2, cache_mb=budget, random_state=0)
-        for budget in (1024.0, cache_mb)
-    ]
-    assert_same_bits(*(model.fit(X, y) for model in models))
-
-
-def test_model_is_the_same_for_any_threads_of_a_product(reference, monkeypatch):
-    monkeypatch.setattr(gemm, "available_threads", lambda: 5)
-    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    assert_same_bits(reference, fit_svc())
-
-
 MOONS, SIGNS = make_moons(1500, noise=0.2, random_state=0)
 TASK = make_problem(np.where(SIGNS > 0, 1, -1), 1e-4)
 
@@ -97,16 +62,7 @@ def make_cached(**parameters):
     return CachedRows(KernelMatrix(RBF(2.0), MOONS), **parameters)
 
 
-@pytest.mark.parametrize("tile_rows", [1, 17, 256])
-def test_model_is_the_same_for_any_tile(tile_rows):
-    expected = pegasos(TASK, make_cached(), epochs=3, random_state=0)
-    result = pegasos(TASK, make_cached(tile_rows=tile_rows), epochs=3, random_state=0)
-    assert_array_equal(result.alpha, expected.alpha)
-    assert_array_equal(result.margins, expected.margins)
-
-
-@pytest.mark.parametrize("tile_draws", [50, 128, 10_000])
-@pytest.mark.parametrize("average", ["weighted", "suffix", None])
+@each_value(tile_draws=[50, 128, 10_000], average=["weighted", "suffix", None])
 def test_tiles_change_costs_alone(tile_draws, average):
     """With any tile of draws, or no warm-up at all."""
     kwargs = {"epochs": 3, "random_state": 0, "average": average}
@@ -149,8 +105,7 @@ def polished_run(source, tol, weight=None, lam=1e-3):
 WEIGHTS = 1.0 + np.arange(SIGNS.size) % 3
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-4])
+@each_value(weighted=[False, True], tol=[1e-1, 1e-2, 1e-4])
 def test_working_sets_certify_what_is_asked(tol, weighted):
     weight = WEIGHTS if weighted else None
     source = make_cached(intercept_scaling=1.0)
@@ -162,27 +117,6 @@ def test_working_sets_certify_what_is_asked(tol, weighted):
     assert result.dual_bound <= truth.objective * (1 + 1e-9)
     assert result.objective >= truth.dual_bound * (1 - 1e-9)
     assert result.objective <= truth.objective * (1 + tol) + 1e-12
-
-
-def test_working_sets_raise_the_dual_and_stay_feasible(monkeypatch):
-    duals = []
-    original, gram = WorkingSetAscent.record, RBF(2.0).block(MOONS, MOONS)
-
-    def watch(self):
-        original(self)
-        loop, task = self.state.loop, self.problem
-        beta, unit = loop.alpha, task.lam * loop.alpha.size
-        assert beta.min() >= 0
-        assert beta.max() <= 1
-        coef = beta * task.weight / unit
-        signed = coef * task.y
-        duals.append(task.lam * (coef.sum() - 0.5 * signed @ gram @ signed))
-        assert_allclose(loop.image / unit, gram @ signed, atol=1e-8)
-
-    monkeypatch.setattr(WorkingSetAscent, "record", watch)
-    polished_run(make_cached(), 1e-6, lam=1e-5)
-    assert len(duals) > 2
-    assert np.all(np.diff(duals) >= -1e-12)
 
 
 def test_working_sets_need_few_rows():
@@ -202,23 +136,7 @@ def test_working_sets_within_a_small_budget():
     assert result.relative_gap <= 1e-2
 
 
-def test_polish_without_held_rows_goes_one_by_one():
-    run, result = polished_run(UncachedRows(KernelMatrix(RBF(2.0), MOONS[:, :])), 0.2, lam=1e-2)
-    assert run.rows.row_capacity == 0
-    assert result.relative_gap <= 0.2
-
-
-def test_polish_hears_a_deadline():
-    source = make_cached()
-    run, _ = polished_run(source, 0.9)
-    late = Stopper(max_time=1e-9)
-    result = polish(run, tol=1e-12, stopper=late)
-    assert result.status == "max_time"
-    assert 0 < result.relative_gap < 1
-
-
-@pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize("cache_mb", [1024.0, 2.5])
+@each_value(average=AVERAGES, cache_mb=[1024.0, 2.5])
 def test_projection_with_large_c_has_the_objective_of_its_coefficients(average, cache_mb):
     """Counts vanish while their stamps do not; margins used to leave the rows of those out."""
     task = make_problem(np.where(SIGNS > 0, 1, -1), 1 / (1000 * SIGNS.size))

@@ -23,10 +23,8 @@ each_pair = pytest.mark.parametrize(("name", "first", "with_delta", "projects"),
 
 def functions(name):
     """A bound, and the least steps at which it has an accuracy."""
-    bound, first = (
-        getattr(theory, f"{name}_bound"),
-        next(pair[1] for pair in PAIRS if pair[0] == name),
-    )
+    bound = getattr(theory, f"{name}_bound")
+    first = next(pair[1] for pair in PAIRS if pair[0] == name)
 
     def steps(accuracy, lam, radius, *delta, **options):
         begin = first or 3 * theory.n_runs(*delta)
@@ -63,46 +61,15 @@ def test_steps_are_the_least_that_suffice(
 
 
 @each_pair
-def test_steps_are_broadcast(name, first, with_delta, projects):
-    _, steps = functions(name)
-    accuracy, lam = np.array([[0.5], [0.01]]), np.array([1e-4, 0.01, 0.5])
-    others = (2.0, 0.1) if with_delta else (2.0,)
-    found = steps(accuracy, lam, *others)
-    assert_array_equal(found, [[steps(a, c, *others) for c in lam] for a in accuracy.ravel()])
-    assert np.ndim(steps(0.1, 0.1, *others)) == 0
-
-
-@each_pair
-def test_accuracy_of_a_bound_gives_its_steps_back(name, first, with_delta, projects):
-    bound, steps = functions(name)
-    others = (0.01, 1.0, 0.1) if with_delta else (0.01, 1.0)
-    n_steps = np.array([20, 1000, 123_456, 10**12])
-    assert_array_equal(steps(bound(n_steps, *others), *others), n_steps)
-
-
-@each_pair
 def test_accuracy_out_of_reach_takes_for_ever(name, first, with_delta, projects):
     _, steps = functions(name)
     others = (0.1,) if with_delta else ()
     assert steps(1e-60, 1e-50, 1.0, *others) == np.inf
-    assert_array_equal(np.isfinite(steps([1e-60, 1e-10], 1e-50, 1.0, *others)), [False, True])
-
-
-@settings(max_examples=30)
-@given(st.floats(1e-6, 1e3), positive, positive)
-def test_weighted_average_needs_no_logarithm(accuracy, lam, radius):
-    found = functions("weighted_average")[1](accuracy, lam, radius)
-    assert_allclose(found, max(1, np.ceil(8 * radius**2 / (lam * accuracy) - 1)), atol=1)
-
-
-@each_pair
-def test_steps_go_like_one_over_lam_and_accuracy(name, first, with_delta, projects):
-    """Up to logarithms: a tenth of either takes 10 to 15 times as many steps."""
-    _, steps = functions(name)
-    others = (1.0, 0.05) if with_delta else (1.0,)
-    once, finer, weaker = steps([1e-2, 1e-3, 1e-2], [1e-3, 1e-3, 1e-4], *others)
-    assert 9.9 < finer / once < 15
-    assert 9.0 < weaker / once < 15
+    found = steps([[1e-60], [1e-10]], [1e-50, 1e-40], 1.0, *others)  # they are broadcast
+    assert_array_equal(
+        found, [[steps(a, c, 1.0, *others) for c in (1e-50, 1e-40)] for a in (1e-60, 1e-10)]
+    )
+    assert np.isfinite(found[1, 0])
 
 
 def test_accuracy_must_be_positive():
@@ -124,15 +91,6 @@ def test_earlier_steps_have_the_square_of_the_accuracy(accuracy, lam, delta, fac
     assert_allclose(steps, np.log(1 / delta) / (lam * accuracy**2))
     finer = theory.earlier_analysis_steps(accuracy / factor, lam, delta)
     assert_allclose(finer, factor**2 * steps)
-
-
-@given(positive, st.floats(1e-6, 0.99), st.floats(0.01, 0.99))
-def test_random_iterate_beats_the_earlier_order_only_for_fine_accuracies(lam, delta, share):
-    """Without logarithms of T: below δ ln(1/δ), and not above."""
-    crossing = delta * np.log(1 / delta)
-    for accuracy, better in ((share * crossing, True), (crossing / share, False)):
-        order = 1 / (delta * lam * accuracy)
-        assert (order < theory.earlier_analysis_steps(accuracy, lam, delta)) == better
 
 
 def test_crossing_is_near_the_printed_accuracies():

@@ -68,14 +68,6 @@ def test_n_runs_is_rounded_up():
     assert_array_equal(n_runs([0.9, 0.37, 0.36, 0.05, 0.04, 1e-3]), [1, 1, 2, 3, 4, 7])
 
 
-def test_best_of_runs_pays_below_an_eighth():
-    delta = np.linspace(0.01, 0.12, 50)
-    assert np.all(
-        best_of_runs_bound(1000, 0.1, 1.0, delta) < random_iterate_bound(1000, 0.1, 1.0, delta)
-    )
-    assert best_of_runs_bound(1000, 0.1, 1.0, 0.13) > random_iterate_bound(1000, 0.1, 1.0, 0.13)
-
-
 def test_best_of_runs_covers_whole_runs():
     """Runs of ⌊T/s⌋ steps, each within Theorem 3 for delta = 1/e, are within the printed bound."""
     n_steps = np.arange(9, 3000)
