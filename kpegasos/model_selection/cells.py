@@ -30,25 +30,26 @@ from kpegasos.rows.base import RowSource
 from kpegasos.rows.cached import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
-from kpegasos.solvers.path import PathRun, Solutions
+from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import parallel_for
 
 T = TypeVar("T")
-#: A piece of work.
-Job = Callable[[], None]
+#: Does some of a piece of work; returns whether there is more of it.
+Job = Callable[[], bool | None]
 #: Jobs that share something which is made before the first and given up after the last.
 Work = AbstractContextManager[list[Job]]
-#: Solves some folds from one of the values of C on; returns for each the values that are solved,
-#: and the seconds that each took.
-Paths = Callable[[slice, int], list[tuple[Solutions, np.ndarray]]]
+#: Begins to solve some folds from one of the values of C on.
+Paths = Callable[[slice, int], PathRun]
 #: Passes over the examples that the working sets of one cell come to at the most.
 _MAX_EPOCHS = 1000
+#: Folds whose states may be kept at the same time, at the most.
+_FOLDS_IN_TURN = 20
 
 
 def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopper) -> None:
-    """Do all jobs of some works, in order as far as threads allow.
+    """Do all jobs of some works, in order as far as threads allow, those with more to do in turn.
 
     Parameters
     ----------
@@ -88,9 +89,13 @@ def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopp
         return None
 
     def do(work: Work, job: Job) -> None:
-        job()
+        has_more = job()
         with changed:
-            left[work] -= 1
+            if has_more:
+                jobs.append((work, job))
+                changed.notify()
+            else:
+                left[work] -= 1
             is_last = left[work] == 0
         if is_last:
             work.__exit__(None, None, None)
@@ -160,6 +165,16 @@ class Task:
             return relative_gaps.size
         return int(np.argmin(np.append(relative_gaps <= self.tol, False)))
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether folds are solved in turn, as a cell counts once all have it.
+
+        Their states are then kept at the same time, and rows that are not all held are computed
+        more often.
+        """
+        is_cheap = self.alone or self.stopper.deadline is not None
+        return is_cheap and len(self.tests) <= _FOLDS_IN_TURN
+
     def made(self, make: Callable[[], T]) -> T | None:
         """Return what a function makes, or None if the search is to stop before."""
         if self.stopper.reason() is None:
@@ -191,20 +206,14 @@ class Task:
             whole = run_of(weights.max(axis=0)[None], self.Cs[:1])
             whole.advance(self.stopper)
 
-        def solve(folds: slice, first: int) -> list[tuple[Solutions, np.ndarray]]:
+        def begin(folds: slice, first: int) -> PathRun:
             run = run_of(weights[folds], self.Cs[first:])
-            if first == 0 and whole is not None and whole.finished:
+            may_start = first == 0 and self.stopper.lasts()
+            if may_start and whole is not None and whole.finished:
                 run.start_from(whole)
-            run.advance(self.stopper)
-            solutions = run.solutions(self.stopper)
-            # Cells share the seconds of their run by their working sets.
-            shares = solutions.n_sets + 1.0
-            seconds = run.seconds * shares / max(1.0, shares.sum())
-            n_Cs = self.Cs.size - first
-            ends = [(k * n_Cs, (k + 1) * n_Cs) for k in range(len(weights[folds]))]
-            return [(solutions.part(*each), seconds[slice(*each)]) for each in ends]
+            return run
 
-        return solve
+        return begin
 
     def tell(self, outcome: KernelOutcome) -> None:
         """Hand on what came of a kernel."""
@@ -248,25 +257,32 @@ def binary_work(
     else:
         paths = task.paths(task.pairs[0], rows, from_first=not before[folds, 0].all())
         shared = time.perf_counter() - begin
-        yield [partial(_solve_fold, task, outcome, paths, fold) for fold in folds]
+        of_folds = [_solve_fold(task, outcome, paths, fold) for fold in folds]
+        yield [partial(next, of_fold, False) for of_fold in of_folds]
         outcome.evaluations += rows.evaluations
         rows.close()
         _share_seconds(outcome, before, shared)
     task.tell(outcome)
 
 
-def _solve_fold(task: Task, outcome: KernelOutcome, paths: Paths, fold: int) -> None:
-    """Solve the values of C that a fold lacks."""
+def _solve_fold(task: Task, outcome: KernelOutcome, begin: Paths, fold: int) -> Iterator[bool]:
+    """Solve the values of C that a fold lacks; between two of them others may have their turn."""
     first = int(np.argmin(outcome.done[fold]))
-    ((found, seconds),) = paths(slice(fold, fold + 1), first)
-    n_good = task.n_good(found.relative_gaps)
-    solved = slice(first, first + n_good)
-    outcome.decisions[fold][solved, :, 0] = found.margins[:n_good, task.tests[fold]]
-    outcome.relative_gaps[fold, solved] = found.relative_gaps[:n_good]
-    outcome.n_support[fold, solved] = np.count_nonzero(found.coefs[:n_good], axis=1)
-    outcome.seconds[fold, solved] = seconds[:n_good]
-    outcome.done[fold, solved] = True
-    task.tell_cells(n_good)
+    run, reason = begin(slice(fold, fold + 1), first), None
+    while reason is None and not run.finished:
+        before, seconds = run.n_solved, run.seconds
+        reason = run.advance(task.stopper, before + 1)
+        found = run.solutions(task.stopper, before)
+        n_good = task.n_good(found.relative_gaps)
+        solved = slice(first + before, first + before + n_good)
+        outcome.decisions[fold][solved, :, 0] = found.margins[:n_good, task.tests[fold]]
+        outcome.relative_gaps[fold, solved] = found.relative_gaps[:n_good]
+        outcome.n_support[fold, solved] = np.count_nonzero(found.coefs[:n_good], axis=1)
+        outcome.seconds[fold, solved] = (run.seconds - seconds) / max(1, n_good)
+        outcome.done[fold, solved] = True
+        task.tell_cells(n_good)
+        if task.in_turn:
+            yield True
 
 
 # --- pairs of classes ---
@@ -421,13 +437,17 @@ def pairs_work(
         source = task.made(partial(rows.of_pair, pair))
         if source is None:
             return
-        found = task.paths(pair, source)(slice(None), 0)
+        run = task.paths(pair, source)(slice(None), 0)
+        run.advance(task.stopper)
+        found, n_Cs = run.solutions(task.stopper), task.Cs.size
         evaluations = source.evaluations
         source.close()
-        cells = [
-            PairCells(part.coefs.copy(), part.intercepts, part.relative_gaps, seconds)
-            for part, seconds in found
-        ]
+        # Cells share the seconds of their run by their working sets.
+        shares = found.n_sets + 1.0
+        seconds = run.seconds * shares / max(1.0, shares.sum())
+        parts = [slice(k * n_Cs, (k + 1) * n_Cs) for k in range(len(task.tests))]
+        coefs, *others = found.coefs, found.intercepts, found.relative_gaps, seconds
+        cells = [PairCells(coefs[own].copy(), *(each[own] for each in others)) for own in parts]
         is_whole = all(task.n_good(part.relative_gaps) == task.Cs.size for part in cells)
         with task.lock:
             outcome.evaluations += evaluations
@@ -447,7 +467,8 @@ def pairs_work(
             for fold in range(len(task.tests)):
                 found = [outcome.pairs[pair.number][fold] for pair in task.pairs]
                 _join_pairs(task, outcome, rows, fold, found)
-            outcome.pairs = {}
+            if outcome.done.all():
+                outcome.pairs = {}
             _share_seconds(outcome, before, shared + time.perf_counter() - begin)
         outcome.evaluations += rows.evaluations
     task.tell(outcome)
@@ -456,11 +477,14 @@ def pairs_work(
 def _join_pairs(
     task: Task, outcome: KernelOutcome, rows: PairRows, fold: int, found: list[PairCells]
 ) -> None:
-    """Make the cells of a fold of what came of all pairs."""
+    """Make the cells of a fold of what came of all pairs, if there is time."""
+    decisions = task.made(partial(rows.decisions, task.pairs, fold, found))
+    if decisions is None:
+        return
     used = np.zeros((task.Cs.size, task.weights.shape[1]), dtype=bool)
     for pair, cells in zip(task.pairs, found, strict=True):
         used[:, pair.members] |= cells.coefs != 0.0
-    outcome.decisions[fold][:] = rows.decisions(task.pairs, fold, found)
+    outcome.decisions[fold][:] = decisions
     outcome.relative_gaps[fold] = np.max([cells.relative_gaps for cells in found], axis=0)
     outcome.n_support[fold] = used.sum(axis=1)
     outcome.seconds[fold] = np.sum([cells.seconds for cells in found], axis=0)
@@ -493,17 +517,19 @@ def single_fits_work(
 
     def fit(fold: int, position: int) -> None:
         begin, weight, test = time.perf_counter(), folds.weights[fold], folds.tests[fold]
-        if task.stopper.reason() is not None:
-            return
-        train = np.flatnonzero(weight)
+        train, decisions = np.flatnonzero(weight), None
         own = PegasosSVC(**{**model.get_params(), "C": float(task.Cs[position])})
+
+        def fitted_decisions() -> np.ndarray:
+            return own.fit(X[train], labels[train], weight[train]).decision_function(X[test])
+
         try:
-            own.fit(X[train], labels[train], weight[train])
+            decisions = task.made(fitted_decisions)
         except KeyboardInterrupt:  # the other cells are kept
             task.stopper.interrupt()
-        if task.stopper.interrupted:
+        if decisions is None:
             return
-        outcome.decisions[fold][position] = own.decision_function(X[test]).reshape(test.size, -1)
+        outcome.decisions[fold][position] = decisions.reshape(test.size, -1)
         outcome.relative_gaps[fold, position] = np.max(own.relative_gap_)
         outcome.n_support[fold, position] = own.support_.size
         outcome.seconds[fold, position] = time.perf_counter() - begin
@@ -512,5 +538,6 @@ def single_fits_work(
         outcome.done[fold, position] = True
         task.tell_cells(1)
 
-    yield [partial(fit, *cell) for cell in np.argwhere(~outcome.done).tolist()]
+    # All folds have a value of C before the next.
+    yield [partial(fit, fold, position) for position, fold in np.argwhere(~outcome.done.T).tolist()]
     task.tell(outcome)

@@ -14,6 +14,7 @@ from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import Algorithm, KernelSource, TrainingPoints
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
 #: Machine epsilon of each dtype that a matrix may have.
@@ -88,7 +89,10 @@ class GramRows(KernelSource, unchanging=True):
             members = np.arange(top, bottom)
             if is_symmetric:
                 evaluations += values.write_rows(members, gram[top:bottom, top:], top)
-                gram[bottom:, top:bottom] = gram[top:bottom, bottom:].T
+                for left in range(bottom, n_samples, height):
+                    heed()  # memory that is written to first may take long
+                    part = slice(left, left + height)
+                    gram[part, top:bottom] = gram[top:bottom, part].T
             else:
                 evaluations += values.write_rows(members, gram[top:bottom])
         rows = cls(

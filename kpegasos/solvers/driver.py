@@ -35,7 +35,7 @@ from kpegasos.rows.base import Algorithm, Evaluated, RowSource
 from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
-from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import shown
 
@@ -511,6 +511,7 @@ class SolverRun(ABC):
             slicer.done(n_draws, drawing + account.seconds)
             steps = end
             if steps < target:
+                heed()
                 reason = self._stop_reason(stopper)
         return reason
 

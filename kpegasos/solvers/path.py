@@ -505,15 +505,21 @@ class PathRun:
             self._sets.seen[:] = whole._sets.seen
         path.additions[cells] = whole.path.additions[0] + removed.size
 
-    def advance(self, stopper: Stopper) -> str | None:
+    def advance(self, stopper: Stopper, n_cells: int | None = None) -> str | None:
         """Go on until all cells are solved; returns the stopper's reason if that came first.
 
         What has been begun can be gone on with.
+
+        Parameters
+        ----------
+        stopper : Stopper
+        n_cells : int, default=None
+            How many cells are enough, from the first on; more may be solved by then.
         """
         path, loop, sets = self.path, self._loop, self._sets
         reason = stopper.reason()
         while reason is None:
-            path.counts[BEFORE_PAUSE] = self.sets_before_pause
+            path.counts[BEFORE_PAUSE] = min(self.sets_before_pause, 1 + 2**18 // path.label.size)
             status = NEED_ROWS
             with OnAccount(self.rows, self):
                 try:
@@ -527,7 +533,7 @@ class PathRun:
                         add_moves(loop, self._view, sets)
                 except CutShort:  # for rows, before anything has moved
                     self.rows.forget()
-            if status == DONE:
+            if status == DONE or (n_cells is not None and self.n_solved >= n_cells):
                 break
             reason = stopper.reason()
             if reason is None:
@@ -553,37 +559,39 @@ class PathRun:
         else:
             add_rows_together(*arguments, moves[moved], view.kernel_offset, image, nothing)
 
-    def solutions(self, stopper: Stopper | None = None) -> Solutions:
+    def solutions(self, stopper: Stopper | None = None, first: int = 0) -> Solutions:
         """Certify what the cells that are solved have come to.
 
         Parameters
         ----------
         stopper : Stopper, default=None
             Whose deadline and Ctrl-C bound what is computed again for the certificates.
+        first : int, default=0
+            The first of the cells that are asked for.
         """
-        path, rows, n_solved = self.path, self.rows, self.n_solved
-        n_samples, lams = rows.n_samples, path.lams[:n_solved]
-        coefs, margins = np.empty((2, n_solved, n_samples))
-        sums = np.empty((n_solved, len(Sums._fields)))
-        path_sums(path, 0, rows.rounding_of_each, coefs, margins, sums)
+        path, rows, cells = self.path, self.rows, slice(first, self.n_solved)
+        n_samples, lams = rows.n_samples, path.lams[cells]
+        coefs, margins = np.empty((2, lams.size, n_samples))
+        sums = np.empty((lams.size, len(Sums._fields)))
+        path_sums(path, first, rows.rounding_of_each, coefs, margins, sums)
         of_cells = Sums(*sums.T)
-        number = path.additions[:n_solved] + 4.0  # as `Iterate.additions` counts them
+        number = path.additions[cells] + 4.0  # as `Iterate.additions` counts them
         additions = np.asarray(number * (1.0 / (lams * n_samples)) * (of_cells.counts + n_samples))
-        found = np.empty((3, n_solved))
+        found = np.empty((3, lams.size))
         of_loss, of_norm = roundings(of_cells, additions, n_samples, rows.largest)
-        for cell, values in enumerate(sums.tolist()):
-            each, errors = Sums(*values), (of_loss.item(cell), of_norm.item(cell))
-            coef, margin = coefs[cell], margins[cell]
+        for k, values in enumerate(sums.tolist()):
+            each, errors = Sums(*values), (of_loss.item(k), of_norm.item(k))
+            coef, margin = coefs[k], margins[k]
             known = each.loss, each.squared_norm, each.size, each.largest, *errors
-            objective, upper, _, bound, doubtful = judge(*known, lams.item(cell), n_samples, 0.0)
-            found[:, cell] = objective, bound, abs(upper - bound) / objective
-            if doubtful or not found[2, cell] <= self.tol:
+            objective, upper, _, bound, doubtful = judge(*known, lams.item(k), n_samples, 0.0)
+            found[:, k] = objective, bound, abs(upper - bound) / objective
+            if doubtful or not found[2, k] <= self.tol:
                 norm = each.squared_norm
-                own = Evaluated(coef, margin, norm, None, *errors, additions.item(cell), each)
-                margins[cell], found[:, cell] = self._certified(cell, own, stopper)
-        coefs *= path.signed[path.folds[:n_solved]]
+                own = Evaluated(coef, margin, norm, None, *errors, additions.item(k), each)
+                margins[k], found[:, k] = self._certified(first + k, own, stopper)
+        coefs *= path.signed[path.folds[cells]]
         intercepts = self._view.kernel_offset * coefs.sum(axis=1)
-        alphas, n_sets = path.alphas[:n_solved], path.n_sets[:n_solved]
+        alphas, n_sets = path.alphas[cells], path.n_sets[cells]
         objectives, bounds, gaps = found
         return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
 

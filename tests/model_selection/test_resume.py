@@ -12,7 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer, precision_score, recall_score
 
 from kpegasos import PegasosSVC
+from kpegasos.model_selection import cells
 from kpegasos.model_selection import search as search_module
+from kpegasos.solvers.path import PathRun
 
 pytestmark = pytest.mark.usefixtures("default_handler")
 
@@ -50,6 +52,17 @@ def cells_done(n_classes, n_cells):
     return n_cells if n_classes == 2 else n_cells // 9 * 9
 
 
+def count_cells(monkeypatch):
+    """How many cells searches solve from now on, one number after the other."""
+    search_surface, solved = search_module.search_surface, []
+
+    def counted_search(*arguments, on_cells, **options):
+        search_surface(*arguments, on_cells=solved.append, **options)
+
+    monkeypatch.setattr(search_module, "search_surface", counted_search)
+    return solved
+
+
 @pytest.mark.parametrize("n_cells", [1, 10, 20])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_search_that_was_out_of_time_goes_on(n_classes, n_cells, monkeypatch):
@@ -80,15 +93,9 @@ def test_cells_that_are_done_are_not_solved_again(monkeypatch):
         after_cells(patch, 5, time_is_up)
         with pytest.warns(ConvergenceWarning, match="max_time"):
             search.fit(X, y)
-    n_missing, solved = len(search.missing_), []
+    n_missing = len(search.missing_)
     assert 0 < n_missing <= 7
-    after_cells(monkeypatch, 0, time_is_up)
-    search_surface = search_module.search_surface
-
-    def counted_search(*arguments, on_cells, **options):
-        search_surface(*arguments, on_cells=solved.append, **options)
-
-    monkeypatch.setattr(search_module, "search_surface", counted_search)
+    solved = count_cells(monkeypatch)
     search.fit(X, y)
     assert sum(solved) == n_missing
     search.fit(X, y)
@@ -108,6 +115,57 @@ def test_best_of_the_complete_cells_is_refitted(monkeypatch):
     assert search.best_score_ == np.nanmax(means)
     one = PegasosSVC(**search.best_params_, polish=True, tol=0.01, random_state=0).fit(X, y)
     np.testing.assert_array_equal(search.decision_function(X), one.decision_function(X))
+
+
+@pytest.mark.parametrize("cache_mb", ["auto", 0.05])
+def test_search_that_solved_a_cell_of_each_fold_has_a_choice(cache_mb, monkeypatch):
+    """Folds are solved in turn, the smallest C of each first, where there is a deadline."""
+    X, y = blobs()
+    after_cells(monkeypatch, 3, time_is_up)
+    search = small(n_jobs=1, max_time=1e6, cache_mb=cache_mb, Cs=[0.1, 1.0, 10.0], tol=1e-4)
+    monkeypatch.setattr(PathRun, "sets_before_pause", 1)
+    with pytest.warns(ConvergenceWarning, match="with 15 of 18 cells missing; the best of those"):
+        search.fit(X, y)
+    assert search.best_params_ == {"C": 0.1, "gamma": search.gammas_[0]}
+    assert np.isfinite(search.oof_decision_).all()
+
+
+def test_folds_that_are_many_are_solved_one_after_the_other(monkeypatch):
+    """So that their states need not be kept at the same time."""
+    X, y = blobs()
+    monkeypatch.setattr(PathRun, "sets_before_pause", 1)
+    whole = small(n_jobs=1).fit(X, y)
+    after_cells(monkeypatch, 2, time_is_up)
+    monkeypatch.setattr(cells, "_FOLDS_IN_TURN", 2)
+    search = small(n_jobs=1)
+    with pytest.warns(ConvergenceWarning, match="nothing is chosen"):
+        search.fit(X, y)
+    done = ~np.isnan(search.scores_)
+    assert done[0, 0].all()
+    np.testing.assert_array_equal(search.scores_[done], whole.scores_[done])
+
+
+def test_pairs_that_are_solved_are_joined_later_if_there_is_no_time(monkeypatch):
+    X, y = blobs(3)
+    whole = small(n_jobs=1).fit(X, y)
+    decisions, stoppers = cells.GramPairs.decisions, []
+
+    def slow(*arguments):
+        time_is_up(stoppers.pop())
+        return decisions(*arguments)
+
+    with monkeypatch.context() as patch:
+        after_cells(patch, 0.1, stoppers.append)
+        patch.setattr(cells.GramPairs, "decisions", slow)
+        search = small(n_jobs=1, warm_start=True)
+        with pytest.warns(ConvergenceWarning, match="with 10 of 12 cells missing; nothing"):
+            search.fit(X, y)
+    assert not np.isnan(search.scores_[0, 0]).any()
+    solved = count_cells(monkeypatch)
+    search.fit(X, y)
+    assert sum(solved) == pytest.approx(6.0)  # those of the other kernel
+    assert_same_search(search, whole)
+    np.testing.assert_array_equal(search.scores_, whole.scores_)
 
 
 def test_search_without_a_complete_cell_chooses_nothing():

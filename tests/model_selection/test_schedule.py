@@ -112,6 +112,28 @@ def test_schedule_on_one_thread_stays_in_it():
     assert set(threads) == {current_thread()}
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_schedule_takes_turns_with_jobs_that_have_more_to_do(n_threads):
+    """All of them have begun before the first goes on, and a work is closed after the last."""
+    left, lock = dict.fromkeys([(0, 0), (0, 1), (0, 2), (1, 0)], 2), Lock()
+
+    class InTurn(Logged):
+        def _job(self, job):
+            super()._job(job)
+            with lock:
+                left[self.number, job] -= 1
+            return left[self.number, job] > 0
+
+    log = Log()
+    works = [InTurn(log, 0, 3), InTurn(log, 1, 1)]
+    do_all(works, n_threads=n_threads, n_open=1, stopper=Stopper())
+    assert set(left.values()) == {0}
+    assert [kind for kind, number, *_ in log.events if number == 0][-1] == "close"
+    if n_threads == 1:
+        every = [(0, 0), (0, 1), (0, 2)]
+        assert log.of("job") == [*every, *every, (1, 0), (1, 0)]
+
+
 def test_schedule_without_works_does_nothing():
     assert done([], n_threads=3, n_open=2).events == []
 

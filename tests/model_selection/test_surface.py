@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import naive
 import numpy as np
 import pytest
@@ -12,6 +14,9 @@ from kpegasos import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.model_selection.folds import Folds
 from kpegasos.model_selection.results import KernelOutcome
+from kpegasos.rows.gram import GramRows
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
 
 KERNELS = {
     "rbf": [RBF(0.05), RBF(0.5)],
@@ -213,6 +218,32 @@ def test_one_kernel_that_is_not_definite_leaves_the_others_certified():
     for number, place in ((0, 0), (2, 1)):
         for a, b in zip(found[number].decisions, alone[place].decisions, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("happens", ["fail", "interrupt", "limit"])
+def test_fit_without_a_certificate_is_left_when_the_search_stops(happens, monkeypatch):
+    """Between two slices, whatever the reason; the cells before are kept."""
+    monkeypatch.setattr(tuning, "FIRST_SLICE", 8)
+    X, labels = classes(2)
+    stopper, advance, slices = Stopper(), GramRows.advance, []
+
+    def counted(*arguments):
+        slices.append(arguments)
+        if len(slices) == n_slices:
+            stopper.limit(0.0) if happens == "limit" else getattr(stopper, happens)()
+        return advance(*arguments)
+
+    monkeypatch.setattr(GramRows, "advance", counted)
+    settings = {"stopper": stopper, "on_cells": lambda n: done.append(len(slices))}
+    n_slices, done = math.inf, []
+    (whole,) = searched(X, labels, uneven_folds(labels), [Sigmoid(0.01, 0.0)], **settings).values()
+    n_slices = done[1] + 2  # the second slice of the third cell
+    assert n_slices < done[2]
+    slices.clear()
+    (found,) = searched(X, labels, uneven_folds(labels), [Sigmoid(0.01, 0.0)], **settings).values()
+    assert len(slices) == n_slices
+    assert np.argwhere(found.done).tolist() == [[0, 0], [1, 0]]
+    np.testing.assert_array_equal(found.decisions[1][0], whole.decisions[1][0])
 
 
 def test_empty_outcome_has_nothing():

@@ -16,6 +16,7 @@ from kpegasos.kernels.functions import make_kernel
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.pegasos import PRIMAL
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import heeding
 from kpegasos.utils.validation import check_gram
 
 
@@ -154,3 +155,22 @@ def test_draws_that_are_less_than_a_batch_are_left(cache):
     parameters = LoopParameters(0.1, Y.size, 3, False, False)
     source.advance(PRIMAL, state.loop, np.arange(8), 8, problem.examples, parameters)
     assert state.steps == 2
+
+
+def test_symmetric_values_are_copied_while_somebody_waits(monkeypatch):
+    """Memory that is written to for the first time may take long: each tile of it is asked for."""
+    monkeypatch.setattr(tuning, "TILE_ROWS", 8)
+    values, asked, between = KernelMatrix(RBF(1.0), np.eye(64)), [], []
+    write_rows = values.write_rows
+
+    def noted(*arguments):
+        between.append(len(asked))
+        n_values = write_rows(*arguments)
+        between.append(len(asked))
+        return n_values
+
+    monkeypatch.setattr(values, "write_rows", noted)
+    with heeding(lambda: asked.append(1) or True):
+        rows = GramRows.from_values(values)
+    assert np.diff(between)[1::2].tolist() == [7, 6, 5, 4, 3, 2, 1]
+    assert_array_equal(rows.gram, rows.gram.T)
