@@ -119,7 +119,7 @@ def test_broken_ranges_are_named_with_their_line(kpegasos, tmp_path, content):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("-l", "1", "-u", "0"),
+        ("-l", "1", "-u", "1"),
         ("-s", "a", "-r", "b"),
         ("-y", "0"),
         ("-l", "inf"),
