@@ -19,6 +19,7 @@ from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
+    MappingProxyType,
     MethodType,
     ModuleType,
     WrapperDescriptorType,
@@ -91,7 +92,7 @@ class _Seen:
             yield from (self.digest(value.__func__), self.digest(value.__self__))
         elif isinstance(value, functools.partial):
             yield from map(self.digest, (value.func, value.args, value.keywords, vars(value)))
-        elif isinstance(value, dict):
+        elif isinstance(value, dict | MappingProxyType):
             pairs = ((self.digest(key), self.digest(each)) for key, each in value.items())
             yield from (_hash(*pair) for pair in sorted(pairs))
             yield from self._type_of(value)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import types
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -85,6 +86,11 @@ class Kernel:
         return self(A, B)
 
 
+@dataclass(frozen=True)
+class Frozen:
+    gamma: float
+
+
 class Slots:
     __slots__ = ("gamma",)
 
@@ -98,7 +104,10 @@ def class_made(gamma):
 
 MAKERS = {
     **{maker.__name__: maker for maker in (closure, default, keyword, helped, attribute)},
-    **{maker.__name__: maker for maker in (of_globals, constant, Kernel, Slots, class_made, RBF)},
+    **{
+        maker.__name__: maker
+        for maker in (of_globals, constant, Kernel, Frozen, Slots, class_made, RBF)
+    },
     "method": lambda gamma: Kernel(gamma).method,
     "partial": lambda gamma: functools.partial(rbf_kernel, gamma=gamma),
     "scorer": lambda gamma: make_scorer(fbeta_score, beta=gamma),
