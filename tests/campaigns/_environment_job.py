@@ -112,24 +112,6 @@ def threads(seed):
         return list(pool.map(digests, [seed] * 12))
 
 
-def no_more_threads(seed):
-    """Of the interpreter, that is; those that have begun go on."""
-    import threading
-
-    def refuse(self):
-        raise RuntimeError("can't start new thread")
-
-    before = digests(seed)
-    threading.Thread.start = refuse
-    try:
-        return [before, digests(seed)]
-    except RuntimeError as error:
-        # Pairs side by side, and a progress bar, cannot do without.
-        if "thread" not in str(error) or (seed % 2 == 0 and not verbose):
-            raise
-        return [before]
-
-
 def processes(context, seed):
     import multiprocessing
 
@@ -148,10 +130,10 @@ def fork_while_fitting(seed):
         return [*processes("fork", seed), *(each.result() for each in running)]
 
 
-def in_joblib(backend, seed):
+def loky(seed):
     from joblib import Parallel, delayed
 
-    return Parallel(n_jobs=2, backend=backend)(delayed(digests)(seed) for _ in range(3))
+    return Parallel(n_jobs=2, backend="loky")(delayed(digests)(seed) for _ in range(3))
 
 
 def decide(pickled, seed):
@@ -169,35 +151,18 @@ def loaded_elsewhere(seed):
         return [pool.apply(decide, (pickled, seed))]
 
 
-def without_data(seed):
-    """A loader says in one sentence where it looked."""
-    from kpegasos.datasets import load_adult
-
-    try:
-        load_adult()
-    except FileNotFoundError as error:
-        if "KPEGASOS_DATA" not in str(error):
-            raise
-    return alone(seed)
-
-
 MODES = {
     "alone": alone,
     "watched": watched,
     "listed": listed,
     "working folder deleted": in_no_folder,
     "many threads": threads,
-    "no more threads": no_more_threads,
     "at exit": alone,  # see `main`
     "fork": functools.partial(processes, "fork"),
     "fork while fitting": fork_while_fitting,
     "spawn": functools.partial(processes, "spawn"),
-    "forkserver": functools.partial(processes, "forkserver"),
-    "loky": functools.partial(in_joblib, "loky"),
-    "joblib's processes": functools.partial(in_joblib, "multiprocessing"),
-    "joblib's threads": functools.partial(in_joblib, "threading"),
+    "loky": loky,
     "loaded elsewhere": loaded_elsewhere,
-    "without data": without_data,
 }
 ONE_PROCESS = list(MODES)[: list(MODES).index("fork")]
 

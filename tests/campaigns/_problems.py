@@ -1,15 +1,19 @@
-"""Random problems for the judge: examples of every kind, a kernel, and parameters of a fit."""
+"""Problems of the campaigns: examples, a kernel and parameters of a fit; and hard ones of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
+from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.kernels.base import InnerProductKernel
 from tests.campaigns._reference import KernelSpec, kernel_values
+from tests.campaigns.harness import pick, power, some
 
 
 @dataclass(frozen=True)
@@ -51,239 +55,202 @@ class Function:
 
 @dataclass
 class Case:
-    """A problem and the fit that it is given to.
+    """A problem and the estimator that it is given to.
 
-    ``X`` is what the estimator gets, ``rows`` the same numbers dense; ``new`` are other rows.
+    ``rows`` are dense, whatever the estimator gets. A kind is "primal", "named", "callable",
+    "object" or "precomputed".
     """
 
     rows: np.ndarray
-    new: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None
     kind: str
     spec: KernelSpec
+    options: dict[str, Any]
     is_sparse: bool
-    is_away: bool
-    is_offset: bool
-    is_mild: bool
-    options: dict[str, Any] = field(default_factory=dict)
+    #: No sum of the fit is rounded.
+    is_exact: bool = False
+    #: Nothing about it explains a refusal.
+    is_mild: bool = False
     #: A given matrix whose entries have been rounded.
     is_rounded: bool = False
     indefinite: bool = False
     #: "scale" or "auto" where the estimator finds gamma itself.
     gamma_rule: str | None = None
 
-    @property
-    def is_function(self) -> bool:
-        """Whether `pegasos` or `sdca` is called, and no estimator."""
-        return self.kind.partition(" ")[0] in ("pegasos", "sdca")
+    def gram(self, other: np.ndarray) -> np.ndarray:
+        """The matrix that ``kernel="precomputed"`` is given."""
+        values = kernel_values(self.spec, other, self.rows)
+        return np.ascontiguousarray(values.astype(self.rows.dtype))
+
+    def given(self, rows: np.ndarray) -> Any:
+        """What the estimator gets."""
+        if self.kind == "precomputed":
+            return self.gram(rows)
+        return sparse.csr_array(rows) if self.is_sparse else rows
+
+    def kernel(self) -> Any:
+        """The kernel as the estimator takes it."""
+        if self.kind == "callable":
+            return Function(self.spec.gamma, -1.0 if self.indefinite else 1.0)
+        if self.kind == "object":
+            return Cauchy(self.spec.gamma)
+        return "precomputed" if self.kind == "precomputed" else self.spec.name
+
+    def estimator(self, **changes: Any) -> Any:
+        if self.kind == "primal":
+            return LinearPegasosSVC(**self.options)
+        spec = self.spec
+        named = {"gamma": self.gamma_rule or spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
+        return PegasosSVC(kernel=self.kernel(), **named, **(self.options | changes))
+
+    def fit(self, **changes: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.estimator(**changes).fit(self.given(self.rows), self.y, self.weight)
 
     def __str__(self) -> str:
-        weighted = self.weight is not None
         return (
-            f"{self.kind}, {self.label}, {self.rows.shape}, sparse={self.is_sparse}, "
-            f"offset={self.is_offset}, weighted={weighted}, gamma={self.gamma_rule}, {self.spec}, "
+            f"{self.kind}, {self.rows.dtype}, {self.rows.shape}, sparse={self.is_sparse}, "
+            f"weighted={self.weight is not None}, gamma={self.gamma_rule}, {self.spec}, "
             f"{self.options}"
         )
 
-    @property
-    def label(self) -> str:
-        where = "away from the mean" if self.is_away else "near the mean"
-        return f"{self.rows.dtype}, {where}"
 
-    def as_given(self, rows: np.ndarray) -> Any:
-        return sparse.csr_array(rows) if self.is_sparse else rows
-
-    def gram(self, other: np.ndarray | None = None) -> np.ndarray:
-        """The matrix that ``kernel="precomputed"`` is given."""
-        values = kernel_values(self.spec, self.rows if other is None else other, self.rows)
-        return np.ascontiguousarray(values.astype(self.rows.dtype))
-
-
-def some(rng: np.random.Generator, probability: float) -> bool:
-    return bool(rng.random() < probability)
-
-
-def power(rng: np.random.Generator, low: float, high: float) -> float:
-    return float(10.0 ** rng.uniform(low, high))
-
-
-def one_of(rng: np.random.Generator, values: list[Any]) -> Any:
-    return values[int(rng.integers(len(values)))]
-
-
-def _size(rng: np.random.Generator) -> int:
-    draw = rng.random()
-    if draw < 0.75:
-        return int(rng.integers(4, 41))
-    if draw < 0.97:
-        return int(rng.integers(41, 81))
-    return 300 if draw < 0.995 else 1001
-
-
-def _labels(rng: np.random.Generator, n: int) -> np.ndarray:
+def _labels(rng: np.random.Generator) -> np.ndarray:
     """Two or three classes, the rarest down to a single example."""
+    draw = rng.random()
+    n = int(rng.integers(4, 41) if draw < 0.75 else rng.integers(41, 81))
+    if draw > 0.97:
+        n = 300 if draw < 0.995 else 1001
     n_classes = 3 if n >= 9 and some(rng, 0.15) else 2
+    y = rng.integers(n_classes, size=n)
     if n == 1001 or some(rng, 0.15):
-        share = max(1 / n, power(rng, -3, -0.5))
-        y = (rng.random(n) < share).astype(int)
-    else:
-        y = rng.integers(n_classes, size=n)
+        y = (rng.random(n) < max(1 / n, power(rng, -3, -0.5))).astype(int)
     y[:n_classes] = np.arange(n_classes)
     return rng.permutation(y)
 
 
-def _rows(
-    rng: np.random.Generator, y: np.ndarray
-) -> tuple[np.ndarray, dict[str, bool], np.ndarray]:
-    """Examples of spread one: groups apart, an offset, duplicates, constant features."""
-    n = y.size
+def _rows(rng: np.random.Generator, y: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Examples with groups apart, an offset, duplicates, constant features; and if that is mild."""
+    n, mild = y.size, True
     d = int(rng.integers(1, 9)) if some(rng, 0.9) else int(rng.integers(9, 41))
     rows = rng.normal(size=(n, d)) + power(rng, -1, 0.7) * np.outer(y - 0.5, rng.normal(size=d))
-    kinds = {"away": some(rng, 1 / 3), "offset": some(rng, 1 / 3), "mild": True}
     if some(rng, 0.2):
         rows = np.round(4 * rows) / 4
-    if kinds["away"]:
+    if some(rng, 1 / 3):
         apart = power(rng, 0.7, 4)
         side = rng.integers(2, size=n) if some(rng, 0.7) else (y == 0).astype(int)
         rows += apart * np.outer(side, rng.normal(size=d))
-        kinds["mild"] &= apart < 30
-    if kinds["offset"]:
+        mild &= apart < 30
+    if some(rng, 1 / 3):
         far = power(rng, 0, 4)
         rows += far * rng.normal(size=d)
-        kinds["mild"] &= far < 30
+        mild &= far < 30
     if some(rng, 0.2):
         rows[rng.integers(n, size=n // 2)] = rows[rng.integers(n, size=n // 2)]
     if some(rng, 0.2):
-        rows[:, rng.integers(d)] = one_of(rng, [0.0, 1.0, 1e3])
+        rows[:, rng.integers(d)] = pick(rng, [0.0, 1.0, 1e3])
     if some(rng, 0.15):
         rows = rows * (rng.random(size=rows.shape) < 0.5)
-    scale = np.ones(d)
-    if some(rng, 0.3):
-        scale = scale * power(rng, -20, 20)
-        kinds["mild"] = False
-    return rows, kinds, scale
+    return rows, mild
 
 
 def _weight(rng: np.random.Generator, y: np.ndarray) -> np.ndarray | None:
     if some(rng, 0.5):
         return None
-    spread = one_of(rng, [0, 1, 3, 8])
+    spread = pick(rng, [0, 1, 3, 8])
     weight = 10.0 ** rng.uniform(-spread, spread, size=y.size)
     if some(rng, 0.4):
         zero = rng.random(y.size) < 0.3
         zero[np.unique(y, return_index=True)[1]] = False
         weight[zero] = 0.0
-    if some(rng, 0.2):
-        weight *= power(rng, -40, 40)
-    return weight
+    return weight * (power(rng, -40, 40) if some(rng, 0.2) else 1.0)
 
 
-def _kernel(rng: np.random.Generator, size: float, kinds: dict[str, bool]) -> tuple[str, Any]:
-    """What kind of model, and its kernel; ``size`` is that of a feature."""
-    kind = one_of(
-        rng,
-        [
-            *("linear", "primal", "primal", "poly", "rbf", "rbf", "rbf", "sigmoid"),
-            *("laplacian", "callable", "object", "precomputed", "precomputed"),
-            *("pegasos", "sdca", "pegasos linear", "sdca linear"),
-        ],
-    )
-    if kind in ("linear", "primal", "pegasos linear", "sdca linear"):
-        return kind, KernelSpec("linear")
-    names = {"callable": ["rbf"], "object": ["cauchy"]}
-    names["precomputed"] = ["linear", "poly", "rbf", "laplacian"]
-    names["pegasos"] = names["sdca"] = ["poly", "rbf", "laplacian"]
-    name = one_of(rng, names.get(kind, [kind]))
-    gamma = power(rng, -4, 3) / size ** (1 if name == "laplacian" else 2)
-    if not 1e-3 < gamma < 10:
-        kinds["mild"] = False
+_NAMES = ("linear", "poly", "rbf", "rbf", "rbf", "sigmoid", "laplacian")
+_KINDS = {
+    "primal": ("linear",),
+    "callable": ("rbf",),
+    "object": ("cauchy",),
+    "precomputed": ("linear", "poly", "rbf", "laplacian"),
+}
+
+
+def _kernel(rng: np.random.Generator, scale: float) -> tuple[str, KernelSpec, bool]:
+    """What kind of model, its kernel, and whether that is mild; ``scale`` is that of a feature."""
+    draw = pick(rng, [*_NAMES, "primal", "primal", "callable", "object", "precomputed"])
+    kind = draw if draw in _KINDS else "named"
+    name = pick(rng, _KINDS.get(draw, [draw]))
+    gamma = power(rng, -4, 3)
+    mild = name == "linear" or (1e-3 < gamma < 10 and name not in ("poly", "sigmoid"))
+    gamma /= scale ** (1 if name == "laplacian" else 2)
     if some(rng, 0.05):
-        gamma = power(rng, -10, 10)
-        kinds["mild"] = False
-    coef0 = one_of(rng, [0.0, 1.0, power(rng, -3, 3)])
+        gamma, mild = power(rng, -10, 10), name == "linear"
+    coef0 = pick(rng, [0.0, 1.0, power(rng, -3, 3)])
     if name == "poly" and some(rng, 0.05):
         coef0 = -coef0
-    degree = int(one_of(rng, [0, 1, 2, 2, 3, 3, 5]))
-    kinds["mild"] &= name not in ("poly", "sigmoid")
-    return kind, KernelSpec(name, gamma, degree, coef0)
+    return kind, KernelSpec(name, gamma, pick(rng, [0, 1, 2, 2, 3, 3, 5]), coef0), mild
 
 
-def _options(
-    rng: np.random.Generator, kind: str, y: np.ndarray, kinds: dict[str, bool]
-) -> dict[str, Any]:
-    """Parameters of an estimator, or of the functions where those have them."""
+def _options(rng: np.random.Generator, kind: str, y: np.ndarray) -> tuple[dict[str, Any], bool]:
+    """Parameters of an estimator, and whether they are mild."""
     options: dict[str, Any] = {
         "C": power(rng, -4, 5),
-        "epochs": one_of(rng, [0.5, 1, 3, 10, 20]),
-        "average": one_of(rng, ["weighted", "suffix", "uniform", None]),
-        "sampling": one_of(rng, ["permutation", "uniform"]),
+        "epochs": pick(rng, [0.5, 1, 3, 10, 20]),
+        "average": pick(rng, ["weighted", "suffix", "uniform", None]),
+        "sampling": pick(rng, ["permutation", "uniform"]),
         "projection": some(rng, 0.3),
-        "checkpoints": one_of(rng, ["epoch", "log", None]),
+        "checkpoints": pick(rng, ["epoch", "log", None]),
         "fit_intercept": some(rng, 0.75),
         "intercept_scaling": 1.0 if some(rng, 0.6) else power(rng, -3, 4),
         "random_state": int(rng.integers(2**31)),
         "max_time": 0.15,
     }
-    if kind in ("primal", "pegasos linear"):
-        options["sampling"] = one_of(rng, ["permutation", "uniform", "contiguous"])
-    if kind not in ("primal", "precomputed", "pegasos linear", "sdca linear"):
-        options["cache"] = one_of(rng, ["auto", "precomputed", "cached", "streamed"])
+    if kind == "primal":
+        options["sampling"] = pick(rng, ["permutation", "uniform", "contiguous"])
+    elif kind != "precomputed":
+        options["cache"] = pick(rng, ["auto", "precomputed", "cached", "streamed"])
     if some(rng, 0.1):
         options["lam"] = power(rng, -6, 2)
     if some(rng, 0.2):
         options["batch_size"] = int(rng.integers(1, 5))
-        kinds["mild"] = False
     if some(rng, 0.15):
         options["class_weight"] = {c: power(rng, -3, 3) for c in np.unique(y).tolist()}
     elif some(rng, 0.1):
         options["class_weight"] = "balanced"
-    if some(rng, 0.5) or kind.startswith("sdca"):
-        options["polish"] = True
-        options["tol"] = power(rng, -9, -1)
+    if some(rng, 0.5):
+        options |= {"polish": True, "tol": power(rng, -9, -1)}
     elif some(rng, 0.3):
         options["tol"] = power(rng, -6, -0.5)
-    kinds["mild"] &= options["C"] < 1e3 and options["intercept_scaling"] < 10
-    kinds["mild"] &= "lam" not in options
-    return options
+    mild = options["C"] < 1e3 and options["intercept_scaling"] < 10
+    return options, mild and not {"lam", "batch_size"} & options.keys()
 
 
-def draw_case(rng: np.random.Generator) -> Case:
-    """Draw a problem and a fit."""
-    y = _labels(rng, _size(rng))
-    rows, kinds, scale = _rows(rng, y)
+def draw_case(rng: np.random.Generator) -> tuple[Case, np.ndarray]:
+    """Draw a problem and a fit, and rows to decide on."""
+    y = _labels(rng)
+    rows, *mild = _rows(rng, y)
     weight = _weight(rng, y)
-    kinds["mild"] &= weight is None
-    kind, spec = _kernel(rng, float(scale[0]), kinds)
-    options = _options(rng, kind, y, kinds)
+    scale = power(rng, -20, 20) if some(rng, 0.3) else 1.0
+    kind, spec, mild_kernel = _kernel(rng, scale)
+    options, mild_options = _options(rng, kind, y)
+    mild += [mild_kernel, mild_options, weight is None, scale == 1.0]
     new = rows[rng.integers(y.size, size=8)] + 0.1 * rng.normal(size=(8, rows.shape[1]))
-    dtype = np.float32 if some(rng, 1 / 3) else np.float64
-    is_rounded = True
-    if kind == "precomputed" and spec.name in ("linear", "poly") and some(rng, 0.6):
+    is_rounded = kind == "precomputed"
+    if is_rounded and spec.name in ("linear", "poly") and some(rng, 0.6):
         # Whole numbers, so that the matrix is what it stands for.
-        rows, new, scale = (np.round(Z).clip(-15, 15) for Z in (rows, new, np.ones_like(scale)))
+        rows, new, scale = np.round(rows).clip(-15, 15), np.round(new).clip(-15, 15), 1.0
         spec = spec._replace(gamma=1.0, coef0=abs(round(spec.coef0)) % 4, degree=spec.degree % 3)
         is_rounded = False
-    is_indefinite = not spec.is_definite
-    if kind == "callable" and some(rng, 0.1):
-        is_indefinite = True
+    indefinite = not spec.is_definite or (kind == "callable" and some(rng, 0.1))
     rule = None
-    if kind in ("rbf", "poly", "sigmoid", "laplacian") and some(rng, 0.4):
-        rule = one_of(rng, ["scale", "auto"])
-        kinds["mild"] &= rule == "scale"
-    return Case(
-        (rows * scale).astype(dtype),
-        (new * scale).astype(dtype),
-        y,
-        weight,
-        kind,
-        spec,
-        is_sparse=kind != "precomputed" and some(rng, 0.25),
-        is_away=kinds["away"],
-        is_offset=kinds["offset"],
-        is_mild=bool(kinds["mild"]) and not is_indefinite,
-        options=options,
-        is_rounded=is_rounded and kind == "precomputed",
-        indefinite=is_indefinite,
-        gamma_rule=rule,
-    )
+    if kind == "named" and spec.name != "linear" and some(rng, 0.4):
+        rule = pick(rng, ["scale", "auto"])
+        mild += [rule == "scale"]
+    dtype = np.float32 if some(rng, 1 / 3) else np.float64
+    is_sparse = kind != "precomputed" and some(rng, 0.25)
+    case = Case((rows * scale).astype(dtype), y, weight, kind, spec, options, is_sparse)
+    case.is_mild = all(mild) and not indefinite
+    case.is_rounded, case.indefinite, case.gamma_rule = is_rounded, indefinite, rule
+    return case, (new * scale).astype(dtype)

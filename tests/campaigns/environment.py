@@ -7,24 +7,319 @@ bits that this process finds, or the process ends with one clear sentence where 
 
 import contextlib
 import functools
+import hashlib
 import inspect
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import kpegasos
 from tests.campaigns import _environment_job as job
-from tests.campaigns._conditions import DIMENSIONS, NOT_KEPT, Case
 
 CI_TRIALS = 2
 #: A fresh process takes some 2 seconds; a cold cache, or plain Python, up to a minute.
 TIME_LIMIT = 300
 PACKAGE = Path(kpegasos.__file__).parent
+#: Everything is compiled anew in each process, and says so.
+NOT_KEPT = r"RuntimeWarning: kpegasos is compiled in every process anew|^ +\S"
+
+
+@dataclass
+class Case:
+    """How the processes of a trial run, and what may come of it."""
+
+    root: Path
+    variables: dict[str, str]
+    flags: list[str] = field(default_factory=list)
+    prefix: list[str] = field(default_factory=list)
+    streams: dict[str, Callable] = field(default_factory=dict)
+    mode: str = "alone"
+    processes: int = 1
+    verbose: bool = False
+    refusal: str = ""
+    says: list[str] = field(default_factory=list)
+    same_bits: bool = True
+    statuses: tuple[int, ...] = (0,)
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def strict(self):
+        """Whether warnings are errors."""
+        return "error" in self.flags or self.variables.get("PYTHONWARNINGS") == "error"
+
+    def kept(self):
+        """Files with compiled code, always in the same order."""
+        return sorted(self.root.rglob("*.nbc"))
+
+    def shell(self, script, *words):
+        """Let a shell do something before it becomes the process."""
+        self.prefix = [*self.prefix, "sh", "-c", f'{script}; exec "$@"', "sh", *words]
+
+
+# --- what is kept of compiled code ----------------------------------------------------------------
+
+
+def damaged(change):
+    """Change the bytes of some files."""
+
+    def condition(case, rng):
+        files = case.kept()
+        for number in rng.choice(len(files), size=rng.integers(1, 3), replace=False):
+            files[number].write_bytes(change(files[number].read_bytes(), rng))
+
+    return condition
+
+
+def flip(content, rng):
+    flipped = bytearray(content)
+    flipped[rng.integers(len(flipped))] ^= 1 << rng.integers(8)
+    return bytes(flipped)
+
+
+def cut(content, rng):
+    return content[: rng.integers(len(content))]
+
+
+class _Planted:
+    def __reduce__(self):
+        return (os._exit, (77,))
+
+
+def planted(content, rng):
+    """A pickle that runs code, where no one has made a digest for it."""
+    return content[:32] + pickle.dumps(_Planted())
+
+
+def missing(case, rng):
+    rng.choice(case.kept()).unlink()
+
+
+def folder_instead(case, rng):
+    file = rng.choice(case.kept())
+    file.unlink()
+    file.mkdir()
+    # it can be neither read nor replaced
+    case.says += [NOT_KEPT]
+
+
+def same_digest_other_key(case, rng):
+    """A file that is whole, but of other types: only what is inside can tell."""
+    first, second = rng.choice(case.kept(), size=2, replace=False)
+    body = second.read_bytes()[32:]
+    first.write_bytes(hashlib.sha256(body).digest() + body)
+
+
+def two_at_once(case, rng):
+    missing(case, rng)
+    case.processes = 2
+
+
+def no_large_files(case, rng):
+    """As on a disk that fills up while compiled code is written."""
+    missing(case, rng)
+    case.shell("ulimit -f 4")
+    case.says += [NOT_KEPT]
+
+
+@functools.cache
+def may_mount():
+    command = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def unwritable(case, folder):
+    """Make a folder unwritable, for the superuser as well."""
+    if os.getuid():
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+    elif may_mount():
+        script = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift'
+        case.prefix = ["unshare", "-m", *case.prefix]
+        case.shell(script, str(folder))
+    else:
+        for cache in folder.rglob("__pycache__"):
+            shutil.rmtree(cache)
+        for room in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+            (room / "__pycache__").write_bytes(b"")
+
+
+def package_unwritable(case, rng):
+    """What is compiled goes to the user's own folder."""
+    home = case.root / "home"
+    home.mkdir()
+    case.variables |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    unwritable(case, case.root / "kpegasos")
+
+
+def nowhere_writable(case, rng):
+    case.variables |= {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
+    unwritable(case, case.root / "kpegasos")
+    case.says += [NOT_KEPT]
+
+
+CACHE = [
+    (6, "compiled code as it was", None),
+    (2, "a bit flipped", damaged(flip)),
+    (2, "a file cut short", damaged(cut)),
+    (1, "a pickle planted", damaged(planted)),
+    (1, "a whole file of other types", same_digest_other_key),
+    (1, "a file missing", missing),
+    (1, "a folder for a file", folder_instead),
+    (1, "two processes compile at once", two_at_once),
+    (1, "no large files", no_large_files),
+    (0.1, "package unwritable", package_unwritable),
+    (0.1, "nowhere writable", nowhere_writable),
+]
+
+
+# --- the interpreter and its surroundings ---------------------------------------------------------
+
+#: None for a variable that is not set.
+HARMLESS = {
+    "NUMBA_NUM_THREADS": ["1", "2", "64"],
+    "OPENBLAS_NUM_THREADS": ["1", "3"],
+    "NUMBA_THREADING_LAYER": ["workqueue", "omp", "nonsense"],
+    "NUMBA_CACHE_DIR": ["", "/dev/null/x"],
+    "LC_ALL": ["C", "xx_YY.nonsense"],
+    "LANG": [None],
+    "PYTHONIOENCODING": ["ascii"],
+    "PYTHONHASHSEED": ["0", "12345"],
+    "PYTHONDONTWRITEBYTECODE": ["1"],
+    "PYTHONWARNINGS": ["error", "ignore"],
+    "HOME": [None, "/dev/null/x", ""],
+    "TMPDIR": ["/dev/null/x", "/nowhere"],
+    "TERM": [None, "dumb", "nonsense"],
+    "COLUMNS": ["0", "1", "nonsense"],
+    "FORCE_COLOR": ["1"],
+    "KPEGASOS_DATA": ["", "/dev/null/x", "\udcff"],
+}
+
+
+def harmless(case, rng):
+    case.names.remove("variables")
+    for name in rng.choice(list(HARMLESS), size=rng.integers(1, 6), replace=False):
+        value = HARMLESS[name][rng.integers(len(HARMLESS[name]))]
+        case.variables.pop(name, None)
+        if value is not None:
+            case.variables[str(name)] = value
+        case.names.append(f"{name} {'unset' if value is None else 'set'}")
+
+
+def nonsense_multiplies(case, rng):
+    case.variables["KPEGASOS_GEMM"] = str(rng.choice(["", "Compiled", "1", "numpy ", "\n"]))
+    case.refusal = "^ValueError: KPEGASOS_GEMM must be 'compiled' or 'numpy', got .* instead$"
+
+
+def without_compiler(case, rng):
+    case.variables["NUMBA_DISABLE_JIT"] = "1"
+    case.same_bits = False  # sums are made in another order
+
+
+VARIABLES = [
+    (4, "variables as usual", None),
+    (8, "variables", harmless),
+    (0.7, "KPEGASOS_GEMM is nonsense", nonsense_multiplies),
+    (0.5, "no compiler", without_compiler),
+]
+
+
+def flags(*words):
+    def condition(case, rng):
+        case.flags += words
+
+    return condition
+
+
+FLAGS = [
+    (8, "no flags", None),
+    *((1, words, flags(*words.split())) for words in ["-I", "-O", "-OO", "-B", "-b", "-s -E"]),
+    *((1, words, flags(*words.split())) for words in ["-X dev", "-X dev -W error"]),
+]
+
+
+def unwritable_folder(case, rng):
+    case.shell("cd /proc")
+
+
+FOLDERS = [
+    (6, "a folder to work in", None),
+    (1, "working folder unwritable", unwritable_folder),
+]
+
+
+def closed(number):
+    def condition(case, rng):
+        case.shell(f"exec {number}{'<' if number == 0 else '>'}&-")
+        case.verbose = True
+
+    return condition
+
+
+@contextlib.contextmanager
+def _broken_pipe():
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        yield writer
+    finally:
+        os.close(writer)
+
+
+def stdout_is(make):
+    def condition(case, rng):
+        case.streams["stdout"] = make
+        case.verbose = True
+        # The interpreter cannot flush it either, as it ends.
+        case.statuses = (0, 120)
+        case.says += ["^Exception ignored .*stdout", "^(OSError|BrokenPipeError): "]
+
+    return condition
+
+
+def verbose(case, rng):
+    case.verbose = True
+
+
+STREAMS = [
+    (6, "streams as usual", None),
+    (1, "a progress bar without a terminal", verbose),
+    (1, "stdin closed", closed(0)),
+    (1, "stdout closed", closed(1)),
+    (1, "stdout a broken pipe", stdout_is(_broken_pipe)),
+    (1, "stdout a full disk", stdout_is(functools.partial(Path("/dev/full").open, "w"))),
+]
+
+
+def mode(name):
+    def condition(case, rng):
+        if "stdout" in case.streams and name not in job.ONE_PROCESS:
+            case.names.remove(name)  # the standard library flushes it before it starts another
+        else:
+            case.mode = name
+
+    return condition
+
+
+MODES = [
+    (5, "alone", None),
+    *((1, name, mode(name)) for name in job.MODES if name not in ("alone", "listed")),
+]
+
+DIMENSIONS = [CACHE, VARIABLES, FLAGS, FOLDERS, STREAMS, MODES]
+
+
+# --- trials ---
 
 
 def compiled_functions():
@@ -61,14 +356,6 @@ def pristine():
             file.unlink()
     assert case.kept(), "a plain process reads what this one has compiled"
     return folder
-
-
-@contextlib.contextmanager
-def working_copy():
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder) / "root"
-        shutil.copytree(pristine().name, root)
-        yield root
 
 
 def plain_environment():
@@ -136,7 +423,9 @@ def trial(rng):
     if sys.platform != "linux":
         return "left out: the conditions are those of Linux"
     seed = int(rng.integers(1000))
-    with working_copy() as root:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "root"
+        shutil.copytree(pristine().name, root)
         expected = job.digests(seed)
         case = draw_case(rng, root)
         results = [root.parent / f"result {i}" for i in range(case.processes)]

@@ -1,4 +1,4 @@
-"""What every campaign does: try random cases until the time is up, count outcomes, keep failures.
+"""What every campaign does: draw random cases and try them, count outcomes, keep failures.
 
 A campaign is a module of this folder with a docstring, whose first line is the promise under
 attack, ``CI_TRIALS``, the number of trials that a test run makes, and ``trial(rng)``. A trial draws
@@ -13,10 +13,11 @@ import json
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,37 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 _NO_CAMPAIGNS = {"__init__", "__main__", "harness"}
 
-#: Draws a case, tries it, and says how it went.
-Trial = Callable[[np.random.Generator], str | Mapping[str, int]]
+#: Machine constants with which little data take every path.
+SMALL = {
+    "TILE_ROWS": 8, "SMALL_TILE_ROWS": 2, "TILE_DRAWS": 4, "FIRST_SLICE": 16, "FEWEST_ROWS": 1,
+    "FEWEST_DRAWS": 4, "WORKING_SET": 16, "SMALL_WORKING_SET": 8, "MOST_DRAWS": 64,
+}  # fmt: skip
+
+
+def pick(rng: np.random.Generator, values: Iterable[Any]) -> Any:
+    """One of some values."""
+    values = list(values)
+    return values[int(rng.integers(len(values)))]
+
+
+def some(rng: np.random.Generator, probability: float) -> bool:
+    """Whether something is so that is so with a probability."""
+    return bool(rng.random() < probability)
+
+
+def power(rng: np.random.Generator, low: float, high: float) -> float:
+    """A number whose logarithm is between two bounds."""
+    return float(10.0 ** rng.uniform(low, high))
+
+
+def check(condition: Any, promise: str, **numbers: Any) -> None:
+    """Raise an AssertionError that says which promise is broken, and by what numbers."""
+    if not condition:
+        found = ", ".join(f"{name}={value!s}" for name, value in numbers.items())
+        raise AssertionError(f"{promise} ({found})")
+
+
+# --- runs -----------------------------------------------------------------------------------------
 
 
 @dataclass

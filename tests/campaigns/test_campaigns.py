@@ -4,8 +4,8 @@ import pytest
 
 from tests.campaigns import harness
 
-#: Campaigns that start processes or compile much.
-SLOW = {"damaged", "environment", "lifecycle", "losses", "memory", "punctuality"}
+#: Campaigns that start processes, compile much or look at the clock.
+SLOW = {"certificates", "damaged", "environment", "lifecycle", "memory", "punctuality"}
 
 
 @pytest.mark.parametrize(

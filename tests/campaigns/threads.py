@@ -31,32 +31,25 @@ from kpegasos import (
     regularization_path,
     sdca,
 )
-from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.budget import Account
 from kpegasos.rows.cached import BufferPool
-from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import polish
-from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
-from tests.campaigns._problems import one_of, power
+from tests.campaigns.certificates import polished
+from tests.campaigns.harness import SMALL, pick, power
 from tests.playground_cases import session_of, shown, state_of
 
 CI_TRIALS = 12
 
 #: Seconds after which a call hangs.
 _PATIENCE = 120.0
-_SMALL = {
-    "TILE_ROWS": 8, "SMALL_TILE_ROWS": 2, "TILE_DRAWS": 4, "FIRST_SLICE": 16, "FEWEST_ROWS": 1,
-    "FEWEST_DRAWS": 4, "WORKING_SET": 16, "SMALL_WORKING_SET": 8, "MOST_DRAWS": 64,
-}  # fmt: skip
 
 
 def trial(rng: np.random.Generator) -> str:
     """Use one object from several threads, and compare."""
     kinds = [_rows, _rows, _rows, _estimator, _predictions, _search, _stream, _account, _session]
-    with mock.patch.multiple(tuning, **_SMALL), warnings.catch_warnings():
+    with mock.patch.multiple(tuning, **SMALL), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        outcome: str = one_of(rng, kinds)(rng)
+        outcome: str = pick(rng, kinds)(rng)
     return outcome
 
 
@@ -104,18 +97,10 @@ def _data(rng: np.random.Generator, n_features: int = 3) -> tuple[np.ndarray, np
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _polished(problem: Any, rows: Any, seed: int) -> Any:
-    options = {"n_steps": 100, "epochs": None, "checkpoints": None, "tol": None, "seed": seed}
-    run = make_run(problem, rows, PegasosOptions(), **options)
-    while not run.finished:
-        run.advance(Stopper())
-    return polish(run, tol=1e-3)
-
-
 _SOLVERS: dict[str, Callable[[Any, Any, int], Any]] = {
     "pegasos": lambda problem, rows, seed: pegasos(problem, rows, epochs=3, random_state=seed),
     "sdca": lambda problem, rows, seed: sdca(problem, rows, tol=1e-3, random_state=seed),
-    "polish": _polished,
+    "polish": lambda *given: polished(*given[:2], n_steps=100, seed=given[2], tol=1e-3),
     "path": lambda problem, rows, seed: regularization_path(problem, rows, [1.0 + seed], tol=1e-3),
 }
 
@@ -125,7 +110,7 @@ def _rows(rng: np.random.Generator) -> str:
     X, y = _data(rng)
     lam, gamma = power(rng, -3, -1), power(rng, -1, 1)
     problem = make_problem(y, lam=lam)
-    cache = one_of(rng, ["cached", "cached", "cached", "precomputed", "streamed", "features"])
+    cache = pick(rng, ["cached", "cached", "cached", "precomputed", "streamed", "features"])
 
     def new() -> Any:
         if cache == "features":
@@ -134,7 +119,7 @@ def _rows(rng: np.random.Generator) -> str:
         mb = max(room * 8 / 2**20, 0.02)
         return make_rows(X, "rbf", gamma=gamma, cache=cache, cache_mb=mb)
 
-    jobs = [(one_of(rng, list(_SOLVERS)), seed) for seed in range(int(rng.integers(2, 5)))]
+    jobs = [(pick(rng, list(_SOLVERS)), seed) for seed in range(int(rng.integers(2, 5)))]
     alone = [_SOLVERS[name](problem, new(), seed) for name, seed in jobs]
     rows = new()
     found = _at_once([lambda job=job: _SOLVERS[job[0]](problem, rows, job[1]) for job in jobs])
@@ -184,9 +169,9 @@ def _models(rng: np.random.Generator) -> tuple[Any, list[Any], np.ndarray]:
     """An estimator, what it may be fitted to, and new examples."""
     problems = [_data(rng) for _ in range(2)]
     options = {"random_state": int(rng.integers(100)), "epochs": 2}
-    model: Any = one_of(rng, [PegasosSVC(**options), LinearPegasosSVC(**options)])
+    model: Any = pick(rng, [PegasosSVC(**options), LinearPegasosSVC(**options)])
     if isinstance(model, PegasosSVC):
-        model.set_params(cache=one_of(rng, ["auto", "cached"]), polish=one_of(rng, [False, True]))
+        model.set_params(cache=pick(rng, ["auto", "cached"]), polish=pick(rng, [False, True]))
     return model, problems, rng.normal(size=(50, 3))
 
 
@@ -231,7 +216,7 @@ def _search(rng: np.random.Generator) -> str:
     """Fits of one search."""
     X, y = _data(rng)
     search = PegasosSVCCV(
-        Cs=[0.1, 10.0], gammas=[0.1, 1.0], cv=3, n_jobs=one_of(rng, [1, 2]), random_state=0
+        Cs=[0.1, 10.0], gammas=[0.1, 1.0], cv=3, n_jobs=pick(rng, [1, 2]), random_state=0
     )
     alone = PegasosSVCCV(**search.get_params()).fit(X, y)
     _at_once([lambda: search.fit(X, y)] * 2)

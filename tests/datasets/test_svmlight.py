@@ -1,17 +1,24 @@
-"""Files in LIBSVM's format are read alike, whole and in chunks, plain and compressed."""
+"""Files in LIBSVM's format: read whole and in chunks, number by number, written, and refused."""
 
 import bz2
 import gzip
 import lzma
 import re
+import struct
+import tracemalloc
 from collections.abc import Sequence
-from pathlib import Path
+from decimal import Decimal
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.sparse import vstack
-from sklearn.datasets import dump_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from kpegasos.datasets import (
     SvmlightChunks,
@@ -19,10 +26,11 @@ from kpegasos.datasets import (
     iter_svmlight,
     load_svmlight,
     make_text_like,
+    write_svmlight,
 )
 from kpegasos.utils import files
 
-OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +47,15 @@ def svmlight(small, tmp_path):
         path = tmp_path / "small"
         dump_svmlight_file(*small, str(path), zero_based=False)
         if suffix:
-            with OPENERS[suffix](f"{path}{suffix}", "wb") as packed:
-                packed.write(path.read_bytes())
-        return f"{path}{suffix}"
+            packed = COMPRESS[suffix.lower()](path.read_bytes())
+            path = path.with_suffix(suffix)
+            path.write_bytes(packed)
+        return path
 
     return write
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".Bz2", ".XZ"])
 def test_svmlight_whole_and_in_chunks(small, svmlight, suffix):
     path = svmlight(suffix)
     X, y = load_svmlight(path, n_features=300)
@@ -58,15 +67,6 @@ def test_svmlight_whole_and_in_chunks(small, svmlight, suffix):
     assert [part.shape[0] for part, _ in parts] == [64] * 7 + [52]
     assert (vstack([part for part, _ in parts]) != X).nnz == 0
     assert_array_equal(np.hstack([labels for _, labels in parts]), y)
-
-
-@pytest.mark.parametrize("suffix", [".GZ", ".Bz2", ".XZ"])
-def test_svmlight_suffix_of_a_compression_may_have_capitals(small, svmlight, tmp_path, suffix):
-    path = tmp_path / f"capital{suffix}"
-    Path(svmlight(suffix.lower())).rename(path)
-    assert_array_equal(load_svmlight(path, n_features=300)[1], small[1])
-    with pytest.raises(ValueError, match="path must be of a plain file"):
-        SvmlightChunks(path, n_features=300)
 
 
 @pytest.mark.parametrize("n_bytes", [50, 777, 10_000, 10**6])
@@ -106,31 +106,11 @@ def test_svmlight_chunks_slice_is_a_sequence_of_the_chosen_chunks(tmp_path, chos
     assert len(chunks) == 5, "the whole stays as it is"
 
 
-def test_svmlight_chunk_starts_with_a_whole_line(tmp_path):
-    assert features_of(two_rows_a_chunk(tmp_path)) == list(range(10))
-
-
 def test_svmlight_chunk_without_a_row_is_empty(tmp_path):
     (tmp_path / "long").write_text("1 " + " ".join(f"{j}:1" for j in range(1, 100)) + "\n")
     chunks = SvmlightChunks(tmp_path / "long", n_features=99, chunk_mb=100 / 2**20)
     assert [X.shape for X, _ in chunks] == [(1, 99)] + [(0, 99)] * (len(chunks) - 1)
     assert len(chunks) > 1
-
-
-def test_svmlight_labels_that_are_not_whole_stay(tmp_path):
-    (tmp_path / "file").write_text("0.5 1:1\n-1 2:1\n")
-    assert_array_equal(load_svmlight(tmp_path / "file")[1], [0.5, -1])
-
-
-def test_svmlight_refuses_what_does_not_fit(svmlight, tmp_path):
-    with pytest.raises(ValueError, match="path must be of a plain file"):
-        SvmlightChunks(svmlight(".gz"), n_features=300)
-    with pytest.raises(ValueError, match="chunk_mb must be a positive finite number, got 0"):
-        SvmlightChunks(svmlight(), n_features=300, chunk_mb=0)
-    with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
-        next(iter_svmlight(svmlight(), n_features=300, chunk_size=0))
-    with pytest.raises(ValueError, match="n_features"):
-        load_svmlight(svmlight(), n_features=10)
 
 
 # What is wrong with a file
@@ -173,6 +153,9 @@ FAULTS = {
     "column twice": (b"1 3:2 3:2", "columns must increase .* got '3' after 3"),
     "columns not sorted": (b"1 3:2 2:2", "columns must increase .* got '2' after 3"),
     "column too large": (b"1 1:1 12:2", "columns must be at most n_features = 9, got 12"),
+    "query nan": (b"1 qid:nan 1:2", "qid must be a whole number, got 'nan'"),
+    "query with underscore": (b"1 qid:1_0 1:2", "qid must be a whole number, got '1_0'"),
+    "UTF-16": ("1 1:2".encode("utf-16"), r"the label must be a finite number, got '"),
     "old ends of lines": (b"1 1:2\r-1 2:3", "entries must be column:value.* got '-1'"),
 }
 
@@ -192,24 +175,14 @@ def test_svmlight_error_names_file_line_and_fault(tmp_path, read, fault):
     assert "\n" not in message
 
 
-@READERS
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
-def test_svmlight_in_another_encoding_is_refused(tmp_path, read, encoding):
-    path = tmp_path / "file"
-    path.write_text("1 1:2\n-1 2:3\n", encoding)
-    with pytest.raises(ValueError, match="line 1: the label must be a finite number, got '"):
-        read(path)
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_svmlight_mark_of_utf_8_is_passed_over(tmp_path, suffix):
-    path = tmp_path / f"file{suffix}"
-    with OPENERS.get(suffix, open)(path, "wb") as file:
-        file.write("1 1:2\n-1 2:3\n".encode("utf-8-sig"))
-    assert_array_equal(load_svmlight(path)[1], [1, -1])
-    assert_array_equal(next(iter_svmlight(path, n_features=2))[1], [1, -1])
-    if not suffix:
-        assert_array_equal(SvmlightChunks(path, n_features=2)[0][1], [1, -1])
+def test_svmlight_mark_of_utf_8_is_passed_over(tmp_path):
+    content = "1 1:2\n-1 2:3\n".encode("utf-8-sig")
+    (tmp_path / "file").write_bytes(content)
+    (tmp_path / "file.gz").write_bytes(gzip.compress(content))
+    for path in (tmp_path / "file", tmp_path / "file.gz"):
+        assert_array_equal(load_svmlight(path)[1], [1, -1])
+        assert_array_equal(next(iter_svmlight(path, n_features=2))[1], [1, -1])
+    assert_array_equal(SvmlightChunks(tmp_path / "file", n_features=2)[0][1], [1, -1])
 
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n\n # here\n"])
@@ -223,43 +196,30 @@ def test_svmlight_without_rows_is_read_as_such(tmp_path, content):
     assert sum(y.size for _, y in SvmlightChunks(path, n_features=3)) == 0
 
 
-def test_svmlight_qid_is_passed_over(tmp_path):
-    (tmp_path / "file").write_text("1 qid:7 2:3\n")
-    assert_array_equal(load_svmlight(tmp_path / "file")[0].toarray(), [[0, 3]])
+NOT_WHOLE = r"is not a whole (gzip|bzip2|xz) file: "
 
 
-@pytest.mark.parametrize("query", ["nan", "1_0", "n", "-n"])
-def test_svmlight_qid_that_is_no_number_is_named(tmp_path, query):
-    (tmp_path / "file").write_text(f"1 1:1\n1 qid:{query} 1:2\n")
-    expected = f"line 2: qid must be a whole number, got '{query}'"
-    with pytest.raises(ValueError, match=expected):
-        load_svmlight(tmp_path / "file")
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize(
-    "damage", [lambda b: b[:-9], lambda b: b"1 1:2\n", lambda b: b[:40] + b[41:]]
+    ("damage", "match"),
+    [
+        (lambda b, _: b[:-9], NOT_WHOLE),
+        (lambda b, _: b"1 1:2\n", NOT_WHOLE),
+        (lambda b, _: b[:40] + b[41:], NOT_WHOLE),
+        (
+            lambda _, compress: compress(b"\n" * (2**20 + 1)),
+            "must hold at most 1048576 ",
+        ),
+    ],
 )
-def test_svmlight_damaged_archive_is_named(svmlight, suffix, damage):
-    path = svmlight(suffix)
-    with open(path, "rb") as file:
-        content = damage(file.read())
-    with open(path, "wb") as file:
-        file.write(content)
-    with pytest.raises(ValueError, match=r"is not a whole (gzip|bzip2|xz) file: ") as error:
-        load_svmlight(path)
-    assert str(error.value).startswith(path)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
-def test_svmlight_file_that_expands_too_far_is_refused(tmp_path, monkeypatch, suffix, compress):
+def test_svmlight_damaged_archive_is_named(svmlight, monkeypatch, suffix, damage, match):
     monkeypatch.setattr(files, "_HARMLESS", 2**20)
-    path = tmp_path / f"bomb{suffix}"
-    path.write_bytes(compress(b"\n" * (2**20 + 1)))
-    assert path.stat().st_size < 2**12
-    with pytest.raises(ValueError, match="must hold at most 1048576 bytes, 200 times its size"):
+    path = svmlight(suffix)
+    path.write_bytes(damage(path.read_bytes(), COMPRESS[suffix]))
+    with pytest.raises(ValueError, match=match) as error:
         load_svmlight(path)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
 
 
 def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
@@ -275,18 +235,15 @@ def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
         SvmlightChunks(path, n_features=9, chunk_mb=0.01)[0]
 
 
-@pytest.mark.parametrize("read", [whole, in_chunks, by_number])
+@READERS
 def test_svmlight_that_cannot_be_opened_is_named(tmp_path, read):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read(tmp_path / "nowhere")
     with pytest.raises(TypeError, match="path must be the path of a file, got None"):
         read(None)
-
-
-@pytest.mark.parametrize("read", [whole, in_chunks])
-def test_svmlight_folder_is_no_file(tmp_path, read):
-    with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
-        read(tmp_path)
+    if read is not by_number:
+        with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
+            read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -305,6 +262,298 @@ def test_svmlight_arguments_are_checked_at_once(svmlight, arguments, match):
         with pytest.raises(ValueError, match=match):
             read(path, **arguments)
     assert len(SvmlightChunks(path, n_features=300, chunk_mb=np.int8(1))) == 1
-    for chunk_mb in (np.inf, np.nan, "1", 1j, np.timedelta64(1)):
+    with pytest.raises(ValueError, match="path must be of a plain file"):
+        SvmlightChunks(svmlight(".gz"), n_features=300)
+    with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
+        next(iter_svmlight(path, n_features=300, chunk_size=0))
+    for chunk_mb in (0, np.inf, np.nan, "1", 1j, np.timedelta64(1)):
         with pytest.raises(ValueError, match="chunk_mb must be a positive finite number"):
             SvmlightChunks(path, n_features=300, chunk_mb=chunk_mb)
+
+
+# --- numbers ---
+
+
+def bits_read(folder, words, dtype=np.float64):
+    path = folder / "numbers"
+    path.write_text("".join(f"0 1:{word}\n" for word in words))
+    X, _ = load_svmlight(path, dtype=dtype)
+    return X.data.view(f"u{X.data.itemsize}")
+
+
+def bits_of(words, dtype=np.float64):
+    numbers = np.array([float(word) for word in words]).astype(dtype)
+    return numbers.view(f"u{numbers.itemsize}")
+
+
+def halfway(mantissa, power):
+    """The number between two doubles, exactly."""
+    return f"{(2 * Decimal(mantissa) + 1) * Decimal(2) ** power:f}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("numbers")
+
+
+DIGITS = st.text("0123456789", min_size=1, max_size=25)
+DECIMALS = st.builds(
+    lambda sign, whole, decimals, power: f"{sign}{whole}{decimals}{power}",
+    st.sampled_from(["", "-", "+"]),
+    DIGITS,
+    st.one_of(st.just(""), st.just("."), DIGITS.map(".{}".format)),
+    st.one_of(st.just(""), st.integers(-400, 250).map("e{}".format), st.just("E+07")),
+)
+HALFWAY = st.builds(halfway, st.integers(2**52, 2**53 - 1), st.integers(-20, 12))
+REPRS = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.one_of(DECIMALS, HALFWAY, REPRS), min_size=1, max_size=60))
+def test_numbers_are_rounded_as_python_rounds_them(folder, words):
+    words = [word for word in words if abs(float(word)) < np.inf]
+    assert_array_equal(bits_read(folder, words), bits_of(words))
+
+
+EDGES = [
+    *("0", "-0", "-0.0e9", ".5", "5.", "+5", "00000000000000000000000001", "1e-400"),
+    *("4.9e-324", "2.4703282292062327e-324", "2.2250738585072011e-308", "1e23"),
+    *("2.2250738585072014e-308", "1.7976931348623157e308", "9007199254740993"),
+    *("9007199254740991e22", "1e22", "1e-22", "8.5e-325", "9223372036854775808e-10"),
+    *("18446744073709551615", "18446744073709551616", "123456789012345678901234567890e-30"),
+    *(
+        "7.2057594037927933e16",
+        "9007199254740993." + "0" * 900 + "1",
+        "0." + "0" * 500 + "1e501",
+    ),
+    f"1{'0' * 400}e-400",
+]
+
+
+def test_numbers_at_edges_and_any_others_are_read(folder):
+    words = [f"1e{power}" for power in range(-345, 309)]
+    words += [repr(struct.unpack("d", struct.pack("Q", 1 << bit))[0]) for bit in range(63)]
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 2**64, 10_000, dtype=np.uint64).view(np.float64)
+    words += EDGES + [repr(number) for number in numbers[np.isfinite(numbers)].tolist()]
+    assert_array_equal(bits_read(folder, words), bits_of(words))
+    words = [word for word in words if abs(float(word)) < 1e38]
+    assert_array_equal(bits_read(folder, words, np.float32), bits_of(words, np.float32))
+
+
+# --- rows ---
+
+BLANKS = st.sampled_from([" ", "  ", "\t", " \v", "\f "])
+ENDS = st.sampled_from(["\n", "\r\n", "\n\n", " \n", " # more 1:2\n", "#\n", "\n# nothing\n"])
+NUMBERS = st.one_of(REPRS, st.integers(-9, 9).map(str), st.just("1e0"))
+
+
+@st.composite
+def texts(draw):
+    """The text of a file, as careless programs write it."""
+    lines = []
+    for _ in range(draw(st.integers(0, 12))):
+        columns = sorted(draw(st.sets(st.integers(1, 30), max_size=5)))
+        words = [draw(NUMBERS)]
+        if draw(st.booleans()):
+            words.append(f"qid:{draw(st.integers(-5, 5))}")
+        words += [f"{draw(st.sampled_from(['', '+', '0']))}{c}:{draw(NUMBERS)}" for c in columns]
+        lines.append(draw(BLANKS).join(words) + draw(ENDS))
+    text = "".join(lines)
+    return text.rstrip("\n") if draw(st.booleans()) else text
+
+
+def assert_same(ours, theirs):
+    (X, y), (X_theirs, y_theirs) = ours, theirs
+    assert X.shape == X_theirs.shape
+    assert X.dtype == X_theirs.dtype
+    bits = f"u{X.dtype.itemsize}"
+    assert_array_equal(X.data.view(bits), X_theirs.data.view(bits))
+    assert_array_equal(X.indices, X_theirs.indices)
+    assert_array_equal(X.indptr, X_theirs.indptr)
+    assert_array_equal(y, y_theirs)
+
+
+def both(path, dtype):
+    with np.errstate(over="ignore"):
+        theirs = load_svmlight_file(str(path), dtype=dtype, zero_based=False)
+    if np.isfinite(theirs[0].data).all():
+        assert_same(load_svmlight(path, dtype=dtype), theirs)
+    else:
+        with pytest.raises(ValueError, match="label and values must be finite in float32"):
+            load_svmlight(path, dtype=dtype)
+
+
+@settings(max_examples=200)
+@given(texts(), st.sampled_from([np.float32, np.float64]), st.sampled_from([16, 50, 2**23]))
+def test_rows_are_those_of_scikit_learn(folder, text, dtype, block):
+    path = folder / "rows"
+    path.write_bytes(text.encode())
+    with mock.patch.object(_svmlight_reader, "_BLOCK", block):
+        both(path, dtype)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_rows_are_the_same_on_any_number_of_threads(folder, threads, monkeypatch):
+    rng = np.random.default_rng(0)
+    path = folder / "many"
+    lines = [f"{i % 3} " + " ".join(f"{j}:{rng.normal()}" for j in range(1, 9)) for i in range(500)]
+    path.write_text("\n".join(lines))
+    monkeypatch.setattr(_svmlight_reader, "threads_for", lambda work: threads)
+    monkeypatch.setattr(_svmlight_reader, "_BLOCK", 10_000)
+    assert_same(
+        load_svmlight(path, dtype=np.float64), load_svmlight_file(str(path), zero_based=False)
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 7])
+@pytest.mark.parametrize("wrong", [1, 250, 499])
+def test_line_is_counted_on_any_number_of_threads(folder, threads, wrong, monkeypatch):
+    path = folder / "wrong"
+    path.write_text("".join(f"1 1:{'x' if line == wrong else 2}\n" for line in range(1, 501)))
+    monkeypatch.setattr(_svmlight_reader, "threads_for", lambda work: threads)
+    with pytest.raises(ValueError, match=rf"line {wrong}: entries must be column:value.* '1:x'"):
+        load_svmlight(path)
+
+
+# --- what is refused ---
+
+WORDS = st.sampled_from(
+    [
+        *("1", "-1", "+1", ".5", "5.", ".", "1e5", "1e", "1e+", "e5", "0x1p3", "1_0", "nan"),
+        *("-inf", "1:1", "2:1", "+3:.5", "3:", ":3", "3:4:5", "-1:1", "0:1", "--1", "1-", "+"),
+        *("1e5.", "1..2", "2147483647:1", "2147483648:1", "9223372036854775808:1", "007:1"),
+        *("++7:1", "8:1e", "qid:1", "qid:-1", "qid:--1", "qid:", "qid:x", "qid:1.5", "qid"),
+        *("qidx:1", "#", "#x", "1#", "1:1#", "é", "8:1e400", "9:1E-7", "9:1e-400", "infinity"),
+        *("9:٣", "1 2", "\0", "1\0", "1:\x1c1", "\x85"),
+    ]
+)
+
+
+def is_row(words):
+    """Whether a line is a row, by Python's own conversions."""
+    label, *entries = words
+    if entries and entries[0].startswith("qid:"):
+        query = entries.pop(0)
+        if not re.fullmatch(r"qid:-?[0-9]+", query):
+            return False
+    if any(re.search("[nN_]", word) or not word.isascii() for word in [label, *entries]):
+        return False
+    try:
+        pairs = [entry.split(":", 1) for entry in entries]
+        columns = [int(column) for column, _ in pairs]
+        numbers = [float(label.encode()), *(float(value.encode()) for _, value in pairs)]
+    except ValueError:
+        return False
+    return (
+        columns == sorted(set(columns))
+        and all(0 < column < 2**31 for column in columns)
+        and bool(np.isfinite(numbers).all())
+    )
+
+
+@settings(max_examples=400)
+@given(st.lists(WORDS, min_size=1, max_size=4))
+def test_row_is_read_if_it_is_one_and_what_is_wrong_is_said_otherwise(folder, words):
+    path = folder / "words"
+    path.write_bytes(" ".join(words).encode())
+    kept = " ".join(words).partition("#")[0].encode().split()
+    words = [word.decode() for word in kept]
+    if not words or is_row(words):
+        assert load_svmlight(path, dtype=np.float64)[1].size == bool(words)
+    else:
+        with pytest.raises(ValueError, match=r"line 1: .* must ") as error:
+            load_svmlight(path, dtype=np.float64)
+        assert "a row must be" not in str(error.value), "the reason is another's"
+
+
+# --- memory ---
+
+
+def peak_of(work):
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_file_is_read_in_little_more_memory_than_its_rows(folder, monkeypatch):
+    monkeypatch.setattr(_svmlight_reader, "_BLOCK", 2**16)
+    path = folder / "large"
+    line = "1 " + " ".join(f"{column}:0.{column}" for column in range(1, 40)) + "\n"
+    path.write_text(20_000 * line)
+    rows = load_svmlight(path)[0]
+    of_rows = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+    assert of_rows < peak_of(lambda: load_svmlight(path)) < 2.2 * of_rows
+    chunks = iter_svmlight(path, n_features=39, chunk_size=100)
+    assert peak_of(lambda: [None for _ in chunks]) < 0.2 * of_rows
+
+
+# --- what is written ---
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=80)
+@given(arrays(float, (5, 3), elements=FINITE), arrays(float, 5, elements=FINITE))
+def test_rows_are_read_back_as_they_were(folder, X, y):
+    write_svmlight(folder / "rows", X, y)
+    X_read, y_read = load_svmlight(folder / "rows", n_features=3, dtype=np.float64)
+    assert_array_equal(X_read.toarray(), X)
+    assert_array_equal(y_read, y)
+    with np.errstate(over="ignore"):
+        X = X.astype(np.float32)
+    X[~np.isfinite(X)] = 1
+    write_svmlight(folder / "rows", X, y)
+    for dtype in (np.float32, np.float64):
+        X_read, _ = load_svmlight(folder / "rows", n_features=3, dtype=dtype)
+        assert_array_equal(X_read.toarray(), X)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".XZ"])
+def test_sparse_rows_and_compressed_files_are_written(tmp_path, suffix):
+    X, y = make_text_like(5_000, 300, 0.02, random_state=0)
+    path = tmp_path / f"rows{suffix}"
+    write_svmlight(path, X, y)
+    X_read, y_read = load_svmlight(path, n_features=300)
+    assert_array_equal(X_read.data, X.data)
+    assert_array_equal(X_read.indices, X.indices)
+    assert_array_equal(X_read.indptr, X.indptr)
+    assert_array_equal(y_read, y)
+    if suffix != ".XZ":
+        assert_array_equal(load_svmlight_file(str(path), n_features=300)[0].indptr, X.indptr)
+
+
+def test_stored_zeros_and_the_sign_of_zero_stay(tmp_path):
+    X = sparse.csr_matrix(([0.0, -0.0, 1.0], [0, 2, 1], [0, 2, 3]), shape=(2, 3))
+    write_svmlight(tmp_path / "rows", X, [1, -1])
+    read = load_svmlight(tmp_path / "rows", n_features=3)[0]
+    assert_array_equal(read.indices, [0, 2, 1])
+    assert_array_equal(np.signbit(read.data), [False, True, False])
+
+
+def test_whole_numbers_are_short(tmp_path):
+    write_svmlight(tmp_path / "rows", [[1, 0, -2], [0, 0, 0]], [3, 0.5])
+    assert (tmp_path / "rows").read_text() == "3 1:1 3:-2\n0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "match"),
+    [
+        ([[1.0], [np.nan]], [1, 2], "X must hold finite numbers, got NaN or infinity"),
+        ([[1.0], [2.0]], [1, np.inf], "y must hold finite numbers, got NaN or infinity"),
+        ([[1.0], [2.0]], ["a", "b"], "y must hold real numbers, got ['a', 'b'] instead"),
+        ([[1.0], [2.0]], [1], "y must have shape (2,), as X has rows, got (1,) instead"),
+        ([1.0, 2.0], [1, 2], "X must have two dimensions, rows and features, got shape (2,)"),
+        ([["a"]], [1], "X must hold real numbers, got"),
+    ],
+)
+def test_rows_that_are_none_are_refused_and_the_file_stays(tmp_path, X, y, match):
+    path = tmp_path / "rows"
+    path.write_text("1 1:1\n")
+    with pytest.raises(ValueError, match=re.escape(match)):
+        write_svmlight(path, X, y)
+    assert path.read_text() == "1 1:1\n"
+    assert list(tmp_path.iterdir()) == [path]

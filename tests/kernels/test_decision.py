@@ -5,17 +5,15 @@ import pickle
 from functools import partial
 from itertools import combinations
 
-import naive
 import numpy as np
 import pytest
+from kernel_cases import A, B, each_dtype, each_format, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import peak_mb
-from scipy import sparse
 
 from kpegasos import (
     RBF,
     KernelMatrix,
-    Laplacian,
     Linear,
     LinearPegasosSVC,
     PegasosSVC,
@@ -25,37 +23,9 @@ from kpegasos import (
 from kpegasos.estimators import classifier
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.kernels import decision as decision_module
-from kpegasos.kernels import gemm
 from kpegasos.kernels.decision import gram_decision, kernel_decision, pairs_of_class
 
 RNG = np.random.default_rng(0)
-A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
-CASES = {
-    "linear": Linear(),
-    "poly": Polynomial(0.7, 3, 0.5),
-    "rbf": RBF(0.7),
-    "sigmoid": Sigmoid(0.7, -0.5),
-    "laplacian": Laplacian(0.7),
-}
-each_case = pytest.mark.parametrize("case", CASES)
-FORMATS = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sparse.csr_matrix}
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
-
-
-@pytest.mark.parametrize("block_mb", [1e-6, 1e-3, 64.0])
-@each_case
-@pytest.mark.parametrize("new", FORMATS)
-@pytest.mark.parametrize("old", FORMATS)
-def test_decision_by_the_book(case, block_mb, new, old):
-    """In any format of the new rows and of the support vectors."""
-    coefs = RNG.normal(size=(3, 11))
-    values = kernel_decision(
-        CASES[case], FORMATS[new](A), FORMATS[old](B), coefs, block_mb=block_mb
-    )
-    expected = naive.gram(A, B, case, **vars(CASES[case])) @ coefs.T
-    assert values.dtype == np.float64
-    assert_allclose(values, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_decision_of_many_tiles(monkeypatch):
@@ -149,21 +119,33 @@ def test_memory_of_a_prediction_is_that_of_a_block():
 
 
 @same_bits
-@pytest.mark.parametrize("case", ["linear", "poly", "rbf", "sigmoid"])
-@pytest.mark.parametrize("n_features", [1, 2, 5, 33, 130])
+@pytest.mark.parametrize(
+    ("kernel", "n_features", "order"),
+    [
+        (Linear(), 1, "C"),
+        (Polynomial(0.7, 3, 0.5), 2, "F"),
+        (RBF(0.7), 5, "C"),
+        (RBF(0.7), 33, "F"),
+        (Sigmoid(0.7, -0.5), 130, "C"),
+    ],
+)
 @each_dtype
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_decision_is_the_same_bits_in_any_batch(case, n_features, dtype, order):
+def test_decision_is_the_same_bits_in_any_batch_and_on_any_threads(
+    kernel, n_features, order, dtype, monkeypatch
+):
     rng = np.random.default_rng(1)
     X = np.asarray(rng.normal(size=(1000, n_features)), order=order)
-    vectors = (rng.normal(size=(237, n_features)) / n_features).astype(dtype)
-    coefs = rng.normal(size=(3, 237))
-    whole = kernel_decision(CASES[case], X, vectors, coefs)
-    for size in (1, 2, 3, 63, 64):
+    vectors = (rng.normal(size=(1100, n_features)) / n_features).astype(dtype)
+    coefs = rng.normal(size=(3, 1100))
+    whole = kernel_decision(kernel, X, vectors, coefs)
+    for size in (1, 2, 63, 64):
         for top in (0, 501, 1000 - size):
-            part = kernel_decision(CASES[case], X[top : top + size], vectors, coefs)
+            part = kernel_decision(kernel, X[top : top + size], vectors, coefs)
             assert_array_equal(part, whole[top : top + size], err_msg=f"{size} rows from {top}")
-    assert_array_equal(kernel_decision(CASES[case], X, vectors, coefs, block_mb=0.1), whole)
+    assert_array_equal(kernel_decision(kernel, X, vectors, coefs, block_mb=0.1), whole)
+    for threads in (2, 50):
+        monkeypatch.setattr(decision_module, "threads_for", lambda work, n=threads: n)
+        assert_array_equal(kernel_decision(kernel, X, vectors, coefs), whole)
 
 
 @same_bits
@@ -196,19 +178,6 @@ def test_decision_is_made_of_the_values_of_training(dtype):
         assert_array_equal(values, out)
 
 
-@same_bits
-@pytest.mark.parametrize("n_outputs", [1, 3, 20])
-@each_dtype
-def test_decision_is_the_same_bits_on_any_threads(n_outputs, dtype, monkeypatch):
-    rng = np.random.default_rng(1)
-    X, vectors = rng.normal(size=(700, 9)), rng.normal(size=(1100, 9)).astype(dtype)
-    coefs = rng.normal(size=(n_outputs, 1100))
-    whole = kernel_decision(CASES["rbf"], X, vectors, coefs)
-    for threads in (2, 3, 50):
-        monkeypatch.setattr(decision_module, "threads_for", lambda work, n=threads: n)
-        assert_array_equal(kernel_decision(CASES["rbf"], X, vectors, coefs), whole)
-
-
 # --- what is kept between predictions -------------------------------------------------------------
 
 
@@ -233,49 +202,36 @@ def test_support_vectors_are_packed_once_for_many_predictions(dtype, monkeypatch
 
 def test_predictions_follow_edits_of_the_model():
     model, X = fitted()
-    before = first = model.decision_function(X)
-    fresh = clone_with_attributes(model)
 
-    def check():
-        expected = clone_with_attributes(model).decision_function(X)
-        assert_array_equal(model.decision_function(X), expected)
-        assert not np.array_equal(expected, before)
+    def edits():
+        yield model.dual_coef_.__setitem__((0, 3), 2 * model.dual_coef_[0, 3])
+        yield setattr(model, "dual_coef_", model.dual_coef_ / 3)
+        vectors = model.support_vectors_
+        vectors[2, 1] += 1e-9
+        yield
+        vectors[[0, 4]] = vectors[[4, 0]]
+        yield
+        model.support_vectors_ = vectors = vectors[::-1].copy()
+        yield
+        # No change of the sum of the numbers, nor of that of their products with their places.
+        for four in ([1, 0, 0, 1], [0, 1, 1, 0]):
+            vectors.reshape(-1)[5:9] = four
+            yield
+        yield setattr(model, "_kernel", RBF(0.1))
 
-    model.dual_coef_[0, 3] *= 2
-    check()
-    model.dual_coef_ = model.dual_coef_ / 3
-    check()
-    model.support_vectors_[2, 1] += 1e-9
-    check()
-    model.support_vectors_[[0, 4]] = model.support_vectors_[[4, 0]]
-    check()
-    model.support_vectors_ = model.support_vectors_[::-1].copy()
-    check()
-    # No change of the sum of the numbers, nor of that of their products with their places.
-    model.support_vectors_.reshape(-1)[5:9] = [1, 0, 0, 1]
-    check()
     before = model.decision_function(X)
-    model.support_vectors_.reshape(-1)[5:9] = [0, 1, 1, 0]
-    check()
-    model._kernel = RBF(0.1)
-    check()
-    assert_array_equal(fresh.decision_function(X), first)
+    for _ in edits():
+        now = model.decision_function(X)
+        assert_array_equal(now, pickle.loads(pickle.dumps(model)).decision_function(X))
+        assert not np.array_equal(now, before)
+        before = now
 
 
-def clone_with_attributes(model):
-    return pickle.loads(pickle.dumps(model))
-
-
-def test_nothing_is_kept_in_the_model():
+def test_what_is_kept_is_not_in_the_model_and_goes_with_it():
     model, X = fitted()
     attributes, size = set(vars(model)), len(pickle.dumps(model))
     model.predict(X)
     assert (set(vars(model)), len(pickle.dumps(model))) == (attributes, size)
-
-
-def test_what_is_kept_goes_with_the_model():
-    model, X = fitted()
-    model.predict(X)
     assert model in decision_module._kept
     number = len(decision_module._kept)
     del model
@@ -288,7 +244,7 @@ def test_coefficients_count_in_what_is_kept(n_outputs, is_kept, monkeypatch):
     monkeypatch.setattr(decision_module, "_MOST_BYTES", 10_000)
     vectors, coefs = RNG.normal(size=(100, 2)), RNG.normal(size=(n_outputs, 100))
     owner = PegasosSVC()
-    kernel_decision(CASES["rbf"], vectors, vectors, coefs, owner=owner)
+    kernel_decision(RBF(0.7), vectors, vectors, coefs, owner=owner)
     assert (owner in decision_module._kept) == is_kept
 
 
@@ -311,14 +267,14 @@ def test_model_without_a_hash_predicts():
 # --- what is refused ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", ["linear", "rbf"])
+@pytest.mark.parametrize("kernel", [Linear(), RBF(0.7)])
 @pytest.mark.parametrize("large", [1e25, 1e300])
-@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-def test_rows_beyond_the_dtype_of_the_model_are_refused(case, large, as_rows):
+@each_format
+def test_rows_beyond_the_dtype_of_the_model_are_refused(kernel, large, as_rows):
     X = A.copy()
     X[5, 1] = large
     with pytest.raises(ValueError, match=r"X must be small enough that .* values fit in float32"):
-        kernel_decision(CASES[case], as_rows(X), as_rows(B.astype(np.float32)), np.ones((1, 11)))
+        kernel_decision(kernel, as_rows(X), as_rows(B.astype(np.float32)), np.ones((1, 11)))
 
 
 # --- float32 rows ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from numba import config
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos.kernels import gemm
-from kpegasos.kernels.gemm import PackedMatrix
+from kpegasos.kernels.gemm import PackedMatrix, panel_width
 
 RNG = np.random.default_rng(0)
 
@@ -98,11 +98,6 @@ def test_products_of_no_features_are_zero(implementation, dtype):
     assert_array_equal(out, 0)
 
 
-def test_packed_rows_are_counted():
-    assert packed(RNG.normal(size=(50, 3))).n_rows == 50
-    assert PackedMatrix(3, np.float32).width == 2 * PackedMatrix(3, np.float64).width
-
-
 def test_implementation_is_the_one_chosen(implementation, monkeypatch):
     called = []
     for name in ("compiled", "numpy"):
@@ -120,3 +115,31 @@ def test_implementation_is_read_from_the_environment():
     assert gemm._implementation("compiled", True) == "numpy"
     with pytest.raises(ValueError, match="KPEGASOS_GEMM must be 'compiled' or 'numpy', got 'blas'"):
         gemm._implementation("blas", False)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"left": np.zeros((1, 4, gemm._ROWS))}, "left must have shape"),
+        ({"left": np.zeros((1, 5, gemm._ROWS + 1))}, "left must have shape"),
+        ({"left": np.zeros((1, gemm._ROWS, 5)).transpose(0, 2, 1)}, "contiguous"),
+        ({"panels": np.zeros((2, 5, panel_width(np.float64) - 1))}, "panels must have shape"),
+        ({"panels": np.zeros((2, 5, panel_width(np.float64)), np.float32)}, "of one dtype"),
+        ({"n_rows": gemm._ROWS + 1}, "n_rows must be"),
+        ({"last": 3 * panel_width(np.float64)}, "first and last must be"),
+        ({"first": -1}, "first and last must be"),
+        ({"out": np.zeros((4, 8))}, "out must have shape"),
+    ],
+)
+def test_products_refuse_shapes_that_do_not_fit(change, match):
+    arguments = {
+        "left": np.zeros((1, 5, gemm._ROWS)),
+        "panels": np.zeros((2, 5, panel_width(np.float64))),
+        "n_rows": 4,
+        "first": 0,
+        "last": 7,
+        "out": np.zeros((4, 7)),
+    }
+    gemm.multiply(**arguments)
+    with pytest.raises(ValueError, match=match):
+        gemm.multiply(**arguments | change)

@@ -1,161 +1,153 @@
-"""The kernel matrix: values by the book, the same bits wherever they stand, overflow refused."""
+"""The kernel matrix: the same bits wherever values stand, in pairs and in shared products."""
 
 import itertools
+from itertools import permutations
 from types import SimpleNamespace
 
-import naive
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_cases import each_dtype, each_format, same_bits, whole
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid, make_rows
 from kpegasos.kernels import gemm
-from kpegasos.kernels.decision import kernel_product
+from kpegasos.kernels import matrix as matrix_module
+from kpegasos.kernels.base import CallableKernel
+from kpegasos.kernels.decision import _add_products, kernel_product
 from kpegasos.kernels.functions import Cosine
+from kpegasos.kernels.gemm import PackedKernel, PackedMatrix, aligned_ranges
+from kpegasos.kernels.maps import gaussian
+from kpegasos.kernels.matrix import ClassSortedMatrix, SharedProducts
+from kpegasos.rows.gram import GramRows
 from kpegasos.utils import patience, tuning
+from kpegasos.utils.patience import CutShort, heeding
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(53, 4))
-N = 53
-EVERY_KERNEL = {
+X = RNG.normal(loc=1.0, size=(203, 5))
+NORMS = np.square(X).sum(axis=1)
+N = 203
+KERNELS = {
     "linear": Linear(),
     "poly": Polynomial(0.5, 3, 1.0),
-    "rbf": RBF(0.5),
+    "rbf": RBF(0.3),
+    "sigmoid": Sigmoid(0.1, -1.0),
     "laplacian": Laplacian(0.5),
-    "sigmoid": Sigmoid(0.5, -1.0),
 }
-each_format = pytest.mark.parametrize(
-    "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]
-)
-#: numpy's products may be rounded by where they stand; those of the compiled tile are not.
-same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
-
-
-def gram(kernel, A=X, B=X):
-    k = EVERY_KERNEL[kernel]
-    return naive.gram(A, B, kernel, **{name: getattr(k, name) for name in vars(k)})
-
-
-# --- values -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", EVERY_KERNEL)
-@each_format
-def test_matrix_of_slices_and_indices(kernel, as_rows):
-    matrix = KernelMatrix(EVERY_KERNEL[kernel], as_rows(X))
-    left, right = np.array([5, 1, 17, 1]), slice(10, 40)
-    expected = gram(kernel, X[left], X[right])
-    assert_allclose(matrix.block(left, right), expected, rtol=1e-10, atol=1e-12)
-    out = np.empty((3, N))
-    assert matrix.write_rows(np.array([2, 50, 3]), out) == 3 * N
-    assert_allclose(out, gram(kernel, X[[2, 50, 3]]), rtol=1e-10, atol=1e-12)
-    assert (matrix.n_samples, matrix.dtype) == (N, np.float64)
-    assert matrix.can_pack == (as_rows is np.asarray and kernel != "laplacian")
-
-
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
-def test_packed_subset_grows(kernel):
-    matrix = KernelMatrix(EVERY_KERNEL[kernel], X)
-    subset = matrix.pack_subset()
-    assert subset.members.size == 0
-    subset.append(np.array([7, 3]))
-    subset.append(np.array([50, 0, 11]))
-    assert_array_equal(subset.members, [7, 3, 50, 0, 11])
-    members = np.array([1, 7])
-    out = np.empty((2, 5))
-    subset.write(members, out)
-    assert_allclose(out, gram(kernel, X[members], X[subset.members]), rtol=1e-10, atol=1e-12)
-    part = np.empty((2, 3))
-    subset.write(members, part, 1, 4)
-    assert_array_equal(part, out[:, 1:4])
-
-
-@same_bits
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_packed_subset_has_the_bits_of_the_rows(dtype):
-    matrix = KernelMatrix(RBF(0.5), X.astype(dtype))
-    rows, out = np.empty((N, N), dtype), np.empty((N, 3), dtype)
-    matrix.write_rows(np.arange(N), rows)
-    subset = matrix.pack_subset()
-    subset.append(np.array([20, 5, 9]))
-    subset.write(np.arange(N), out)
-    assert_array_equal(out, rows[:, [20, 5, 9]])
-
-
-@pytest.mark.parametrize(
-    ("kernel", "rows"), [(Laplacian(1.0), X), (Linear(), sparse.csr_matrix(X))], ids=str
-)
-def test_packed_subset_of_other_rows_is_refused(kernel, rows):
-    with pytest.raises(TypeError, match="must be one of inner products, and X dense"):
-        KernelMatrix(kernel, rows).pack_subset()
-
-
-@pytest.mark.parametrize("height", [1, 7, 53, 1000])
-@pytest.mark.parametrize("width", [None, 1, 7, 53])
-def test_kernel_product_in_tiles(height, width):
-    columns = RNG.normal(size=(N, 3)) * (RNG.random(N) < 0.5)[:, None]
-    product = kernel_product(KernelMatrix(RBF(0.5), X), columns, 2.0, height, width)
-    assert_allclose(product, (gram("rbf") + 2.0) @ columns, rtol=1e-10, atol=1e-10)
-    nothing = kernel_product(KernelMatrix(RBF(0.5), X), np.zeros((N, 2)), 2.0, height, width)
-    assert_array_equal(nothing, np.zeros((N, 2)))
+each_kernel = pytest.mark.parametrize("kernel", KERNELS)
+each_packed = pytest.mark.parametrize("kernel", list(KERNELS)[:4])
 
 
 # --- values do not depend on where they stand -----------------------------------------------------
 
-KERNELS = [Linear(), Polynomial(0.5, 3, 1.0), RBF(0.3)]
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
-
-def whole(blocks):
-    out = np.empty((blocks.n_samples, blocks.n_samples), blocks.dtype)
-    blocks.write_rows(np.arange(blocks.n_samples), out)
-    return out
+@each_kernel
+@each_format
+def test_matrix_of_slices_and_indices(kernel, as_rows):
+    matrix = KernelMatrix(KERNELS[kernel], as_rows(X))
+    left, right = np.array([5, 1, 17, 1]), slice(10, 40)
+    block = KERNELS[kernel].block
+    expected = block(X[left], X[right])
+    assert_allclose(matrix.block(left, right), expected, rtol=1e-9, atol=1e-12)
+    out = np.empty((3, N))
+    assert matrix.write_rows(np.array([2, 50, 3]), out) == 3 * N
+    assert_allclose(out, block(X[[2, 50, 3]], X), rtol=1e-9, atol=1e-12)
+    assert (matrix.n_samples, matrix.dtype) == (N, np.float64)
+    assert matrix.can_pack == (as_rows is np.asarray and kernel != "laplacian")
+    members = RNG.permutation(N)[:23]
+    some = KernelMatrix(KERNELS[kernel], as_rows(X), members)
+    assert_allclose(whole(some), block(X[members], X[members]), rtol=1e-9, atol=1e-12)
+    assert_allclose(some.diagonal, KERNELS[kernel].diag(X[members]))
 
 
 @same_bits
-@each_kernel
+@each_packed
 @each_dtype
-def test_rows_are_symmetric_to_the_last_bit(kernel, dtype):
-    gram = whole(KernelMatrix(kernel, RNG.normal(size=(203, 33)).astype(dtype)))
-    assert_array_equal(gram, gram.T)
-
-
-@same_bits
-@each_kernel
-@each_dtype
-@pytest.mark.parametrize("height", [1, 3, 8, 40])
+@pytest.mark.parametrize("height", [1, 8, 40])
 def test_rows_are_the_same_bits_in_any_block(kernel, dtype, height):
-    X = RNG.normal(size=(203, 33)).astype(dtype)
-    blocks = KernelMatrix(kernel, X)
+    rows = RNG.normal(size=(N, 33)).astype(dtype)
+    blocks = KernelMatrix(KERNELS[kernel], rows)
     gram = whole(blocks)
-    for top in range(0, 203, height):
-        members = np.arange(top, min(203, top + height))
+    assert_array_equal(gram, gram.T)
+    for top in range(0, N, height):
+        members = np.arange(top, min(N, top + height))
         out = np.empty((members.size, 120), dtype)
         assert blocks.write_rows(members, out, 50, 170) == members.size * 120
         assert_array_equal(out, gram[members, 50:170])
 
 
 @same_bits
-@each_kernel
-@pytest.mark.parametrize("threads", [2, 3, 7])
+@each_packed
+@pytest.mark.parametrize("threads", [2, 7])
 def test_rows_are_the_same_bits_on_any_number_of_threads(kernel, threads, monkeypatch):
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    X = RNG.normal(size=(203, 33))
-    assert_array_equal(
-        whole(KernelMatrix(kernel, X, threads=threads)), whole(KernelMatrix(kernel, X, threads=1))
-    )
+    one, several = (KernelMatrix(KERNELS[kernel], X, threads=each) for each in (1, threads))
+    assert_array_equal(whole(several), whole(one))
 
 
-@each_kernel
-def test_rows_of_some_members(kernel):
-    X = RNG.normal(size=(60, 4))
-    members = RNG.permutation(60)[:23]
-    blocks = KernelMatrix(kernel, X, members)
-    assert blocks.n_samples == 23
-    assert_allclose(whole(blocks), kernel.block(X[members], X[members]), rtol=1e-9)
-    assert_allclose(blocks.diagonal, kernel.diag(X[members]))
+@same_bits
+@each_packed
+@each_dtype
+def test_packed_subset_grows_and_has_the_bits_of_the_rows(kernel, dtype):
+    matrix = KernelMatrix(KERNELS[kernel], X.astype(dtype))
+    subset, rows = matrix.pack_subset(), whole(matrix)
+    assert subset.members.size == 0
+    subset.append(np.array([7, 3]))
+    subset.append(np.array([50, 0, 11]))
+    assert_array_equal(subset.members, [7, 3, 50, 0, 11])
+    members, out, part = np.array([1, 7]), np.empty((2, 5), dtype), np.empty((2, 3), dtype)
+    subset.write(members, out)
+    assert_array_equal(out, rows[members][:, subset.members])
+    subset.write(members, part, 1, 4)
+    assert_array_equal(part, out[:, 1:4])
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 7), (7, None), (53, 1), (1000, 53)])
+def test_kernel_product_in_tiles(height, width):
+    columns = RNG.normal(size=(N, 3)) * (RNG.random(N) < 0.5)[:, None]
+    product = kernel_product(KernelMatrix(RBF(0.5), X), columns, 2.0, height, width)
+    assert_allclose(product, (RBF(0.5).block(X, X) + 2.0) @ columns, rtol=1e-10, atol=1e-10)
+    nothing = kernel_product(KernelMatrix(RBF(0.5), X), np.zeros((N, 2)), 2.0, height, width)
+    assert_array_equal(nothing, np.zeros((N, 2)))
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.integers(1, 40), st.integers(1, 20))
+def test_aligned_ranges_cover_all_and_end_at_panels(first, size, width, n_panels):
+    ranges = list(aligned_ranges(first, first + size, width, n_panels))
+    assert [i for begin, end in ranges for i in range(begin, end)] == [*range(first, first + size)]
+    assert all(begin < end for begin, end in ranges)
+    assert all(end % width == 0 for _, end in ranges[:-1])
+    assert all((end - 1) // width - begin // width < n_panels for begin, end in ranges)
+
+
+def packed(threads=1):
+    kernel = PackedKernel(RBF(0.3), 5, np.dtype(np.float64), threads=threads)
+    for rows in (slice(0, 30), slice(30, 31), slice(31, None)):
+        kernel.append(X[rows], NORMS[rows])
+    return kernel
+
+
+@pytest.mark.parametrize("threads", [1, 50])
+@pytest.mark.parametrize("hot_bytes", [1, 1 << 10, 1 << 18])
+def test_packed_kernel_values_of_any_cut_and_dtype(threads, hot_bytes, monkeypatch):
+    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
+    monkeypatch.setattr(tuning, "HOT_BYTES", hot_bytes)
+    out, rounded = np.full((3, 150), np.nan), np.empty((3, 150), np.float32)
+    kernel = packed(threads)
+    assert kernel.n_samples == N
+    for values in (out, rounded):
+        kernel.write(X[:3], NORMS[:3], values, 17, 167)
+    assert_allclose(out, RBF(0.3).block(X[:3], X[17:167]), rtol=1e-12)
+    assert_array_equal(rounded, out.astype(np.float32))
+
+
+def test_kernel_values_of_nothing():
+    packed().write(X[:0], NORMS[:0], np.empty((0, N)))
+    packed().write(X[:3], NORMS[:3], np.empty((3, 0)), 40, 40)
+    none = np.empty(0, dtype=int)
+    assert KernelMatrix(RBF(1.0), X, none).write_rows(none, np.empty((0, 0))) == 0
 
 
 def test_rows_raise_what_a_thread_raised(monkeypatch):
@@ -165,12 +157,194 @@ def test_rows_raise_what_a_thread_raised(monkeypatch):
                 raise RuntimeError("broken kernel")
 
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    blocks = KernelMatrix(Broken(1.0), RNG.normal(size=(203, 2)), threads=4)
+    blocks = KernelMatrix(Broken(1.0), X, threads=4)
     with pytest.raises(RuntimeError, match="broken kernel"):
         whole(blocks)
 
 
-# --- overflow -----------------------------------------------------------------------------------
+def test_pieces_of_a_built_in_kernel_do_not_follow_the_clock(monkeypatch):
+    shapes, block, clock = [], Cosine.block, itertools.count()
+
+    def counted(kernel, A, B):
+        shapes.append((len(A), len(B)))
+        return block(kernel, A, B)
+
+    monkeypatch.setattr(Cosine, "block", counted)
+    slow = SimpleNamespace(perf_counter=lambda: float(next(clock)))
+    monkeypatch.setattr(patience, "time", slow)
+    KernelMatrix(Cosine(), X).block(slice(None), slice(None))
+    assert shapes == [(N, N)]
+
+
+# --- pairs of classes -----------------------------------------------------------------------------
+
+ORDER = RNG.permutation(60)[:53]  # seven rows belong to no class
+MEMBERS = [ORDER[:20], ORDER[20:23], ORDER[23:]]
+
+
+def pair_and_own(kernel, rows, classes):
+    """A view of two classes, and the kernel matrix of their examples alone."""
+    pair = ClassSortedMatrix(KERNELS[kernel], rows, MEMBERS).pair(*classes)
+    members = np.concatenate([MEMBERS[c] for c in classes])
+    return pair, KernelMatrix(KERNELS[kernel], rows, members)
+
+
+@same_bits
+@pytest.mark.parametrize("classes", list(permutations(range(3), 2)))
+@each_kernel
+@each_format
+@each_dtype
+def test_pair_has_the_bits_of_its_own_matrix(classes, kernel, as_rows, dtype):
+    pair, own = pair_and_own(kernel, as_rows(X[:60].astype(dtype)), classes)
+    assert (pair.n_samples, pair.dtype) == (own.n_samples, own.dtype)
+    assert (pair.can_pack, pair.row_bytes) == (own.can_pack, own.row_bytes)
+    assert_array_equal(pair.diagonal, own.diagonal)
+    last = own.n_samples - 1
+    nobody = [[]] if own.can_pack else []
+    for chosen in (RNG.permutation(last + 1)[: last // 2], *nobody, [0], [last], [0, last]):
+        chosen = np.array(chosen, dtype=int)
+        outs = [np.full((chosen.size, last + 1), np.nan, dtype) for _ in range(2)]
+        assert pair.write_rows(chosen, outs[0]) == own.write_rows(chosen, outs[1]) == outs[0].size
+        assert_array_equal(*outs)
+    left, right = np.array([4, 0, 9]), slice(2, None)
+    assert_array_equal(pair.block(left, right), own.block(left, right))
+    outs = []
+    for values in (pair, own) if own.can_pack else ():
+        subset = values.pack_subset()
+        subset.append(np.array([2, 21]))
+        subset.append(np.array([0]))
+        assert_array_equal(subset.members, [2, 21, 0])
+        outs.append(np.empty((2, 3), dtype))
+        subset.write(np.array([1, 22]), outs[-1])
+    assert not outs or np.array_equal(*outs)
+
+
+def test_pairs_pack_the_examples_once(monkeypatch):
+    packed = []
+
+    class Counting(gemm.PackedMatrix):
+        def append(self, rows):
+            packed.append(rows.shape[0])
+            super().append(rows)
+
+        def put(self, first, rows):
+            packed.append(rows.shape[0])
+            super().put(first, rows)
+
+    monkeypatch.setattr(gemm, "PackedMatrix", Counting)
+    shared = ClassSortedMatrix(RBF(0.5), X[:60], MEMBERS)
+    for classes in ((0, 1), (0, 2), (1, 2)):
+        whole(shared.pair(*classes))
+    assert sum(packed) == 53
+
+
+# --- products that kernels share ------------------------------------------------------------------
+
+
+def values_of(kernel, rows=X, members=ORDER, row_dtype="float64"):
+    return KernelMatrix(kernel, rows, members, row_dtype=row_dtype, work_dtype="float64")
+
+
+class Counting:
+    """Whole matrices, and how many were computed."""
+
+    def __init__(self):
+        self.computed = 0
+
+    def __call__(self, values):
+        self.computed += 1
+        return GramRows.from_values(values).gram
+
+
+def assert_shared(shared, values, rtol=0.0):
+    computed = GramRows.from_values(values).gram
+    found = shared.gram(values)
+    assert found.dtype == values.dtype
+    assert_allclose(found, computed, rtol=rtol, atol=0.0)
+
+
+@pytest.mark.parametrize("row_dtype", ["float32", "float64"])
+@each_kernel
+@each_format
+@each_dtype
+def test_shared_matrix_is_that_of_the_kernel(kernel, as_rows, dtype, row_dtype, monkeypatch):
+    rows = as_rows(X.astype(dtype))
+    values = values_of(KERNELS[kernel], rows, row_dtype=row_dtype)
+    rtol = 1e-5 * ((kernel, dtype) == ("laplacian", np.float32))  # whose exponential is float32
+    assert_shared(SharedProducts(rows, ORDER, Counting()), values, rtol)
+    monkeypatch.setattr(matrix_module, "threads_for", lambda work: 3)
+    monkeypatch.setattr(tuning, "MAP_BYTES", 8 * 53 * 4)  # four rows at a time
+    assert_shared(SharedProducts(rows, ORDER, Counting()), values, rtol)
+
+
+def test_values_beyond_float32_are_shared_in_float64():
+    values = values_of(Polynomial(1.0, 3, 1.0), 1e8 * X, row_dtype="float32")
+    assert values.dtype == np.float64
+    assert_shared(SharedProducts(1e8 * X, ORDER, Counting()), values)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "computed"),
+    [
+        ([RBF(0.01), RBF(0.1), RBF(1.0)], 1),
+        ([Laplacian(0.01), Laplacian(0.1)], 1),
+        ([Linear(), Polynomial(0.1, 2, 0.0), Sigmoid(0.1, 0.0)], 1),
+        ([RBF(0.1), Laplacian(0.1), RBF(0.1), RBF(0.2)], 3),
+    ],
+)
+def test_kernels_of_a_kind_share_one_computation(kernels, computed):
+    """Products of another kind take the place of those held."""
+    count = Counting()
+    shared = SharedProducts(X, ORDER, count)
+    for kernel in kernels:
+        assert_shared(shared, values_of(kernel))
+        shared.exact(values_of(kernel))
+    assert count.computed == computed
+
+
+def test_functions_of_ones_own_share_nothing():
+    class Halved(Laplacian):
+        """Its values are not those of distances any more."""
+
+        def block(self, A, B):
+            return 0.5 * super().block(A, B)
+
+    assert all(SharedProducts.can_make(kernel) for kernel in KERNELS.values())
+    assert not SharedProducts.can_make(CallableKernel(lambda A, B: A @ B.T))
+    assert not SharedProducts.can_make(Halved(0.1))
+
+
+def held_values():
+    return SharedProducts(X, np.arange(N), Counting()).exact(
+        values_of(RBF(0.3), members=np.arange(N))
+    )
+
+
+def test_subsets_of_held_products_are_those_examples():
+    values, inner = held_values(), np.array([5, 3, 40, 8])
+    once, twice = values.subset(ORDER[inner]), values.subset(ORDER).subset(inner)
+    which = np.array([2, 0])
+    expected = RBF(0.3).block(X[ORDER[inner[which]]], X[ORDER[inner]])
+    for subset in (once, twice):
+        assert subset.n_samples == 4
+        for _ in range(2):  # rows leave the products that are held
+            assert_allclose(subset.rows(which), expected, rtol=1e-12)
+
+
+def test_held_products_go_block_by_block_and_are_given_up_when_told_to(monkeypatch):
+    coef, everybody = RNG.normal(size=N), np.ones(N, dtype=bool)
+    at_once, bound, evaluations = held_values().products(coef, everybody, 1.0)
+    monkeypatch.setattr(tuning, "MAP_BYTES", 8 * N * 10)  # ten rows at a time
+    in_blocks = held_values().products(coef, everybody, 1.0)
+    assert np.all(np.abs(in_blocks[0] - at_once) <= 2 * bound)
+    assert in_blocks[2] == evaluations == N * N
+    for n_blocks in (0, 1, 3):
+        answers = iter([True] * n_blocks + [False])
+        with pytest.raises(CutShort), heeding(lambda answers=answers: next(answers)):
+            held_values().products(coef, everybody, 1.0)
+
+
+# --- what is refused: overflow, and arrays that do not fit together -------------------------------
 
 
 @pytest.mark.parametrize(
@@ -187,14 +361,13 @@ def test_rows_raise_what_a_thread_raised(monkeypatch):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+@each_format
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_overflow_is_refused(kernel, largest, dtype, as_rows):
     rows = X.astype(dtype)
     rows[7, 2] = largest
-    with pytest.raises(
-        ValueError, match=rf"{type(kernel).__name__} values fit in {dtype.__name__}"
-    ):
+    match = rf"{type(kernel).__name__} values fit in {dtype.__name__}"
+    with pytest.raises(ValueError, match=match):
         KernelMatrix(kernel, as_rows(rows))
 
 
@@ -203,15 +376,62 @@ def test_values_near_the_limit_are_not_refused():
     assert_array_equal(make_rows(rows, Linear()).product(np.eye(2)) > 0, np.eye(2, dtype=bool))
 
 
-def test_pieces_of_a_built_in_kernel_do_not_follow_the_clock(monkeypatch):
-    shapes, block, clock = [], Cosine.block, itertools.count()
+def test_packed_subset_of_other_rows_is_refused():
+    for kernel, rows in ((Laplacian(1.0), X), (Linear(), sparse.csr_matrix(X))):
+        with pytest.raises(TypeError, match="must be one of inner products, and X dense"):
+            KernelMatrix(kernel, rows).pack_subset()
 
-    def counted(kernel, A, B):
-        shapes.append((len(A), len(B)))
-        return block(kernel, A, B)
 
-    monkeypatch.setattr(Cosine, "block", counted)
-    slow = SimpleNamespace(perf_counter=lambda: float(next(clock)))
-    monkeypatch.setattr(patience, "time", slow)
-    KernelMatrix(Cosine(), X).block(slice(None), slice(None))
-    assert shapes == [(53, 53)]
+@pytest.mark.parametrize(
+    ("first", "last", "shape"),
+    [(0, N + 1, (4, N + 1)), (-1, 3, (4, 4)), (5, 3, (4, 0)), (0, 3, (4, 2)), (0, 3, (3, 3))],
+)
+def test_kernel_values_refuse_a_range_beyond_the_examples(first, last, shape):
+    out = np.zeros(shape)
+    with pytest.raises(ValueError, match=r"(first and last|out) must"):
+        packed().write(X[:4], NORMS[:4], out, first, last)
+    with pytest.raises(ValueError, match=r"(first and last|out) must"):
+        KernelMatrix(RBF(0.3), X).write_rows(np.arange(4), out, first, last)
+    assert not out.any()
+
+
+def test_norms_of_other_rows_are_refused():
+    kernel = packed()
+    with pytest.raises(ValueError, match=r"squared_norms must have shape \(30,\)"):
+        kernel.append(X[:30], NORMS[:29])
+    with pytest.raises(ValueError, match=r"squared_norms must have shape \(4,\)"):
+        kernel.write(X[:4], NORMS, np.empty((4, N)))
+    norms, products = np.ones(4, np.float32), np.ones((3, 4), np.float32)
+    with pytest.raises(ValueError, match=r"norms_a must have shape \(3,\), got \(2,\) instead"):
+        gaussian(products, norms[:2], norms, np.float32(1.0))
+    with pytest.raises(ValueError, match=r"norms_b must have shape \(4,\), got \(3,\) instead"):
+        gaussian(products, norms[:3], norms[:3], np.float32(1.0))
+    assert (products == 1).all()
+
+
+@pytest.mark.parametrize("rows", [X[:, :4], X[0], X.astype(np.float32), np.ones((2, 6))])
+def test_packed_rows_refuse_other_rows(rows):
+    matrix = PackedMatrix(5, np.dtype(np.float64))
+    matrix.append(X)
+    for use in (matrix.append, matrix.products):
+        with pytest.raises(ValueError, match="rows must be float64 with 5 features"):
+            use(rows)
+    assert matrix.n_rows == N
+
+
+@pytest.mark.parametrize(
+    ("values", "first", "coefs", "result", "match"),
+    [
+        ((3, 4), 0, (2, 5), (3, 2), "first and last must be a range within 0 and 4"),
+        ((3, 4), 2, (2, 3), (3, 2), "first and last must be a range within 0 and 4"),
+        ((3, 4), 0, (2, 4), (2, 2), "result must have shape"),
+        ((3, 4), 0, (2, 4), (3, 1), "outputs must be indices from 0 to 0"),
+        ((3, 4), 0, (3, 4), (3, 3), "outputs must have shape"),
+        ((3, 0), 0, (2, 0), (3, 2), "coefs must have at least one column"),
+    ],
+)
+def test_sums_of_decisions_refuse_other_shapes(values, first, coefs, result, match):
+    sums = np.zeros(result)
+    with pytest.raises(ValueError, match=match):
+        _add_products(np.ones(values), first, np.ones(coefs), np.arange(2), sums)
+    assert not sums.any()

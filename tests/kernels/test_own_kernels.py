@@ -1,33 +1,33 @@
 """Kernels of a user's own: functions, objects and maps of inner products; what is checked."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from types import SimpleNamespace
 
-import naive
 import numpy as np
 import pytest
+from kernel_cases import A, B, Cauchy, Constant, Y
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
 
-from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos
+from kpegasos import RBF, Linear, PegasosSVC, make_problem, make_rows, pegasos
 from kpegasos.kernels.base import CallableKernel, InnerProductKernel, check_finite
+from kpegasos.utils import patience
 
 RNG = np.random.default_rng(0)
-A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
+each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
 
 
-# --- functions and objects ------------------------------------------------------------------------
+def distances(X, Z):
+    return np.sqrt(np.square(X[:, None] - Z).sum(axis=2))
 
 
 def matern(X, Z):
-    distance = np.sqrt(((X[:, None] - Z[None]) ** 2).sum(axis=2))
-    return (1 + distance) * np.exp(-distance)
+    return (1 + distances(X, Z)) * np.exp(-distances(X, Z))
 
 
-class Matern:
-    """A kernel object as a user would write it, without what the built-in ones have on top."""
-
-    positive_definite = True
+class Matern(Constant):
+    """A kernel object as a user would write it."""
 
     def block(self, X, Z):
         return matern(X, Z)
@@ -36,53 +36,28 @@ class Matern:
         return np.ones(X.shape[0])
 
 
-MATERN = [
-    [naive.linear([1 + d], [np.exp(-d)]) for d in row]
-    for row in np.sqrt([[((a - b) ** 2).sum() for b in A] for a in A]).tolist()
-]
-
-
 @pytest.mark.parametrize("kernel", [matern, Matern()], ids=["function", "object"])
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_own_kernel_is_used(kernel, cache, dtype):
-    X, y = A.astype(dtype), np.where(np.arange(23) % 3 == 0, 1, -1)
-    rtol = 1e-9 if dtype == np.float64 else 1e-4
-    rows = make_rows(X, kernel, cache=cache)
-    assert_allclose(rows.product(np.eye(23)), MATERN, rtol=rtol)
-    result = pegasos(make_problem(y, 0.1), rows, epochs=5, random_state=0)
-    expected = pegasos(
-        make_problem(y, 0.1), make_rows(MATERN, "precomputed"), epochs=5, random_state=0
+@each_cache
+def test_own_kernel_is_used(kernel, cache):
+    rows = make_rows(A, kernel, cache=cache)
+    assert_allclose(rows.product(np.eye(23)), matern(A, A), rtol=1e-9)
+    result, expected = (
+        pegasos(make_problem(Y, 0.1), each, epochs=5, random_state=0)
+        for each in (rows, make_rows(matern(A, A), "precomputed"))
     )
     assert_array_equal(result.alpha, expected.alpha)
-    assert_allclose(result.objective, expected.objective, rtol=rtol)
+    assert_allclose(result.objective, expected.objective, rtol=1e-9)
     assert result.gap > 0
 
 
-def test_own_indefinite_kernel_certifies_nothing():
-    class Distance(Matern):
-        positive_definite = False
-
-        def block(self, X, Z):
-            return -np.abs(X[:, None] - Z[None]).sum(axis=2)
-
-    rows = make_rows(A, Distance())
-    result = pegasos(make_problem(np.resize([1, -1], 23), 0.1), rows, epochs=1, random_state=0)
-    assert np.isnan(result.gap)
-
-
-def test_own_function_diag():
-    X = RNG.normal(size=(70, 2))
-    assert_allclose(CallableKernel(matern).diag(X), np.ones(70))
-
-
-def test_own_function_of_sparse_rows():
+def test_own_function_is_asked_in_blocks_of_any_rows():
     def product(X, Z):
         assert sparse.issparse(X)
         return (X @ Z.T).toarray()
 
     rows = make_rows(sparse.csr_matrix(A), product)
     assert_allclose(rows.product(np.eye(23)), A @ A.T, rtol=1e-12, atol=1e-12)
+    assert_allclose(CallableKernel(matern).diag(RNG.normal(size=(70, 2))), np.ones(70))
 
 
 @pytest.mark.parametrize("dtype", [bool, int, np.float16, np.float32])
@@ -92,20 +67,34 @@ def test_own_function_of_any_real_type(dtype):
     assert_array_equal(values, np.ones((23, 11)))
 
 
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
+def test_own_function_of_integer_rows_is_not_rounded_to_integers():
+    """As places in a list are."""
+    places = np.arange(5)[:, None]
+    values = CallableKernel(lambda X, Z: 0.5 + 0.0 * (X @ Z.T)).block(places, places)
+    assert_array_equal(values, np.full((5, 5), 0.5))
+
+
+# --- what is checked ------------------------------------------------------------------------------
+
+
+def full(value):
+    return lambda X, Z: np.full((X.shape[0], Z.shape[0]), value)
+
+
+@each_cache
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda X, Z: np.ones(X.shape[0]), r"kernel must return an array of shape"),
+        (lambda X, Z: np.ones(X.shape[0]), "kernel must return an array of shape"),
         (
             lambda X, Z: np.ones((Z.shape[0], X.shape[0] + 1)),
-            r"kernel must return an array of shape",
+            "kernel must return an array of shape",
         ),
-        (lambda X, Z: 1.0, r"kernel must return an array of shape"),
-        (lambda X, Z: np.full((X.shape[0], Z.shape[0]), np.nan), "must return finite .* NaN"),
-        (lambda X, Z: np.full((X.shape[0], Z.shape[0]), np.inf), "must return finite .* infinity"),
-        (lambda X, Z: np.full((X.shape[0], Z.shape[0]), 1j), "real numbers, got dtype complex128"),
-        (lambda X, Z: np.full((X.shape[0], Z.shape[0]), "a"), "real numbers, got dtype <U1"),
+        (lambda X, Z: 1.0, "kernel must return an array of shape"),
+        (full(np.nan), "must return finite .* NaN"),
+        (full(np.inf), "must return finite .* infinity"),
+        (full(1j), "real numbers, got dtype complex128"),
+        (full("a"), "real numbers, got dtype <U1"),
     ],
     ids=["vector", "shape", "scalar", "nan", "inf", "complex", "text"],
 )
@@ -114,97 +103,40 @@ def test_own_function_is_checked(function, message, cache):
         make_rows(A, function, cache=cache)
 
 
-def test_own_function_of_integer_rows_is_not_rounded_to_integers():
-    """As places in a list are."""
-    places = np.arange(5)[:, None]
-    values = CallableKernel(lambda X, Z: 0.5 + 0.0 * (X @ Z.T)).block(places, places)
-    assert_array_equal(values, np.full((5, 5), 0.5))
-
-
-def test_own_function_too_large_for_float32():
-    with pytest.raises(ValueError, match="finite"), np.errstate(over="ignore"):
-        CallableKernel(lambda X, Z: np.full((X.shape[0], Z.shape[0]), 1e39)).block(
-            A.astype(np.float32), B.astype(np.float32)
-        )
-
-
 def test_own_function_is_checked_at_every_block():
     """Values that turn bad off the diagonal are found when they are needed."""
 
     def function(X, Z):
-        distance = np.abs(X[:, None, 0] - Z[None, :, 0])
-        return np.where(distance > 50, np.nan, np.exp(-distance))
+        return np.where(distances(X, Z) > 50, np.nan, np.exp(-distances(X, Z)))
 
-    X = np.arange(70.0)[:, None]
-    rows = make_rows(X, function, cache="cached")
+    rows = make_rows(np.arange(70.0)[:, None], function, cache="cached")
     with pytest.raises(ValueError, match="finite"):
         pegasos(make_problem(np.resize([1, -1], 70), 0.1), rows, epochs=5, random_state=0)
+    with pytest.raises(ValueError, match="finite"), np.errstate(over="ignore"):
+        CallableKernel(full(1e39)).block(A.astype(np.float32), B.astype(np.float32))
 
 
-# --- maps of inner products -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Cauchy(InnerProductKernel):
-    """``1 / (1 + ‖a − b‖²)``, or what a slip makes of it beyond some distance."""
-
-    beyond: float = np.inf
-    slip: float = np.nan
-    positive_definite: ClassVar[bool] = True
-    translation_invariant: ClassVar[bool] = True
-
-    def from_inner_products(self, products, norms_a, norms_b):
-        products *= -2.0
-        products += norms_a + norms_b
-        far = products > self.beyond
-        products[...] = 1 / (1 + np.maximum(products, 0))
-        products[far] = self.slip
-
-    def diag(self, A):
-        return np.ones(A.shape[0])
-
-
-def cauchy(x, z):
-    return 1 / (1 + sum((a - b) ** 2 for a, b in zip(x, z, strict=True)))
-
-
-each_format = pytest.mark.parametrize(
-    "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]
+@pytest.mark.parametrize(
+    ("as_rows", "dtype", "cache", "slip"),
+    [
+        (np.asarray, np.float64, "precomputed", np.nan),
+        (np.asarray, np.float32, "cached", np.inf),
+        (sparse.csr_matrix, np.float32, "precomputed", -np.inf),
+        (sparse.csr_matrix, np.float64, "streamed", np.nan),
+        (np.asarray, np.float32, "streamed", -np.inf),
+    ],
 )
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-
-
-@each_format
-@each_dtype
-def test_own_map_is_used(as_rows, dtype):
-    expected = naive.gram(A, A, cauchy)
-    for cache in ("precomputed", "cached", "streamed"):
-        rows = make_rows(as_rows(A.astype(dtype)), Cauchy(), cache=cache)
-        assert_allclose(rows.product(np.eye(23)), expected, rtol=1e-4, atol=1e-6)
-
-
-@each_format
-@each_dtype
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-@pytest.mark.parametrize("slip", [np.nan, np.inf, -np.inf])
-def test_own_map_is_checked_in_training(as_rows, dtype, cache, slip):
+def test_own_map_is_checked(as_rows, dtype, cache, slip):
     """As a function is: NaN used to be fitted without a word."""
     X, y = as_rows(A.astype(dtype)), np.resize([0, 1], 23)
-    model = PegasosSVC(kernel=Cauchy(beyond=20.0, slip=slip), cache=cache, epochs=5, random_state=0)
-    with pytest.raises(ValueError, match="kernel must return finite values, got NaN or infinity"):
+    model = PegasosSVC(kernel=Cauchy(beyond=8.0, slip=slip), cache=cache, epochs=5, random_state=0)
+    match = "kernel must return finite values, got NaN or infinity"
+    with pytest.raises(ValueError, match=match):
         model.fit(X, y)
-
-
-@each_format
-@each_dtype
-@pytest.mark.parametrize("n_rows", [1, 100])
-@pytest.mark.parametrize("slip", [np.nan, np.inf])
-def test_own_map_is_checked_in_prediction(as_rows, dtype, n_rows, slip):
-    X, y = as_rows(A.astype(dtype)), np.resize([0, 1], 23)
     model = PegasosSVC(kernel=Cauchy(beyond=1e3, slip=slip), random_state=0).fit(X, y)
-    far = np.full((n_rows, 4), 1e3, dtype)
-    with pytest.raises(ValueError, match="kernel must return finite values, got NaN or infinity"):
-        model.decision_function(as_rows(far))
+    for n_rows in (1, 100):
+        with pytest.raises(ValueError, match=match):
+            model.decision_function(as_rows(np.full((n_rows, 4), 1e3, dtype)))
 
 
 def test_own_map_over_a_built_in_one_is_checked():
@@ -218,20 +150,17 @@ def test_own_map_over_a_built_in_one_is_checked():
         Broken(0.5).block(A, B)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, int])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 33)])
 def test_check_finite_sees_every_place(dtype, shape):
     values = RNG.normal(size=shape).astype(dtype)
     check_finite(values)
-    if dtype is int:
-        return
     for place in range(values.size):
-        for bad in (np.nan, np.inf, -np.inf):
-            for order in "CF":
-                broken = values.copy(order)
-                broken[np.unravel_index(place, shape)] = bad
-                with pytest.raises(ValueError, match="finite"):
-                    check_finite(broken)
+        for order, bad in zip("CFC", (np.nan, np.inf, -np.inf), strict=True):
+            broken = values.copy(order)
+            broken[np.unravel_index(place, shape)] = bad
+            with pytest.raises(ValueError, match="finite"):
+                check_finite(broken)
 
 
 def test_finite_values_whose_sum_overflows_are_accepted():
@@ -240,6 +169,7 @@ def test_finite_values_whose_sum_overflows_are_accepted():
             products[...] = 3e38
 
     assert_array_equal(Large().block(A.astype(np.float32), B.astype(np.float32)), np.float32(3e38))
+    check_finite(np.array([[1, 2]]))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -260,6 +190,9 @@ def test_map_is_to_be_written():
         Empty().block(A, B)
 
 
+# --- symmetry -------------------------------------------------------------------------------------
+
+
 class _Map:
     def from_inner_products(self, products, norms_a, norms_b):
         products[...] = 0.0
@@ -270,15 +203,81 @@ def test_symmetry_is_not_inherited_with_another_map():
         def diag(self, A):
             return np.ones(A.shape[0])
 
-    class Other(RBF):
-        def from_inner_products(self, products, norms_a, norms_b):
-            super().from_inner_products(products, norms_a, norms_b)
+    class Other(_Map, RBF):
+        pass
 
     class Said(Other):
         symmetric = True
 
-    class Mixed(_Map, RBF):
-        pass
+    kinds = (InnerProductKernel, Cauchy, Same, Other, Said)
+    assert [kind.symmetric for kind in kinds] == [False, False, True, False, True]
 
-    kinds = (InnerProductKernel, Cauchy, Same, Other, Said, Mixed)
-    assert [kind.symmetric for kind in kinds] == [False, False, True, False, True, False]
+
+def unsymmetric(A, B):
+    return rbf_kernel(A, B, gamma=2.0) * (1.0 + A[:, :1])
+
+
+class Own(Constant):
+    def block(self, A, B):
+        return unsymmetric(A, B)
+
+    def diag(self, A):
+        return 1.0 + A[:, 0].astype(np.float64)
+
+
+class Random(Constant):
+    """Symmetric, but another at each call."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def block(self, A, B):
+        return (A * self.rng.uniform(0.5, 1.5, A.shape[1])) @ B.T
+
+    def diag(self, A):
+        return np.diagonal(self.block(A, A)).astype(np.float64)
+
+
+WRONG = {
+    "function": (unsymmetric, "symmetric"),
+    "class": (Own(), "symmetric"),
+    "part": (Linear() + CallableKernel(unsymmetric), "symmetric"),
+    "random function": (Random().block, "the same each time, in diag as in block"),
+    "random class": (Random(), "the same each time, in diag as in block"),
+}
+
+
+@each_cache
+@pytest.mark.parametrize("name", WRONG)
+def test_kernels_that_are_none_get_no_model(name, cache):
+    kernel, wrong = WRONG[name]
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    clf = PegasosSVC(kernel=kernel, cache=cache, epochs=2, random_state=0)
+    with pytest.raises(ValueError, match=f"^kernel must be {wrong}, got .* and .* for the same"):
+        clf.fit(X, y)
+
+
+def test_the_symmetry_of_a_function_costs_no_value(monkeypatch):
+    # A function that takes no time is not asked how long it takes.
+    monkeypatch.setattr(patience, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    pairs = []
+
+    def counted(A, B):
+        pairs.append(A.shape[0] * B.shape[0])
+        return rbf_kernel(A, B, gamma=1.0)
+
+    make_rows(make_moons(60, random_state=0)[0], counted)
+    # The matrix, and the diagonal's blocks; one value tells whether the function is slow.
+    assert sum(size for size in pairs if size > 1) == 60 * 60 + 32 * 32 + 28 * 28
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_of_a_function_is_not_blamed(dtype):
+    rng = np.random.default_rng(0)
+    X = (100.0 + rng.normal(size=(80, 5))).astype(dtype)
+
+    def coarse(A, B):
+        return (A.astype(np.float32) @ B.astype(np.float32).T).astype(dtype)
+
+    clf = PegasosSVC(kernel=coarse, epochs=1, random_state=0).fit(X, rng.integers(0, 2, 80))
+    assert np.isfinite(clf.duality_gap_)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from threading import Event
-from time import sleep
 
 import numpy as np
 import pytest
@@ -135,25 +133,6 @@ def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
     assert 8 * block * n_features <= 8 * MEBIBYTE
     assert threads == 1 or 8 * threads * strip * 2 * n_features <= 16 * MEBIBYTE
     assert threads >= 3
-
-
-def test_threads_of_symmetric_sums_stop_when_one_fails(monkeypatch):
-    monkeypatch.setattr(exact, "threads_for", lambda work, limit: 2)
-    failed, done = Event(), []
-
-    def add_strip(self, block, strip, begin, end, mirror):
-        if strip.start == 0:
-            failed.set()
-            raise KeyboardInterrupt
-        failed.wait(10)
-        sleep(0.05)
-        done.append(strip.start)
-
-    monkeypatch.setattr(SymmetricSums, "_add_strip", add_strip)
-    _, _, sums = _symmetric_sums(4000, 1000, 1)
-    with pytest.raises(KeyboardInterrupt):
-        sums.add_all()
-    assert len(done) <= 5
 
 
 def test_threads_of_a_matrix_are_those_of_its_exact_values(monkeypatch):

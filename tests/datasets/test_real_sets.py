@@ -1,0 +1,569 @@
+"""Real sets are listed, found, fetched, checked and parsed; the real files where they are."""
+
+import gzip
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pooch
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import issparse
+
+from kpegasos import linear_rows, make_problem, sdca
+from kpegasos.datasets import (
+    catalogue,
+    fetch,
+    load_adult,
+    load_covtype,
+    load_fashion_mnist,
+    load_mnist,
+    load_rcv1_sample,
+    load_usps,
+    real,
+)
+from kpegasos.datasets import files as set_files
+from kpegasos.utils import files
+
+LOADERS = {
+    "adult": load_adult,
+    "covtype": load_covtype,
+    "fashion-mnist": load_fashion_mnist,
+    "mnist": load_mnist,
+    "rcv1-sample": load_rcv1_sample,
+    "usps": load_usps,
+}
+each_set = pytest.mark.parametrize("name", LOADERS)
+
+
+class Places:
+    """Folders for data and for the cache, without a network."""
+
+    def __init__(self, folder):
+        self.data = folder / "data"
+        self.cache = folder / "cache"
+        self.downloads = {}
+
+    def put(self, file, content):
+        path = self.data / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def download(self, address, path):
+        assert address.startswith("http")
+        if address not in self.downloads:
+            raise OSError("404: no network")
+        path.write_bytes(self.downloads[address])
+
+    def cached(self):
+        return sorted(path.name for path in self.cache.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    made = Places(tmp_path)
+    monkeypatch.setenv("KPEGASOS_DATA", str(made.data))
+    monkeypatch.setattr(pooch, "os_cache", lambda project: made.cache / project)
+    monkeypatch.setattr(set_files, "_download", made.download)
+    return made
+
+
+def sha256(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+# --- the catalogue --------------------------------------------------------------------------------
+
+
+def test_catalogue_has_every_set_and_says_where_it_is(places):
+    assert {entry.name for entry in catalogue()} == LOADERS.keys()
+    for entry in catalogue():
+        assert entry.folder is None
+        assert entry.source
+        assert entry.licence
+        assert entry.fetchable == (entry.name != "usps")
+    for file in ("adult/a9a", "usps/usps.npz"):
+        places.put(file, b"")
+    folders = {entry.name: entry.folder for entry in catalogue()}
+    assert folders["usps"] == places.data / "usps"
+    assert folders["adult"] is None, "a9a.t is not there"
+
+
+def test_fetch_downloads_verifies_and_says_where(places, monkeypatch):
+    content = {"a9a": b"1 1:1\n", "a9a.t": b"-1 1:1\n"}
+    places.downloads = {
+        address: content[file.name]
+        for file in real._SETS["adult"].files
+        for address in file.addresses
+    }
+    with pytest.raises(FileNotFoundError, match=r"content of .*a9a: expected SHA-256 f5d5ffd8"):
+        fetch("adult")
+    some = tuple(
+        file._replace(sha256=(sha256(content[file.name]),)) for file in real._SETS["adult"].files
+    )
+    monkeypatch.setitem(real._SETS, "adult", real._SETS["adult"]._replace(files=some))
+    folder = places.cache / "kpegasos" / "adult"
+    for _ in range(2):
+        assert fetch("adult") == (folder / "a9a", folder / "a9a.t")
+        places.downloads = {}  # nor is it needed again
+    assert (folder / "a9a.t").read_bytes() == content["a9a.t"]
+
+
+@each_set
+def test_set_that_is_nowhere_says_where_it_comes_from_and_what_to_set(places, name):
+    with pytest.raises(FileNotFoundError, match="it comes from ") as error:
+        fetch(name)
+    assert "\n" not in str(error.value)
+    assert ("no network" in str(error.value)) == (name != "usps")
+    with pytest.raises(FileNotFoundError, match="set the environment variable KPEGAS") as error:
+        LOADERS[name]()
+    message = str(error.value)
+    assert str(places.data / name) in message
+    assert str(places.cache / "kpegasos" / name) in message
+    assert "\n" not in message
+    assert ("no network" in message) == ("mnist" in name)
+
+
+@pytest.mark.parametrize("name", ["digits", None, 3])
+def test_name_of_no_set_is_refused(name):
+    with pytest.raises(ValueError, match=r"name must be one of \('adult', 'covtype', "):
+        fetch(name)
+
+
+# --- images in IDX format, and how files get there ------------------------------------------------
+
+
+def idx(array):
+    shape = np.array(array.shape, ">u4").tobytes()
+    return bytes([0, 0, 8, array.ndim]) + shape + array.tobytes()
+
+
+MIRRORS = "https://nothing/", "https://bad/", "https://good/"
+
+
+@pytest.fixture
+def tiny(places):
+    """Four small files in the data folder, which a mirror has too."""
+    rng = np.random.default_rng(0)
+    contents = {
+        "train-images-idx3-ubyte.gz": idx(rng.integers(0, 256, (6, 3, 2), dtype=np.uint8)),
+        "train-labels-idx1-ubyte.gz": idx(np.array([0, 1, 2, 0, 1, 2], np.uint8)),
+        "t10k-images-idx3-ubyte.gz": idx(np.full((2, 3, 2), 255, np.uint8)),
+        "t10k-labels-idx1-ubyte.gz": idx(np.array([2, 0], np.uint8)),
+    }
+    for name, content in contents.items():
+        places.put(f"tiny/{name}", gzip.compress(content))
+        places.downloads[f"https://bad/{name}"] = b"not what was asked for"
+        places.downloads[f"https://good/{name}"] = gzip.compress(content)
+    return real.ImageSet("tiny", MIRRORS, *map(sha256, contents.values()), ("a", "b", "c"))
+
+
+def test_idx_set_is_parsed(tiny):
+    data, unscaled = tiny.load(scale=True), tiny.load(scale=False)
+    assert data.X_train.shape == (6, 6)
+    assert data.X_train.dtype == data.X_test.dtype == unscaled.X_train.dtype == np.float32
+    assert_array_equal(data.X_test, 1)
+    assert_array_equal(data.y_train, [0, 1, 2, 0, 1, 2])
+    assert_array_equal(data.y_test, [2, 0])
+    assert data.target_names == ("a", "b", "c")
+    assert_allclose(unscaled.X_train / 255, data.X_train, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0\0\x08",
+        b"\0\0\x08\x02\0\0\0\x01",
+        bytes([0, 0, 13, 1, 0, 0, 0, 0]),
+        idx(np.zeros((2, 3), np.uint8))[:-1],
+        idx(np.zeros((2, 3), np.uint8)) + b"1",
+        b"\0\0\x08\xff" + 1020 * b"\xff",
+        b"\0\0\x08\x02" + 8 * b"\xff",
+    ],
+)
+def test_idx_of_another_type_or_size_is_refused_in_a_sentence(content):
+    with pytest.raises(ValueError, match=r"^not (an|a whole) idx file") as error:
+        set_files.parse_idx(content)
+    assert "\n" not in str(error.value)
+
+
+def test_set_is_found_in_the_cache(tiny, places, monkeypatch):
+    places.cache.mkdir()
+    places.data.rename(places.cache / "kpegasos")
+    places.downloads = {}
+    assert len(tiny.load(scale=True).y_train) == 6
+    monkeypatch.delenv("KPEGASOS_DATA")
+    assert len(tiny.load(scale=True).y_train) == 6
+
+
+def test_checksum_is_of_the_content_and_a_mismatch_names_file_expected_and_got(tiny, places):
+    file, other = "tiny/t10k-labels-idx1-ubyte.gz", idx(np.array([1, 0], np.uint8))
+    content = gzip.decompress((places.data / file).read_bytes())
+    places.put(file, gzip.compress(content, compresslevel=1, mtime=12345))
+    assert_array_equal(tiny.load(scale=True).y_test, [2, 0])
+    path = places.put(file, gzip.compress(other))
+    with pytest.raises(ValueError, match="SHA-256") as error:
+        tiny.load(scale=True)
+    message = str(error.value)
+    assert str(path) in message
+    assert f"expected SHA-256 {tiny.test_labels}" in message
+    assert f"got {sha256(other)}" in message
+
+
+@pytest.mark.parametrize(
+    ("damage", "match"),
+    [
+        (lambda b: b[:-9], r"train-images-idx3-ubyte\.gz is not a whole gzip file"),
+        (lambda b: b"<html>", r"train-images-idx3-ubyte\.gz is not a whole gzip file"),
+        (lambda b: gzip.compress(bytes(2**20)), r"must hold at most .* bytes, 200 times its size"),
+    ],
+    ids=["cut", "html", "bomb"],
+)
+def test_damaged_archive_is_named(tiny, places, monkeypatch, damage, match):
+    monkeypatch.setattr(files, "_HARMLESS", 2**16)
+    path = places.data / "tiny" / "train-images-idx3-ubyte.gz"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=match) as error:
+        tiny.load(scale=True)
+    assert str(path) in str(error.value)
+
+
+def test_download_goes_from_mirror_to_mirror_and_fills_the_cache(tiny, places, monkeypatch):
+    monkeypatch.delenv("KPEGASOS_DATA")
+    place = places.cache / "kpegasos" / "tiny"
+
+    def download(address, path):
+        assert path.parent != place, "a file takes its place when it is whole"
+        places.download(address, path)
+
+    monkeypatch.setattr(set_files, "_download", download)
+    with ThreadPoolExecutor(4) as pool:  # as several processes would, each on its own copy
+        loaded = list(pool.map(lambda _: tiny.load(scale=True), range(4)))
+    for data in loaded:
+        assert_array_equal(data.y_test, [2, 0])
+    names = sorted(path.name for path in (places.data / "tiny").iterdir())
+    assert places.cached() == names
+    places.downloads = {}
+    assert len(tiny.load(scale=True).y_train) == 6, "the second load needs no mirror"
+
+
+def test_failed_download_says_what_to_set_and_leaves_nothing(tiny, places, monkeypatch):
+    monkeypatch.delenv("KPEGASOS_DATA")
+    with pytest.raises(FileNotFoundError, match="KPEGASOS_DATA") as error:
+        replace(tiny, mirrors=MIRRORS[:2]).load(scale=True)
+    assert "404" in str(error.value)
+    assert "not a whole gzip file" in str(error.value)
+    assert not places.cached()
+
+
+@pytest.mark.parametrize("moment", ["download", "verification"])
+def test_interrupt_in_the_middle_leaves_nothing(tiny, places, monkeypatch, moment):
+    monkeypatch.delenv("KPEGASOS_DATA")
+
+    def half(address, path):
+        path.write_bytes(b"half a file")
+        if moment == "download":
+            raise KeyboardInterrupt
+
+    def interrupted(path, sha256):
+        assert path.is_file()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(set_files, "_download", half)
+    monkeypatch.setattr(set_files, "_verified", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tiny.load(scale=True)
+    assert not places.cached()
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """Serve tmp_path over HTTP; yields the address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    handler = partial(Quiet, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
+        thread = threading.Thread(target=httpd.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{httpd.server_port}"
+        httpd.shutdown()
+        thread.join()
+
+
+def test_download_is_the_file_of_the_server_or_ended(server, tmp_path, monkeypatch):
+    (tmp_path / "a9a").write_bytes(b"1 1:1\n")
+    path = tmp_path / "here" / "a9a"
+    path.parent.mkdir()
+    with pytest.raises(OSError, match="404"):
+        set_files._download(f"{server}/nothing", path)
+    monkeypatch.setattr(set_files, "_LARGEST", 5)
+    with pytest.raises(ValueError, match="a download must have at most 5 bytes, got more"):
+        set_files._download(f"{server}/a9a", path)
+    assert not path.exists()
+    monkeypatch.setattr(set_files, "_LARGEST", 5000)
+    set_files._download(f"{server}/a9a", path)
+    assert path.read_bytes() == b"1 1:1\n"
+
+
+# --- arrays of USPS -------------------------------------------------------------------------------
+
+
+class Payload:
+    """What would run if it were unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("unpickled",)
+
+
+def put_usps(places, **given):
+    X, y = np.zeros((2, 256), np.float32), np.zeros(2, int)
+    path = places.put("usps/usps.npz", b"")
+    np.savez(path, **({"X_train": X, "y_train": y, "X_test": X, "y_test": y} | given))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arrays", "match"),
+    [
+        ({"X_train": np.zeros((2, 255))}, r"X_train in .* \(n_samples, 256\), got float64"),
+        ({"X_test": np.zeros((2, 256), "U1")}, "X_test in .* must be numbers"),
+        ({"y_train": np.zeros(3)}, r"y_train in .* must be numbers of shape \(2,\)"),
+        ({"y_test": np.full(2, 10)}, "digits from 0 to 9"),
+        ({"X_train": np.full((2, 256), np.nan)}, "pixels from -1 to 1"),
+        ({"X_train": np.full((2, 256), 255)}, "pixels from -1 to 1"),
+        (
+            {"X_train": np.array([Payload()], dtype=object)},
+            r"usps\.npz must be a whole \.npz file of the numbers",
+        ),
+    ],
+)
+def test_usps_of_other_arrays_is_refused(places, monkeypatch, tmp_path, arrays, match):
+    monkeypatch.chdir(tmp_path)
+    put_usps(places, **arrays)
+    with pytest.raises(ValueError, match=match):
+        load_usps()
+    assert not (tmp_path / "unpickled").exists()
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b"PK\x03\x04", lambda b: b""])
+def test_damaged_usps_is_named(places, damage):
+    path = put_usps(places)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"usps\.npz must be a whole \.npz file"):
+        load_usps()
+
+
+def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_HARMLESS", 2**16)
+    np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros(2**20))
+    with pytest.raises(ValueError, match="hold at most"):
+        set_files.read_arrays(tmp_path / "bomb.npz", ["X"])
+
+
+def test_package_has_nothing_that_unpickles_or_unpacks_files():
+    """Compiled code aside, which numba pickles: its folder is trusted, as SECURITY.md says."""
+    package = Path(set_files.__file__).parents[1]
+    for path in set(package.rglob("*.py")) - {package / "utils" / "compiled.py"}:
+        source = path.read_text(encoding="utf-8")
+        for word in ("pickle.load", "joblib.load", "allow_pickle=True", "extractall", "Unzip"):
+            assert word not in source, path
+
+
+@pytest.mark.slow
+def test_no_downloader_is_imported_for_a_set_that_is_there(places):
+    put_usps(places)
+    program = """
+import sys, kpegasos.datasets
+kpegasos.datasets.load_usps()
+assert not {"pooch", "requests"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ})
+
+
+# --- texts, and the table of Covertype ------------------------------------------------------------
+
+
+def test_rcv1_sample_reads_vowpal_wabbit(places):
+    for name in ("rcv1_small.dat", "rcv1_small_test.data"):
+        places.put(f"rcv1-sample/{name}", b"-1 |f 2:.5 47236:1.5\n1 |f 1:2.0000000e+00\n")
+    data = load_rcv1_sample()
+    assert data.X_train.shape == data.X_test.shape == (2, 47_236)
+    assert_array_equal(data.y_train, [-1, 1])
+    assert_array_equal(data.X_train.data, [0.5, 1.5, 2.0])
+    assert_array_equal(data.X_train.indices, [1, 47_235, 0])
+
+
+@pytest.mark.parametrize(
+    ("load", "names"),
+    [
+        (load_adult, ["adult/a9a", "adult/a9a.t"]),
+        (load_rcv1_sample, ["rcv1-sample/rcv1_small.dat", "rcv1-sample/rcv1_small_test.data"]),
+    ],
+)
+def test_text_of_another_format_names_file_and_line(places, load, names):
+    places.put(names[0], b"1 2:1\n")
+    path = places.put(names[1], b"1 2:1\n-1 3:1 x\n")
+    match = r"line 2: entries must be column:value.* got 'x'"
+    with pytest.raises(ValueError, match=match) as error:
+        load()
+    assert str(error.value).startswith(str(path))
+
+
+@pytest.fixture
+def covtype(places, monkeypatch):
+    """Write a table and load it; it is kept as a large one would be."""
+    monkeypatch.setattr(real, "_KEPT_BYTES", 1)
+
+    def write(first=0, head="", **options):
+        rows = "".join(f"{first + i},{10 + i % 3},{1 + i % 7}\n" for i in range(70))
+        places.put("covtype/covtype.csv.gz", gzip.compress((head + rows).encode()))
+        return load_covtype(**({"scale": False} | options))
+
+    return write
+
+
+@pytest.mark.parametrize("head", ["", "a,b,c\n", "\ufeff", "\ufeffa,b,c\n", "a,b,c\r\n"])
+def test_covtype_is_a_class_against_the_rest(covtype, head):
+    data = covtype(-1.5, head)
+    assert data.X_train.shape == (63, 2)
+    assert data.X_test.shape == (7, 2)
+    X = np.vstack([data.X_train, data.X_test])
+    assert_array_equal(np.sort(X[:, 0]), np.arange(70) - 1.5)
+    y = np.hstack([data.y_train, data.y_test])
+    assert_array_equal(y, np.where((X[:, 0] + 1.5) % 7 == 1, 1, -1))
+    spruce = covtype(-1.5, head, positive=1)
+    assert_array_equal(spruce.y_train == 1, (spruce.X_train[:, 0] + 1.5) % 7 == 0)
+    assert spruce.target_names == ("rest", "spruce/fir")
+
+
+def test_covtype_is_scaled_and_split_by_random_state(covtype):
+    first, again, other = (covtype(scale=True, random_state=seed) for seed in (0, 0, 1))
+    assert first.X_train.dtype == np.float32
+    assert_allclose(np.unique(np.vstack([first.X_train, first.X_test])[:, 1]), [0, 0.5, 1])
+    assert_array_equal(first.X_test, again.X_test)
+    assert not np.array_equal(first.X_test, other.X_test)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"positive": 0}, "^positive must be a positive integer, got 0"),
+        ({"positive": 8}, "^positive must be at most 7, got 8"),
+        ({"positive": True}, "^positive must be a positive integer, got True"),
+        ({"positive": np.array([1, 2])}, "^positive must be a positive integer, got array"),
+        ({"scale": "no"}, "^scale must be True or False, got 'no'"),
+        ({"random_state": "seed"}, "^random_state must be an integer, .* got 'seed'"),
+    ],
+)
+@pytest.mark.usefixtures("places")
+def test_covtype_arguments_are_checked_before_its_file(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        load_covtype(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("", "must be a table of numbers"),
+        ("a,b\n", "must be a table of numbers"),
+        ("1,2\n3,x\n", "must be a table of numbers: could not convert string 'x'"),
+        ("1,2\n3,4,5\n", "must be a table of numbers: the number of columns changed from 2 to 3"),
+        ("1\n2\n", "must have finite numbers, and classes from 1 to 7"),
+        ("1,8\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
+        ("nan,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
+        ("1e39,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
+    ],
+)
+def test_covtype_of_another_content_is_refused(places, content, match):
+    path = places.put("covtype/covtype.csv.gz", gzip.compress(content.encode()))
+    with pytest.raises(ValueError, match=match) as error:
+        load_covtype()
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+    with pytest.raises(ValueError, match=r"covtype\.csv\.gz: expected SHA-256 0a93.* or ea35"):
+        fetch("covtype")
+
+
+@pytest.mark.parametrize("first", [0, -1.5, 100_000])
+def test_numbers_of_covtype_are_kept_until_the_file_is_another(covtype, places, monkeypatch, first):
+    expected = covtype(first).X_train
+    assert covtype(first + 1000).X_train[:, 0].min() >= first + 1000
+    assert len(places.cached()) == 1
+    covtype(first)
+    monkeypatch.setattr(real, "_read_table", None)
+    again = load_covtype(scale=False).X_train
+    assert again.dtype == np.float32
+    assert_array_equal(again, expected)
+
+
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-5], lambda b: b"nothing"])
+def test_damaged_numbers_of_covtype_are_read_anew(covtype, places, damage):
+    expected = covtype().X_train
+    (path,) = places.cache.rglob("*.npy")
+    path.write_bytes(damage(path.read_bytes()))
+    assert_array_equal(load_covtype(scale=False).X_train, expected)
+    assert np.load(path).shape == (70, 3)
+
+
+def test_covtype_is_read_where_nothing_can_be_kept(covtype, places):
+    places.cache.write_bytes(b"no folder")
+    assert covtype().X_train.shape == (63, 2)
+
+
+# --- the real files -------------------------------------------------------------------------------
+
+real_data = pytest.mark.skipif(not os.environ.get("KPEGASOS_DATA"), reason="no KPEGASOS_DATA")
+
+
+@real_data
+@each_set
+def test_real_set_is_what_the_catalogue_says(name):
+    data, entry = LOADERS[name](), next(entry for entry in catalogue() if entry.name == name)
+    assert data.X_train.shape == (entry.n_train, entry.n_features)
+    assert data.X_test.shape == (entry.n_test, entry.n_features)
+    assert data.X_train.dtype == data.X_test.dtype == np.float32
+    assert data.y_train.dtype == data.y_test.dtype == np.int64
+    sparse = name in ("adult", "rcv1-sample")
+    assert issparse(data.X_train) == issparse(data.X_test) == sparse
+    labels = range(10) if entry.n_classes == 10 else [-1, 1]
+    for y in (data.y_train, data.y_test):
+        assert_array_equal(np.unique(y), labels)
+    assert len(data.target_names) == entry.n_classes
+    assert -1 <= data.X_train.min() <= 0 < data.X_train.max() <= 1
+    if name == "rcv1-sample":  # rows have length one
+        assert_allclose(data.X_train.multiply(data.X_train).sum(axis=1), 1, atol=1e-5)
+    if "mnist" in name:
+        assert LOADERS[name](scale=False).X_test.max() == 255
+
+
+@real_data
+@pytest.mark.slow
+@each_set
+def test_real_files_are_those_of_the_catalogue(name):
+    paths, entry = fetch(name), next(entry for entry in catalogue() if entry.name == name)
+    assert {path.parent for path in paths} == {entry.folder}
+    size = sum(path.stat().st_size for path in paths) / 1e6
+    assert size == pytest.approx(entry.megabytes, abs=0.5)
+
+
+@real_data
+@pytest.mark.slow
+def test_real_covtype_is_as_hard_as_in_the_papers():
+    data = load_covtype(positive=1)
+    model = sdca(make_problem(data.y_train, 1e-6), linear_rows(data.X_train), tol=0.02)
+    error = np.mean(np.sign(data.X_test @ model.w) != data.y_test)
+    assert error == pytest.approx(0.226, abs=0.004)

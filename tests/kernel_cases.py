@@ -1,0 +1,223 @@
+"""Kernels of all kinds, slow ones beside them, and the formulas in extended precision."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from scipy import sparse
+
+from kpegasos import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Cosine,
+    KernelMatrix,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+)
+from kpegasos.kernels import InnerProductKernel, Product, Scaled, Sum, gemm
+
+RNG = np.random.default_rng(0)
+A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
+A[3], B[2] = 0.0, A[5]  # a row of zeros, and one that both hold
+A[RNG.random(A.shape) < 0.3] = 0.0
+Y = np.where(np.arange(23) % 3 == 0, 1, -1)
+
+each_format = pytest.mark.parametrize(
+    "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]
+)
+each_dtype = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+#: numpy's products may be rounded by where they stand; those of the compiled tile are not.
+same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
+
+
+def whole(matrix: KernelMatrix) -> np.ndarray:
+    """All values of a kernel matrix."""
+    values = np.empty((matrix.n_samples, matrix.n_samples), matrix.dtype)
+    matrix.write_rows(np.arange(matrix.n_samples), values)
+    return values
+
+
+# --- kernels of a user's own ----------------------------------------------------------------------
+
+
+def polynomial(X, Z):
+    """A function."""
+    return (np.asarray((X @ Z.T).todense() if sparse.issparse(X) else X @ Z.T) + 1.0) ** 2
+
+
+class Constant:
+    """An object without what the built-in ones have on top, such as operators."""
+
+    positive_definite = True
+
+    def block(self, X, Z):
+        return np.full((X.shape[0], Z.shape[0]), 3.0)
+
+    def diag(self, X):
+        return np.full(X.shape[0], 3.0)
+
+
+@dataclass(frozen=True)
+class Cauchy(InnerProductKernel):
+    """A map: ``1 / (1 + ‖a − b‖²)``, or what a slip makes of it beyond some distance."""
+
+    beyond: float = np.inf
+    slip: float = np.nan
+    positive_definite: ClassVar[bool] = True
+    translation_invariant: ClassVar[bool] = True
+
+    def from_inner_products(self, products, norms_a, norms_b):
+        products *= -2.0
+        products += norms_a + norms_b
+        far = products > self.beyond
+        products[...] = 1 / (1 + np.maximum(products, 0))
+        products[far] = self.slip
+
+    def diag(self, X):
+        return np.ones(X.shape[0])
+
+
+# --- kernels by the book --------------------------------------------------------------------------
+
+
+def rbf(gamma):
+    return lambda x, z: naive.rbf(x, z, gamma)
+
+
+def laplacian(x, z):
+    return naive.laplacian(x, z, 0.5)
+
+
+def squares(x, z):
+    return naive.poly(x, z, 1.0, 2, 1.0)
+
+
+def cosine(x, z):
+    lengths = math.hypot(*x) * math.hypot(*z)
+    return naive.linear(x, z) / lengths if lengths else 0.0
+
+
+def chi2(x, z):
+    """The negative distance of two histograms."""
+    return -math.fsum((a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0)
+
+
+LINEAR, NARROW, WIDE = naive.linear, rbf(0.7), rbf(0.1)
+NAMED = {
+    "linear": (Linear(), LINEAR),
+    **{
+        f"poly{degree}": (
+            Polynomial(0.7, degree, 0.5),
+            lambda x, z, degree=degree: naive.poly(x, z, 0.7, degree, 0.5),
+        )
+        for degree in (0, 1, 3, 6)
+    },
+    "rbf": (RBF(0.7), NARROW),
+    "sigmoid": (Sigmoid(0.7, -0.5), lambda x, z: naive.sigmoid(x, z, 0.7, -0.5)),
+    "laplacian": (Laplacian(0.5), laplacian),
+    "cosine": (Cosine(), cosine),
+    "chi2": (Chi2(0.3), lambda x, z: math.exp(0.3 * chi2(x, z))),
+    "additive chi2": (AdditiveChi2(), chi2),
+}
+#: Compositions of kernels of inner products alone, which are one themselves.
+MAPPED = {
+    "sum": (RBF(0.7) + Linear(), lambda x, z: NARROW(x, z) + LINEAR(x, z)),
+    "multiple": (0.5 * RBF(0.7), lambda x, z: 0.5 * NARROW(x, z)),
+    "product": (RBF(0.7) * Linear(), lambda x, z: NARROW(x, z) * LINEAR(x, z)),
+    "three": (
+        Polynomial(1.0, 2, 1.0) + 0.5 * Linear() + RBF(0.1),
+        lambda x, z: squares(x, z) + 0.5 * LINEAR(x, z) + WIDE(x, z),
+    ),
+    "nested": (
+        2 * (RBF(0.7) + 0.5 * Linear()) * RBF(0.1) + Linear() * Linear(),
+        lambda x, z: 2 * (NARROW(x, z) + 0.5 * LINEAR(x, z)) * WIDE(x, z) + LINEAR(x, z) ** 2,
+    ),
+    "distances": (
+        RBF(0.7) * RBF(0.1) + 3 * RBF(0.1),
+        lambda x, z: NARROW(x, z) * WIDE(x, z) + 3 * WIDE(x, z),
+    ),
+}
+MIXED = {
+    "mixed sum": (Laplacian(0.5) + 0.5 * Linear(), lambda x, z: laplacian(x, z) + LINEAR(x, z) / 2),
+    "mixed product": (RBF(0.7) * Laplacian(0.5), lambda x, z: NARROW(x, z) * laplacian(x, z)),
+    "mixed multiple": (0.2 * Laplacian(0.5), lambda x, z: 0.2 * laplacian(x, z)),
+    "function": (RBF(0.7) + polynomial, lambda x, z: NARROW(x, z) + squares(x, z)),
+    "object": (Constant() * RBF(0.7), lambda x, z: 3.0 * NARROW(x, z)),
+}
+COMPOSED = MAPPED | MIXED
+CASES = NAMED | {"map": (Cauchy(), lambda x, z: 1 / (1 + math.dist(x, z) ** 2))} | COMPOSED
+
+
+def points(case):
+    """Rows that a kernel takes: histograms where it must have them."""
+    return (np.abs(A), np.abs(B)) if "chi2" in case else (A, B)
+
+
+# --- formulas, and any composition ----------------------------------------------------------------
+
+
+def exact(kernel, X):
+    """Kernel values by the formulas, in extended precision."""
+    rows = (X.toarray() if sparse.issparse(X) else X).astype(np.longdouble)
+    if isinstance(kernel, Sum):
+        return sum(exact(part, X) for part in kernel.parts)
+    if isinstance(kernel, Product):
+        return np.prod([exact(part, X) for part in kernel.parts], axis=0)
+    if isinstance(kernel, Scaled):
+        return np.longdouble(kernel.factor) * exact(kernel.kernel, X)
+    if isinstance(kernel, RBF):
+        return np.exp(-kernel.gamma * np.square(rows[:, None] - rows).sum(axis=2))
+    if isinstance(kernel, Laplacian):
+        return np.exp(-kernel.gamma * np.abs(rows[:, None] - rows).sum(axis=2))
+    if isinstance(kernel, Chi2):
+        total = rows[:, None] + rows
+        parts = (rows[:, None] - rows) ** 2 / np.where(total > 0, total, 1)
+        return np.exp(-kernel.gamma * parts.sum(axis=2))
+    inner = rows @ rows.T
+    if isinstance(kernel, Cosine):
+        lengths = np.sqrt(inner.diagonal())
+        return inner / (lengths[:, None] * lengths)
+    if isinstance(kernel, Linear):
+        return inner
+    base = kernel.gamma * inner + kernel.coef0
+    return np.tanh(base) if isinstance(kernel, Sigmoid) else base**kernel.degree
+
+
+simple = st.one_of(
+    st.just(Linear()),
+    st.sampled_from([0.01, 0.3, 2.0]).map(RBF),
+    st.sampled_from([0.1, 1.0]).map(Laplacian),
+    st.builds(Polynomial, st.sampled_from([0.1, 1.0]), st.integers(1, 4), st.just(1.0)),
+    st.just(Cosine()),
+)
+
+
+@st.composite
+def compositions(draw):
+    kernel = draw(simple)
+    for _ in range(draw(st.integers(1, 4))):
+        how = draw(st.sampled_from("+*s"))
+        if how == "s":
+            kernel = draw(st.sampled_from([1e-3, 0.3, 7.0])) * kernel
+        else:
+            other = draw(simple)
+            kernel = kernel + other if how == "+" else kernel * other
+    return kernel
+
+
+@st.composite
+def point_sets(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = draw(st.integers(2, 30)), draw(st.sampled_from([1, 3, 40, 300]))
+    X = rng.normal(loc=draw(st.sampled_from([0.0, 1.0, 3.0])), size=shape) / shape[1] ** 0.5
+    X = X.astype(draw(st.sampled_from([np.float32, np.float64])))
+    return sparse.csr_matrix(X) if draw(st.booleans()) else X

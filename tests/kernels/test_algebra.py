@@ -1,0 +1,227 @@
+"""Kernels by name, and their algebra: laws, expressions, copies, and what is refused."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from kernel_cases import (
+    CASES,
+    COMPOSED,
+    A,
+    B,
+    Constant,
+    compositions,
+    point_sets,
+    polynomial,
+)
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
+
+import kpegasos
+from kpegasos import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    make_kernel,
+    make_rows,
+)
+from kpegasos.kernels import CallableKernel, Product, Scaled, Sum
+from kpegasos.kernels.functions import KERNELS, parameters_of
+
+#: What a user has who writes ``from kpegasos import *``.
+NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__}
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("linear", Linear()),
+        ("poly", Polynomial(2.0, 4, 0.5)),
+        ("polynomial", Polynomial(2.0, 4, 0.5)),
+        ("rbf", RBF(2.0)),
+        ("sigmoid", Sigmoid(2.0, 0.5)),
+        ("laplacian", Laplacian(2.0)),
+        ("chi2", Chi2(2.0)),
+        ("additive_chi2", AdditiveChi2()),
+    ],
+)
+def test_make_kernel_by_name(name, expected):
+    assert make_kernel(name, gamma=2.0, degree=4, coef0=0.5) == expected
+
+
+def test_names_and_parameters_are_those_of_sklearn():
+    for name in PAIRWISE_KERNEL_FUNCTIONS:
+        assert name in KERNELS
+        assert set(parameters_of(name)) == set(KERNEL_PARAMS[name])
+    with pytest.raises(ValueError, match="kernel must be one of") as caught:
+        make_kernel("gaussian")
+    assert all(repr(name) in str(caught.value) for name in PAIRWISE_KERNEL_FUNCTIONS)
+
+
+def test_make_kernel_keeps_objects_and_ignores_parameters_of_other_kernels():
+    for kernel in (Polynomial(1.0, 2, 3.0), RBF(1.0) + 0.5 * Linear()):
+        assert make_kernel(kernel) is kernel
+    assert make_kernel("rbf", gamma=2.0, degree=-1, coef0=np.nan) == RBF(2.0)
+    assert make_kernel("poly", degree=0, coef0=-1.5) == Polynomial(1.0, 0, -1.5)
+
+
+# --- algebra --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(compositions(), compositions(), point_sets())
+def test_sums_and_products_commute(one, other, X):
+    X = X.astype(np.float64)
+    for left, right in ((one + other, other + one), (one * other, other * one)):
+        scale = np.sqrt(np.outer(left.diag(X), left.diag(X)))
+        difference = np.abs(left.block(X, X) - right.block(X, X))
+        assert (difference <= 1e-12 * scale).all()
+
+
+def test_sums_of_sums_and_products_of_products_are_flat():
+    one, two, three = RBF(1.0), Linear(), Laplacian(1.0)
+    assert (one + two) + three == one + (two + three) == Sum((one, two, three))
+    assert (one * two) * three == one * (two * three) == Product([one, two, three])
+    assert (one + two).parts == (one, two)
+    assert (2 * one).parts == (one,)
+
+
+def test_any_order_of_operands():
+    function = CallableKernel(polynomial)
+    assert 2 * RBF(1.0) == RBF(1.0) * 2.0 == Scaled(2.0, RBF(1.0))
+    assert np.float32(0.5) * RBF(1.0) == RBF(1.0) * np.float64(0.5) == 0.5 * RBF(1.0)
+    assert polynomial + RBF(1.0) == function + RBF(1.0) == Sum((polynomial, RBF(1.0)))
+    assert RBF(1.0) * polynomial == RBF(1.0) * function
+    own = Constant()
+    assert (own + RBF(1.0)).parts == (own, RBF(1.0))
+    assert (RBF(1.0) * own).parts == (RBF(1.0), own)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (RBF(1) + 0.5 * Linear(), "RBF(gamma=1) + 0.5 * Linear()"),
+        (2 * (RBF(1) + Linear()), "2.0 * (RBF(gamma=1) + Linear())"),
+        (RBF(1) * (Linear() + RBF(1)), "RBF(gamma=1) * (Linear() + RBF(gamma=1))"),
+        (RBF(1) * (3 * Linear()), "RBF(gamma=1) * (3.0 * Linear())"),
+        (2 * (3 * Linear()), "2.0 * (3.0 * Linear())"),
+    ],
+)
+def test_repr_is_the_expression_with_the_brackets_that_it_needs(kernel, expected):
+    assert repr(kernel) == expected
+    assert eval(repr(kernel), NAMES) == kernel
+
+
+@pytest.mark.parametrize("case", COMPOSED)
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda k: pickle.loads(pickle.dumps(k))])
+def test_copies_are_equal(case, way):
+    kernel, _ = CASES[case]
+    other = way(kernel)
+    assert type(other) is type(kernel)
+    assert_array_equal(other.block(A, B), kernel.block(A, B))
+    if case != "object":  # which has no equality of its own
+        assert other == kernel
+        assert hash(other) == hash(kernel)
+        assert other != 2.0 * kernel
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+GAMMA = "gamma must be a positive finite number, got"
+PARTS = "parts must be at least two kernels, got"
+FACTOR = "factor must be a positive finite number, got"
+
+
+@pytest.mark.parametrize(
+    ("make", "match", "values"),
+    [
+        (lambda value: make_kernel("poly", gamma=value), GAMMA, [0.0, -1.0, np.nan, np.inf, None]),
+        (
+            lambda value: make_kernel("poly", gamma=value),
+            f"{GAMMA} 'scale' instead; resolve it by scale_g",
+            ["scale"],
+        ),
+        (Chi2, GAMMA, [0, -0.3, np.nan, "1", True]),
+        (
+            lambda value: make_kernel("poly", degree=value),
+            "degree must be a non-negative finite number, got",
+            [-1, np.inf, "3"],
+        ),
+        (
+            lambda value: make_kernel("poly", coef0=value),
+            "coef0 must be a finite number, got",
+            [np.nan, "0"],
+        ),
+        (make_kernel, r"kernel must be one of .*'rbf'.* got '", ["", "RBF", "precomputed"]),
+        (make_kernel, "kernel must be a name, a callable or a kernel object", [None, 3, ["rbf"]]),
+        (lambda value: value * RBF(1.0), FACTOR, [0, -0.5, np.nan, np.inf, True, 10**400]),
+        (lambda value: RBF(1.0) * value, FACTOR, [0.0, -1]),
+        (Sum, PARTS, [(), (RBF(1.0),), RBF(1.0), 3, None]),
+        (Product, PARTS, [(), (RBF(1.0),)]),
+        (Sum, "each of parts must be a kernel object or a function", [(RBF(1.0), "linear")]),
+        (
+            lambda value: Scaled(2.0, value),
+            "kernel must be a kernel object or a function, got <class",
+            [RBF],
+        ),
+    ],
+)
+def test_values_that_are_refused(make, match, values):
+    for value in values:
+        with pytest.raises(ValueError, match=match):
+            make(value)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.0), polynomial, "rbf", "linear"])
+def test_parameters_that_are_refused(kernel):
+    misspelt = r"kernel parameters must be among \['coef0', 'degree', 'gamma'\], got 'gama'"
+    of_an_object = "kernel must be a name to take parameters.*'gama'"
+    match = misspelt if isinstance(kernel, str) else of_an_object
+    with pytest.raises(TypeError, match=match):
+        make_kernel(kernel, gama=50.0)
+
+
+@pytest.mark.parametrize("other", ["rbf", None, 1j, [1.0], np.ones(2), RBF, object()])
+def test_other_operands_are_refused(other):
+    for combine in (
+        lambda: RBF(1.0) + other,
+        lambda: other + RBF(1.0),
+        lambda: RBF(1.0) * other,
+        lambda: other * RBF(1.0),
+        lambda: RBF(1.0) + 1.0,  # nor are numbers added
+    ):
+        with pytest.raises(
+            TypeError, match=r"unsupported operand|concatenate|non-int|support ufuncs"
+        ):
+            combine()
+
+
+def test_values_of_parts_are_checked():
+    wrong = RBF(1.0) + CallableKernel(lambda X, Z: np.ones(X.shape[0]))
+    with pytest.raises(ValueError, match="kernel must return an array of shape"):
+        wrong.block(A, B)
+    nowhere = RBF(1.0) * CallableKernel(lambda X, Z: np.full((X.shape[0], Z.shape[0]), np.nan))
+    with pytest.raises(ValueError, match="finite"):
+        nowhere.block(A, B)
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
+def test_rows_that_are_no_histograms_are_refused(kernel):
+    X = np.abs(A)
+    with pytest.raises(ValueError, match=r"X must be dense for the kernel .*Chi2\(.*, got a spar"):
+        make_rows(sparse.csr_matrix(X), kernel)
+    X[17, 2] = -1.5
+    match = r"X must have no negative values for the kernel .*Chi2\(.*, got -1\.5"
+    with pytest.raises(ValueError, match=match):
+        make_rows(X, kernel)
+    with pytest.raises(ValueError, match=match):
+        make_kernel(kernel).block(X, np.abs(A))

@@ -1,0 +1,431 @@
+"""Rounding of kernel values: bounded in any precision, and small where rows can be centred."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_cases import (
+    LINEAR,
+    MAPPED,
+    NARROW,
+    A,
+    B,
+    compositions,
+    each_dtype,
+    each_format,
+    exact,
+    point_sets,
+    same_bits,
+    simple,
+    whole,
+)
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from kpegasos import (
+    RBF,
+    Chi2,
+    KernelMatrix,
+    Laplacian,
+    Linear,
+    PegasosSVC,
+    Polynomial,
+    Sigmoid,
+    make_rows,
+)
+from kpegasos.fitting import rows
+from kpegasos.fitting.rows import dtype_of_rows
+from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.functions import make_kernel
+from kpegasos.kernels.gemm import PackedMatrix
+from kpegasos.kernels.maps import gaussian
+from kpegasos.kernels.matrix import MOST_ROUNDING, ClassSortedMatrix, KernelPoints, SharedProducts
+from kpegasos.rows.gram import GramRows
+from kpegasos.utils import tuning
+
+RNG = np.random.default_rng(0)
+ALL = np.ones(23, dtype=bool)
+ALONE = st.one_of(simple, st.sampled_from([Sigmoid(0.1, 0.1), Chi2(0.1), Chi2(3.0)]))
+
+
+def clusters(far, n_samples=200, n_features=2, dtype=np.float32):
+    """Two clusters of unit variance, ``2 far`` apart along the diagonal."""
+    rng = np.random.default_rng(0)
+    side = 2 * rng.integers(2, size=(n_samples, 1)) - 1
+    return (rng.normal(size=(n_samples, n_features)) + far * side).astype(dtype)
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+#: A composition as often as a kernel alone.
+MOSTLY_COMPOSED = st.booleans().flatmap(lambda some: compositions() if some else ALONE)
+
+
+@settings(max_examples=400)
+@given(MOSTLY_COMPOSED, point_sets(), st.sampled_from([None, "float32", "float64"]))
+def test_values_are_within_their_rounding(kernel, X, row_dtype):
+    if isinstance(kernel, Chi2):
+        X = np.abs(X.toarray() if sparse.issparse(X) else X)
+    matrix = KernelMatrix(kernel, X, row_dtype=row_dtype)
+    values, true = whole(matrix), exact(kernel, X)
+    bound = matrix.rounding[:, None] + matrix.rounding
+    assert (np.abs(values - true) <= bound).all()
+    # A bound that is far beyond what the arithmetic does would certify nothing.
+    eps = np.finfo(np.float32 if np.float32 in (X.dtype, matrix.dtype) else np.float64).eps
+    squares = np.asarray((X.multiply(X) if sparse.issparse(X) else X**2).sum(axis=1), float)
+    largest = kernel.value_bound(squares.ravel())
+    assert bound.max() <= 4000 * (X.shape[1] + 10) * eps * max(largest, np.abs(true).max())
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(), Polynomial(0.01, 3, 1.0), RBF(0.05), Linear() * RBF(1e-7), Linear() + RBF(1e-7)],
+    ids=repr,
+)
+@pytest.mark.parametrize("n_features", [1, 784, 3000])
+@each_format
+def test_rounding_is_bounded_where_all_features_round_to_one_side(kernel, n_features, as_rows):
+    """Sums of equal terms round by their number, not by its square root."""
+    rng = np.random.default_rng(0)
+    X = np.full((24, n_features), 1 / 3) * rng.integers(1, 3, size=(24, 1))
+    matrix = KernelMatrix(kernel, as_rows(X.astype(np.float32)))
+    bound = matrix.rounding[:, None] + matrix.rounding
+    true = exact(kernel, X.astype(np.float32))
+    assert (np.abs(whole(matrix) - true) <= bound).all()
+    largest = max(float(np.abs(true).max()), 0.05 * float(np.square(X).sum(axis=1).max()))
+    assert bound.max() <= 8 * (n_features + 8) * np.finfo(np.float32).eps * largest
+
+
+def test_bounds_hold_where_only_the_features_are_rounded():
+    """One feature, each just between two float32 numbers: products of these are nearly exact."""
+    X = (1.0 + RNG.integers(0, 100, (60, 1)) * 2.0**-23) * (1 + 2.0**-24 - 2.0**-40)
+    for kernel in (Linear(), Polynomial(1.0, 5, 0.0)):
+        matrix = KernelMatrix(kernel, X, row_dtype="float32")
+        errors = np.abs(whole(matrix) - kernel.block(X, X))
+        assert (errors <= matrix.rounding[:, None] + matrix.rounding).all()
+
+
+@settings(max_examples=200)
+@given(MOSTLY_COMPOSED, point_sets(), st.integers(0, 99))
+def test_exact_products_are_within_their_bounds(kernel, X, seed):
+    """Those of rows as given, and of products that kernels share, of all examples or of some."""
+    if isinstance(kernel, Chi2):
+        X = np.abs(X.toarray() if sparse.issparse(X) else X)
+    rng, n = np.random.default_rng(seed), X.shape[0]
+    chosen = rng.permutation(n)[: rng.integers(1, n + 1)]
+    coef = rng.normal(size=chosen.size) * (rng.random(chosen.size) < 0.7)
+    matrix = KernelMatrix(kernel, X, work_dtype="float64", row_dtype="float64")
+    sources = [KernelMatrix(kernel, X).exact.subset(chosen)]
+    if SharedProducts.can_make(kernel):
+        shared = SharedProducts(X, np.arange(n), lambda values: GramRows.from_values(values).gram)
+        sources.append(shared.exact(matrix).subset(chosen))
+    true = exact(kernel, X)[np.ix_(chosen, chosen)]
+    largest = float(np.abs(true).max())
+    for values in sources:
+        everybody = np.ones(chosen.size, dtype=bool)
+        sums, rounding, evaluations = values.products(coef, everybody, largest)
+        assert (np.abs(sums - true @ coef) <= rounding).all()
+        assert evaluations <= np.count_nonzero(coef) * chosen.size
+        assert (rounding <= 1e-9 * max(1.0, kernel.diag(X).max()) * np.abs(coef).sum()).all()
+
+
+@pytest.mark.parametrize("far", [0.0, 30.0, 1e4])
+def test_sums_of_distances_far_from_the_origin(far):
+    """All parts are translation invariant, so rows are centred; then they are kept apart."""
+    kernel, slow = MAPPED["distances"]
+    X = A + far
+    assert_allclose(make_rows(X, kernel).product(np.eye(23)), naive.gram(X, X, slow), atol=1e-11)
+    sums, rounding, _ = KernelMatrix(kernel, X).exact.products(np.ones(23), ALL, 4.0)
+    assert (np.abs(sums - exact(kernel, X).sum(axis=1)) <= rounding).all()
+    assert rounding.max() < 1e-11
+
+
+def test_exact_products_by_differences_are_within_their_bounds():
+    """Two clusters so far apart that inner products keep too few digits."""
+    X = A + 1e5 * (np.arange(23) % 2)[:, None]
+    kernel = RBF(0.7) * RBF(0.1) + 3 * RBF(0.1) + RBF(1e-11)
+    matrix = KernelMatrix(kernel, X)
+    sums, rounding, _ = matrix.exact.products(np.ones(23), ALL, 5.0)
+    assert (np.abs(sums - exact(kernel, X).sum(axis=1)) <= rounding).all()
+    assert rounding.max() < 1e-11 < matrix.rounding.max()
+
+
+# --- far from the mean ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e2, 1e4])
+def test_rbf_far_from_the_origin(shift):
+    """‖a‖² + ‖b‖² − 2<a, b> loses all its digits there; centred rows keep them."""
+    X, Z = A + shift, B + shift
+    expected, coefs = naive.gram(X, X, NARROW), RNG.normal(size=(2, 23))
+    for cache in ("precomputed", "cached", "streamed"):
+        rows = make_rows(X, "rbf", gamma=0.7, cache=cache)
+        assert_allclose(rows.product(np.eye(23)), expected, atol=1e-11)
+    decision = kernel_decision(RBF(0.7), Z, X, coefs)
+    assert_allclose(decision, naive.gram(Z, X, NARROW) @ coefs.T, atol=1e-10)
+    assert shift < 1e4 or np.abs(RBF(0.7).block(X, X) - expected).max() > 1e-9
+
+
+@pytest.mark.parametrize("far", [0, 1, 10, 100, 300, 1000, 10000])
+@each_format
+def test_float32_values_of_clusters(far, as_rows):
+    """By every way to ask for them, and in float32."""
+    X = clusters(far)
+    expected = exact(RBF(1.0), X)
+    matrix = KernelMatrix(RBF(1.0), as_rows(X))
+    block = matrix.block(slice(0, 50), slice(None))
+    assert block.dtype == matrix.dtype == np.float32
+    decision = kernel_decision(RBF(1.0), as_rows(X), as_rows(X), np.eye(200))
+    found = [(whole(matrix), expected), (block, expected[:50]), (decision, expected)]
+    if matrix.can_pack:
+        subset, part = matrix.pack_subset(), np.empty((200, 30), np.float32)
+        subset.append(np.arange(30))
+        subset.write(np.arange(200), part)
+        pair = ClassSortedMatrix(RBF(1.0), X, [np.arange(100), np.arange(100, 200)]).pair(0, 1)
+        found += [(part, expected[:, :30]), (whole(pair), expected)]
+    for values, true in found:
+        assert_allclose(values, true.astype(float), rtol=0, atol=1e-5)
+
+
+def intervals(fits):
+    """What certificates say of one minimum; they must not exclude each other."""
+    bounds = [(model.objective_ - model.duality_gap_, model.objective_) for model in fits]
+    return max(low for low, _ in bounds), min(high for _, high in bounds)
+
+
+@pytest.mark.parametrize("far", [100, 1000])
+def test_certified_intervals_of_both_dtypes_overlap(far):
+    rng = np.random.default_rng(0)
+    side = 2 * rng.integers(2, size=(600, 1)) - 1
+    Z = rng.normal(size=(600, 2))
+    X, y = (Z + far * side).astype(np.float32), (np.hypot(*Z.T) < 1.18).astype(int)
+    model = {"gamma": 1.0, "C": 10, "polish": True, "tol": 1e-3, "random_state": 0}
+    low, high = intervals(PegasosSVC(**model).fit(Z, y) for Z in (X, X.astype(np.float64)))
+    assert low <= high
+
+
+# --- which dtype, and that nothing else changes ---------------------------------------------------
+
+
+@same_bits
+@pytest.mark.parametrize("gamma", [0.05, 1.0, 10.0])
+def test_well_scaled_float32_keeps_its_bits(gamma):
+    """Products and exponential in float32, around a mean in float32; norms summed in float64."""
+    X = RNG.normal(size=(150, 6)).astype(np.float32)
+    matrix = KernelMatrix(RBF(gamma), X)
+    assert matrix.work_dtype == np.float32
+    centred = X - X.mean(axis=0, dtype=np.float64).astype(np.float32)
+    norms = np.square(centred, dtype=np.float64).sum(axis=1).astype(np.float32)
+    packed, expected = PackedMatrix(6, np.float32), np.empty((150, 150), np.float32)
+    packed.append(centred)
+    packed.products(centred).write(0, 150, expected)
+    gaussian(expected, norms, norms, np.float32(gamma))
+    assert_array_equal(whole(matrix), expected)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "far", "expected"),
+    [
+        (RBF(1.0), 6, np.float32),
+        (RBF(1.0), 12, np.float64),
+        (RBF(1e-4), 900, np.float32),
+        (RBF(1e-4), 1300, np.float64),
+        (Linear(), 1000, np.float32),
+        (Polynomial(1.0, 2, 0.0), 1000, np.float32),
+        (Laplacian(1.0), 1000, np.float32),
+    ],
+    ids=str,
+)
+def test_arithmetic_is_float64_where_float32_rounds_too_much(kernel, far, expected):
+    X = clusters(far)
+    points = KernelPoints(kernel, X)
+    assert (points.work_dtype, points.dtype) == (expected, np.float32)
+    if isinstance(kernel, RBF):  # as it is with rows of float64
+        matrix = KernelMatrix(kernel, X.astype(np.float64), row_dtype="float32")
+        assert (matrix.work_dtype, matrix.dtype) == (expected, np.float32)
+
+
+def test_rounding_is_that_of_the_exponent_or_a_kernels_own():
+    class Careful(RBF):
+        def rounding(self, eps, largest_squared_norm):
+            return 1.0 if eps > 1e-10 else 0.0
+
+    assert_allclose(RBF(0.3).rounding(1e-7, 50.0), 4 * 1e-7 * 0.3 * 50.0, rtol=1e-4)
+    assert Linear().rounding(1e-7, 50.0) == Polynomial().rounding(1e-7, 50.0) == 0.0
+    assert KernelPoints(Careful(1e-9), A.astype(np.float32)).work_dtype == np.float64
+
+
+@pytest.mark.parametrize("far", [3, 5, 7, 10])
+def test_rounding_accepted_in_float32_is_small(far):
+    """The estimate leaves out how the error of a sum grows with the features: up to twice."""
+    for n_features in (2, 10, 100):
+        X = clusters(far / n_features**0.5 * 2, n_features=n_features)
+        matrix = KernelMatrix(RBF(1.0), X)
+        if matrix.work_dtype == np.float32:
+            assert np.abs(whole(matrix) - exact(RBF(1.0), X)).max() < 2 * MOST_ROUNDING
+
+
+def test_mixed_translation_invariance_far_from_the_origin_is_computed_in_float64():
+    X = (A + 30.0).astype(np.float32)
+    kernel = RBF(0.7) + 1e-3 * Linear()
+    matrix = KernelMatrix(kernel, X)
+    assert (matrix.work_dtype, matrix.dtype) == (np.float64, np.float32)
+    expected = naive.gram(X, X, lambda x, z: NARROW(x, z) + 1e-3 * LINEAR(x, z))
+    assert_allclose(whole(matrix), expected, atol=1e-5)
+    with pytest.raises(ValueError, match=r"apart, got RBF.* from the origin"):
+        KernelMatrix(kernel, A + 1e7)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"),
+    [
+        (1e-30 * Polynomial(1.0, 20) + Linear(), 4.0),
+        (1e-60 * (1e30 * (1e30 * Linear())) + Linear(), 4.0),
+        (1e-50 * Linear() + Linear(), 4.0),
+        (Polynomial(1e72, 2), 1e-36),
+        (Polynomial(1e72, 3, 0.5), 1e-36),
+        (Sigmoid(1e72), 1e-36),
+    ],
+)
+def test_parameters_beyond_float32_are_those_of_float64(kernel, scale):
+    """Products that underflow in float32, times a gamma that is infinite there, were NaN."""
+    X = (scale * A).astype(np.float32)
+    matrix = KernelMatrix(kernel, X)
+    assert matrix.work_dtype == np.float64
+    assert_allclose(whole(matrix), kernel.block(X.astype(float), X.astype(float)), rtol=1e-6)
+
+
+def test_gamma_that_float32_holds_with_few_digits_is_used_in_float64():
+    X = (4e18 * RNG.uniform(-1, 1, size=(20, 2))).astype(np.float32)
+    assert KernelMatrix(RBF(1e-36), X).work_dtype == np.float32
+    assert KernelMatrix(RBF(5.2e-42), X).work_dtype == np.float64
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-30, 1e18, 1e40])
+def test_float64_stays_where_float32_has_not_the_range(size):
+    X = size * RNG.normal(size=(20, 3))
+    matrix = KernelMatrix(Linear(), X, row_dtype="float32")
+    assert matrix.dtype == np.float64
+    assert_array_equal(whole(matrix), whole(KernelMatrix(Linear(), X)))
+
+
+def test_pairs_and_rows_take_the_dtype():
+    X = RNG.normal(size=(60, 4))
+    members = [np.arange(30), np.arange(30, 60)]
+    shared = ClassSortedMatrix(RBF(0.5), X, members, row_dtype="float32")
+    assert shared.pair(0, 1).dtype == np.float32
+    assert make_rows(X, "rbf", gamma=0.5, row_dtype="float32").gram.dtype == np.float32
+    assert make_rows(X, "rbf", gamma=0.5).gram.dtype == np.float64
+    with pytest.raises(ValueError, match="row_dtype must be one of"):
+        make_rows(X, "rbf", gamma=0.5, row_dtype="float16")
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@each_dtype
+@pytest.mark.parametrize(("gamma", "far"), [(1e39, 1.0), (1e20, 1.0), (1.0, 1e7)])
+@each_format
+def test_gamma_beyond_float64_is_refused(dtype, gamma, far, as_rows):
+    X = as_rows(clusters(far, dtype=dtype))
+    with pytest.raises(ValueError, match=r"X and gamma must be small enough .* RBF\(gamma=1"):
+        KernelMatrix(RBF(gamma), X)
+    with pytest.raises(ValueError, match=r"X and gamma must be small enough"):
+        kernel_decision(RBF(gamma), X, X, np.ones((1, 200)))
+
+
+def test_gamma_beyond_float32_of_equal_rows():
+    """Nothing cancels, so the values are right: ones, not what infinity times zero is."""
+    assert_array_equal(whole(KernelMatrix(RBF(1e39), np.ones((5, 2), np.float32))), 1.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kernel", [1e300 * Linear(), Polynomial(1e80, 2) * Linear() * Linear()])
+def test_compositions_that_overflow_are_refused(kernel):
+    with pytest.raises(ValueError, match=r"X must be small enough that \w+ values fit"):
+        KernelMatrix(kernel, A)
+    with pytest.raises(ValueError, match="kernel must return finite values"):
+        kernel.block(1e150 * A, 1e150 * A)
+
+
+# --- the estimator's choice -----------------------------------------------------------------------
+
+
+def test_auto_is_float32_for_many_examples():
+    few, many = (np.zeros((tuning.FLOAT32_SAMPLES + more, 1)) for more in (0, 1))
+    plain = np.zeros((tuning.PLAIN_FLOAT32_SAMPLES + 1, 1))
+    rbf, own = RBF(0.5), make_kernel(lambda A, B: A @ B.T)
+    for arguments, named, expected in (
+        (("auto", rbf, few), {}, None),
+        (("auto", rbf, many), {}, "float32"),
+        (("auto", rbf, many, 1e-3), {}, "float32"),
+        (("auto", rbf, many, 1e-7), {}, None),
+        (("auto", own, many), {}, None),
+        (("auto", rbf, many, 1e-3, 2e3), {}, None),
+        (("float64", rbf, many), {}, "float64"),
+        (("auto", rbf, plain), {}, None),
+        (("auto", rbf, plain), {"plain": True}, "float32"),
+        (("auto", rbf, plain[1:]), {"plain": True}, None),
+        (("float32", rbf, few), {}, "float32"),
+    ):
+        assert dtype_of_rows(*arguments, **named) == expected, (arguments[0], arguments[3:], named)
+
+
+@pytest.fixture(scope="module")
+def two_thousand_and_more():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2100, 3))
+    return X, (np.hypot(X[:, 0], X[:, 1]) > 1.2).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("options", "dtype"),
+    [({}, np.float32), ({"polish": True}, np.float64), ({"warm_start": True}, np.float64)],
+)
+def test_only_fits_that_ask_for_no_gap_have_float32_rows_of_fewer_examples(
+    two_thousand_and_more, monkeypatch, options, dtype
+):
+    X, y = two_thousand_and_more
+    dtypes, original = [], rows.GramParts
+
+    def parts(gram, *arguments, **others):
+        dtypes.append(gram.dtype)
+        return original(gram, *arguments, **others)
+
+    monkeypatch.setattr(rows, "GramParts", parts)
+    y = y + 2 * (X[:, 2] > 0.5)
+    PegasosSVC(epochs=1, random_state=0, **options).fit(X[:1500], y[:1500])
+    assert dtypes == [dtype]
+
+
+@pytest.mark.parametrize("C", [1.0, 1e3])
+def test_certified_intervals_of_both_precisions_overlap(two_thousand_and_more, C):
+    X, y = two_thousand_and_more
+    options = {"gamma": 1.0, "epochs": 1, "polish": True, "tol": 1e-3, "random_state": 0}
+    fits = [PegasosSVC(C, row_dtype=each, **options).fit(X, y) for each in ("auto", "float64")]
+    low, high = intervals(fits)
+    assert low <= high
+    for model in fits:
+        assert model.relative_gap_ <= 1e-3
+        assert model.support_vectors_.dtype == np.float64
+
+
+def test_auto_of_a_warm_start_does_not_depend_on_tol(two_thousand_and_more, monkeypatch):
+    """What the first fit kept in float32 is not to be certified as float64."""
+    X, y = two_thousand_and_more
+    chosen, choose = [], rows.dtype_of_rows
+
+    def choosing(*arguments, **plain):
+        chosen.append(choose(*arguments, **plain))
+        return chosen[-1]
+
+    monkeypatch.setattr(rows, "dtype_of_rows", choosing)
+    model = PegasosSVC(gamma=1.0, epochs=1, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(tol=1e-6, epochs=0.01)
+    with pytest.warns(ConvergenceWarning, match="tol"):
+        model.fit(X, y)
+    PegasosSVC(gamma=1.0, epochs=0.01, random_state=0).fit(X[:1000], y[:1000])
+    assert chosen == ["float32", "float32", None]

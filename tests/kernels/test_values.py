@@ -1,0 +1,322 @@
+"""Values of all kernels by the book, in any rows and cache, and what is known of them."""
+
+import multiprocessing
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from kernel_cases import (
+    CASES,
+    COMPOSED,
+    MAPPED,
+    A,
+    B,
+    Constant,
+    Y,
+    compositions,
+    each_dtype,
+    each_format,
+    point_sets,
+    points,
+    polynomial,
+    same_bits,
+    whole,
+)
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.svm import SVC
+
+from kpegasos import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Cosine,
+    Kernel,
+    KernelMatrix,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    make_problem,
+    make_rows,
+    pegasos,
+)
+from kpegasos.kernels import CallableKernel, InnerProductKernel, Scaled, base
+from kpegasos.kernels.base import bounds_rounding
+from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.functions import city_block, scale_gamma
+from kpegasos.kernels.matrix import SharedProducts
+from kpegasos.rows.gram import GramRows
+
+RNG = np.random.default_rng(0)
+each_case = pytest.mark.parametrize("case", CASES)
+FORMATS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array]
+
+
+@each_case
+@pytest.mark.parametrize("as_rows", FORMATS)
+@each_dtype
+def test_block_and_diag_are_by_the_book(case, as_rows, dtype):
+    if "chi2" in case and as_rows is not np.asarray:
+        pytest.skip("histograms are dense")
+    (kernel, slow), (X, Z) = CASES[case], (rows.astype(dtype) for rows in points(case))
+    rows, others = as_rows(X.copy()), as_rows(Z.copy())
+    if as_rows is np.asarray:  # as those that a process of a pool is given
+        rows.flags.writeable = others.flags.writeable = False
+    expected, rtol = naive.gram(X, Z, slow), 1e-10 if dtype == np.float64 else 1e-4
+    values, diag = kernel.block(rows, others), kernel.diag(rows)
+    assert (values.dtype, diag.dtype) == (dtype, np.float64)
+    assert_allclose(values, expected, rtol=rtol, atol=0.1 * rtol * np.abs(expected).max())
+    assert_allclose(diag, naive.gram(X, X, slow).diagonal(), rtol=rtol)
+    assert_array_equal(rows.toarray() if sparse.issparse(rows) else rows, X)
+    assert_array_equal(kernel.block(rows, others), values)
+
+
+@each_case
+@pytest.mark.parametrize(
+    ("cache", "as_rows", "dtype"),
+    [
+        ("precomputed", np.asarray, np.float64),
+        ("cached", np.asarray, np.float32),
+        ("streamed", sparse.csr_matrix, np.float64),
+        ("cached", sparse.csr_matrix, np.float64),
+    ],
+)
+def test_every_cache_trains_the_same_model(case, cache, as_rows, dtype):
+    kernel, slow = CASES[case]
+    X = points(case)[0].astype(dtype) / (4.0 if "poly" in case else 1.0)
+    expected = naive.gram(X, X, slow)
+    as_rows = np.asarray if "chi2" in case else as_rows
+    rows = make_rows(as_rows(X), kernel, cache=cache)
+    rtol = 1e-9 if dtype == np.float64 else 1e-4
+    assert_allclose(rows.product(np.eye(23)), expected, rtol=rtol, atol=rtol)
+    assert_allclose(rows.squared_norms(), expected.diagonal(), rtol=rtol)
+    result, by_the_book = (
+        pegasos(make_problem(Y, 0.1), each, epochs=5, random_state=0)
+        for each in (rows, make_rows(expected, "precomputed"))
+    )
+    assert_array_equal(result.alpha, by_the_book.alpha)
+    assert_allclose(result.objective, by_the_book.objective, rtol=rtol)
+    assert_allclose(result.margins, by_the_book.margins, rtol=rtol, atol=10 * rtol)
+    assert np.isfinite(result.gap) == rows.positive_definite
+
+
+@each_case
+@each_format
+@pytest.mark.parametrize("block_mb", [1e-6, 64.0])
+def test_decision_is_by_the_book(case, as_rows, block_mb):
+    (kernel, slow), (X, Z) = CASES[case], points(case)
+    new, old = (Z, X) if "chi2" in case else (as_rows(Z), X if block_mb > 1 else as_rows(X))
+    coefs = np.random.default_rng(0).normal(size=(2, 23))
+    decision = kernel_decision(kernel, new, old, coefs, block_mb=block_mb)
+    assert decision.dtype == np.float64
+    assert_allclose(decision, naive.gram(Z, X, slow) @ coefs.T, rtol=1e-9, atol=1e-9)
+
+
+def test_arrays_that_a_part_keeps_are_not_written_to():
+    class Keeping(Constant):
+        values, diagonal = np.full((23, 11), 3.0), np.full(23, 3.0)
+
+        def block(self, X, Z):
+            return self.values
+
+        def diag(self, X):
+            return self.diagonal
+
+    kernel = Scaled(2.0, Keeping()) + Scaled(3.0, Keeping() * RBF(0.1))
+    kernel.block(A, B)
+    kernel.diag(A)
+    assert (Keeping.values == 3.0).all()
+    assert (Keeping.diagonal == 3.0).all()
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(0.7, 3, 0.5), RBF(0.7), Sigmoid(0.7, -0.5)])
+def test_block_of_many_tiles(kernel):
+    """More values than one tile holds."""
+    X, Z = RNG.normal(size=(300, 2)), RNG.normal(size=(700, 2))
+    parts = [kernel.block(X[top : top + 10], Z[:9]) for top in range(0, 300, 10)]
+    assert_allclose(kernel.block(X, Z)[:, :9], np.concatenate(parts), rtol=1e-9, atol=1e-12)
+
+
+def test_poly_is_exact_on_integers():
+    X = RNG.integers(-9, 10, size=(20, 5)).astype(float)
+    for degree in range(8):
+        values = Polynomial(1.0, degree, 1.0).block(X, X)
+        exact = np.array([[(int(p) + 1) ** degree for p in row] for row in X @ X.T], dtype=object)
+        keep = np.abs(exact) < 2**53
+        assert (values.astype(object)[keep] == exact[keep]).all()
+
+
+def test_poly_of_real_degree():
+    X = np.abs(A)
+    assert_allclose(Polynomial(1.0, 1.5, 1.0).block(X, X), (X @ X.T + 1) ** 1.5)
+
+
+def test_rbf_is_never_above_one():
+    X = np.repeat(1e3 * RNG.normal(size=(50, 3)), 2, axis=0)
+    assert RBF(10.0).block(X, X).max() == 1.0
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e300])
+def test_cosine_does_not_depend_on_lengths(size):
+    """No norm overflows or vanishes."""
+    X = RNG.normal(size=(9, 3))
+    assert_allclose(Cosine().block(size * X, X), Cosine().block(X, X), rtol=1e-12)
+    assert_array_equal(Cosine().diag(size * X), 1.0)
+
+
+@each_format
+def test_scale_gamma_is_that_of_svc(as_rows):
+    X, y = as_rows(A), np.arange(23) % 2
+    for gamma in ("scale", "auto", 0.25):
+        assert_allclose(scale_gamma(gamma, X), SVC(gamma=gamma).fit(X, y)._gamma)
+    assert scale_gamma("scale", np.ones((3, 2))) == 1.0
+
+
+@each_dtype
+@pytest.mark.parametrize("left", [sparse.csr_matrix, sparse.coo_array, np.asarray])
+def test_distances_of_sparse_rows_are_those_of_dense_ones(left, dtype):
+    X, Z = A.astype(dtype), B.astype(dtype)
+    expected = np.abs(X[:, None] - Z).sum(axis=2, dtype=np.float64)
+    assert_allclose(city_block(left(X), sparse.csr_matrix(Z)), expected, rtol=1e-14)
+    assert city_block(left(X[:0]), sparse.csr_matrix(Z)).shape == (0, 11)
+    with pytest.raises(ValueError, match="equally many features"):
+        city_block(left(X), sparse.csr_matrix(Z[:, :3]))
+
+
+def _sparse_laplacian(queue=None):
+    rows = sparse.random(60, 8, 0.5, format="csr", random_state=0)
+    values = Laplacian(0.5).block(rows, rows)
+    return values if queue is None else queue.put(values)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_laplacian_of_sparse_rows_is_the_same_in_a_forked_process():
+    expected, context = _sparse_laplacian(), multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_sparse_laplacian, args=(queue,), daemon=True)
+    child.start()
+    child.join(60.0)
+    assert child.exitcode == 0
+    assert_array_equal(queue.get(), expected)
+
+
+# --- compositions in one pass ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", COMPOSED)
+def test_composition_of_inner_products_is_one(case):
+    kernel, _ = COMPOSED[case]
+    assert isinstance(kernel, Kernel)
+    assert isinstance(kernel, InnerProductKernel) == (case in MAPPED)
+    assert KernelMatrix(kernel, A).can_pack == (case in MAPPED)
+    assert not KernelMatrix(kernel, sparse.csr_matrix(A)).can_pack
+
+
+def test_all_parts_share_one_matrix_product(monkeypatch):
+    made, original = [], base.inner_products
+
+    def inner_products(X, Z, out=None):
+        made.append(X.shape)
+        return original(X, Z, out)
+
+    monkeypatch.setattr(base, "inner_products", inner_products)
+    MAPPED["nested"][0].block(A, B)
+    assert made == [(23, 4)]
+
+
+@same_bits
+@pytest.mark.parametrize("case", MAPPED)
+def test_values_of_a_composition_are_symmetric_to_the_last_bit_and_shared(case):
+    """So half of a matrix is computed, and no more."""
+    kernel, _ = MAPPED[case]
+    assert kernel.symmetric
+    matrix = KernelMatrix(kernel, A, row_dtype="float64", work_dtype="float64")
+    values = whole(matrix)
+    assert_array_equal(values, values.T)
+    assert_array_equal(GramRows.from_values(matrix).gram, values)
+    shared = SharedProducts(A, np.arange(23), lambda given: GramRows.from_values(given).gram)
+    assert_array_equal(shared.gram(matrix), values)
+
+
+class _OtherMap(RBF):
+    def from_inner_products(self, products, norms_a, norms_b):
+        super().from_inner_products(products, norms_a, norms_b)
+
+
+def test_properties_of_a_composition_are_those_of_all_parts():
+    assert not (_OtherMap(1.0) + RBF(1.0)).symmetric
+    assert not (2.0 * _OtherMap(1.0)).symmetric
+    assert (2.0 * RBF(1.0) * Linear()).symmetric
+    assert (RBF(1.0) + 2.0 * RBF(0.1)).translation_invariant
+    assert (RBF(1.0) * RBF(0.1)).translation_invariant
+    assert not (RBF(1.0) + Linear()).translation_invariant
+    assert not (RBF(1.0) * Polynomial()).translation_invariant
+    known = [*(kernel for kernel, _ in MAPPED.values()), Laplacian(1.0) * (RBF(1.0) + Cosine())]
+    assert all(map(bounds_rounding, [*known, RBF(1.0), Laplacian(1.0), Cosine()]))
+    unknown = [RBF(1.0) + polynomial, 2.0 * (Constant() * RBF(1.0)), CallableKernel(polynomial)]
+    assert not any(map(bounds_rounding, unknown))
+
+
+# --- what is known --------------------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(compositions(), point_sets())
+def test_matrices_are_symmetric_and_positive_semi_definite(kernel, X):
+    assert kernel.positive_definite
+    X = X.astype(np.float64)
+    K, diagonal = kernel.block(X, X), kernel.diag(X)
+    scale = np.sqrt(np.outer(diagonal, diagonal))
+    assert (np.abs(K - K.T) <= 1e-10 * scale).all()
+    assert (np.abs(K) <= scale * (1 + 1e-10)).all()
+    assert np.linalg.eigvalsh((K + K.T) / 2).min() >= -1e-9 * diagonal.max()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "definite"),
+    [
+        (Chi2(0.3), True),
+        (RBF(1.0) + polynomial, True),
+        (Polynomial(2.0, 2, 0.0), True),
+        (AdditiveChi2(), False),
+        (Sigmoid(1.0, -1.0), False),
+        (Polynomial(1.0, 1, -1.0), False),
+        (Polynomial(1.0, 2, -1.0), False),
+        (Polynomial(-1.0, 1, 0.0), False),
+        (RBF(-1.0), False),
+        (RBF(1.0) + Sigmoid(1.0), False),
+        (RBF(1.0) * Sigmoid(1.0), False),
+        (2.0 * Sigmoid(1.0), False),
+        (Linear() + 0.5 * (Laplacian(1.0) * Polynomial(1.0, 2, -1.0)), False),
+    ],
+    ids=repr,
+)
+def test_only_definite_kernels_certify(kernel, definite):
+    """Where P has directions of negative norm, no gap bounds its suboptimality."""
+    assert kernel.positive_definite is definite
+    X = 0.3 * np.abs(A)
+    if definite:
+        assert np.linalg.eigvalsh(kernel.block(X, X)).min() > -1e-9
+    result = pegasos(make_problem(Y, 0.1), make_rows(X, kernel), epochs=2, random_state=0)
+    assert np.isnan([result.gap, result.dual_bound]).all() != definite
+
+
+@pytest.mark.parametrize("case", ["product", "mixed product", "mixed sum", "three", "chi2"])
+def test_value_bound_is_reached_on_the_diagonal(case):
+    (kernel, slow), (X, _) = CASES[case], points(case)
+    norms = np.square(X).sum(axis=1)
+    assert np.abs(naive.gram(X, X, slow)).max() <= kernel.value_bound(norms) * (1 + 1e-12)
+    assert_allclose(kernel.value_bound(norms), kernel.diag(X[norms.argmax()][None])[0])
+
+
+def test_value_bound_of_a_map_of_ones_own_is_found_between_its_ends():
+    class Bump(InnerProductKernel):
+        positive_definite = False
+
+        def from_inner_products(self, products, norms_a, norms_b):
+            np.cos(products, out=products)
+
+    assert Bump().value_bound(np.array([3.0, 0.0])) == 1.0
