@@ -26,6 +26,15 @@ def pytest_xdist_auto_num_workers(config):
     return 0 if all(Path(arg.partition("::")[0]).is_file() for arg in config.args) else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A file of tests that cannot be imported is an error, and not one without docstrings."""
+    report = yield
+    if collector.name.startswith("test_") and "unable to import" in str(report.longrepr):
+        report.outcome, report.longrepr = "failed", str(report.longrepr)
+    return report
+
+
 class Integers(NamedTuple):
     """A problem on which no sum is ever rounded.
 

@@ -197,7 +197,7 @@ REFUSED = [
     (["rows together"], {"rows": np.array([3, -1])}, "rows"),
     (["rows together"], {"work": np.ones((1, 5))}, "work"),
     *[
-        (["rows together"], {name: shorter}, name)
+        (["rows together"], {name: shorter}, f"^{name} must")
         for name in ("increments", "stamps", "image", "stamped_image")
     ],
     (["gather"], {"view.slots": put(3, -1)}, HELD),
@@ -207,7 +207,7 @@ REFUSED = [
     (["gather"], {"out": np.zeros((2, 3))}, "out must have shape"),
     (["gather"], {"out": np.zeros((1, 1))}, "out must have shape"),
     *[
-        (["follow"], {f"path.{name}": shorter}, f"^{name} must have shape")
+        (["follow", "remove", "path sums"], {f"path.{name}": shorter}, f"^{name} must have shape")
         for name in ("folds", "alphas", "gaps", "duals", "n_sets", "additions", "counts")
     ],
     (["follow"], {"path.label": shorter}, "must have shape"),
@@ -221,7 +221,7 @@ REFUSED = [
         (["follow"], {f"state.{name}": shorter}, f"^{name} must have shape")
         for name in ("alpha", "stamps", "image", "scalars", "counters")
     ],
-    (["follow"], {"view.values": narrower}, "values must have shape"),
+    (["follow", "remove"], {"view.values": narrower}, "values must have shape"),
     (["remove"], {"cells": np.array([0, 6])}, "cells must be indices from 0 to 5"),
     (["remove"], {"cells": np.array([-1])}, "cells must be indices from 0 to 5"),
     (["remove"], {"members": np.array([0, N_PATH])}, "members must be indices"),

@@ -75,9 +75,9 @@ def test_gamma_by_name_is_that_of_the_estimators(as_rows, dtype, cache, gamma):
 
 @pytest.mark.parametrize("kernel", ["poly", "sigmoid", "laplacian"])
 def test_gamma_by_name_of_every_kernel_that_has_one(kernel):
-    gamma = 1 / (X.shape[1] * X.var())
-    rows = make_rows(X, kernel, gamma="scale")
-    assert_allclose(rows.gram, make_rows(X, kernel, gamma=gamma).gram, rtol=1e-12)
+    for name, gamma in (("scale", 1 / (X.shape[1] * X.var())), ("auto", 1 / X.shape[1])):
+        rows = make_rows(X, kernel, gamma=name)
+        assert_allclose(rows.gram, make_rows(X, kernel, gamma=gamma).gram, rtol=1e-12)
 
 
 # --- names of parameters, and what is refused -----------------------------------------------------

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kpegasos.core.state import Examples
-from kpegasos.rows.base import Evaluated, KernelSource, roundings
+from kpegasos import linear_rows
+from kpegasos.core.evaluation import roundings
+from kpegasos.core.state import Examples, Iterate, PegasosOptions, new_state
+from kpegasos.rows.base import Evaluated, KernelSource
 
 EPS = np.finfo(np.float64).eps
 
@@ -79,3 +81,20 @@ def test_rounding_of_a_settled_iterate_has_every_term(given):
     terms = np.abs(size * np.sign(examples.signed) * found.margins)
     expected = size @ in_margin + 3.5 * EPS * terms.sum()
     assert_allclose(found.norm_rounding, expected, rtol=1e-9)
+
+
+def test_rounding_of_an_iterate_of_features_has_every_term(given):
+    _, examples, evaluated, _ = given
+    X = np.random.default_rng(1).normal(size=(7, 4))
+    rows = linear_rows(X, intercept_scaling=2.0)
+    state = new_state(7, 5, PegasosOptions(average=None), 0.1, 0).loop
+    state.alpha[:] = evaluated.coef
+    state.image[:] = np.column_stack((X, np.full(7, 2.0))).T @ (evaluated.coef * examples.signed)
+    (found,) = rows.evaluate([Iterate(1.0)], state, examples)
+    length, longest = np.linalg.norm(state.image), np.hypot(2.0 * np.abs(X).max(), 2.0)
+    error = found.additions * EPS * longest
+    expected = error * (2.0 * length + error) + 0.5 * (5 + 2) * EPS * length**2
+    assert found.additions > 1.0
+    assert_allclose(found.norm_rounding, expected, rtol=1e-9)
+    of_margin = (0.5 * (5 + 2) + 1.0) * EPS * length * longest
+    assert_allclose(found.loss_rounding, of_margin, rtol=1e-9)

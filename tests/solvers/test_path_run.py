@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, beginning, optimum
 from solver_cases import Countdown, noisy, smallest_cache
 
-from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, make_problem, sdca
+from kpegasos import RBF, CachedRows, GramRows, KernelMatrix
 from kpegasos.core.state import Examples, LoopState
 from kpegasos.solvers.path import PathRun, solve_among
 from kpegasos.solvers.stopping import Stopper
@@ -178,23 +178,6 @@ def test_start_from_is_the_solution_where_nothing_is_held_out():
     assert run.path.n_sets[0] == 0
 
 
-def test_start_from_takes_fewer_sets_than_zero():
-    X, y = noisy(600)
-    gram = RBF(0.5).block(X, X)
-    weights = np.array([np.arange(600) % 10 != fold for fold in range(3)], dtype=float)
-    options = {"tol": 1e-4, "max_epochs": 1000}
-
-    def run_of(weights, start=None):
-        run = PathRun(y.astype(float), weights, GramRows(gram), np.array([1.0]), **options)
-        if start is not None:
-            run.start_from(start)
-        run.advance(Stopper())
-        return run
-
-    start = run_of(np.ones((1, 600)))
-    assert 2 * run_of(weights, start).path.n_sets.sum() < run_of(weights).path.n_sets.sum()
-
-
 # --- hard cells -----------------------------------------------------------------------------------
 
 
@@ -254,23 +237,6 @@ def test_hard_cells_end_where_others_do(hard_cells, monkeypatch, dtype, alone):
         counts + y.size
     ) + 4 * values * counts
     assert (np.abs(path.images - images).max(axis=1) <= rounding).all()
-
-
-def test_hard_cells_are_those_of_one_dual_ascent(hard_cells):
-    X, y, weights, Cs = overlapping(150)
-    gram = RBF(0.5).block(X, X)
-    run = PathRun(y, weights[:1], GramRows(gram), Cs[:2], tol=1e-4, max_epochs=1000)
-    run.advance(Stopper())
-    assert hard_cells
-    trained = weights[0] > 0.0
-    for cell, C in enumerate(Cs[:2]):
-        task = make_problem(y[trained], 1.0 / (C * trained.sum()))
-        rows = GramRows(gram[np.ix_(trained, trained)])
-        alone = sdca(task, rows, tol=1e-6, max_epochs=10**5, random_state=0)
-        found = run.solutions()
-        # Means over all examples have those in them that are held out.
-        share = found.objectives[cell]
-        assert share == pytest.approx(alone.objective, rel=1.1e-4)
 
 
 def test_hard_cells_stay_within_the_rows_that_are_held(hard_cells):
