@@ -257,6 +257,11 @@ def test_kernels_that_are_none_get_no_model(name, cache):
         clf.fit(X, y)
 
 
+def test_diagonal_of_a_function_is_looked_at_for_symmetry():
+    with pytest.raises(ValueError, match=r"^kernel must be symmetric, got"):
+        CallableKernel(unsymmetric).diag(A)
+
+
 def test_the_symmetry_of_a_function_costs_no_value(monkeypatch):
     # A function that takes no time is not asked how long it takes.
     monkeypatch.setattr(patience, "time", SimpleNamespace(perf_counter=lambda: 0.0))
