@@ -185,7 +185,10 @@ def _check_calibration(calibrated: CalibratedClassifierCV) -> None:
     for each in calibrated.calibrated_classifiers_:
         if calibrated.classes_.ndim != 1 or not np.array_equal(each.classes, calibrated.classes_):
             raise ValueError("classes_ must be those of all calibrators")
-        known = np.isin(each.estimator.classes_, each.classes)
+        own = each.estimator.classes_
+        if not all((classes[:-1] < classes[1:]).all() for classes in (each.classes, own)):
+            raise ValueError("classes_ must be in order")
+        known = np.isin(own, each.classes)
         # A fold may lack one of several classes.
         if not known.all() or (each.classes.size == 2 and known.size != 2):
             raise ValueError("classes_ must be those of the calibrated estimator")
