@@ -83,7 +83,7 @@ KERNEL_PARAMETERS = {
 
 def named(table):
     cases = [(name, value) for name, values in table.items() for value in values]
-    return pytest.mark.parametrize(("name", "value"), cases, ids=str)
+    return pytest.mark.parametrize(("name", "value"), cases)
 
 
 @BOTH

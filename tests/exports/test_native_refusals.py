@@ -181,6 +181,7 @@ WRONG = [
     (lambda model: vars(model.calibrated_classifiers_[0]), "calibrators", []),
     (lambda model: vars(model.calibrated_classifiers_[0].estimator), "classes_", np.array([3, 4])),
     (lambda model: vars(model.calibrated_classifiers_[0].estimator), "classes_", np.array([7])),
+    (lambda model: vars(model.calibrated_classifiers_[0].estimator), "classes_", np.array([7, -1])),
 ]
 
 

@@ -292,7 +292,6 @@ def test_matrices_are_symmetric_and_positive_semi_definite(kernel, X):
         (2.0 * Sigmoid(1.0), False),
         (Linear() + 0.5 * (Laplacian(1.0) * Polynomial(1.0, 2, -1.0)), False),
     ],
-    ids=repr,
 )
 def test_only_definite_kernels_certify(kernel, definite):
     """Where P has directions of negative norm, no gap bounds its suboptimality."""
