@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.utils.class_weight import compute_sample_weight
 
-from kpegasos import PegasosSVC
+from kpegasos import LinearPegasosSVC, PegasosSVC
 
 
 @BOTH
@@ -96,3 +96,19 @@ def test_decisions_of_float32_survive_extreme_coefficients(C):
     np.testing.assert_allclose(
         narrow.decision_function(X), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max()
     )
+
+
+def test_early_stopping_passes_over_weight_zero():
+    """Examples of weight zero are as good as absent: they are not set aside either."""
+    X, y = make_blobs(200, centers=3, cluster_std=2.0, random_state=0)
+    weight = np.where(np.arange(200) % 3 == 0, 0.0, 1.0)
+    weight[y == 2] = 0.0
+    kept = weight > 0
+    clf, alone = (
+        LinearPegasosSVC(early_stopping=True, epochs=20, random_state=0) for _ in range(2)
+    )
+    clf.fit(X, y, sample_weight=weight)
+    alone.fit(X[kept], y[kept])
+    assert clf.validation_scores_ == alone.validation_scores_
+    np.testing.assert_array_equal(clf.alpha_[kept], alone.alpha_)
+    assert not clf.alpha_[~kept].any()

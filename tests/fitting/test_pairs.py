@@ -15,7 +15,6 @@ from kpegasos.fitting.pairs import assemble, make_pairs, one_vs_rest, pair_coeff
 from kpegasos.fitting.rows import share_classes
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.utils.threads import n_threads
 
 
 def n_pairs(n_classes):
@@ -62,16 +61,6 @@ def test_vote_is_that_of_svc(n_classes):
     assert len(set(vote(decisions, n_classes))) == n_classes
 
 
-def test_vote_tie_goes_to_the_lowest_class():
-    circle = np.array([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])  # 0 > 1 > 2 > 0, and the reverse
-    assert_array_equal(vote(circle, 3), [0, 0])
-
-
-def test_vote_zero_is_for_the_second():
-    assert_array_equal(vote(np.zeros((1, 1)), 2), [1])
-    assert_array_equal(vote(np.zeros((1, 3)), 3), [2])
-
-
 @each_n_classes
 def test_one_vs_rest_is_that_of_svc(n_classes):
     fitted, K, _, decisions = svc(n_classes)
@@ -83,17 +72,12 @@ def test_one_vs_rest_is_that_of_svc(n_classes):
 
 
 @each_n_classes
-def test_pairs_are_lexicographic(n_classes):
+def test_pairs_hold_both_classes(n_classes):
     _, labels = data(n_classes)
     pairs = make_pairs(labels, n_classes, np.ones(labels.size), None, 2.0)
     assert [pair.classes for pair in pairs] == list(combinations(range(n_classes), 2))
-    assert [pair.number for pair in pairs] == list(range(n_pairs(n_classes)))
-
-
-@each_n_classes
-def test_pairs_hold_both_classes(n_classes):
-    _, labels = data(n_classes)
-    for pair in make_pairs(labels, n_classes, np.ones(labels.size), None, 2.0):
+    for number, pair in enumerate(pairs):
+        assert pair.number == number
         i, j = pair.classes
         assert_array_equal(np.sort(pair.members), np.flatnonzero(np.isin(labels, [i, j])))
         assert_array_equal(pair.problem.y, np.where(labels[pair.members] == i, 1, -1))
@@ -141,24 +125,6 @@ def test_pair_coefficients_make_svc_decisions(n_classes):
     assert coefs.shape == (n_pairs(n_classes), fitted.support_.size)
     ours = K[:, fitted.support_] @ coefs.T + fitted.intercept_
     assert_allclose(ours, decisions, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
-def test_assemble_makes_svc_layout(n_classes):
-    """SVC's coefficients, taken apart into pairs and put together again."""
-    fitted, _, labels, _ = svc(n_classes)
-    coefs = pair_coefficients(fitted.dual_coef_, fitted.n_support_)
-    pairs = make_pairs(labels, n_classes, np.ones(labels.size), None, 1.0)
-    of_members = []
-    for pair, coef in zip(pairs, coefs, strict=True):
-        dense = np.zeros(labels.size)
-        dense[fitted.support_] = coef
-        of_members.append(dense[pair.members])
-    made = assemble(pairs, np.concatenate(of_members), labels, n_classes)
-    assert_array_equal(made["support_"], fitted.support_)
-    assert_array_equal(made["n_support_"], fitted.n_support_)
-    assert_array_equal(made["dual_coef_"], fitted.dual_coef_)
-    assert made["n_support_"].dtype == fitted.n_support_.dtype
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1), st.floats(0, 1))
@@ -216,10 +182,3 @@ def test_share_classes_are_those_of_the_pairs(n_classes):
             expected.block(everything, everything),
             rtol=1e-12,
         )
-
-
-def test_threads_are_no_more_than_pairs():
-    assert n_threads(None, 6) == 1
-    assert n_threads(4, 6) == 4
-    assert n_threads(4, 3) == 3
-    assert 1 <= n_threads(-1, 100) <= 100

@@ -1,7 +1,5 @@
 """Classes and votes: signs, ties and names are those of SVC."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from models import BOTH, four_classes, two_classes
@@ -9,7 +7,6 @@ from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.fitting.pairs import vote
 
 
 @BOTH
@@ -43,16 +40,6 @@ def test_decision_function_binary_sign(Estimator):
         decisions = clf.set_params(decision_function_shape=shape).decision_function(X)
         assert decisions.shape == (X.shape[0],)
         np.testing.assert_array_equal(clf.predict(X), clf.classes_[(decisions > 0).astype(int)])
-
-
-@BOTH
-def test_decision_function_ovo_sign(Estimator):
-    X, y = make_blobs(150, centers=3, cluster_std=0.3, random_state=4)
-    clf = Estimator(decision_function_shape="ovo", random_state=0).fit(X, y)
-    decisions = clf.decision_function(X)
-    for number, (i, j) in enumerate(combinations(range(3), 2)):
-        assert (decisions[y == i, number] > 0).mean() > 0.97
-        assert (decisions[y == j, number] < 0).mean() > 0.97
 
 
 def with_arrays_of(svc, X, y, **parameters):
@@ -95,12 +82,3 @@ def test_linear_votes_are_those_of_svc():
     clf.coef_, clf.intercept_ = svc.coef_, svc.intercept_
     np.testing.assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-9)
     np.testing.assert_array_equal(clf.predict(X), svc.predict(X))
-
-
-def test_vote_tie_goes_to_lowest_class():
-    # 0 beats 1, 1 beats 2, 2 beats 0: one vote each. And a decision of zero is a vote for j.
-    assert vote(np.array([[1.0, -1.0, 1.0]]), 3).tolist() == [0]
-    assert vote(np.array([[0.0, 0.0, 0.0]]), 3).tolist() == [2]
-    # 1 and 2 have two votes each of six.
-    decisions = np.array([[-1.0, -1.0, 1.0, 1.0, -1.0, 1.0]])
-    assert vote(decisions, 4).tolist() == [1]

@@ -1,19 +1,15 @@
 """Chunks that are nonsense, or change, are refused in a sentence; what fit takes is not."""
 
-import copy
 from functools import partial
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import LogisticRegression
 
-from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
-from kpegasos.datasets import SvmlightChunks, make_text_like
-from kpegasos.fitting import streams
-from kpegasos.solvers.online import advance_stream
+from kpegasos import ArrayChunks, LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, fit_chunks
+from kpegasos.datasets import make_text_like
 
 #: Leftovers of Python, numpy and scikit-learn.
 LEFTOVERS = ("positional argument", "attribute", "not iterable", "broadcast", "ufunc", "len()")
@@ -28,58 +24,68 @@ def fitted(chunks, **arguments):
     return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
 
 
-def test_rejects_in_one_sentence(text):
-    X, y = text
-    X, y = X[:200].toarray(), y[:200]
-    rng = np.random.default_rng(0)
+X, Y = (part[:200] for part in make_text_like(1000, 200, 0.05, random_state=0))
+X = X.toarray()
+ONES = np.ones(200)
+PAIRS = r"chunks must hold pairs \(X, y\) or triples \(X, y, sample_weight\), got "
+#: Parameters of a stream, which no first reading precedes.
+STREAM = {"lam": 0.1, "classes": [-1, 1]}
 
-    def fails(chunks, match, *, error=ValueError, lam=None, **arguments):
-        model = LinearPegasosSVC(lam=lam, epochs=1, random_state=0)
-        with pytest.raises(error, match=match) as caught:
-            fit_chunks(model, chunks, **arguments)
-        message = str(caught.value)
-        assert "\n" not in message
-        for word in LEFTOVERS:
-            assert word not in message
-        assert not hasattr(model, "coef_")
 
-    pairs = r"chunks must hold pairs \(X, y\) or triples \(X, y, sample_weight\), got "
-    fails((X, y), pairs + "ndarray instead")
-    fails((X.tolist(), y.tolist()), pairs + "list of 200 instead")
-    fails("chunks", pairs + "str instead")
-    fails({"X": X, "y": y}, pairs + "str instead")
-    fails([(X,)], pairs + "tuple of 1 instead")
-    fails([None], pairs + "NoneType instead")
-    for chunks in (None, 5, np.array(3), lambda: None, lambda n: [(X, y)], type, sparse.eye(3)):
-        fails(chunks, "chunks must be a sequence, an iterable or a function", error=TypeError)
-        fails(chunks, "chunks must be a sequence", error=TypeError, lam=0.1, classes=[-1, 1])
-    for model in (PegasosSVC(), LinearPegasosSVC, None, LogisticRegression()):
-        with pytest.raises(
-            TypeError, match="estimator must be a LinearPegasosSVC or a LinearPegasosSVR, got "
-        ):
-            fit_chunks(model, [(X, y)])
-    fails([(None, y)], "X of a chunk must have two dimensions, got NoneType")
-    fails([(5, y)], "X of a chunk must have two dimensions, got int")
-    fails([(X, y[1:])], "X and y of a chunk must have equally many rows, got 200 and 199")
-    fails([(X[:0], y)], "X and y of a chunk must", lam=0.1, classes=[-1, 1])
-    fails([(X, None)], "X and y of a chunk must", lam=0.1, classes=[-1, 1])
-    fails([(X, np.where(y > 0, np.nan, y))], "y must have finite labels or strings, got NaN")
-    fails([(X, rng.normal(size=200))], "Unknown label type: continuous")
-    fails([(X, np.column_stack([y, y]))], "y should be a 1d array")
-    fails([(X, None)], "y should be a 1d array")
-    fails([(X, y), (X, y.astype(str))], "y must be numbers in all chunks, or strings, got both")
-    fails([(X, y, np.ones(3))], "sample_weight.shape")
-    fails([(X, y, -np.ones(200))], "sample_weight must not be negative")
-    fails([(X, y, np.full(200, 1e-300))], "sample_weight .*must be zero or between")
-    fails([(X, y, np.zeros(200))], "sample_weight must have a positive entry, got zeros only")
-    fails([(X[:0], y[:0])], "chunks must hold examples, got none")
-    fails([(X, y)], "classes must be numbers, or strings", classes=[[1], [2, 3]])
-    fails([(X, y)], "classes must be numbers, or strings", lam=0.1, classes=[None, 1, "a"])
-    fails([(X, y)], "epochs must be a positive whole number", epochs=np.timedelta64("NaT"))
-    fails([(X, y)], "classes must be finite or strings", lam=0.1, classes=[np.nan, 1.0])
-    fails([(X, y)], "y must have classes among", lam=0.1, classes=["-1", "1"])
-    fails([(X, y, np.zeros(200))], "sample_weight must have", lam=0.1, classes=[-1, 1])
-    fails(iter([]), "chunks must hold examples, got none", lam=0.1, classes=[-1, 1])
+@pytest.mark.parametrize(
+    ("chunks", "match", "arguments"),
+    [
+        ((X, Y), PAIRS + "ndarray instead", {}),
+        ((X.tolist(), Y.tolist()), PAIRS + "list of 200 instead", {}),
+        ({"X": X, "y": Y}, PAIRS + "str instead", {}),
+        ([(X,)], PAIRS + "tuple of 1 instead", {}),
+        ([None], PAIRS + "NoneType instead", {}),
+        (5, "chunks must be a sequence, an iterable or a function", {}),
+        (lambda n: [(X, Y)], "chunks must be a sequence, an iterable or a function", {}),
+        (None, "chunks must be a sequence", STREAM),
+        ([(None, Y)], "X of a chunk must have two dimensions, got NoneType", {}),
+        ([(X, Y[1:])], "X and y of a chunk must have equally many rows, got 200 and 199", {}),
+        ([(X, None)], "X and y of a chunk must", STREAM),
+        ([(X, np.where(Y > 0, np.nan, Y))], "y must have finite labels or strings, got NaN", {}),
+        ([(X, X[:, 0] + np.arange(200) / 7)], "Unknown label type: continuous", {}),
+        ([(X, np.column_stack([Y, Y]))], "y should be a 1d array", {}),
+        ([(X, Y), (X, Y.astype(str))], "y must be numbers in all chunks, or strings, got both", {}),
+        ([(X, Y, np.ones(3))], "sample_weight.shape", {}),
+        ([(X, Y, -ONES)], "sample_weight must not be negative", {}),
+        ([(X, Y, 0 * ONES)], "sample_weight must have a positive entry, got zeros only", {}),
+        ([(X, Y, 0 * ONES)], "sample_weight must have", STREAM),
+        ([(X[:0], Y[:0])], "chunks must hold examples, got none", {}),
+        (iter([]), "chunks must hold examples, got none", STREAM),
+        ([(X, 0 * Y)], "classes must hold at least two", {}),
+        ([(X, Y)], "classes must be numbers, or strings", {"classes": [[1], [2, 3]]}),
+        ([(X, Y)], "classes must be finite or strings", {"lam": 0.1, "classes": [np.nan, 1.0]}),
+        ([(X, Y)], r"classes must be those of the chunks, \[-1, 1\]", {"classes": [0, 1]}),
+        ([(X, Y)], "y must have classes among", {"lam": 0.1, "classes": ["-1", "1"]}),
+        ([(X, Y)], "epochs must be a positive whole number for chunks, got 1.5", {"epochs": 1.5}),
+        (iter([(X, Y)]), "epochs must be 1 for an iterator", {"epochs": 2}),
+        (iter([(X, Y)]), "chunks must be such that they can be read again", {"epochs": 1}),
+        ([(X, Y)], "class_weight must be a dict", {"class_weight": "balanced"}),
+        ([(X, Y)], "^C must be", {"C": -1.0}),
+        ([(np.nan * X, Y, 0 * ONES), (X, Y, ONES)], "NaN", {}),
+        ([(X, Y, ONES), (np.nan * X, Y, 0 * ONES)], "NaN", STREAM),
+    ],
+)
+def test_chunks_are_refused_in_one_sentence(chunks, match, arguments):
+    of_fit = {name: arguments[name] for name in arguments.keys() & {"epochs", "classes"}}
+    parameters = {name: arguments[name] for name in arguments.keys() - of_fit.keys()}
+    model = LinearPegasosSVC(**{"epochs": 1, "random_state": 0} | parameters)
+    with pytest.raises((ValueError, TypeError), match=match) as caught:
+        fit_chunks(model, chunks, **of_fit)
+    assert not any(word in str(caught.value) for word in ("\n", *LEFTOVERS))
+    # A stream keeps what it has learned before.
+    assert not hasattr(model, "coef_") or chunks[0][2] is ONES
+
+
+@pytest.mark.parametrize("model", [PegasosSVC(), LinearPegasosSVC, None, LogisticRegression()])
+def test_other_estimators_are_refused(model):
+    match = "estimator must be a LinearPegasosSVC or a LinearPegasosSVR, got "
+    with pytest.raises(TypeError, match=match):
+        fit_chunks(model, [(X, Y)])
 
 
 def test_chunks_that_change_between_readings_are_refused(text):
@@ -133,18 +139,11 @@ def test_array_chunks_take_lists_and_any_sparse_matrix(text):
         ArrayChunks(X, y, np.ones(3))
     with pytest.raises(ValueError, match="X must have rows of equal length"):
         ArrayChunks([[1], [2, 3]], [0, 1])
+    with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
+        ArrayChunks(X, y, chunk_size=0)
     for name, wrong in {"X": (5, y), "y": (X, None), "sample_weight": (X, y, 2.0)}.items():
         with pytest.raises(ValueError, match=f"{name} must be an array with rows, got "):
             ArrayChunks(*wrong)
-
-
-def test_svmlight_chunks_slices_train(text, tmp_path):
-    X, y = text
-    dump_svmlight_file(X, y, str(tmp_path / "file"), zero_based=False)
-    chunks = SvmlightChunks(tmp_path / "file", n_features=200, chunk_mb=0.02)
-    np.testing.assert_array_equal(
-        fitted(chunks[1:4], epochs=2), fitted([chunks[i] for i in (1, 2, 3)], epochs=2)
-    )
 
 
 def test_weights_of_zero_mean_what_they_mean_to_fit(text):
@@ -168,40 +167,6 @@ def test_weights_of_zero_mean_what_they_mean_to_fit(text):
     np.testing.assert_array_equal(model.coef_, coef)
 
 
-def test_error_in_the_middle_leaves_the_model_of_the_chunks_seen(text):
-    X, y = text
-
-    def breaks():
-        yield X[:500], y[:500]
-        raise OSError("disk gone")
-
-    model = LinearPegasosSVC(lam=0.1, epochs=1, random_state=0)
-    with pytest.raises(OSError, match="disk gone"):
-        fit_chunks(model, breaks(), classes=[-1, 1])
-    expected = fit_chunks(clone(model), iter([(X[:500], y[:500])]), classes=[-1, 1])
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
-    assert model.partial_fit(X[500:], y[500:]).n_steps_ == 1000
-
-
-def test_chunk_that_fails_in_its_middle_is_as_if_it_had_not_come(text, monkeypatch):
-    X, labels = text[0], np.arange(1000) % 3
-    model = LinearPegasosSVC(lam=0.1, random_state=0).partial_fit(X, labels, classes=[0, 1, 2])
-    twin = copy.deepcopy(model).partial_fit(X, labels)
-    calls = []
-
-    def fails_at_the_second_pair(*arguments):
-        calls.append(arguments)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return advance_stream(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(streams, "advance_stream", fails_at_the_second_pair)
-        with pytest.raises(KeyboardInterrupt):
-            model.partial_fit(X, labels)
-    np.testing.assert_array_equal(model.partial_fit(X, labels).coef_, twin.coef_)
-
-
 @pytest.mark.parametrize(
     "starts", [[0, 900, 3], [0, 3, 10**6], [-1, 2, 3], [1, 2, 3], [0, 3], [0.0, 1.0, 3.0]]
 )
@@ -211,3 +176,20 @@ def test_starts_of_rows_that_contradict_each_other_are_refused(starts):
     X.indptr = np.array(starts)
     with pytest.raises(ValueError, match="must be a sparse matrix whose data, indices and shape"):
         ArrayChunks(X, [0, 1], chunk_size=1)
+
+
+@pytest.mark.parametrize("kind", [LinearPegasosSVC, LinearPegasosSVR])
+def test_error_in_the_middle_leaves_the_model_of_the_chunks_seen(kind, text):
+    X, y = text
+
+    def breaks():
+        yield X[:500], y[:500]
+        raise OSError("disk gone")
+
+    options = {"classes": [-1, 1]} if kind is LinearPegasosSVC else {}
+    model = kind(lam=0.1, epochs=1, random_state=0)
+    with pytest.raises(OSError, match="disk gone"):
+        fit_chunks(model, breaks(), **options)
+    expected = clone(model).partial_fit(X[:500], y[:500], **options)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert np.max(model.partial_fit(X[500:], y[500:]).n_steps_) == 1000

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
 from kpegasos.core.draws import IndexStream
-from kpegasos.datasets import SvmlightChunks, iter_svmlight, make_text_like
+from kpegasos.datasets import iter_svmlight, make_text_like
 from kpegasos.large import chunks as outofcore
 
 
@@ -48,22 +48,6 @@ def test_iterates_are_those_of_pegasos_in_the_order_of_the_visits(integers, aver
         np.append(model.coef_[0], model.intercept_), expected, rtol=4e-15, atol=1e-15
     )
     assert model.n_steps_ == 3 * 37
-
-
-def test_counts_and_sums_are_exact_integers(integers):
-    model = LinearPegasosSVC(lam=1.0, fit_intercept=False, epochs=4, random_state=0)
-    fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
-    run = naive.linear_pegasos(integers.X, integers.y, visiting_order(37, 10, 4), 1.0)
-    violations = np.array(run.counts) * integers.y
-    np.testing.assert_array_equal(
-        model._online.streams[0].state.loop.image[:-1], violations @ integers.X
-    )
-
-
-def test_every_example_is_drawn_once_an_epoch():
-    order = visiting_order(37, 10, 2)
-    np.testing.assert_array_equal(np.sort(order[:37]), np.arange(37))
-    assert not np.array_equal(order[:37], order[37:])
 
 
 def test_chunks_come_in_a_new_order_each_epoch():
@@ -147,16 +131,6 @@ def test_iterables_come_in_their_own_order(text, tmp_path):
     assert once.n_steps_ == 1000
 
 
-def test_svmlight_chunks_train(text, tmp_path):
-    X, y = text
-    dump_svmlight_file(X, y, str(tmp_path / "file"), zero_based=False)
-    chunks = SvmlightChunks(tmp_path / "file", n_features=200, chunk_mb=0.02)
-    assert len(chunks) > 3
-    model = fit_chunks(LinearPegasosSVC(random_state=0), chunks)
-    reference = LinearPegasosSVC(random_state=0).fit(X, y)
-    assert model.score(X, y) > reference.score(X, y) - 0.02
-
-
 def test_empty_chunks_are_passed_over(text):
     X, y = text
     nothing = (X[:0], y[:0])
@@ -197,35 +171,6 @@ def test_a_second_fit_begins_anew_and_partial_fit_goes_on(text):
     first = fit_chunks(model, chunks).coef_
     np.testing.assert_array_equal(fit_chunks(model, chunks).coef_, first)
     assert model.partial_fit(X, y).n_steps_ == 3000
-
-
-def test_rejects(text):
-    X, y = text
-    chunks = ArrayChunks(X, y, chunk_size=300)
-
-    def fails(chunks, match, *, parameters=None, **arguments):
-        with pytest.raises(ValueError, match=match):
-            fit_chunks(LinearPegasosSVC(**(parameters or {})), chunks, **arguments)
-
-    fails(chunks, "epochs must be a positive whole number for chunks, got 1.5", epochs=1.5)
-    fails(chunks, "epochs must be a positive whole number for chunks, got 0", epochs=0)
-    fails(iter(chunks), "epochs must be 1 for an iterator", epochs=2)
-    fails(iter(chunks), "chunks must be such that they can be read again", epochs=1)
-    fails(chunks, r"classes must be those of the chunks, \[-1, 1\]", classes=[0, 1])
-    fails([], "chunks must hold examples")
-    fails([], "chunks must hold examples", classes=[0, 1], parameters={"lam": 1.0})
-    fails(chunks, "class_weight must be a dict", parameters={"class_weight": "balanced"})
-    fails(chunks, "^C must be", parameters={"C": -1.0})
-    fails(ArrayChunks(X, y, 1.0 * (y > 0)), r"classes must hold at least two classes, got \[1\]")
-    fails(ArrayChunks(X, y, 0.0 * y), "sample_weight must have a positive entry, got zeros only")
-    fails(ArrayChunks(X, 0 * y), "classes must hold at least two")
-    missing = [(np.nan * X, y, 0.0 * y), (X, y, 1.0 + 0.0 * y)]
-    fails(missing, "NaN")
-    fails(missing[::-1], "NaN", classes=[-1, 1], parameters={"lam": 1.0})
-    with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
-        ArrayChunks(X, y, chunk_size=0)
-    with pytest.raises(ValueError, match="y must have as many rows as X, 1000, got 999 instead"):
-        ArrayChunks(X, y[1:])
 
 
 # Memory

@@ -103,13 +103,6 @@ def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
     np.testing.assert_allclose(twin.vector(), run.vector(), rtol=1e-9, atol=1e-12)
 
 
-def test_sums_of_integers_stay_exact(integers):
-    streams, _ = advanced(PegasosOptions(), integers, [slice(13, 25), slice(25, 37)])
-    image = merge_states([s.state for s in streams], [1, 1]).loop.image
-    np.testing.assert_array_equal(2 * image, sum(s.state.loop.image for s in streams))
-    np.testing.assert_array_equal(2 * image, np.round(2 * image))
-
-
 def test_states_must_have_taken_equally_many_steps(integers):
     streams, _ = advanced(PegasosOptions(), integers, [slice(13, 25), slice(13, 26)])
     with pytest.raises(ValueError, match=r"equally many steps, got \[25, 26\] instead"):
@@ -306,15 +299,3 @@ def test_joblib_spreads_folds_and_seeds_over_the_workers(two_processes, make):
     np.testing.assert_array_equal(alone, spread)
     assert set(search.best_params_) == {"random_state", "C"}
     assert len(search.cv_results_["mean_test_score"]) == 4
-
-
-def test_pairs_of_one_fit_stay_on_threads_that_share_memory(two_processes):
-    X, y = make_text_like(900, 100, 0.1, random_state=0)
-    y = np.arange(900) % 3
-    parameters = {"epochs": 3, "n_jobs": 2, "random_state": 0}
-    alone = LinearPegasosSVC(**parameters).fit(X, y)
-    before = two_processes.run(lambda dask_worker: len(dask_worker.state.log))
-    with parallel_config(backend="dask", client=two_processes):
-        inside = LinearPegasosSVC(**parameters).fit(X, y)
-    assert two_processes.run(lambda dask_worker: len(dask_worker.state.log)) == before
-    np.testing.assert_array_equal(alone.coef_, inside.coef_)

@@ -13,26 +13,16 @@ EVERYTHING = np.arange(120)
 FIRST, SECOND = EVERYTHING[:60], EVERYTHING[60:]
 
 VALUES = [
-    ("random_state", -1, "random_state must be"),
     ("Cs", 0, "Cs must be a positive integer, got 0"),
-    ("Cs", -3, "Cs must be a positive integer"),
     ("Cs", 10**6, "Cs must be at most 1000"),
     ("Cs", True, "Cs must be a positive integer or a sequence of numbers, got True"),
-    ("Cs", None, "Cs must be a positive integer or a sequence of numbers, got None"),
-    ("Cs", 2.5, "Cs must be a positive integer or a sequence of numbers, got 2.5"),
     ("Cs", "all", "Cs must be a positive integer or a sequence of numbers, got 'all'"),
     ("Cs", [], r"Cs must have at least one value, got \[\]"),
-    ("Cs", np.empty(0), "Cs must have at least one value"),
     ("Cs", [1.0, 0.0], "each value of Cs must be a positive finite number, got 0.0"),
-    ("Cs", [1.0, -2.0], "each value of Cs must be a positive finite number, got -2.0"),
     ("Cs", [np.nan], "each value of Cs must be a positive finite number, got nan"),
-    ("Cs", [np.inf], "each value of Cs must be a positive finite number, got inf"),
     ("Cs", ["1"], "each value of Cs must be a positive finite number, got '1'"),
-    ("Cs", [[1.0, 2.0]], "each value of Cs must be a positive finite number"),
     ("Cs", [1, 2, 1.0], "Cs must have different values, got 1 twice"),
-    ("gammas", 0, "gammas must be a positive integer"),
     ("gammas", "scale", "gammas must be a positive integer or a sequence of numbers, got 'scale'"),
-    ("gammas", [], "gammas must have at least one value"),
     ("gammas", [0.1, -1], "each value of gammas must be a positive finite number, got -1"),
     (
         "gammas",
@@ -44,16 +34,11 @@ VALUES = [
     ("warm_start", 1, "warm_start must be True or False, got 1"),
     ("calibration", "temperature", "calibration must be one of .*, got 'temperature'"),
     ("tol", None, "tol must be a positive finite number, got None"),
-    ("tol", 0, "^tol must be"),
     ("max_time", -1, "^max_time must be"),
     ("cache_mb", 0, "^cache_mb must be"),
-    ("row_dtype", "float16", "^row_dtype must be"),
-    ("class_weight", "even", "^class_weight must be"),
     ("kernel", "gauss", "^kernel must be"),
     ("n_jobs", 0, "n_jobs must be None or an integer other than 0"),
-    ("verbose", "loud", "^verbose must be"),
     ("random_state", "seed", "^random_state must be"),
-    ("intercept_scaling", 0.0, "^intercept_scaling must be"),
 ]
 
 
@@ -91,17 +76,13 @@ def test_values_that_the_kernel_lacks_are_not_looked_at():
 FOLDS = [
     ([], "cv must give at least one fold, got none"),
     (True, "cv must be an integer of at least 2, a splitter or pairs .*, got True"),
-    (3.0, "cv must be an integer of at least 2, a splitter or pairs .*, got 3.0"),
-    (1, "cv must be an integer of at least 2, a splitter or pairs"),
     ("five", "cv must be an integer of at least 2, a splitter or pairs"),
     (61, "cv must be an integer of at least 2, a splitter or pairs.*n_splits=61"),
     ([3, 4], r"cv must be an integer of at least 2, a splitter or pairs .*, got 3 instead"),
     ([(FIRST, SECOND, FIRST)], "cv must be an integer of at least 2, a splitter or pairs"),
     ([(FIRST / 2, SECOND)], "cv must be .* as the training part of fold 0"),
     ([(FIRST, "b")], "cv must be .*, got 'b' as the test part of fold 0"),
-    ([(FIRST, [[1], [2, 3]])], "cv must be .* as the test part of fold 0"),
     ([(FIRST, SECOND), (FIRST, SECOND + 1)], "from 0 to 119, got 120 in the test part of fold 1"),
-    ([(FIRST - 1, SECOND)], "from 0 to 119, got -1 in the training part of fold 0"),
     (
         [(FIRST, SECOND), (FIRST, EVERYTHING[59:])],
         "tests? each fold on other examples than it trains on, got example 59 in both .* fold 1",
@@ -160,12 +141,10 @@ SCORERS = [
     ("f1", "scoring must be of targets as those of y: Target is multiclass"),
     ("roc_auc", "scoring must be of targets as those of y: multi_class must be"),
     (["accuracy"], "scoring must be one score"),
-    ({"a": "accuracy", "r": "recall"}, "scoring must be one score"),
     (several, r"scoring must be one score, got several: \['accuracy', 'recall'\]"),
     (wordy, "scoring must return a number, got 'good'"),
     (refits, "scoring must ask for decisions of the held-out examples, got 3 rows instead of 40"),
     ("closeness", "scoring must be a name of .*, a callable or None, got 'closeness'"),
-    (3, "scoring must be a name of .*, a callable or None, got 3"),
     (accuracy_score, "scoring must be a scorer: .*metric function"),
 ]
 

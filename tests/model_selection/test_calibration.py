@@ -77,15 +77,6 @@ def test_calibration_makes_no_further_fits(n_classes, monkeypatch):
     np.testing.assert_array_equal(calibrated.predict(X), plain.predict(X))
 
 
-def test_probabilities_of_names_follow_the_classes():
-    X, y = blobs(3)
-    names = np.array(["cow", "ant", "bee"])[y]
-    search = small(calibration="sigmoid").fit(X, names)
-    np.testing.assert_array_equal(search.classes_, ["ant", "bee", "cow"])
-    likely = search.classes_[search.predict_proba(X).argmax(axis=1)]
-    assert np.mean(likely == names) > 0.7
-
-
 def test_there_are_no_probabilities_without_calibration():
     X, y = blobs()
     search = small().fit(X, y)

@@ -5,19 +5,11 @@ import pickle
 import numpy as np
 import pytest
 import skops.io
+from search_cases import after_cells
 from searches import blobs, small
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos.exports.native import TRUSTED
-from kpegasos.model_selection import search as search_module
-
-
-def test_clone_is_not_fitted():
-    search = small(calibration="isotonic", warm_start=True).fit(*blobs(3))
-    copy = clone(search)
-    assert copy.get_params() == search.get_params()
-    assert [name for name in vars(copy) if name.endswith("_")] == []
 
 
 def test_search_that_was_pickled_predicts_and_goes_on():
@@ -29,35 +21,18 @@ def test_search_that_was_pickled_predicts_and_goes_on():
     np.testing.assert_array_equal(back.fit(X, y).scores_, search.scores_)
 
 
-def unfinished(X, y, monkeypatch):
-    """A search whose second kernel has some of its cells."""
-    search_surface = search_module.search_surface
-
-    def cut(*arguments, stopper, on_cells, **options):
-        done = []
-
-        def counted(n_cells):
-            done.append(n_cells)
-            on_cells(n_cells)
-            stopper.deadline = 0.0 if sum(done) > 6 else None
-
-        search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
-
-    search = small(warm_start=True, n_jobs=1)
-    with monkeypatch.context() as patch:
-        patch.setattr(search_module, "search_surface", cut)
-        with pytest.warns(ConvergenceWarning):
-            search.fit(X, y)
-    return search
-
-
 def test_skops_gives_every_search_back_and_asks_for_trusted_types(monkeypatch):
     X, y = blobs(3)
+    unfinished = small(warm_start=True, n_jobs=1)
+    with monkeypatch.context() as patch:
+        after_cells(patch, 7, lambda stopper: setattr(stopper, "deadline", 0.0))
+        with pytest.warns(ConvergenceWarning):
+            unfinished.fit(X, y)
     searches = [
         small(kernel="poly", degrees=[2]).fit(X, y),
         small(calibration="sigmoid", kernel="linear").fit(X, y),
         small(calibration="isotonic", scoring="f1_macro").fit(X, y),
-        unfinished(X, y, monkeypatch),
+        unfinished,
     ]
     seen = set()
     for search in searches:

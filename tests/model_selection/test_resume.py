@@ -234,41 +234,6 @@ def after_surface(patch, during, afterwards):
     patch.setattr(search_module, "search_surface", watched)
 
 
-def test_press_before_the_search_leaves_the_earlier_one():
-    X, y = blobs()
-
-    class Pressing:
-        def split(self, X, y, groups=None):
-            press()
-            yield from []
-
-    search = small().fit(X, y)
-    earlier = dict(vars(search))
-    with pytest.raises(KeyboardInterrupt):
-        search.set_params(cv=Pressing()).fit(X, y)
-    for name, value in earlier.items():
-        if name.endswith("_"):
-            assert getattr(search, name) is value
-
-
-def test_error_leaves_the_earlier_search():
-    X, y = blobs()
-    calls = []
-
-    def failing(truth, predicted):
-        calls.append(1)
-        if len(calls) > 3:
-            raise ZeroDivisionError("this scorer fails")
-        return accuracy_score(truth, predicted)
-
-    search = small().fit(X, y)
-    table = search.cv_results_
-    with pytest.raises(ZeroDivisionError, match="this scorer fails"):
-        search.set_params(scoring=make_scorer(failing)).fit(X, y)
-    assert search.cv_results_ is table
-    assert np.mean(search.predict(X) == y) > 0.5
-
-
 CHANGES = {
     "X": lambda X, y: ({}, X + 1.0, y, None),
     "y": lambda X, y: ({}, X, 1 - y, None),
@@ -305,16 +270,6 @@ def test_search_does_not_go_on_with_a_scorer_that_calls_another_function():
         search.fit(X, y)
 
 
-def test_search_goes_on_with_other_resources():
-    X, y = blobs()
-    search = small(warm_start=True).fit(X, y)
-    scores = search.scores_
-    search.set_params(n_jobs=2, cache_mb=10, max_time=60.0, verbose=False, random_state=1)
-    np.testing.assert_array_equal(search.fit(X, y).scores_, scores)
-    search.set_params(warm_start=False, Cs=[1.0]).fit(X, y)
-    assert search.scores_.shape == (3, 2, 1)
-
-
 def test_cells_that_do_not_reach_tol_are_told(monkeypatch):
     X, y = blobs()
     search_surface = search_module.search_surface
@@ -330,3 +285,31 @@ def test_cells_that_do_not_reach_tol_are_told(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         small(tol=1e-3).fit(X, y)
+
+
+def test_error_leaves_the_earlier_search():
+    X, y = blobs()
+    calls = []
+
+    def failing(truth, predicted):
+        calls.append(1)
+        if len(calls) > 3:
+            raise ZeroDivisionError("this scorer fails")
+        return accuracy_score(truth, predicted)
+
+    search = small().fit(X, y)
+    table = search.cv_results_
+    with pytest.raises(ZeroDivisionError, match="this scorer fails"):
+        search.set_params(scoring=make_scorer(failing)).fit(X, y)
+    assert search.cv_results_ is table
+    assert np.mean(search.predict(X) == y) > 0.5
+
+
+def test_search_goes_on_with_other_resources():
+    X, y = blobs()
+    search = small(warm_start=True).fit(X, y)
+    scores = search.scores_
+    search.set_params(n_jobs=2, cache_mb=10, max_time=60.0, verbose=False, random_state=1)
+    np.testing.assert_array_equal(search.fit(X, y).scores_, scores)
+    search.set_params(warm_start=False, Cs=[1.0]).fit(X, y)
+    assert search.scores_.shape == (3, 2, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from threading import Barrier, Event, Lock, current_thread
+from threading import Barrier, Event, Lock
 
 import numpy as np
 import pytest
@@ -63,53 +63,18 @@ def done(sizes, *, n_threads, n_open, does=lambda number, job: None):
 
 @each_number_of_threads
 @pytest.mark.parametrize("n_open", [1, 2, 7])
-def test_schedule_does_every_job_once(n_threads, n_open):
+def test_schedule_opens_each_work_does_its_jobs_once_and_closes_it(n_threads, n_open):
     sizes = [3, 0, 1, 5, 2, 0, 4]
     log = done(sizes, n_threads=n_threads, n_open=n_open)
+    assert 1 <= log.most_open <= n_open
     every = [(number, job) for number, size in enumerate(sizes) for job in range(size)]
     assert sorted(log.of("job")) == every
-
-
-@each_number_of_threads
-@pytest.mark.parametrize("n_open", [1, 2, 7])
-def test_schedule_opens_no_more_works_than_it_may(n_threads, n_open):
-    log = done([3, 0, 1, 5, 2, 0, 4], n_threads=n_threads, n_open=n_open)
-    assert 1 <= log.most_open <= n_open
-
-
-def test_schedule_has_as_many_works_open_as_it_may():
-    together = Barrier(3)
-    log = done([1, 1, 1], n_threads=3, n_open=3, does=lambda *_: together.wait(LONG))
-    assert log.most_open == 3
-
-
-def test_schedule_has_as_many_jobs_of_a_work_as_threads():
-    together = Barrier(4)
-    done([4], n_threads=4, n_open=1, does=lambda *_: together.wait(LONG))
-    assert not together.broken
-
-
-@each_number_of_threads
-@pytest.mark.parametrize("n_open", [1, 3])
-def test_schedule_closes_each_work_once_after_its_last_job(n_threads, n_open):
-    sizes = [3, 0, 1, 5, 2, 0]
-    log = done(sizes, n_threads=n_threads, n_open=n_open)
-    assert sorted(log.of("open")) == sorted(log.of("close")) == [(k,) for k in range(len(sizes))]
-    for number in range(len(sizes)):
+    for number, size in enumerate(sizes):
         own = [event[0] for event in log.events if event[1] == number]
-        assert own == ["open", *["job"] * sizes[number], "close"]
-
-
-def test_schedule_on_one_thread_keeps_the_order():
-    log = done([2, 0, 1], n_threads=1, n_open=2)
-    assert log.of("open") == [(0,), (1,), (2,)]
-    assert log.of("job") == [(0, 0), (0, 1), (2, 0)]
-
-
-def test_schedule_on_one_thread_stays_in_it():
-    threads = []
-    done([2, 2], n_threads=1, n_open=1, does=lambda *_: threads.append(current_thread()))
-    assert set(threads) == {current_thread()}
+        assert own == ["open", *["job"] * size, "close"]
+    if n_threads == 1:
+        assert log.of("open") == [(number,) for number in range(len(sizes))]
+        assert log.of("job") == every
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -134,8 +99,11 @@ def test_schedule_takes_turns_with_jobs_that_have_more_to_do(n_threads):
         assert log.of("job") == [*every, *every, (1, 0), (1, 0)]
 
 
-def test_schedule_without_works_does_nothing():
-    assert done([], n_threads=3, n_open=2).events == []
+@pytest.mark.parametrize("sizes", [[1, 1, 1], [3]])
+def test_schedule_does_as_many_jobs_at_a_time_as_it_may(sizes):
+    together = Barrier(3)
+    log = done(sizes, n_threads=3, n_open=3, does=lambda *_: together.wait(LONG))
+    assert log.most_open == len(sizes)
 
 
 @each_number_of_threads
@@ -199,17 +167,6 @@ def test_first_of_several_errors_is_raised_when_no_job_is_running():
     with pytest.raises(ValueError, match="the first"):
         do_all([Logged(log, 0, 2, fails)], n_threads=2, n_open=1, stopper=stopper)
     assert log.of("end") == [()]
-
-
-@each_number_of_threads
-def test_interrupt_of_a_job_is_raised(n_threads):
-    def pressed(number, job):
-        raise KeyboardInterrupt
-
-    log, stopper = Log(), Stopper()
-    with pytest.raises(KeyboardInterrupt):
-        do_all([Logged(log, 0, 1, pressed)], n_threads=n_threads, n_open=1, stopper=stopper)
-    assert stopper.reason() == "stopped"
 
 
 def test_jobs_on_several_threads_have_a_thread_of_BLAS_each():

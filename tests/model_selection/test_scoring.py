@@ -71,18 +71,6 @@ def test_callable_sees_rows_labels_and_a_model(n_classes):
     assert isinstance(seen[0], GivenDecisions)
 
 
-def test_own_error_of_a_scorer_that_looked_for_probabilities_is_its_own():
-    X, y, model = model_of(2)
-
-    def scoring(estimator, rows, labels):
-        assert not hasattr(estimator, "predict_proba")
-        raise LookupError("another reason")
-
-    held_out = scorer_of(scoring, X, y, model)
-    with pytest.raises(LookupError, match="another reason"):
-        held_out(TEST, model._decide(X[TEST]), held_out.rows(TEST))
-
-
 def test_accuracy_does_not_look_at_rows():
     X, y, model = model_of(2)
     assert scorer_of(None, X, y, model).rows(TEST) is None

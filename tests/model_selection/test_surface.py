@@ -13,7 +13,6 @@ from surface_cases import CS, classes, searched, single_fit, uneven_folds
 from kpegasos import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.model_selection.folds import Folds
-from kpegasos.model_selection.results import KernelOutcome
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -141,33 +140,6 @@ def test_examples_in_no_fold_change_nothing():
         np.testing.assert_array_equal(a, b)
 
 
-def test_example_that_two_folds_test_has_a_decision_of_each():
-    X, labels = classes(2)
-    folds = uneven_folds(labels)
-    both = np.intersect1d(folds.tests[0], folds.tests[1])
-    assert both.size > 5
-    outcome = searched(X, labels, folds, [RBF(0.1)])[0]
-    of_fold = [
-        outcome.decisions[fold][:, np.searchsorted(folds.tests[fold], both)] for fold in (0, 1)
-    ]
-    assert np.all(of_fold[0] != of_fold[1])
-
-
-@pytest.mark.parametrize("cache_mb", ["auto", 0.12])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_order_of_the_examples_does_not_matter(n_classes, cache_mb):
-    X, labels = classes(n_classes)
-    folds = uneven_folds(labels)
-    order = np.random.default_rng(1).permutation(labels.size)
-    place = np.argsort(order)
-    moved = Folds(folds.weights[:, order], [place[test] for test in folds.tests])
-    settings = {"tol": 1e-8, "cache_mb": cache_mb}
-    one = searched(X, labels, folds, [RBF(0.1)], **settings)[0]
-    other = searched(X[order], labels[order], moved, [RBF(0.1)], **settings)[0]
-    for a, b in zip(one.decisions, other.decisions, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-3 * np.abs(a).max(), rtol=0)
-
-
 @pytest.mark.parametrize("row_dtype", ["float32", "float64"])
 @pytest.mark.parametrize("tol", [0.1, 1e-2, 1e-4])
 def test_gaps_are_true(tol, row_dtype):
@@ -244,13 +216,3 @@ def test_fit_without_a_certificate_is_left_when_the_search_stops(happens, monkey
     assert len(slices) == n_slices
     assert np.argwhere(found.done).tolist() == [[0, 0], [1, 0]]
     np.testing.assert_array_equal(found.decisions[1][0], whole.decisions[1][0])
-
-
-def test_empty_outcome_has_nothing():
-    folds = Folds(np.ones((2, 7)), [np.array([3]), np.array([1, 4])])
-    outcome = KernelOutcome.empty(5, folds, 4, 3)
-    assert outcome.number == 5
-    assert [decisions.shape for decisions in outcome.decisions] == [(4, 1, 3), (4, 2, 3)]
-    assert all(np.isnan(decisions).all() for decisions in outcome.decisions)
-    assert outcome.relative_gaps.shape == outcome.done.shape == outcome.seconds.shape == (2, 4)
-    assert not outcome.done.any()

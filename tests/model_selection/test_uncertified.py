@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from searches import blobs, small
 from sklearn.base import clone
-from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
 from kpegasos import PegasosSVC, Sigmoid
@@ -84,15 +83,6 @@ def test_refit_is_polished_where_the_chosen_kernel_allows(coef0):
     model = search.best_estimator_
     assert (model.polish, model.tol) == ((True, search.tol) if coef0 > 0 else (False, None))
     assert np.isnan(model.relative_gap_) == (coef0 < 0)
-
-
-@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
-def test_probabilities_of_the_sigmoid_kernel_know_the_classes(calibration):
-    X, y = blobs(3)
-    search = small(calibration=calibration, **SIGMOID).fit(X, y)
-    probabilities = search.predict_proba(X)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert log_loss(y, probabilities) < 0.7 * np.log(3)  # that of knowing nothing
 
 
 def test_draws_of_the_cells_are_those_of_the_seed():
