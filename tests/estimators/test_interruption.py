@@ -1,13 +1,11 @@
 """Ctrl-C and max_time: a fit that is cut short leaves the model reached so far."""
 
-import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-import types
 import warnings
 
 import numpy as np
@@ -20,7 +18,6 @@ from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.estimators import base
 from kpegasos.fitting import streams
 from kpegasos.fitting.observers import HAS_CALLBACKS
-from kpegasos.solvers import stopping
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
 
@@ -206,7 +203,11 @@ def test_handler_of_the_user_is_restored_and_gets_the_second_press():
 
     signal.signal(signal.SIGINT, own)
     try:
-        assert_stops(PegasosSVC(epochs=10**4).set_callbacks(Pressing(2)), X, y)
+        assert_stops(PegasosSVC(epochs=10**4).set_callbacks(Pressing(1)), X, y)
+        assert signal.getsignal(signal.SIGINT) is own
+        assert presses == []
+        with pytest.raises(KeyboardInterrupt):
+            PegasosSVC(epochs=10**4).set_callbacks(Pressing(2)).fit(X, y)
         assert signal.getsignal(signal.SIGINT) is own
         assert presses == [signal.SIGINT]
         with pytest.raises(ValueError, match="batch_size"):
@@ -405,16 +406,16 @@ def test_max_time_leaves_a_model_of_every_pair(cache, n_jobs):
 
 
 @BOTH
-def test_max_time_is_shared_evenly(Estimator, monkeypatch):
-    """The last pair trained has had its part of the time, which a clock here counts in slices."""
-    ticks = itertools.count()
-    clock = types.SimpleNamespace(perf_counter=lambda: tuning.SLICE_SECONDS * next(ticks))
-    monkeypatch.setattr(stopping, "time", clock)
-    X, y = data(4)
-    clf = Estimator(**ENDLESS | {"max_time": 1.2})
+@pytest.mark.parametrize(
+    ("n_jobs", "parts"), [(1, [6, 5, 4, 3, 2, 1]), (3, [2, 5 / 3, 4 / 3, 1, 1, 1])]
+)
+def test_max_time_is_shared_evenly(Estimator, n_jobs, parts, monkeypatch):
+    """The last pair trained has its part of the time that is left."""
+    split, asked = Stopper.split, []
+    monkeypatch.setattr(Stopper, "split", lambda self, n: asked.append(n) or split(self, n))
     with tells_max_time("6 of 6 pairs"):
-        clf.fit(X, y)
-    assert clf.n_steps_.min() > 0.1 * clf.n_steps_.max()
+        Estimator(n_jobs=n_jobs, **ENDLESS | {"max_time": 0.3}).fit(*data(4))
+    assert asked == parts
 
 
 @BOTH
