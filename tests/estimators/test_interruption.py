@@ -415,7 +415,7 @@ def test_max_time_is_shared_evenly(Estimator, n_jobs, parts, monkeypatch):
     monkeypatch.setattr(Stopper, "split", lambda self, n: asked.append(n) or split(self, n))
     with tells_max_time("6 of 6 pairs"):
         Estimator(n_jobs=n_jobs, **ENDLESS | {"max_time": 0.3}).fit(*data(4))
-    assert asked == parts
+    assert sorted(asked, reverse=True) == parts  # threads may ask in another order
 
 
 @BOTH
