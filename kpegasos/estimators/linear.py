@@ -396,7 +396,7 @@ default="epsilon_insensitive"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a decade,
         or these steps. None evaluates the end only. "auto" is all epochs where somebody waits for
-        them: callbacks, ``verbose``, ``early_stopping``, or ``tol`` without ``polish``.
+        them: callbacks, ``verbose``, or ``tol`` without ``polish``.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False

@@ -154,9 +154,9 @@ class Turn:
     """A block in which no other thread changes an object.
 
     Its turn ends with the block: an error ends it, and so does a second Ctrl-C that cuts the way
-    out of the block short. The thread it came to sees that its block is not running any more, and
-    for the others the line holds no turn that nobody else does. No thread looks at another's stack,
-    which goes on meanwhile.
+    out of the block short. The thread that it came to sees that the block is not running any more;
+    for other threads the turn is gone with it, as the line holds turns weakly. No thread looks at
+    another's stack, which goes on meanwhile.
 
     Parameters
     ----------
@@ -229,10 +229,12 @@ class Turn:
 
     def _is_left(self) -> bool:
         """Tell whether this is a turn of the calling thread, and its block not running any more."""
+        if self._thread != get_ident():
+            return False
         frame: FrameType | None = sys._getframe()
         while frame is not None and frame is not self._frame:
             frame = frame.f_back
-        return self._thread == get_ident() and frame is None
+        return frame is None
 
 
 def _line_of(owner: Any) -> deque[ref[Turn]]:
