@@ -25,7 +25,7 @@ from experiments._run import ExperimentContext
 from experiments._tables import select
 from kpegasos import RBF, make_problem, make_rows
 from kpegasos.core.state import PegasosOptions, new_state
-from kpegasos.fitting.settings import POLISH_DRAWS, POLISH_EPOCHS
+from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import WorkingSetAscent

@@ -6,8 +6,9 @@ For each binary problem an estimator solves
 
 with the hinge loss ``max(0, 1 − y_i f(x_i))`` or another, ``lam = 1 / (C · Σc)`` unless ``lam`` is
 given, and ``φ`` extended by a constant feature when ``fit_intercept`` is on, so that the intercept
-is regularised like every other weight. Which problems there are is left to `OneVsOneMixin` and
-`RegressionMixin`, rows and model to `KernelEstimator` and `LinearEstimator`.
+is regularised like every other weight. Which problems there are, and what is made of their
+decisions, `OneVsOneMixin` and `RegressionMixin` say; rows and model `KernelEstimator` and
+`LinearEstimator`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,21 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from inspect import signature
+from itertools import combinations
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators.exports import ExportMixin
-from kpegasos.fitting.data import some_weight, validated_rows
+from kpegasos.estimators.exports import ExportMixin, has_log_odds, own_sigmoids
+from kpegasos.exports.model import check_ties
+from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (
+    fitted,
+    of_one_model,
     parameters_read_later,
     problem_digest,
     set_model,
@@ -37,12 +45,21 @@ from kpegasos.fitting.observers import (
     in_turn,
     progress_bar,
 )
-from kpegasos.fitting.pairs import Numbers, Pair, Pairs, Targets
-from kpegasos.fitting.settings import Settings, settings_of
+from kpegasos.fitting.pairs import (
+    Numbers,
+    Pair,
+    Pairs,
+    Targets,
+    assemble,
+    assemble_counts,
+    one_vs_rest,
+    vote,
+)
 from kpegasos.fitting.training import FitPlan, report_end, train_each, train_in_step
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils import tuning
 from kpegasos.utils.validation import draw_seed, shown
 
 Parameters = ParamSpec("Parameters")
@@ -261,3 +278,241 @@ def plan_fit(estimator: BasePegasos, X: Any, y: np.ndarray) -> FitPlan:
     """Plan the fit of an estimator to examples that have been validated, all of weight one."""
     targets = estimator._targets(y, np.ones(len(y)))
     return estimator._plan(X, targets, settings_of(estimator), in_step=False)
+
+
+# --- classifiers ---
+
+
+def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
+    """Probabilities of the classes.
+
+    Parameters
+    ----------
+    of_pairs : ndarray of shape (n_samples, n_pairs)
+        Of the first class of each pair; with two classes, of the second.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        Rows sum to one.
+    """
+    if n_classes == 2:
+        return np.column_stack((1.0 - of_pairs[:, 0], of_pairs[:, 0]))
+    n_samples = len(of_pairs)
+    r = np.zeros((n_samples, n_classes, n_classes))
+    for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        r[:, i, j], r[:, j, i] = of_pairs[:, number], 1.0 - of_pairs[:, number]
+    other_way = r.transpose(0, 2, 1)
+    Q = -other_way * r
+    classes = np.arange(n_classes)
+    Q[:, classes, classes] = (other_way**2).sum(axis=2)
+    # Where the gradient along the simplex is zero: Q p + b = 0 and Σ p = 1.
+    system = np.ones((n_samples, n_classes + 1, n_classes + 1))
+    system[:, :-1, :-1] = Q
+    system[:, -1, -1] = 0.0
+    right = np.zeros((n_samples, n_classes + 1, 1))
+    right[:, -1] = 1.0
+    p = np.maximum(0.0, np.linalg.solve(system, right)[:, :-1, 0])
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+#: Decisions that are voted on together: with what the vote makes of each, 64 MiB.
+_VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    """Whether decisions are log-odds, or a file has said what they are."""
+    if has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
+        return True
+    raise AttributeError(
+        "predict_proba is only available with loss='log_loss'; for other losses see "
+        "CalibratedClassifierCV, or PegasosSVCCV(calibration=...)"
+    )
+
+
+class OneVsOneMixin(ClassifierMixin):
+    """A binary problem for each pair of classes, attributes in SVC's layout, SVC's vote."""
+
+    classes_: np.ndarray
+
+    # --- fit ---
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> Targets:
+        return Targets.of(y, weight, self.class_weight)
+
+    def _attributes(self, plan: FitPlan, targets: Targets, results: Results) -> dict[str, Any]:
+        """Fitted attributes of the model as it stands."""
+        pairs, labels = plan.pairs, targets.labels
+        counts, coefs = map(results.of_members, ("alpha", "coef"))
+        if plan.settings.counts:
+            counts = counts.astype(np.int64)
+        names = ("n_steps", "objective", "gap", "relative_gap", "history", "intercept")
+        *per_pair, histories, intercepts = map(results.column, names)
+        if targets.classes.size == 2:
+            lam, history, numbers = pairs.lam.item(0), histories[0], [of[0] for of in per_pair]
+        else:
+            lam, history, numbers = pairs.lam, histories, [np.array(of) for of in per_pair]
+        n_steps, objective, gap, relative_gap = numbers
+        return {
+            "classes_": targets.classes,
+            "alpha_": assemble_counts(pairs, counts, labels.size),
+            **assemble(pairs, coefs, labels, targets.classes.size),
+            "intercept_": np.array(intercepts),
+            "lam_": lam,
+            "n_steps_": n_steps,
+            "objective_": objective,
+            "duality_gap_": gap,
+            "relative_gap_": relative_gap,
+            "history_": history,
+        }
+
+    # --- predict ---
+
+    @of_one_model
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            For two classes, positive for ``classes_[1]``. For more, by
+            ``decision_function_shape``: ``"ovr"`` is the votes made continuous, ``"ovo"`` is one
+            column a pair, positive for the first.
+        """
+        check_is_fitted(self)
+        X, n_classes = self._validate(X, reset=False), len(self.classes_)
+        if n_classes == 2:
+            return self._decide(X)[:, 0]
+        if fitted(self, "decision_function_shape") == "ovo":
+            return self._decide(X)
+        return self._by_blocks(X, lambda d: one_vs_rest(d, n_classes))
+
+    @of_one_model
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each example, of shape (n_samples,).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+        """
+        check_is_fitted(self)
+        check_ties(fitted(self, "decision_function_shape"), fitted(self, "break_ties"))
+        return self._by_blocks(self._validate(X, reset=False), self._vote)
+
+    @available_if(_gives_probabilities)
+    @of_one_model
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, with ``loss="log_loss"`` or of a LIBSVM model that has them.
+
+        The sigmoid of a decision is a probability; those of the pairs are coupled as in SVC (Wu,
+        Lin, Weng, JMLR 2004). A model that ``svm-train -b 1`` has written has sigmoids of its own.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        n_classes, sigmoids = len(self.classes_), own_sigmoids(self)
+        assert sigmoids is not None
+        slopes, offsets, _ = sigmoids
+        return self._by_blocks(
+            self._validate(X, reset=False),
+            lambda decisions: couple(expit(slopes * decisions + offsets), n_classes),
+        )
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):  # of a probability that is 0
+            return np.log(self.predict_proba(X))
+
+    def _decisions_of_pairs(self, X: Any) -> np.ndarray:
+        """Decisions of all pairs, whatever the shape that `decision_function` has."""
+        check_is_fitted(self)
+        return self._decide(self._validate(X, reset=False))
+
+    def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What is made of the decisions of all pairs, a block of rows at a time."""
+        height = max(1, _VOTED_TOGETHER // max(1, np.size(self.intercept_)))
+        parts = [
+            of_decisions(self._decide(X[top : top + height]))
+            for top in range(0, max(1, X.shape[0]), height)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _vote(self, decisions: np.ndarray) -> np.ndarray:
+        """Classes by the decisions of all pairs."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            chosen = (decisions[:, 0] > 0).astype(np.intp)
+        elif fitted(self, "break_ties"):
+            chosen = one_vs_rest(decisions, n_classes).argmax(axis=1)
+        else:
+            # Of a model that was read: the order of its classes in the file.
+            chosen = vote(decisions, n_classes, getattr(self, "_tie_order", None))
+        predicted: np.ndarray = self.classes_[chosen]
+        return predicted
+
+
+# --- regressors ---
+
+
+class RegressionMixin(RegressorMixin):
+    """One problem over all examples, attributes in SVR's layout."""
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> Numbers:
+        """Targets about their weighted median, as the intercept is regularised like a weight."""
+        return Numbers.of(y, weight, centred=self.fit_intercept)
+
+    def _attributes(self, plan: FitPlan, targets: Numbers, results: Results) -> dict[str, Any]:
+        """Fitted attributes of the model as it stands."""
+        members, result = plan.pairs[0].members, results[0]
+        coef, alpha = np.zeros((2, targets.values.size))
+        coef[members], alpha[members] = result.coef, result.alpha
+        support = np.flatnonzero(coef)
+        return {
+            "alpha_": alpha,
+            "support_": support,
+            "n_support_": np.array([support.size], dtype=np.int32),
+            "dual_coef_": coef[None, support],
+            "intercept_": np.array([result.intercept + targets.offset]),
+            "lam_": plan.pairs[0].problem.lam,
+            "n_steps_": result.n_steps,
+            "objective_": result.objective,
+            "duality_gap_": result.gap,
+            "relative_gap_": result.relative_gap,
+            "history_": result.history,
+        }
+
+    @of_one_model
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted targets, of shape (n_samples,).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+        """
+        check_is_fitted(self)
+        return self._decide(self._validate(X, reset=False))[:, 0]

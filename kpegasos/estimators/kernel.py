@@ -10,16 +10,12 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators.base import BasePegasos, keeps_parameters
-from kpegasos.estimators.classifier import OneVsOneMixin
-from kpegasos.estimators.regressor import RegressionMixin
+from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
-from kpegasos.fitting.data import validated_rows
+from kpegasos.fitting.inputs import Settings, validated_rows
 from kpegasos.fitting.model import original, parameters_read_later, set_model
-from kpegasos.fitting.pairs import Pair, Pairs, pair_coefficients
-from kpegasos.fitting.rows import GramParts, KernelRows
-from kpegasos.fitting.settings import Settings
+from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs, pair_coefficients
 from kpegasos.kernels.base import Kernel
 from kpegasos.kernels.decision import FEW_OUTPUTS, gram_decision, kernel_decision
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma

@@ -11,13 +11,11 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.metrics import accuracy_score
 
-from kpegasos.estimators.base import BasePegasos, keeps_parameters
-from kpegasos.estimators.classifier import OneVsOneMixin
-from kpegasos.estimators.regressor import RegressionMixin
+from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
 from kpegasos.exports.model import Model, check_model
+from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn
 from kpegasos.fitting.pairs import Pair, Pairs
-from kpegasos.fitting.settings import Settings
 from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource

@@ -37,7 +37,9 @@ def parameters_read_later(estimator: Any) -> dict[str, Any]:
     """Parameters that belong to the model which is about to be made, as its ``_fitted``."""
     given = vars(estimator)
     found = {name: given[name] for name in _READ_LATER if name in given}
-    return {k: dict(v) if isinstance(v, dict) else v for k, v in found.items()}
+    if isinstance(found.get("class_weight"), dict):
+        found["class_weight"] = dict(found["class_weight"])
+    return found
 
 
 def fitted(estimator: Any, name: str) -> Any:
@@ -46,15 +48,16 @@ def fitted(estimator: Any, name: str) -> Any:
     return facts[name] if name in facts else getattr(estimator, name)
 
 
-def _names_of_model(estimator: Any) -> set[str]:
-    return {"_model_names", *vars(estimator).get("_model_names", ())}
+def _names_of_model(attributes: dict[str, Any]) -> set[str]:
+    return {"_model_names", *attributes.get("_model_names", ())}
 
 
 def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
     """Set the attributes of a model, and drop those of an earlier one that it does not have."""
     model = {**attributes, "_model_names": [*attributes]}
-    earlier = _names_of_model(estimator)
-    kept = {name: value for name, value in vars(estimator).items() if name not in earlier}
+    now = vars(estimator)
+    earlier = _names_of_model(now)
+    kept = {name: value for name, value in now.items() if name not in earlier}
     # All at once: whatever interrupts, there is one model or the other.
     estimator.__dict__ = {**kept, **model}
 
@@ -62,19 +65,21 @@ def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
 @contextmanager
 def unchanged_by_errors(estimator: Any) -> Iterator[None]:
     """Let an error leave the estimator with the model that was there before."""
-
-    def of_model() -> set[str]:
-        return _names_of_model(estimator) | set(_SET_BY_VALIDATION)
-
-    names = of_model()
-    model = {name: value for name, value in vars(estimator).items() if name in names}
+    before = dict(vars(estimator))
     try:
         yield
     except BaseException:
-        now, names = vars(estimator).items(), of_model()
-        others = {name: value for name, value in now if name not in names}
+        model, _ = _split(before)
+        _, others = _split(vars(estimator))
         estimator.__dict__ = {**others, **model}
         raise
+
+
+def _split(attributes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Attributes of a model, with what the validation of its X has set, and the others."""
+    names = _names_of_model(attributes).union(_SET_BY_VALIDATION)
+    model = {name: value for name, value in attributes.items() if name in names}
+    return model, {name: value for name, value in attributes.items() if name not in names}
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

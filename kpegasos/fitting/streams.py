@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kpegasos.core.state import State
-from kpegasos.fitting.data import checked_weight, validated_rows
+from kpegasos.fitting.inputs import checked_weight, settings_of, validated_rows
 from kpegasos.fitting.model import parameters_read_later, set_model, unchanged_by_errors
 from kpegasos.fitting.pairs import (
     Pair,
@@ -26,7 +26,6 @@ from kpegasos.fitting.pairs import (
     make_pairs,
     number_pairs,
 )
-from kpegasos.fitting.settings import settings_of
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.online import (
     Stream,

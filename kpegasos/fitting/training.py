@@ -22,10 +22,9 @@ from threadpoolctl import threadpool_limits
 from kpegasos.core.draws import stream_key
 from kpegasos.core.small_runs import SmallPairs
 from kpegasos.core.state import State
+from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
-from kpegasos.fitting.pairs import Pair, Pairs
-from kpegasos.fitting.rows import GramParts, KernelRows
-from kpegasos.fitting.settings import Settings
+from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
@@ -120,7 +119,6 @@ class FitPlan:
         if isinstance(make_rows, KernelRows) and make_rows.at_once:
             try:
                 with heeding(stopper.bears_delay if make_rows.is_quick else stopper.lasts):
-                    heed()
                     self.make_rows = make_rows.prepare()
             except CutShort:
                 self.is_slow = True

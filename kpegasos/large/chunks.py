@@ -22,8 +22,7 @@ from scipy import sparse
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
-from kpegasos.fitting.data import validated_rows
-from kpegasos.fitting.settings import settings_of
+from kpegasos.fitting.inputs import settings_of, validated_rows
 from kpegasos.large.totals import Totals, begin_without
 from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown

@@ -29,9 +29,8 @@ import numpy as np
 from sklearn.base import clone
 
 from kpegasos.estimators import LinearPegasosSVR
-from kpegasos.fitting.data import validated_rows
+from kpegasos.fitting.inputs import Settings, settings_of, validated_rows
 from kpegasos.fitting.model import unchanged_by_errors
-from kpegasos.fitting.settings import Settings, settings_of
 from kpegasos.fitting.streams import Chunk, OnlineModel, losses_at_zero
 from kpegasos.large.chunks import LinearEstimator, check_estimator
 from kpegasos.large.totals import Totals

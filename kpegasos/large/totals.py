@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from kpegasos.estimators import LinearPegasosSVR
-from kpegasos.fitting.data import checked_weight
+from kpegasos.fitting.inputs import checked_weight, settings_of
 from kpegasos.fitting.pairs import check_weight_range, class_weights
-from kpegasos.fitting.settings import settings_of
 from kpegasos.fitting.streams import (
     OnlineClassifier,
     OnlineModel,

@@ -20,8 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kpegasos.estimators.kernel import PegasosSVC
-from kpegasos.fitting.pairs import Pair
-from kpegasos.fitting.rows import GramParts
+from kpegasos.fitting.pairs import GramParts, Pair
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.matrix import ClassSortedMatrix
 from kpegasos.model_selection.folds import Folds

@@ -17,8 +17,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.model_selection import train_test_split
 
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
-from kpegasos.fitting.data import some_weight
-from kpegasos.fitting.settings import settings_of
+from kpegasos.fitting.inputs import settings_of, some_weight
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import check_labels, shown
 

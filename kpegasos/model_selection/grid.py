@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
-from kpegasos.fitting.settings import LARGEST_DEGREE
+from kpegasos.fitting.inputs import LARGEST_DEGREE
 from kpegasos.kernels.base import Kernel
 from kpegasos.kernels.functions import make_kernel, parameters_of, scale_gamma
 from kpegasos.utils.validation import (

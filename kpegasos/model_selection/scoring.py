@@ -19,8 +19,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators.classifier import OneVsOneMixin
-from kpegasos.fitting.data import takes_sample_weight
+from kpegasos.estimators.base import OneVsOneMixin
+from kpegasos.fitting.inputs import takes_sample_weight
 from kpegasos.fitting.pairs import Targets, one_vs_rest
 from kpegasos.utils.validation import is_number, shown, told_of
 

@@ -19,11 +19,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators.base import keeps_parameters
-from kpegasos.estimators.classifier import OneVsOneMixin
+from kpegasos.estimators.base import OneVsOneMixin, keeps_parameters
 from kpegasos.estimators.exports import ExportMixin, sigmoids_of
 from kpegasos.exports.model import Model, Sigmoids
-from kpegasos.fitting.data import some_weight, validated_rows
+from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (
     fitted,
     parameters_read_later,
@@ -33,7 +32,6 @@ from kpegasos.fitting.model import (
 )
 from kpegasos.fitting.observers import CallbackObserver, CallbackSupportMixin, cell_bar, in_turn
 from kpegasos.fitting.pairs import Targets
-from kpegasos.fitting.settings import Settings, settings_of
 from kpegasos.model_selection.folds import Folds, check_all_classes_are_tested, make_folds
 from kpegasos.model_selection.grid import Grid, make_grid
 from kpegasos.model_selection.results import (

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.estimators.kernel import PegasosSVC
-from kpegasos.fitting.pairs import make_pairs
-from kpegasos.fitting.rows import dtype_of_rows, share_classes
+from kpegasos.fitting.pairs import dtype_of_rows, make_pairs, share_classes
 from kpegasos.kernels.base import Kernel, bounds_rounding
 from kpegasos.kernels.matrix import KernelMatrix, SharedProducts
 from kpegasos.model_selection.cells import (

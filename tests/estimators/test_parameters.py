@@ -21,7 +21,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
-from kpegasos.fitting.settings import POLISH_DRAWS, POLISH_EPOCHS
+from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
 
 
 @BOTH

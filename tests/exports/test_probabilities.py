@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from kpegasos import PegasosSVC, PegasosSVCCV
-from kpegasos.estimators.classifier import couple
+from kpegasos.estimators.base import couple
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 pytest.importorskip("onnx", reason="needs onnx")

@@ -11,8 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
-from kpegasos.fitting.pairs import assemble, make_pairs, one_vs_rest, pair_coefficients, vote
-from kpegasos.fitting.rows import share_classes
+from kpegasos.fitting.pairs import (
+    assemble,
+    make_pairs,
+    one_vs_rest,
+    pair_coefficients,
+    share_classes,
+    vote,
+)
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
 

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import PegasosSVC
 from kpegasos.core import small_runs
-from kpegasos.fitting import rows, training
+from kpegasos.fitting import training
+from kpegasos.fitting.pairs import KernelRows
 
 NUMBERS = ["intercept_", "lam_", "n_steps_", "objective_", "duality_gap_", "relative_gap_"]
 ARRAYS = [*NUMBERS, "support_", "n_support_", "dual_coef_"]
@@ -88,7 +89,7 @@ def test_two_classes_in_compiled_code_are_those_of_the_drivers(dtype, options, m
     assert left is not None
     with monkeypatch.context() as patch:
         never = property(lambda self: False, lambda *_: None)
-        patch.setattr(rows.KernelRows, "at_once", never, raising=False)
+        patch.setattr(KernelRows, "at_once", never, raising=False)
         alone = fit_together(monkeypatch, X, y, weight, **options)
     assert alone[1] is None
     for name in [*ARRAYS, "alpha_"]:

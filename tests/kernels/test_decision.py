@@ -20,7 +20,7 @@ from kpegasos import (
     Polynomial,
     Sigmoid,
 )
-from kpegasos.estimators import classifier
+from kpegasos.estimators import base
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.kernels import decision as decision_module
 from kpegasos.kernels.decision import gram_decision, kernel_decision, pairs_of_class
@@ -107,7 +107,7 @@ def test_memory_of_a_prediction_is_that_of_a_block():
     model = LinearPegasosSVC(epochs=1, random_state=0).fit(X, y)
     expected = model.predict(new), model.decision_function(new)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classifier, "_VOTED_TOGETHER", 1 << 18)
+        patch.setattr(base, "_VOTED_TOGETHER", 1 << 18)
         assert_array_equal(model.predict(new), expected[0])
         assert_allclose(model.decision_function(new), expected[1], rtol=1e-12)
         assert peak_mb(lambda: model.predict(new)) < 16

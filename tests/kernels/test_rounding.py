@@ -35,8 +35,8 @@ from kpegasos import (
     Sigmoid,
     make_rows,
 )
-from kpegasos.fitting import rows
-from kpegasos.fitting.rows import dtype_of_rows
+from kpegasos.fitting import pairs
+from kpegasos.fitting.pairs import dtype_of_rows
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import make_kernel
 from kpegasos.kernels.gemm import PackedMatrix
@@ -389,13 +389,13 @@ def test_only_fits_that_ask_for_no_gap_have_float32_rows_of_fewer_examples(
     two_thousand_and_more, monkeypatch, options, dtype
 ):
     X, y = two_thousand_and_more
-    dtypes, original = [], rows.GramParts
+    dtypes, original = [], pairs.GramParts
 
     def parts(gram, *arguments, **others):
         dtypes.append(gram.dtype)
         return original(gram, *arguments, **others)
 
-    monkeypatch.setattr(rows, "GramParts", parts)
+    monkeypatch.setattr(pairs, "GramParts", parts)
     y = y + 2 * (X[:, 2] > 0.5)
     PegasosSVC(epochs=1, random_state=0, **options).fit(X[:1500], y[:1500])
     assert dtypes == [dtype]
@@ -416,13 +416,13 @@ def test_certified_intervals_of_both_precisions_overlap(two_thousand_and_more, C
 def test_auto_of_a_warm_start_does_not_depend_on_tol(two_thousand_and_more, monkeypatch):
     """What the first fit kept in float32 is not to be certified as float64."""
     X, y = two_thousand_and_more
-    chosen, choose = [], rows.dtype_of_rows
+    chosen, choose = [], pairs.dtype_of_rows
 
     def choosing(*arguments, **plain):
         chosen.append(choose(*arguments, **plain))
         return chosen[-1]
 
-    monkeypatch.setattr(rows, "dtype_of_rows", choosing)
+    monkeypatch.setattr(pairs, "dtype_of_rows", choosing)
     model = PegasosSVC(gamma=1.0, epochs=1, warm_start=True, random_state=0).fit(X, y)
     model.set_params(tol=1e-6, epochs=0.01)
     with pytest.warns(ConvergenceWarning, match="tol"):

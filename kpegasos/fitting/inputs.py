@@ -1,4 +1,4 @@
-"""The parameters of an estimator as plain Python numbers: the boundary to the solvers.
+"""Check what a fit is given: parameters, rows, targets and weights.
 
 Every parameter is checked here, and nowhere else. scikit-learn admits every kind of number; beyond
 this module there are ``int``, ``float`` and ``None`` only, so that no loop is compiled for, or
@@ -7,16 +7,22 @@ overflows in, a NumPy scalar of 16 bits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import signature
+from numbers import Number
 from typing import Any
 
+import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
+from kpegasos.core.problem import check_weights
 from kpegasos.core.state import PegasosOptions, options_for
 from kpegasos.kernels.functions import make_kernel
 from kpegasos.losses import HINGE, is_hinge, make_loss
@@ -31,8 +37,15 @@ from kpegasos.utils.validation import (
     as_flag,
     as_integer,
     as_number,
+    canonical_rows,
+    numbers_of,
     optional,
+    plain_labels,
+    refuse_masked,
+    refuse_times,
     shown,
+    sorted_labels,
+    told_of,
 )
 
 #: Epochs of a plain fit with ``epochs="auto"``.
@@ -192,9 +205,10 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """The parameters of an estimator by their names, each of them checked."""
     kind: Any = type(estimator)
     plain, defaults = estimator.get_params(deep=False), _defaults(kind)
-    for name, value in plain.items():
-        if name in _CHECKS and not (name in defaults and value is defaults[name]):
-            plain[name] = _CHECKS[name](name, value)
+    changed = [name for name in plain if plain[name] is not defaults.get(name, defaults)]
+    for name in changed:
+        if name in _CHECKS:
+            plain[name] = _CHECKS[name](name, plain[name])
     if "kernel" in plain:  # draws that lie side by side are of use to features only
         as_choice("sampling", plain["sampling"], SAMPLINGS[:2])
     return plain
@@ -213,14 +227,14 @@ def settings_of(estimator: Any) -> Settings:
     polish, auto_epochs = plain["polish"], plain["epochs"] == "auto"
     # A score at each epoch says when to stop, so there have to be some.
     shortened = auto_epochs and polish and not get("early_stopping")
-    regression = isinstance(estimator, RegressorMixin)
-    loss = HINGE
-    if regression or plain["loss"] != "hinge":
-        loss = make_loss(plain["loss"], regression=regression, epsilon=get("epsilon"))
     options = PegasosOptions(
         plain["batch_size"], plain["sampling"], plain["projection"], plain["average"]
     )
-    options = options_for(loss, options)
+    loss, hinge = HINGE, True
+    regression = isinstance(estimator, RegressorMixin)
+    if regression or plain["loss"] != "hinge":
+        loss = make_loss(plain["loss"], regression=regression, epsilon=get("epsilon"))
+        options, hinge = options_for(loss, options), is_hinge(loss)
     return Settings(
         options=options,
         C=plain["C"],
@@ -237,6 +251,109 @@ def settings_of(estimator: Any) -> Settings:
         max_time=plain["max_time"],
         n_jobs=get("n_jobs"),
         loss=loss,
-        counts=is_hinge(loss) and not options.projection,
+        counts=hinge and not options.projection,
         own=plain,
     )
+
+
+# --- rows, targets and weights ---
+
+
+def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    refuse_masked("sample_weight", sample_weight)
+    refuse_times("sample_weight", sample_weight)
+    if isinstance(sample_weight, Number):
+        sample_weight = as_number("sample_weight", sample_weight)
+    # Later scikit-learn refuses weights that are all zero, as those of a chunk may be.
+    known = signature(_check_sample_weight).parameters
+    zeros = {"allow_all_zero_weights": True} if "allow_all_zero_weights" in known else {}
+    weight: np.ndarray
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **zeros)
+    except (TypeError, ValueError) as error:
+        raise told_of(error, "sample_weight must be a number for each row of X") from None
+    if weight.min(initial=0.0) < 0:
+        raise ValueError(
+            f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"
+        )
+    check_weights("sample_weight", weight)
+    return weight
+
+
+def takes_sample_weight(scorer: Callable[..., Any]) -> bool:
+    """Whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
+    try:
+        return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
+    except ValueError:  # compiled functions may have none
+        return False
+
+
+def validated_rows(
+    estimator: Any,
+    X: Any,
+    y: Any = "no_validation",
+    *,
+    reset: bool,
+    accept_sparse: bool = True,
+) -> Any:
+    """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Which learns number and names of the features if ``reset``, else they must be its own. Of a
+        regressor y are numbers, else labels of classes.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default="no_validation"
+    reset : bool
+    accept_sparse : bool, default=True
+    """
+    labels = not isinstance(estimator, RegressorMixin)
+    refuse_masked("X", X)
+    refuse_masked("y", y)
+    refuse_times("X", X)
+    is_sparse = sparse.issparse(X) and accept_sparse
+    if is_sparse:
+        X = canonical_rows(X)  # before scikit-learn touches it, which trusts indices
+    if not (labels or y is None or isinstance(y, str)):
+        y = numbers_of(y)
+    kinds: dict[str, Any] = {
+        "accept_sparse": "csr" if accept_sparse else False,
+        "dtype": [np.float64, np.float32],
+        "order": "C",
+    }
+    try:
+        checked = validate_data(estimator, X, y, reset=reset, **kinds)
+    except (TypeError, ValueError) as error:
+        raise _told(error, X, kinds) from None
+    X, y = checked if isinstance(checked, tuple) else (checked, None)
+    X = X if is_sparse else canonical_rows(X)
+    if y is None or not labels:
+        return X if y is None else (X, y)
+    y = plain_labels(y)
+    if y.dtype.kind == "O":
+        sorted_labels("y", y)
+    return X, y
+
+
+def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
+    """An error that names X or y, where scikit-learn's or NumPy's does not."""
+    text = str(error)
+    if "feature names" in text or (re.search(r"\b[Xy]\b", text) and "\n" not in text):
+        return error
+    try:
+        check_array(X, **kinds)
+    except (TypeError, ValueError):
+        return told_of(error, "X must be a matrix of real numbers")
+    return told_of(error, "y must be a vector with an entry for each row of X")
+
+
+def some_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the examples, not all of them zero."""
+    weight = checked_weight(sample_weight, X)
+    if not weight.any():
+        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
+    return weight
