@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs, make_moons
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos.solvers.result import History
 
 BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
 
@@ -41,6 +42,36 @@ def assert_same_model(a, b, X):
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
     np.testing.assert_array_equal(a.objective_, b.objective_)
     np.testing.assert_array_equal(a.duality_gap_, b.duality_gap_)
+
+
+def left(model):
+    """Names of what fits have set, private ones where they hold something."""
+    names = set(vars(model)) - set(model.get_params())
+    return sorted(n for n in names if n.endswith("_") or getattr(model, n) is not None)
+
+
+def assert_same_values(a, b, name):
+    """The same, but for the seconds of histories."""
+    assert isinstance(b, type(a)), name  # a file may be mapped
+    if isinstance(a, History):
+        for column in (c for c in a.to_dict() if c != "seconds"):
+            np.testing.assert_array_equal(a[column], b[column], err_msg=column)
+    elif isinstance(a, list):
+        assert len(a) == len(b), name
+        for one, other in zip(a, b, strict=True):
+            assert_same_values(one, other, name)
+    elif sparse.issparse(a):
+        assert_same_values(a.toarray(), b.toarray(), name)
+    else:
+        np.testing.assert_array_equal(a, b, err_msg=name)
+        assert np.asarray(a).dtype == np.asarray(b).dtype, name
+
+
+def assert_same_attributes(a, b):
+    """The same names, and the same values under the public ones."""
+    assert left(a) == left(b)
+    for name in (name for name in left(a) if name.endswith("_")):
+        assert_same_values(getattr(a, name), getattr(b, name), name)
 
 
 def assert_close_model(a, b, X, Z=None, rtol=1e-9):

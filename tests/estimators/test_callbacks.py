@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from models import counts_of
+from callback_cases import Failing, Recorder
+from models import BOTH, counts_of
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -18,42 +19,11 @@ from kpegasos import LinearPegasosSVC, PegasosSVC
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks yet")
 ProgressBar, ScoringMonitor = callback.ProgressBar, callback.ScoringMonitor
 
-BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
 
 
 def data(n_classes=3, n_samples=90):
     return make_blobs(n_samples, centers=n_classes, cluster_std=3.0, random_state=0)
-
-
-class Recorder:
-    """Notes every hook; stops the fit at the end of checkpoint ``stop_after``."""
-
-    def __init__(self, stop_after=None):
-        self.stop_after = stop_after
-        self.events = []
-        self.given = []
-        self.models = []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
-        self.events.append(f"begin {context.task_name}")
-        self.given.append((X, y, metadata))
-
-    def on_fit_task_end(
-        self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None
-    ):
-        self.events.append(f"end {context.task_name}")
-        self.given.append((X, y, metadata))
-        if context.task_name == "checkpoint":
-            self.models.append(fitted_estimator)
-            return len(self.models) == self.stop_after
-        return None
 
 
 @BOTH
@@ -131,11 +101,6 @@ def test_pairs_that_reach_tol_wait_for_the_others(Estimator):
     np.testing.assert_array_equal(plain.decision_function(X), watched.decision_function(X))
 
 
-class Failing(Recorder):
-    def on_fit_task_end(self, estimator, context):
-        raise RuntimeError("this callback fails")
-
-
 @BOTH
 def test_failing_callback_is_torn_down(Estimator):
     X, y = data()
@@ -163,15 +128,6 @@ def test_scoring_monitor(Estimator):
     assert scores == pytest.approx(expected)
     clf.fit(X, y)
     assert len(monitor.get_logs("all")) == 2
-
-
-@BOTH
-def test_progress_bar_beside_verbose(Estimator, capsys):
-    X, y = data()
-    Estimator(epochs=3, verbose=True).set_callbacks(ProgressBar()).fit(X, y)
-    shown = capsys.readouterr().out
-    assert "gap" in shown
-    assert f"{Estimator.__name__} - fit" in shown
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

@@ -139,20 +139,6 @@ def test_formats_exact(clf, n_classes, name):
     assert_close_model(clone(clf).fit(X, y), clone(clf).fit(Z, y), X, Z, rtol=rtol)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
-def test_formats_of_distance_kernels(name, kernel):
-    X, y = integers(2)
-    Z = FORMATS[name](X)
-    clf = PegasosSVC(kernel=kernel, gamma=0.1, random_state=0)
-    a, b = clone(clf).fit(X, y), clone(clf).fit(Z, y)
-    # A margin on the edge may be rounded over it, hence no more digits.
-    np.testing.assert_allclose(a.decision_function(X), b.decision_function(Z), atol=2e-3)
-    # Predicting rows of another format than those of the fit.
-    np.testing.assert_allclose(b.decision_function(Z), b.decision_function(X), atol=1e-4)
-    np.testing.assert_allclose(a.decision_function(Z), a.decision_function(X), atol=1e-4)
-
-
 @BOTH
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("convert", [np.asarray, np.float32, sparse.csr_matrix])

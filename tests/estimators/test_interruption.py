@@ -10,18 +10,17 @@ import warnings
 
 import numpy as np
 import pytest
-from models import counts_of
+from callback_cases import Recorder
+from models import BOTH, counts_of
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.estimators import base
-from kpegasos.fitting import streams
 from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
 
-BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
 NEEDS_CALLBACKS = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks yet")
 # Never to be reached; max_time only keeps a failing test from running for ever.
 ENDLESS = {"n_steps": 10**9, "checkpoints": None, "max_time": 60.0, "random_state": 0}
@@ -130,26 +129,18 @@ def test_ctrl_c_stops_all_pairs(Estimator, n_jobs, verbose, capsys):
     assert ("gap" in capsys.readouterr().out) == verbose
 
 
-class Pressing:
+class Pressing(Recorder):
     """A callback that presses Ctrl-C at the first checkpoint."""
 
     def __init__(self, times):
+        super().__init__()
         self.times = times
-        self.torn_down = False
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        self.torn_down = True
 
     def on_fit_task_begin(self, estimator, context):
+        super().on_fit_task_begin(estimator, context)
         if context.task_name == "checkpoint":
             times, self.times = self.times, 0
             press(times)
-
-    def on_fit_task_end(self, estimator, context):
-        pass
 
 
 @NEEDS_CALLBACKS
@@ -163,7 +154,7 @@ def test_ctrl_c_twice_keeps_what_there_was(Estimator, fitted):
     pressing = Pressing(2)
     with pytest.raises(KeyboardInterrupt):
         clf.set_callbacks(pressing).set_params(C=0.01, epochs=10**4).fit(X * 2, y)
-    assert pressing.torn_down
+    assert pressing.events[-1] == "teardown"
     if fitted:
         np.testing.assert_array_equal(clf.decision_function(X), decisions)
     else:
@@ -215,20 +206,6 @@ def test_handler_of_the_user_is_restored_and_gets_the_second_press():
         assert signal.getsignal(signal.SIGINT) is own
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def test_fit_in_another_thread_touches_no_handler():
-    X, y = data(3)
-    seen = []
-
-    def fit():
-        PegasosSVC(epochs=3, n_jobs=2, random_state=0).fit(X, y)
-        seen.append(signal.getsignal(signal.SIGINT))
-
-    thread = threading.Thread(target=fit)
-    thread.start()
-    thread.join()
-    assert seen == [signal.default_int_handler]
 
 
 def test_presses_after_the_second_do_not_cut_the_way_out():
@@ -312,39 +289,6 @@ def test_ctrl_c_stops_what_runs_fits(call):
 
 
 # --- errors ---
-
-
-def fail():
-    raise MemoryError("at the second pair")
-
-
-@pytest.mark.parametrize(
-    ("end", "error"), [(lambda: press(2), KeyboardInterrupt), (fail, MemoryError)]
-)
-def test_stream_that_is_cut_short_has_not_moved(end, error, monkeypatch):
-    """One pair of three had learned the chunk, and the next call went on from there."""
-    X, y = data(3)
-    clf, same = (
-        LinearPegasosSVC(random_state=0, average="suffix").partial_fit(X, y, classes=[0, 1, 2])
-        for _ in range(2)
-    )
-    advance_stream = streams.advance_stream
-
-    def advance(stream, *arguments):
-        advance_stream(stream, *arguments)
-        if stream.state.spawn_key == (1,):
-            end()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(streams, "advance_stream", advance)
-        with pytest.raises(error):
-            clf.partial_fit(X[:200], y[:200])
-    np.testing.assert_array_equal(clf.coef_, same.coef_)
-    for chunk in (slice(200, 400), slice(400, 600)):
-        clf.partial_fit(X[chunk], y[chunk])
-        same.partial_fit(X[chunk], y[chunk])
-    np.testing.assert_array_equal(clf.coef_, same.coef_)
-    np.testing.assert_array_equal(clf.n_steps_, same.n_steps_)
 
 
 def test_error_on_one_thread_ends_the_others():

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, chi2_kernel, polynomial_kernel
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, polynomial_kernel
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
@@ -119,14 +119,6 @@ def test_kernel_function_is_the_name(cache):
     assert_close_model(a, b, X)
 
 
-def test_chi2_is_that_of_sklearn():
-    X, y = integers(2)
-    X = np.abs(X)
-    a = PegasosSVC(kernel="chi2", gamma=0.3, **EXACT).fit(X, y)
-    b = PegasosSVC(kernel=lambda A, B: chi2_kernel(A, B, gamma=0.3), **EXACT).fit(X, y)
-    assert_allclose(a.decision_function(X), b.decision_function(X), rtol=1e-9)
-
-
 @each_cache
 def test_kernel_over_objects_by_index(cache):
     """Rows of X are places in a list of things that are no vectors."""
@@ -198,18 +190,3 @@ def test_polished_composition_is_certified(kernel, dtype):
     assert model.relative_gap_ <= 1e-3
     assert model.objective_ - model.duality_gap_ <= low * (1 + 1e-5)
     assert model.objective_ >= low * (1 - 1e-5)
-
-
-@pytest.mark.slow
-@each_composed
-def test_float32_rows_of_many_examples_are_certified(kernel):
-    X, y = two_classes(2100)
-    intervals = []
-    for row_dtype in ("auto", "float64"):
-        model = PegasosSVC(
-            kernel=kernel, polish=True, tol=1e-3, row_dtype=row_dtype, random_state=0
-        ).fit(X, y)
-        assert model.relative_gap_ <= 1e-3
-        intervals.append((model.objective_ - model.duality_gap_, model.objective_))
-    (low, high), (low64, high64) = intervals
-    assert max(low, low64) <= min(high, high64)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import BOTH
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.linear_model import LogisticRegression
@@ -9,7 +10,6 @@ from sklearn.svm import LinearSVC
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, losses
 
-BOTH = pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
 NAMES = ["squared_hinge", "smoothed_hinge", "log_loss"]
 
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from metamorphic_cases import grid_blobs
-from models import BOTH
+from models import BOTH, assert_same_attributes
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
-from kpegasos.solvers.result import History
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -24,38 +23,6 @@ TWO, THREE = grid_blobs(2), grid_blobs(3)
 GRAM = TWO[0] @ TWO[0].T, TWO[1]
 CSR = sparse.csr_array(TWO[0].astype(np.float32)), TWO[1]
 WIDE = np.hstack((TWO[0], TWO[0])), TWO[1]
-
-
-def is_public(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
-
-
-def left(clf: Any) -> list[str]:
-    """Names of what fits have set, private ones where they hold something."""
-    names = set(vars(clf)) - set(clf.get_params())
-    return sorted(n for n in names if is_public(n) or getattr(clf, n) is not None)
-
-
-def assert_same_values(a: Any, b: Any, name: str) -> None:
-    assert type(a) is type(b), name
-    if isinstance(a, History):
-        for column in (c for c in a.to_dict() if c != "seconds"):
-            assert_array_equal(a[column], b[column], err_msg=column)
-    elif isinstance(a, list):
-        assert len(a) == len(b), name
-        for one, other in zip(a, b, strict=True):
-            assert_same_values(one, other, name)
-    elif sparse.issparse(a):
-        assert_array_equal(a.toarray(), b.toarray(), err_msg=name)
-    else:
-        assert_array_equal(a, b, err_msg=name)
-
-
-def assert_like_fresh(used: Any, fresh: Any) -> None:
-    """The same names, and the same values under the public ones."""
-    assert left(used) == left(fresh)
-    for name in filter(is_public, left(fresh)):
-        assert_same_values(getattr(used, name), getattr(fresh, name), name)
 
 
 KERNEL_FITS: dict[str, tuple[dict[str, Any], Any]] = {
@@ -100,7 +67,7 @@ CHANGES = [
 def test_fit_leaves_nothing_of_the_one_before(fits, first, second):
     estimator = PegasosSVC if fits is KERNEL_FITS else LinearPegasosSVC
     used = fit_as(fit_as(estimator(), fits, first), fits, second)
-    assert_like_fresh(used, fit_as(estimator(), fits, second))
+    assert_same_attributes(used, fit_as(estimator(), fits, second))
 
 
 def stream(clf):
@@ -118,14 +85,14 @@ def chunks(clf):
 @pytest.mark.parametrize("second", [stream, chunks])
 def test_stream_leaves_nothing_of_a_fit(first, second):
     used = second(fit_as(LinearPegasosSVC(), LINEAR_FITS, first))
-    assert_like_fresh(used, second(LinearPegasosSVC()))
+    assert_same_attributes(used, second(LinearPegasosSVC()))
 
 
 @pytest.mark.parametrize("first", [stream, chunks])
 @pytest.mark.parametrize("second", [n for n in LINEAR_FITS if n != "warm start"])
 def test_fit_leaves_nothing_of_a_stream(first, second):
     used = fit_as(first(LinearPegasosSVC()), LINEAR_FITS, second)
-    assert_like_fresh(used, fit_as(LinearPegasosSVC(), LINEAR_FITS, second))
+    assert_same_attributes(used, fit_as(LinearPegasosSVC(), LINEAR_FITS, second))
 
 
 @pytest.mark.parametrize("fits", [KERNEL_FITS, LINEAR_FITS], ids=["kernel", "linear"])
@@ -137,7 +104,7 @@ def test_failed_fit_leaves_the_one_before(fits):
         used.set_params(batch_size=1000).fit(*WIDE)
     with pytest.raises(ValueError, match="class"):
         used.fit(WIDE[0], np.zeros(len(WIDE[0])))
-    assert_like_fresh(used, fresh)
+    assert_same_attributes(used, fresh)
 
 
 def test_names_of_columns_of_an_earlier_fit_are_forgotten():
@@ -145,7 +112,7 @@ def test_names_of_columns_of_an_earlier_fit_are_forgotten():
 
     X, y = TWO
     used = LinearPegasosSVC(**START).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y).fit(X, y)
-    assert_like_fresh(used, LinearPegasosSVC(**START).fit(X, y))
+    assert_same_attributes(used, LinearPegasosSVC(**START).fit(X, y))
 
 
 # --- parameters that change after a fit ---
@@ -224,6 +191,6 @@ def test_warning_turned_into_an_error_leaves_a_whole_model(Estimator):
         warnings.simplefilter("error")
         with pytest.raises(ConvergenceWarning, match="did not reach tol"):
             clf.fit(X, y)
-    assert_like_fresh(clf, expected)
+    assert_same_attributes(clf, expected)
     with pytest.raises(ValueError, match="3 features"):
         clf.decision_function(np.ones((4, 50)))

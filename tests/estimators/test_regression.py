@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVR, LinearSVR
 
 from kpegasos import LinearPegasosSVR, PegasosSVR
@@ -80,26 +79,9 @@ def test_weights_of_zero_leave_examples_out(Estimator):
         assert_allclose(some.predict(X), few.fit(X[:150], y[:150]).predict(X))
 
 
-def test_a_precomputed_kernel_makes_the_same_model():
-    X, y = data()
-    K = rbf_kernel(X, gamma=0.5)
-    one = PegasosSVR(gamma=0.5, polish=True, random_state=0).fit(X, y)
-    other = PegasosSVR(kernel="precomputed", polish=True, random_state=0).fit(K, y)
-    # Kernel values of the one are float32.
-    assert_allclose(other.predict(K), one.predict(X), atol=1e-6 * np.ptp(y))
-
-
 @BOTH
 def test_constant_targets_are_met_exactly(Estimator):
     X, _ = data()
     model = Estimator(polish=True, random_state=0).fit(X, np.full(200, 3.5))
     assert_allclose(model.predict(X), 3.5)
     assert model.relative_gap_ == 0.0
-
-
-@BOTH
-def test_warm_starts_go_on(Estimator):
-    X, y = data()
-    whole = Estimator(epochs=6, random_state=0).fit(X, y)
-    warm = Estimator(epochs=3, warm_start=True, random_state=0)
-    assert_allclose(warm.fit(X, y).fit(X, y).predict(X), whole.predict(X), rtol=1e-9)

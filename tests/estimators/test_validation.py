@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import sklearn
 from models import BOTH
 from rejections import assert_nothing_fitted, assert_rejected, data, message_of
 from scipy import sparse
@@ -23,10 +22,7 @@ from kpegasos import (
     fit_chunks,
     linear_rows,
     losses,
-    make_kernel,
-    make_problem,
     make_rows,
-    pegasos,
 )
 
 X, Y = data()
@@ -134,27 +130,6 @@ def test_weights_of_no_numbers(Estimator, weight):
         Estimator().fit(X, Y, sample_weight=weight)
 
 
-@BOTH
-@pytest.mark.parametrize(
-    "parameters",
-    [{"C": 1e-320}, {"C": 1e308}, {"lam": 1e-320}, {"lam": 1e308}, {"intercept_scaling": 1e200}],
-    ids=str,
-)
-def test_extreme_parameters_are_refused_or_learned(Estimator, parameters):
-    (name,) = parameters
-    clf = Estimator(**parameters)
-    try:
-        clf.fit(X, Y)
-    except ValueError as error:
-        # C only counts through lam.
-        named = r"\b(C|lam)\b" if name == "C" else rf"\b{name}\b"
-        assert re.search(named, str(error)), error  # noqa: PT017
-        assert_nothing_fitted(clf)
-    else:
-        assert np.isfinite(clf.decision_function(X)).all()
-        assert np.isfinite([clf.objective_, clf.duality_gap_]).all()
-
-
 @pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
 @pytest.mark.parametrize(
     ("parameters", "message"),
@@ -197,29 +172,6 @@ def test_numbers_of_any_library(Estimator, kind):
     np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
     assert one.objective_ == other.objective_
     assert (type(one.lam_), type(one.n_steps_)) == (float, int)
-
-
-@BOTH
-@pytest.mark.parametrize("name", ["C", "lam", "epochs", "n_steps", "tol", "max_time"])
-@pytest.mark.parametrize(
-    "value",
-    [True, np.array(1), np.timedelta64(1), 1 + 0j, np.longdouble("1e4000"), 10**400],
-    ids=str,
-)
-def test_what_is_no_number(Estimator, name, value):
-    assert message_of(Estimator(**{name: value}), X, Y).startswith(f"{name} must be")
-
-
-@BOTH
-def test_parameters_are_checked_where_scikit_learn_skips_it(Estimator):
-    clf = Estimator(batch_size=np.int16(7), C=np.float16(0.3), epochs=np.uint8(2), random_state=0)
-    with sklearn.config_context(skip_parameter_validation=True):
-        clf.fit(X, Y)
-        for name, value in (("C", "1"), ("batch_size", 2.0), ("tol", np.nan), ("polish", "no")):
-            wrong = Estimator(**{name: value})
-            assert_rejected(wrong, X, Y, rf"^{name} must be .*got {re.escape(repr(value))}")
-    plain = Estimator(batch_size=7, C=float(np.float16(0.3)), epochs=2, random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(clf.alpha_, plain.alpha_)
 
 
 def test_no_number_of_megabytes_or_epochs_is_too_large():
@@ -568,30 +520,3 @@ def test_early_stopping_needs_examples_of_each_class():
     assert_rejected(LinearPegasosSVC(early_stopping=True), X, Y, match, sample_weight=weight)
     clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.01)
     assert_rejected(clf, X, Y, "validation_fraction must set one example of each")
-
-
-PROBLEM = make_problem(2.0 * Y - 1.0, 0.1)
-
-
-@pytest.mark.parametrize(
-    ("call", "match"),
-    [
-        (lambda: pegasos(PROBLEM, make_rows(X), epochs=0), "^epochs (must|needs)"),
-        (lambda: pegasos(PROBLEM, make_rows(X), n_steps=1.5), "^n_steps must"),
-        (lambda: pegasos(PROBLEM, linear_rows(X), batch_size=61), "^batch_size must"),
-        (lambda: pegasos(PROBLEM, linear_rows(X), sampling="random"), "^sampling must"),
-        (lambda: pegasos(PROBLEM, linear_rows(X), average="mean"), "^average must"),
-        (lambda: pegasos(PROBLEM, linear_rows(X), checkpoints=[0]), "checkpoints must"),
-        (lambda: pegasos(PROBLEM, make_rows(X[:-1])), "rows must belong to the 60 .*got 59"),
-        (lambda: make_problem(np.arange(60), 0.1), "y must hold labels of two classes"),
-        (lambda: make_problem(2 * Y - 1, -1.0), r"lam must be.*got -1"),
-        (lambda: make_problem(2 * Y - 1, 0.1, np.zeros(60)), "sample_weight must be"),
-        (lambda: make_rows(X, "rbf", cache="disk"), r"cache must be one of.*'disk'"),
-        (lambda: make_rows(X[0]), "X"),
-        (lambda: make_kernel("gauss"), r"kernel must be one of.*'gauss'"),
-        (lambda: make_kernel(3), "kernel must be a name"),
-    ],
-)
-def test_functions_name_the_argument(call, match):
-    with pytest.raises(ValueError, match=match):
-        call()

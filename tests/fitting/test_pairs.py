@@ -61,13 +61,6 @@ def test_vote_by_the_book(case):
 
 
 @each_n_classes
-def test_vote_is_that_of_svc(n_classes):
-    fitted, K, _, decisions = svc(n_classes)
-    assert_array_equal(vote(decisions, n_classes), fitted.predict(K))
-    assert len(set(vote(decisions, n_classes))) == n_classes
-
-
-@each_n_classes
 def test_one_vs_rest_is_that_of_svc(n_classes):
     fitted, K, _, decisions = svc(n_classes)
     expected = fitted.set_params(decision_function_shape="ovr").decision_function(K)
@@ -121,16 +114,6 @@ def test_pairs_unnormalised_keep_their_weights():
 
 
 # --- coefficients -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
-def test_pair_coefficients_make_svc_decisions(n_classes):
-    """SVC's own attributes, unfolded, give SVC's own decisions."""
-    fitted, K, _, decisions = svc(n_classes)
-    coefs = pair_coefficients(fitted.dual_coef_, fitted.n_support_)
-    assert coefs.shape == (n_pairs(n_classes), fitted.support_.size)
-    ours = K[:, fitted.support_] @ coefs.T + fitted.intercept_
-    assert_allclose(ours, decisions, rtol=1e-9, atol=1e-9)
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1), st.floats(0, 1))

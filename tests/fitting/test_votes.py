@@ -10,29 +10,6 @@ from kpegasos import LinearPegasosSVC, PegasosSVC
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("n_classes", "kind"),
-    [(n, kind) for n in (2, 3, 4) for kind in ("number", "string", "negative")] + [(2, "bool")],
-)
-def test_predict_labels(Estimator, n_classes, kind):
-    X, numbers = make_blobs(150, centers=n_classes, cluster_std=0.5, random_state=4)
-    names = {
-        "number": np.arange(n_classes),
-        "string": np.array(["ant", "bee", "cow", "dog"])[:n_classes],
-        "negative": -np.arange(n_classes)[::-1] - 1,
-        "bool": np.array([False, True]),
-    }[kind]
-    y = names[numbers]
-    clf = Estimator(random_state=0).fit(X, y)
-    np.testing.assert_array_equal(clf.classes_, names)
-    assert clf.predict(X).dtype == y.dtype
-    assert clf.score(X, y) > 0.97
-    # The names of the classes change nothing but the names.
-    numbered = Estimator(random_state=0).fit(X, numbers)
-    np.testing.assert_array_equal(clf.predict(X), names[numbered.predict(X)])
-
-
-@BOTH
 def test_decision_function_binary_sign(Estimator):
     X, y = two_classes()
     clf = Estimator(random_state=0).fit(X, y)

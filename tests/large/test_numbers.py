@@ -162,17 +162,6 @@ def of_partition(loss, X, y, weight, rows, number, n_steps):
 
 
 @EACH
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_one_partition_is_pegasos(client, loss, rounds):
-    X, y, weight = data(100)
-    model = LinearPegasosSVR(C=0.02, loss=loss, epochs=3, random_state=0)
-    fit_dask(model, *(in_chunks(array, [100]) for array in (X, y, weight)), rounds=rounds)
-    expected = of_partition(loss, X, y, weight, slice(0, 100), 0, 300)
-    assert_allclose(vector(model), expected, rtol=1e-8)
-    assert model.n_steps_ == 300
-
-
-@EACH
 def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, loss):
     X, y, weight = data(100)
     y[80:] = 3.0 + (y[80:] - 3.0) / 50.0  # whose own ball would be too small
@@ -182,16 +171,3 @@ def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, 
     large = of_partition(loss, X, y, weight, slice(0, 80), 0, 100)
     small = of_partition(loss, X, y, weight, slice(80, 100), 1, 100)
     assert_allclose(vector(model), 0.8 * large + 0.2 * small, rtol=1e-8)
-
-
-def test_bad_targets_of_partitions_are_named(client):
-    X, y, _ = data(100)
-    for spoiled, match in (
-        (np.where(y > 0, np.nan, y), "^Input y contains NaN"),
-        (1e101 * np.ones(100), r"^y must be of size 1e\+100 at the most"),
-        (np.full(100, "a"), "^y must hold real numbers"),
-    ):
-        model = LinearPegasosSVR()
-        with pytest.raises(ValueError, match=match):
-            fit_dask(model, in_chunks(X, [50, 50]), in_chunks(spoiled, [50, 50]))
-        assert not hasattr(model, "coef_")

@@ -19,10 +19,7 @@ VALUES = [
     ("Cs", "all", "Cs must be a positive integer or a sequence of numbers, got 'all'"),
     ("Cs", [], r"Cs must have at least one value, got \[\]"),
     ("Cs", [1.0, 0.0], "each value of Cs must be a positive finite number, got 0.0"),
-    ("Cs", [np.nan], "each value of Cs must be a positive finite number, got nan"),
-    ("Cs", ["1"], "each value of Cs must be a positive finite number, got '1'"),
     ("Cs", [1, 2, 1.0], "Cs must have different values, got 1 twice"),
-    ("gammas", "scale", "gammas must be a positive integer or a sequence of numbers, got 'scale'"),
     ("gammas", [0.1, -1], "each value of gammas must be a positive finite number, got -1"),
     (
         "gammas",
@@ -30,42 +27,28 @@ VALUES = [
         "each value of gammas must be a positive finite number, 'scale' or 'auto'",
     ),
     ("gammas", ["auto", 1 / 3], "gammas must have different values, got 0.333333 twice"),
+    ("degrees", [], "degrees must have at least one value"),
+    ("degrees", 3, "degrees must be a sequence of numbers, got 3"),
+    ("degrees", [2.5], "each value of degrees must be an integer of at least 0, got 2.5"),
+    ("coef0s", [np.inf], "each value of coef0s must be a finite number, got inf"),
     ("refit", "yes", "refit must be True or False, got 'yes'"),
     ("warm_start", 1, "warm_start must be True or False, got 1"),
     ("calibration", "temperature", "calibration must be one of .*, got 'temperature'"),
     ("tol", None, "tol must be a positive finite number, got None"),
-    ("max_time", -1, "^max_time must be"),
-    ("cache_mb", 0, "^cache_mb must be"),
     ("kernel", "gauss", "^kernel must be"),
-    ("n_jobs", 0, "n_jobs must be None or an integer other than 0"),
     ("random_state", "seed", "^random_state must be"),
 ]
 
 
 @pytest.mark.parametrize(("name", "value", "message"), VALUES, ids=str)
 def test_values_are_refused_in_a_sentence(name, value, message):
-    assert_rejected(small(**{name: value}), *blobs(), message)
+    kernel = {"kernel": "poly"} if name in ("degrees", "coef0s") else {}
+    assert_rejected(small(**kernel, **{name: value}), *blobs(), message)
 
 
 def test_powers_of_gamma_stay_finite():
     X, y = blobs()
     assert_rejected(small(gammas=1000), 1e-9 * X, y, "gammas must be fewer .* finite, got 1000")
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("degrees", [], "degrees must have at least one value"),
-        ("degrees", 3, "degrees must be a sequence of numbers, got 3"),
-        ("degrees", [2.5], "each value of degrees must be an integer of at least 0, got 2.5"),
-        ("degrees", [2, 2], "degrees must have different values, got 2 twice"),
-        ("coef0s", [], "coef0s must have at least one value"),
-        ("coef0s", [np.inf], "each value of coef0s must be a finite number, got inf"),
-    ],
-    ids=str,
-)
-def test_values_of_polynomials_are_refused_in_a_sentence(name, value, message):
-    assert_rejected(small(kernel="poly", **{name: value}), *blobs(), message)
 
 
 def test_values_that_the_kernel_lacks_are_not_looked_at():

@@ -2,30 +2,10 @@
 
 import numpy as np
 import pytest
+from callback_cases import Failing, Recorder
 from searches import blobs, small
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks yet")
-
-
-class Recorder:
-    """Notes every hook; stops the search at the end of kernel ``stop_after``."""
-
-    def __init__(self, stop_after=None):
-        self.stop_after = stop_after
-        self.events = []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(f"begin {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context):
-        self.events.append(f"end {context.task_name}")
-        return self.events.count("end kernel") == self.stop_after
 
 
 def test_hooks_come_in_pairs():
@@ -45,7 +25,7 @@ def test_hooks_come_in_pairs():
 
 def test_callback_stops_the_search():
     X, y = blobs()
-    search = small(gammas=[0.02, 0.2, 1.0], warm_start=True).set_callbacks(Recorder(stop_after=1))
+    search = small(gammas=[0.02, 0.2, 1.0], warm_start=True).set_callbacks(Recorder(1, "kernel"))
     search.fit(X, y)
     assert search.status_ == "stopped"
     assert 0 < len(search.missing_) < 18
@@ -56,10 +36,6 @@ def test_callback_stops_the_search():
 
 
 def test_failing_callback_is_torn_down():
-    class Failing(Recorder):
-        def on_fit_task_end(self, estimator, context):
-            raise RuntimeError("this callback fails")
-
     failing = Failing()
     search = small().set_callbacks(failing)
     with pytest.raises(RuntimeError, match="this callback fails"):

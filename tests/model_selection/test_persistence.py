@@ -21,32 +21,18 @@ def test_search_that_was_pickled_predicts_and_goes_on():
     np.testing.assert_array_equal(back.fit(X, y).scores_, search.scores_)
 
 
-def test_skops_gives_every_search_back_and_asks_for_trusted_types(monkeypatch):
+def test_skops_gives_an_unfinished_search_back_and_asks_for_trusted_types(monkeypatch):
     X, y = blobs(3)
     unfinished = small(warm_start=True, n_jobs=1)
     with monkeypatch.context() as patch:
         after_cells(patch, 7, lambda stopper: setattr(stopper, "deadline", 0.0))
         with pytest.warns(ConvergenceWarning):
             unfinished.fit(X, y)
-    searches = [
-        small(kernel="poly", degrees=[2]).fit(X, y),
-        small(calibration="sigmoid", kernel="linear").fit(X, y),
-        small(calibration="isotonic", scoring="f1_macro").fit(X, y),
-        unfinished,
-    ]
-    seen = set()
-    for search in searches:
-        stored = skops.io.dumps(search)
-        types = set(skops.io.get_untrusted_types(data=stored))
-        assert types <= set(TRUSTED)
-        seen |= types
-        back = skops.io.loads(stored, trusted=list(types))
-        np.testing.assert_array_equal(back.decision_function(X), search.decision_function(X))
-        np.testing.assert_array_equal(back.scores_, search.scores_)
-        assert back.best_params_ == search.best_params_
-        assert back.cv_results_["params"] == search.cv_results_["params"]
-        if search.calibration is not None:
-            np.testing.assert_array_equal(back.predict_proba(X), search.predict_proba(X))
-        if search.missing_:
-            assert back.fit(X, y).missing_ == []
-    assert {name for name in TRUSTED if "model_selection" in name} <= seen
+    stored = skops.io.dumps(unfinished)
+    seen = set(skops.io.get_untrusted_types(data=stored))
+    assert seen <= set(TRUSTED)
+    back = skops.io.loads(stored, trusted=list(seen))
+    np.testing.assert_array_equal(back.scores_, unfinished.scores_)
+    assert back.missing_ == unfinished.missing_ != []
+    assert back.fit(X, y).missing_ == []
+    assert {name for name in TRUSTED if name.endswith(("KernelOutcome", "PairCells"))} <= seen

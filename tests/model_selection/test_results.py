@@ -147,24 +147,6 @@ def test_record_of_missing_cells_goes_on():
     assert record.evaluations.tolist() == [7, 0]
 
 
-def test_columns_follow_the_candidates():
-    grid = grid_of(Cs=(10.0, 1.0), gammas=(1.0, 0.1))
-    record = record_of(
-        grid, outcome_of(0, [[0.1, 0.2], [0.3, 0.6]]), outcome_of(1, [[0.5, 0.6], [0.7, 0.8]])
-    )
-    table = cv_results(record, grid)
-    assert table["params"] == [
-        {"C": 10.0, "gamma": 1.0},
-        {"C": 10.0, "gamma": 0.1},
-        {"C": 1.0, "gamma": 1.0},
-        {"C": 1.0, "gamma": 0.1},
-    ]
-    np.testing.assert_array_equal(table["split0_test_score"], [0.6, 0.2, 0.5, 0.1])
-    np.testing.assert_allclose(table["mean_test_score"], [0.7, 0.4, 0.6, 0.2])
-    np.testing.assert_allclose(table["std_test_score"], [0.1, 0.2, 0.1, 0.1])
-    np.testing.assert_allclose(table["max_relative_gap"], [0.004, 0.004, 0.003, 0.003])
-
-
 def test_held_out_decisions_are_means_over_tests():
     folds = Folds(np.ones((2, 4)), [np.array([0, 1]), np.array([1, 2])])
     grid = make_grid("linear", X, Cs=[1.0], gammas=1, degrees=[2], coef0s=[0.0])

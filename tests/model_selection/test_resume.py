@@ -3,6 +3,7 @@
 import os
 import signal
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -63,19 +64,43 @@ def count_cells(monkeypatch):
     return solved
 
 
+ENDS = {
+    "max_time": (
+        time_is_up,
+        lambda: pytest.warns(ConvergenceWarning, match=r"max_time with \d+ of 27 cells missing"),
+    ),
+    "interrupted": (
+        lambda stopper: press(),
+        lambda: pytest.raises(KeyboardInterrupt, match=r"by Ctrl-C with \d+ of 27 cells missing"),
+    ),
+}
+
+
+@cache
+def whole_search(n_classes):
+    settings = settings_of_cells({"calibration": "sigmoid", "n_jobs": 1})
+    return settings, small(**settings).fit(*blobs(n_classes))
+
+
 @pytest.mark.parametrize("n_cells", [1, 10, 20])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_search_that_was_out_of_time_goes_on(n_classes, n_cells, monkeypatch):
+@pytest.mark.parametrize("end", ENDS)
+def test_search_that_was_stopped_has_what_it_found_and_goes_on(
+    end, n_classes, n_cells, monkeypatch
+):
     X, y = blobs(n_classes)
-    settings = settings_of_cells({"calibration": "sigmoid", "n_jobs": 1})
-    whole = small(**settings).fit(X, y)
+    settings, whole = whole_search(n_classes)
+    search = small(warm_start=True, **settings)
+    happens, told = ENDS[end]
     with monkeypatch.context() as patch:
-        after_cells(patch, n_cells, time_is_up)
-        search = small(warm_start=True, **settings)
-        with pytest.warns(ConvergenceWarning, match=r"max_time with \d+ of 27 cells missing"):
+        after_cells(patch, n_cells, happens)
+        with told():
             search.fit(X, y)
-    assert search.status_ == "max_time"
+    assert search.status_ == end
     done = ~np.isnan(search.scores_)
+    assert hasattr(search, "best_params_") == done.all(axis=0).any()
+    if end == "interrupted":
+        assert not hasattr(search, "best_estimator_")
     assert cells_done(n_classes, n_cells) <= done.sum() == 27 - len(search.missing_) < 27
     np.testing.assert_allclose(search.scores_[done], whole.scores_[done], atol=ONE_EXAMPLE)
     before = search.cv_results_["mean_fit_time"].copy()
@@ -179,25 +204,6 @@ def test_search_without_a_complete_cell_chooses_nothing():
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
     with pytest.raises(ValueError, match=r"no model of all examples.*stopped before it"):
         search.predict(X)
-
-
-@pytest.mark.parametrize("n_cells", [2, 12, 20])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_interrupted_search_has_what_it_found_and_goes_on(n_classes, n_cells, monkeypatch):
-    X, y = blobs(n_classes)
-    settings = settings_of_cells({"n_jobs": 1})
-    search = small(warm_start=True, **settings)
-    with monkeypatch.context() as patch:
-        after_cells(patch, n_cells, lambda stopper: press())
-        with pytest.raises(KeyboardInterrupt, match=r"by Ctrl-C with \d+ of 27 cells missing"):
-            search.fit(X, y)
-    assert search.status_ == "interrupted"
-    assert not hasattr(search, "best_estimator_")
-    assert hasattr(search, "best_params_") == (~np.isnan(search.scores_)).all(axis=0).any()
-    n_done = np.count_nonzero(~np.isnan(search.scores_))
-    assert n_done == 27 - len(search.missing_) >= cells_done(n_classes, n_cells)
-    assert_same_search(search.fit(X, y), small(**settings).fit(X, y))
-    assert search.predict(X).shape == y.shape
 
 
 def test_interrupted_refit_leaves_the_search(monkeypatch):

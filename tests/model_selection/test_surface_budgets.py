@@ -181,41 +181,6 @@ def test_search_that_is_stopped_at_once_has_no_cell(n_classes):
         assert all(np.isnan(decisions).all() for decisions in outcome.decisions)
 
 
-@pytest.mark.parametrize("n_cells", [1, 8, 17])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_search_that_was_stopped_goes_on(n_classes, n_jobs, n_cells):
-    settings = {"n_jobs": n_jobs, "tol": 1e-6}
-    arguments = (*problem(n_classes), KERNELS)
-    whole = searched(*arguments, **settings)
-    known = stopped_after(n_cells, *arguments, **settings)
-    n_done = sum(int(outcome.done.sum()) for outcome in known.values())
-    if n_jobs == 1:  # other threads may do the rest meanwhile
-        assert n_done < len(KERNELS) * 6
-    if n_classes == 2:  # with more, a cell that lacks a pair is not done
-        assert n_done >= n_cells
-    before = {
-        number: (outcome.done.copy(), [decisions.copy() for decisions in outcome.decisions])
-        for number, outcome in known.items()
-    }
-    for done, decisions in before.values():
-        for fold, of_fold in enumerate(decisions):
-            assert np.isfinite(of_fold[done[fold]]).all()
-            assert np.isnan(of_fold[~done[fold]]).all()
-    found = searched(*arguments, known=known, **settings)
-    assert sorted(found) == list(range(len(KERNELS)))
-    assert all(outcome.done.all() for outcome in found.values())
-    for number, (done, decisions) in before.items():
-        assert np.all(found[number].relative_gaps[~done] <= 1e-6)
-        for fold, of_fold in enumerate(decisions):
-            same = done[fold] if n_classes == 2 else np.full(len(CS), done.all())
-            np.testing.assert_array_equal(
-                found[number].decisions[fold][same], of_fold[same], err_msg=str((number, fold))
-            )
-    # A cell that begins elsewhere ends elsewhere, within its gap.
-    assert largest_difference(found, whole) < 0.01
-
-
 class Countdown(Stopper):
     """Has a reason after so many questions."""
 
