@@ -8,29 +8,46 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import make_rows
 from kpegasos.theory import (
+    alpha_suffix_bound,
     average_iterate_bound,
     best_of_runs_bound,
     convergence_bound,
     data_radius,
+    freedman_bound,
     generalization_bound,
+    high_probability_bound,
     mean_excess_bound,
+    measured_regret_bound,
     median_excess_bound,
     n_runs,
+    objective_bound,
+    optimum_norm_bound,
     random_iterate_bound,
+    random_stop_bound,
     regret_bound,
     subgradient_norm_bound,
+    suffix_average_bound,
+    variance_bound,
     weighted_average_bound,
 )
 
-# Those that are functions of (T, lam, R), and of (T, lam, R, delta).
-BOUNDS = [convergence_bound, average_iterate_bound, weighted_average_bound]
+#: Bounds by their arguments: T, λ, R; and with the share of a suffix, with δ, with regret and δ.
+PLAIN = [convergence_bound, average_iterate_bound, weighted_average_bound, suffix_average_bound]
+ONE_TERM = [high_probability_bound, random_stop_bound]
 WITH_DELTA = [
-    random_iterate_bound,
-    best_of_runs_bound,
-    generalization_bound,
-    mean_excess_bound,
-    median_excess_bound,
+    *(random_iterate_bound, best_of_runs_bound, generalization_bound, mean_excess_bound),
+    *(median_excess_bound, *ONE_TERM),
 ]
+PROJECTED = [*PLAIN[1:], *ONE_TERM, alpha_suffix_bound, measured_regret_bound]
+FIRST = {weighted_average_bound: 1, suffix_average_bound: 2}
+
+
+def applied(bound, n_steps, lam, radius, delta=0.1, **options):
+    """A bound, whatever its arguments beside T, λ and R are."""
+    if bound is measured_regret_bound:
+        return bound(0.5, n_steps, lam, radius, delta, **options)
+    others = () if bound in (regret_bound, *PLAIN) else (delta,)
+    return bound(n_steps, lam, radius, *others, **options)
 
 
 # Values
@@ -41,6 +58,10 @@ WITH_DELTA = [
     [
         (subgradient_norm_bound(0.04, 2.0), 4.0),
         (subgradient_norm_bound(0.04, 2.0, projection=True), 2.2),
+        (optimum_norm_bound(0.04, 3.0), 5.0),
+        (optimum_norm_bound(4.0, 1.0), 0.25),
+        (objective_bound(0.5, 2.0), 13.0),  # 3 · 4 / (2 · 0.5) + 1
+        (objective_bound(0.25, 2.0, projection=True), 5.5),  # 2 / 0.5 + 3/2
         (regret_bound(1, 0.25, 3.0), 18.0),
         # T = 100, lam = 1/25, R = 2: lam T = 4, c = 4.84 with the projection and 16 without.
         (regret_bound(100, 0.04, 4.0), 11.2103404),  # 2 (1 + ln 100)
@@ -51,6 +72,19 @@ WITH_DELTA = [
         (average_iterate_bound(100, 0.04, 2.0, projection=True), 3.3911280),
         (weighted_average_bound(7, 0.25, 2.0), 16.0),  # 2 · 16 / 2
         (weighted_average_bound(7, 0.25, 2.0, projection=True), 6.25),
+        (suffix_average_bound(8, 0.25, 2.0), 8 * (1 + np.log(2))),  # 16 (1 + ln 2) / (2 · 0.25 · 4)
+        (suffix_average_bound(6, 0.25, 2.0), 8 * (1 + np.log(3))),  # the last 4 of 6
+        (alpha_suffix_bound(10, 0.1, 1.0, 0.5), 8 * (2 + 2.5 * np.log(2))),
+        (variance_bound(0.5, 0.1, 2.0), 40.0),
+        (freedman_bound(10.0, 0.5, np.exp(-4)), 40.0),  # 2 · 10 · 2
+        (freedman_bound(1.0, 0.5, np.exp(-4)), 6.0),  # 3 · 0.5 · 2 · 2
+        # λ T = 4, G = 4, ln(1/δ) = 4: 1 + 2 √(2 · 16 · 4 / 4) + 8 · 16 · 4 / 4
+        (measured_regret_bound(1.0, 100, 0.04, 2.0, np.exp(-4)), 129 + 2 * np.sqrt(32)),
+        (measured_regret_bound(-1.0, 100, 0.04, 2.0, np.exp(-4)), 128.0),
+        # 6 B = 9 · 4 / 20 + 6 outweighs 8 · 16 / 20
+        (measured_regret_bound(0.0, 4, 20.0, 2.0, np.exp(-4)), 7.8),
+        # G = 2.2, B = 11.5: 8 · 4.84 / 0.04 = 968
+        (measured_regret_bound(0.0, 4, 0.04, 2.0, np.exp(-4), projection=True), 968.0),
         # 2 · 5.60517 + 8 √(5.60517 · 4.60517) + 32 · 4.60517
         (generalization_bound(100, 0.04, 2.0, 0.01), 199.2207960),
         # T = e³, lam = 20: 9 R² + 6 lam = 156 is the maximum. (8 · 4 + 32 · 4 + 156 · 4) / (20 e³)
@@ -58,6 +92,9 @@ WITH_DELTA = [
         (mean_excess_bound(100, 0.04, 2.0, 0.04 * np.log(100)), 199.2207960),
         # 2 (1 − 1/4) / (1 − 2/4) = 3
         (median_excess_bound(99, 0.1, 2.0, 0.25), 3 * mean_excess_bound(99, 0.1, 2.0, 0.25)),
+        (high_probability_bound(100, 0.04, 2.0, 100 * np.exp(-10)), 600.0),  # 15 · 16 · 10 / 4
+        (high_probability_bound(100, 0.04, 2.0, 100 * np.exp(-10), projection=True), 181.5),
+        (random_stop_bound(100, 0.04, 2.0, 0.25), 3 * high_probability_bound(100, 0.04, 2.0, 0.25)),
     ],
 )
 def test_bounds_have_the_values_found_by_hand(value, expected):
@@ -78,114 +115,124 @@ def test_best_of_runs_covers_whole_runs():
         assert np.all(single <= best_of_runs_bound(usable, 0.1, 1.0, delta))
 
 
-@pytest.mark.parametrize("bound", [*BOUNDS, *WITH_DELTA])
+@pytest.mark.parametrize("bound", [*PLAIN, *WITH_DELTA])
 def test_bounds_are_broadcast(bound):
-    n_steps, lam = np.array([[20], [300]]), np.array([0.01, 0.1, 10.0])
-    others = (2.0, 0.1) if bound in WITH_DELTA else (2.0,)
-    values = bound(n_steps, lam, *others)
+    n_steps, lam = np.array([[20], [300]]), np.array([0.01, 0.1, 3.0])
+    values = applied(bound, n_steps, lam, 2.0)
     assert values.shape == (2, 3)
-    assert_array_equal(values, [[bound(t, c, *others) for c in lam] for t in n_steps.ravel()])
-    assert np.ndim(bound(20, 0.1, *others)) == 0
-    assert bound([20, 300], 0.1, *others).tolist() == [bound(t, 0.1, *others) for t in (20, 300)]
+    assert_array_equal(values, [[applied(bound, t, c, 2.0) for c in lam] for t in (20, 300)])
+    assert np.ndim(applied(bound, 20, 0.1, 2.0)) == 0
 
 
 positive = st.floats(0.01, 100)
 steps = st.integers(40, 10**9)  # for the 12 runs of delta = 1e-5 too
 
 
-@given(steps, positive, positive, st.floats(1.01, 10))
-def test_bounds_fall_with_steps_and_lam_and_grow_with_radius(n_steps, lam, radius, factor):
-    bounds = [regret_bound, *BOUNDS]
-    bounds += [lambda *a, bound=bound: bound(*a, 0.01) for bound in WITH_DELTA]
-    bounds += [
-        lambda *a, bound=bound: bound(*a, projection=True)
-        for bound in (average_iterate_bound, weighted_average_bound)
-    ]
-    for bound in bounds:
-        value = bound(n_steps, lam, radius)
-        assert bound(factor * n_steps, lam, radius) < value
-        assert bound(n_steps, factor * lam, radius) < value
-        assert bound(n_steps, lam, factor * radius) > value
+@given(steps, st.floats(1e-6, 100), positive, st.floats(1.01, 10))
+def test_bounds_fall_with_steps_and_lam_and_grow_with_radius(n_steps, share, radius, factor):
+    for bound in (regret_bound, *PLAIN, *WITH_DELTA, alpha_suffix_bound, measured_regret_bound):
+        lam = (min(share, 0.09) if bound in ONE_TERM else share) * radius**2
+        for options in [{}, {"projection": True}][: 1 + (bound in PROJECTED)]:
+            value = applied(bound, n_steps, lam, radius, **options)
+            more = 2 if bound is suffix_average_bound else factor  # it halves; between it rises
+            assert applied(bound, more * n_steps, lam, radius, **options) < value
+            assert applied(bound, n_steps, factor * lam, radius, **options) < value
+            assert applied(bound, n_steps, lam, factor * radius, **options) > value
 
 
-@given(steps, positive, positive, st.floats(1e-4, 0.3), st.floats(0.1, 0.9))
-def test_bounds_grow_as_doubt_falls(n_steps, lam, radius, delta, factor):
-    for bound in (random_iterate_bound, generalization_bound, mean_excess_bound):
-        assert bound(n_steps, lam, radius, factor * delta) > bound(n_steps, lam, radius, delta)
-    surer, usual = (best_of_runs_bound(n_steps, lam, radius, d) for d in (factor * delta, delta))
-    assert surer >= usual  # two probabilities may have the same number of runs
+@given(positive, positive, st.floats(1.01, 10))
+def test_constants_fall_with_lam_and_grow_with_radius(lam, radius, factor):
+    for projection in (False, True):
+        value = objective_bound(lam, radius, projection=projection)
+        assert objective_bound(factor * lam, radius, projection=projection) < value
+        assert objective_bound(lam, factor * radius, projection=projection) > value
+    value = optimum_norm_bound(lam, radius)
+    assert optimum_norm_bound(factor * lam, radius) < value
+    assert optimum_norm_bound(lam, factor * radius) >= value
+
+
+@given(steps, st.floats(1e-6, 1), positive, st.floats(1e-4, 0.3), st.floats(1.01, 10))
+def test_bounds_grow_as_doubt_falls_and_with_the_regret(n_steps, share, radius, delta, factor):
+    where = (n_steps, share * radius**2, radius)
+    bounds = (random_iterate_bound, generalization_bound, mean_excess_bound, high_probability_bound)
+    for bound in (*bounds, measured_regret_bound):
+        assert applied(bound, *where, delta / factor) > applied(bound, *where, delta)
+    # Two probabilities may have the same number of runs.
+    assert best_of_runs_bound(*where, delta / factor) >= best_of_runs_bound(*where, delta)
+    assert 1 < measured_regret_bound(1, *where, delta) < measured_regret_bound(2, *where, delta)
 
 
 @given(steps, positive, positive, st.floats(1e-6, 0.999))
 def test_bounds_of_corollaries_follow_from_the_theorems(n_steps, lam, radius, delta):
-    assert convergence_bound(n_steps, lam, radius) >= average_iterate_bound(
-        n_steps, lam, radius, projection=True
-    )
+    where = (n_steps, lam, radius)
+    assert convergence_bound(*where) >= average_iterate_bound(*where, projection=True)
     share = delta / (4 * np.log(n_steps))
-    assert mean_excess_bound(n_steps, lam, radius, delta) == generalization_bound(
-        n_steps, lam, radius, share
-    )
-    # What is likely is no less than what is expected.
-    assert mean_excess_bound(n_steps, lam, radius, delta) > average_iterate_bound(
-        n_steps, lam, radius
-    )
+    likely = mean_excess_bound(*where, delta)
+    assert likely == generalization_bound(*where, share)
+    assert likely > average_iterate_bound(*where), "what is likely is no less than what is expected"
 
 
 # Errors
 
 
-STEPS = r"n_steps must be at least [13] and finite, got"
-DELTA = "delta must be above 0 and below 1(/e|/2|), got"
-
-
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
     [
-        ("n_steps", 0, f"{STEPS} 0 instead"),
-        ("n_steps", [20, -3], f"{STEPS} -3 instead"),
-        ("n_steps", np.nan, f"{STEPS} nan instead"),
-        ("n_steps", np.inf, f"{STEPS} inf instead"),
+        ("n_steps", 0, r"n_steps must be at least [123] and finite, got 0 instead"),
+        ("n_steps", [20, -3], "and finite, got -3 instead"),
+        ("n_steps", np.nan, "and finite, got nan instead"),
+        ("n_steps", np.inf, "and finite, got inf instead"),
         ("lam", 0.0, "lam must be a positive finite number, got 0 instead"),
         ("lam", [1.0, -2.0], "lam must be a positive finite number, got -2 instead"),
         ("radius", np.inf, "radius must be a positive finite number, got inf instead"),
-        ("delta", 0.0, f"{DELTA} 0 instead"),
-        ("delta", [0.1, 1.0], f"{DELTA} 1 instead"),
+        ("delta", 0.0, "delta must be above 0 and below 1(/e|/2|), got 0 instead"),
+        ("delta", [0.1, 1.0], "delta must be above 0 and below 1(/e|/2|), got 1 instead"),
     ],
 )
 def test_bounds_errors_name_parameter_and_value(parameter, value, message):
-    arguments = {"n_steps": 20, "lam": 0.1, "radius": 1.0}
-    bounds = WITH_DELTA
-    if parameter != "delta":
-        bounds = [*BOUNDS, *WITH_DELTA]
-    for bound in bounds:
-        others = {"delta": 0.1} if bound in WITH_DELTA else {}
+    arguments = {"n_steps": 20, "lam": 0.1, "radius": 1.0, parameter: value}
+    for bound in WITH_DELTA if parameter == "delta" else [*PLAIN, *WITH_DELTA]:
         with pytest.raises(ValueError, match=message):
-            bound(**{**arguments, **others, parameter: value})
+            applied(bound, **arguments)
+
+
+@pytest.mark.parametrize("bound", [*PLAIN, *WITH_DELTA])
+def test_bounds_begin_at_the_step_of_their_theorem(bound):
+    first = FIRST.get(bound, 3)
+    with pytest.raises(ValueError, match=rf"n_steps.* must be at least {first}"):
+        applied(bound, first - 1, 0.5, 1.0, 0.37 if bound is best_of_runs_bound else 0.3)
+    assert applied(bound, 9, 0.5, 1.0) > 0
+    if bound is not best_of_runs_bound:
+        assert applied(bound, first, 0.5, 1.0) > 0
 
 
 @pytest.mark.parametrize(
-    "bound", [b for b in [*BOUNDS, *WITH_DELTA] if b is not weighted_average_bound]
+    ("call", "message"),
+    [
+        (lambda: regret_bound(10, 1, 0), "gradient_norm must be a positive finite number, got 0"),
+        (lambda: variance_bound(-1, 1, 1), "excess must be 0 or a positive finite number, got -1"),
+        (lambda: variance_bound(1, 1, 0), "gradient_norm must be a positive finite number, got 0"),
+        (lambda: freedman_bound(np.nan, 1, 0.1), "deviation must be 0 or a positive .*, got nan"),
+        (lambda: freedman_bound(1, 0, 0.1), "largest must be a positive finite number, got 0"),
+        (lambda: freedman_bound(1, 1, 0.37), "delta must be above 0 and below 1/e, got 0.37"),
+        (lambda: generalization_bound(9, 1, 1, 0.37), "above 0 and below 1/e, got 0.37"),
+        (lambda: measured_regret_bound(np.inf, 9, 1, 1, 0.1), "regret must be finite, got inf"),
+        (lambda: measured_regret_bound(1, 2, 1, 1, 0.1), "n_steps must be at least 3 .*, got 2"),
+        (lambda: alpha_suffix_bound(9, 1, 1, 1), "share must be above 0 and below 1, got 1"),
+        (lambda: random_stop_bound(9, 1, 1, 0.5), "delta must be above 0 and below 1/2, got 0.5"),
+        (lambda: median_excess_bound(9, 1, 1, 0.5), "delta must be above 0 and below 1/2, got 0.5"),
+        (lambda: optimum_norm_bound(0, 1), "lam must be a positive finite number, got 0"),
+        (lambda: objective_bound(1, -1), "radius must be a positive finite number, got -1"),
+        # s = 3 runs of less than three steps
+        (lambda: best_of_runs_bound(8, 1, 1, 0.1), r"n_runs\(delta\) must be at least 3, got 2.66"),
+        (lambda: high_probability_bound(10, [1.0, 1.21], 1, 0.1), "must be 1 at most, got 1.21"),
+        (lambda: random_stop_bound(10, 1.21, 1, 0.1), r"lam / radius\*\*2 must be 1 at most"),
+        (lambda: data_radius(np.ones((2, 2)), "sigmoid"), "positive semi-definite, got Sigmoid"),
+    ],
 )
-def test_bounds_of_theorems_begin_at_three_steps(bound):
-    others = (0.5, 1.0, 0.3) if bound in WITH_DELTA else (0.5, 1.0)
-    with pytest.raises(ValueError, match=r"n_steps.* must be at least 3"):
-        bound(2, *others)
-    if bound is not best_of_runs_bound:
-        assert bound(3, *others) > 0
-
-
-def test_bounds_have_limits_of_their_own():
-    assert weighted_average_bound(1, 1.0, 1.0) > 0
-    assert regret_bound(1, 1.0, 1.0) == 0.5
-    with pytest.raises(ValueError, match="gradient_norm must be a positive finite number"):
-        regret_bound(10, 1.0, 0.0)
-    with pytest.raises(ValueError, match=r"delta must be above 0 and below 1/e, got 0\.37 instead"):
-        generalization_bound(10, 1.0, 1.0, 0.37)
-    with pytest.raises(ValueError, match=r"delta must be above 0 and below 1/2, got 0\.5 instead"):
-        median_excess_bound(10, 1.0, 1.0, 0.5)
-    # s = 3 runs of less than three steps
-    with pytest.raises(ValueError, match=r"n_steps / n_runs\(delta\) must be at least 3, got 2.66"):
-        best_of_runs_bound(8, 1.0, 1.0, 0.1)
+def test_limits_of_single_bounds(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 # The radius
@@ -201,8 +248,3 @@ def test_radius_is_the_largest_norm():
     gram = make_rows(X, "poly", cache="precomputed", intercept_scaling=2.0, **poly)
     norms = gram.product(np.eye(30)).diagonal()
     assert_allclose(data_radius(X, "poly", intercept_scaling=2.0, **poly) ** 2, norms.max())
-
-
-def test_radius_needs_a_feature_space():
-    with pytest.raises(ValueError, match="kernel must be positive semi-definite, got Sigmoid"):
-        data_radius(np.ones((2, 2)), "sigmoid")
