@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.typing import ColorType
     from numpy.typing import ArrayLike
-
-    NamedLine = tuple[ArrayLike, ArrayLike, str]
 
 #: Okabe and Ito's palette, told apart by the colour-blind too, without the yellow that is too faint
 #: for a line.
@@ -149,12 +148,6 @@ def panels(n_rows: int, n_columns: int, height: float, **options: Any) -> tuple[
     return plt.subplots(n_rows, n_columns, figsize=(WIDTH, height), squeeze=False, **options)
 
 
-def line(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: str, **options: Any) -> NamedLine:
-    """Draw a line; return it as `name_lines` takes it."""
-    ax.plot(x, y, color=color, **options)
-    return x, y, color
-
-
 def empty(height: float) -> Figure:
     """Make a figure of the one width, without panels."""
     import matplotlib.pyplot as plt
@@ -172,7 +165,7 @@ def outer_labels(axes: Any, x: str = "", y: str = "") -> None:
 
 def band(
     ax: Axes, x: ArrayLike, values: ArrayLike, *, color: str, alpha: float = 0.2, **options: Any
-) -> NamedLine:
+) -> None:
     """Draw a line in a band.
 
     Parameters
@@ -188,17 +181,11 @@ def band(
     alpha : float, default 0.2
         Opacity of the band.
     **options
-        Options of the line.
-
-    Returns
-    -------
-    tuple of (x, y, colour)
-        The line as `name_lines` takes it.
+        Options of the line; its label is written at its end.
     """
     low, middle, high = np.asarray(values, dtype=float)
     ax.plot(x, middle, color=color, **options)
     ax.fill_between(x, low, high, color=color, alpha=alpha, linewidth=0)
-    return x, middle, color
 
 
 def rows_down(ax: Axes, names: Sequence[str], **options: Any) -> None:
@@ -283,35 +270,35 @@ def legend_above(
     legend.set_in_layout(not over_title)
 
 
-def name_lines(ax: Axes, names: Mapping[str, NamedLine]) -> None:
-    """Write the names of lines to the right of the axes, at the height of the last points in view.
+def name_end(ax: Axes, name: str, height: float, color: ColorType) -> None:
+    """Write the name of a line to the right of the axes, at the height at which it ends."""
+    place: dict[str, Any] = {"xytext": (5.0, 0.0), "textcoords": "offset points", "va": "center"}
+    place |= {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+    label = ax.annotate(name, (1.0, height), color=text_color(color), **place)
+    label.set(fontsize="medium", label=END)
 
-    Parameters
-    ----------
-    ax : Axes
-        Axes whose limits are final.
-    names : dict of str to (x, y, colour)
-        The lines by their names; a line without a point in view has no name.
-    """
+
+def _name_lines(ax: Axes) -> None:
+    """Name the lines that have a label at the last of their points in view, if any is."""
     low, high = sorted(ax.get_ylim())
     rightmost = np.argmin if ax.xaxis_inverted() else np.argmax
-    for name, points in names.items():
-        x, y = np.asarray(points[:2], dtype=float)
+    for line in ax.get_lines():
+        x, y = np.asarray(line.get_data(), dtype=float)
         shown = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (y >= low) & (y <= high))
-        if shown.size:
-            place: dict[str, Any] = {"xytext": (5.0, 0.0), "textcoords": "offset points"}
-            place |= {"xycoords": ("axes fraction", "data"), "va": "center"}
-            end, color = float(y[shown[rightmost(x[shown])]]), text_color(points[2])
-            label = ax.annotate(name, (1.0, end), color=color, annotation_clip=False, **place)
-            label.set(fontsize="medium", label=END)
+        name = str(line.get_label())
+        if shown.size and not name.startswith("_"):
+            name_end(ax, name, float(y[shown[rightmost(x[shown])]]), line.get_color())
 
 
 def freeze(figure: Figure) -> None:
-    """Lay a figure out for good: names at line ends are moved apart, and nothing moves any more.
+    """Lay a figure out for good: lines are named, names moved apart, and nothing moves any more.
 
-    Without it each format that a figure is saved in is laid out anew, by slightly other sizes of
-    text.
+    Lines of axes with a legend are not named. Without this each format that a figure is saved in
+    is laid out anew, by slightly other sizes of text.
     """
+    for ax in figure.axes:
+        if ax.get_legend() is None:
+            _name_lines(ax)
     figure.draw_without_rendering()
     points = 72.0 / figure.dpi
     for ax in figure.axes:
@@ -351,7 +338,7 @@ def spread_out(
     return np.asarray(isotonic_regression(centres - below, y_min=least, y_max=most) + below)
 
 
-def text_color(color: str) -> tuple[float, float, float]:
+def text_color(color: ColorType) -> tuple[float, float, float]:
     """Return a colour in which text on white can be read: darker if the given one is too light."""
     from matplotlib.colors import to_rgb
 
@@ -366,7 +353,7 @@ def text_color(color: str) -> tuple[float, float, float]:
     return tuple(rgb.tolist())
 
 
-def state(figure: Figure, finding: str, setting: str = "") -> None:
+def state(figure: Figure, finding: str, setting: str = "") -> Figure:
     """Put a finding above a figure, and below it, in grey, what was measured.
 
     Parameters
@@ -377,6 +364,11 @@ def state(figure: Figure, finding: str, setting: str = "") -> None:
         A sentence; it is broken into lines of the figure's width.
     setting : str, default=""
         Data, parameters, number of runs, and what bands are.
+
+    Returns
+    -------
+    Figure
+        The same figure.
     """
     points = 72.0 * figure.get_figwidth()
     title = _wrapped(finding, int(points / (0.64 * _TITLE_SIZE)))
@@ -384,6 +376,7 @@ def state(figure: Figure, finding: str, setting: str = "") -> None:
     if setting:
         note = _wrapped(setting, int(points / (0.55 * _NOTE_SIZE)))
         figure.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_SIZE, color=DARK_GREY)
+    return figure
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -201,14 +201,12 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     figure, axes = plots.panels(1, 2, 5.0, width_ratios=[1.15, 1])
     left, right = axes[0]
     _told_map(left, results)
-    names: dict[str, Any] = {}
     found = 100 * np.array(results["accuracy"], dtype=float)
     colors = plots.shades(len(found))
     for lam, color, accuracies in zip(results["lams"], colors, found, strict=True):
         curve = percentiles(accuracies)
-        names[f"λ = {plots.power_of_ten(lam)}"] = plots.band(
-            right, results["steps"], curve, color=color, linewidth=1.8
-        )
+        name = f"λ = {plots.power_of_ten(lam)}"
+        plots.band(right, results["steps"], curve, color=color, linewidth=1.8, label=name)
     reported = 100 * results["reported"]
     right.axhline(reported, color=plots.VERMILION, linewidth=2)
     plots.log_x(
@@ -217,9 +215,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     label = f"term paper: {reported:.2f}%"
     style: Any = {"color": plots.text_color(plots.VERMILION), "fontsize": 10, "va": "baseline"}
     plots.beside(right, label, (results["steps"][0], reported), (0, 4), **style)
-    plots.name_lines(right, names)
-    plots.state(figure, _told_title(results), _told_setting(results))
-    return figure
+    return plots.state(figure, _told_title(results), _told_setting(results))
 
 
 def _told_title(results: dict[str, Any]) -> str:

@@ -148,12 +148,11 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for (name, title), column in zip(titles.items(), axes.T, strict=True):
         for ax, (sampling, sampling_name) in zip(column, SAMPLINGS.items(), strict=True):
             curve = results["curves"][f"{name}, {sampling}"]
-            names: dict[str, Any] = {}
             for kind in AVERAGES:
                 style = plots.METHODS[kind]
-                options = style.line_options(linewidth=1.8)
+                label = style.name if ax in axes[:, -1] else None
+                options = style.line_options(linewidth=1.8, label=label)
                 plots.band(ax, curve["lam_T"], curve[kind], **options)
-                names[style.name] = (curve["lam_T"], np.array(curve[kind])[1], style.color)
             crossings.append(_crossing(curve, "weighted"))
             ax.axhline(1, color=plots.BLACK, linewidth=1)
             ax.axhspan(1e-9, 1, color="#F0F4F8", zorder=0)
@@ -162,18 +161,15 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             ax.set_ylim(0.03, 30)
             if ax in axes[:, 0]:
                 ax.set_ylabel(f"{sampling_name}\nf − f*, over the last iterate's", fontsize=10)
-            if ax in axes[:, -1]:
-                plots.name_lines(ax, names)
         column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=10.5)
         column[1].set_xlabel(plots.WORDS["lam_T"])
     known = [at for at in crossings if at is not None]
     never = len(crossings) - len(known)
     span = f"from λT = {min(known):.2g} to {max(known):.2g} on" if known else "nowhere"
-    plots.state(
+    return plots.state(
         figure,
         f"The t-weighted average beats the last iterate {span}"
         + (f", and not at all in {never} of {len(crossings)} panels" if never else ""),
         f"Shaded: the average wins; dotted: λT = 1. All are averages of the same iterates; median "
         f"and 20–80% of {len(results['seeds'])} runs.",
     )
-    return figure

@@ -413,20 +413,20 @@ def _finding(levels: list[Row], problems: list[str]) -> str:
 
 def _curve(ax: plots.Axes, problem: str, all_series: dict[str, Any], levels: list[Row]) -> None:
     """Relative suboptimality of the runs of each series against their seconds."""
-    names: dict[str, Any] = {}
+    worst = 0.5
     for series, runs in all_series.items():
         judged = [row for row in runs if row.get("suboptimality") is not None]
         judged.sort(key=lambda row: float(row["suboptimality"]))
         seconds = [row["fit_seconds"] for row in judged]
         above = [max(row["suboptimality"], _SMALLEST) for row in judged]
-        look = plots.METHODS[_LOOKS[series]].options(linewidth=1.6)
-        names[_SHORT[series]] = plots.line(ax, seconds, above, **look)
+        look = plots.METHODS[_LOOKS[series]].options(linewidth=1.6, label=_SHORT[series])
+        ax.plot(seconds, above, **look)
+        worst = max(worst, *above)
     for level in LEVELS:
         ax.axhline(level, color=plots.SILVER, linewidth=0.8, linestyle=":", zorder=0)
     plots.log_log(ax, xlabel=plots.WORDS["fit_seconds"])
     ax.margins(x=0.12)
-    worst = max(max(above) for _, above, _ in names.values())
-    ax.set_ylim(_SMALLEST / 1.6, max(1.0, 2 * worst))
+    ax.set_ylim(_SMALLEST / 1.6, 2 * worst)
     at = {row["series"]: row for row in select(levels, level=LEVEL)}
     speeds = [
         f"{plots.times(at[peer]['ours_times_faster'])} × {_SHORT[peer]}"
@@ -436,7 +436,6 @@ def _curve(ax: plots.Axes, problem: str, all_series: dict[str, Any], levels: lis
     both = "polished" in at and any(peer in at for peer in PEERS)
     none = "peers' runs are more accurate" if both else f"{LEVEL:.1%} not reached by both"
     ax.set_title(f"{problem}\n{', '.join(speeds) or none}", fontsize=10.5)
-    plots.name_lines(ax, names)
 
 
 def _small(ax: plots.Axes, levels: list[Row]) -> None:
@@ -480,14 +479,13 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for row in grid:
         row[0].set_ylabel(plots.WORDS["relative_suboptimality"] if large else "")
     vectors = ", ".join(results.get("vectors") or [])
-    plots.state(
+    return plots.state(
         figure,
         _finding(levels, list(large)),
         f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit; each mark is a "
         f"tolerance or a number of epochs. Above the panels: speed against peers at {LEVEL:.1%}"
         + (f". Vectors of the processor: {vectors}." if vectors else "."),
     )
-    return figure
 
 
 # Tables in Markdown. Ours is bold where it is ahead of every peer at equal suboptimality, and a

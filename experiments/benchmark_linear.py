@@ -304,21 +304,18 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality against seconds to fit, the best runs of each solver."""
     figure, axes = plots.panels(1, len(results["optima"]), 4.4, sharey=True)
     for ax, (problem, optimum) in zip(axes[0], results["optima"].items(), strict=True):
-        names: dict[str, Any] = {}
         for key, (name, solvers) in SHOWN.items():
             own = [row for row in select(results["curves"], problem=problem)]
             own = [row for row in own if row["solver"] in solvers]
             if own:
                 seconds, above = _envelope(own, optimum["dual_bound"])
-                ax.plot(seconds, above, **plots.METHODS[key].options(linestyle="-"))
-                names[name] = (seconds, above, plots.METHODS[key].color)
+                ax.plot(seconds, above, **plots.METHODS[key].options(linestyle="-", label=name))
         for level in (0.01, 0.001):
             ax.axhline(level, color=plots.SILVER, linestyle=":", zorder=0)
         plots.log_log(ax, xlabel=plots.WORDS["fit_seconds"], title=NAMES.get(problem, problem))
         ax.set_ylim(0.7 * _LEAST, 2)
-        plots.name_lines(ax, names)
     axes[0, 0].set_ylabel(plots.WORDS["relative_suboptimality"])
-    plots.state(
+    return plots.state(
         figure,
         _first(results, GOALS[0]),
         "The best run of each solver within the seconds, medians; float32, no intercept, "
@@ -326,4 +323,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "contiguous blocks of rows, which presupposes rows in random order. SGDClassifier and "
         "LinearSVC make whole passes. Labels of the text are flipped at random, 6% of them.",
     )
-    return figure

@@ -284,22 +284,19 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     figure, (axes,) = plots.panels(1, len(TITLES), 4.6, sharey=True)
     table = results["table"]
     for ax, (name, title) in zip(axes, TITLES.items(), strict=True):
-        names: dict[str, Any] = {}
         for treatment, (label, color, line, marker) in SHOWN.items():
             own = select(table, data=name, treatment=treatment)
             steps, values = [row["T"] for row in own], spread(own, "suboptimality")
             style: dict[str, Any] = {"marker": marker, "markersize": 5, "linestyle": line}
-            names[label] = plots.band(ax, steps, values, color=color, alpha=0.15, **style)
+            plots.band(ax, steps, values, color=color, alpha=0.15, label=label, **style)
         plots.log_log(ax, xlabel=plots.WORDS["steps"])
         ax.set_ylim(1e-6, 100)
         ax.set_title(title.replace(", d", "\nd"))
-        plots.name_lines(ax, names)
     axes[0].set_ylabel("suboptimality f(w, b) − f*")
-    plots.state(
+    return plots.state(
         figure,
         _finding([_lead(table, name) for name in TITLES]),
         f"λ = {results['lam']:g}, k = {BATCH} but where it says otherwise; t-weighted averages; "
         f"median and 20–80% of {len(results['seeds'])} runs. The constant feature has an optimum "
         "of its own. Title: medians over T.",
     )
-    return figure

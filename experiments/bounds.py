@@ -376,17 +376,17 @@ _PANELS: tuple[tuple[tuple[Any, ...], ...], ...] = (
 )
 
 
-def _draw(table: Rows, ax: plots.Axes, x: str, shown: tuple[Any, ...]) -> dict[str, Any]:
-    """Draw what was measured and its bound against a column; return the line by its name."""
+def _draw(table: Rows, ax: plots.Axes, x: str, shown: tuple[Any, ...]) -> None:
+    """Draw what was measured and its bound against a column."""
     label, color, where = shown
     rows = select(table, **where)
     positions, measured, bounds = (
         np.array([row[key] for row in rows]) for key in (x, "measured", "bound")
     )
-    ax.plot(positions, measured, "o-", markersize=4, color=color)
-    ax.plot(positions, bounds, "--", color=color)
     factor = plots.times(float(np.median(bounds / measured)))
-    return {f"{label.replace(' average', '')}\nbound × {factor}": (positions, measured, color)}
+    name = f"{label.replace(' average', '')}\nbound × {factor}"
+    ax.plot(positions, measured, "o-", markersize=4, color=color, label=name)
+    ax.plot(positions, bounds, "--", color=color)
 
 
 def _draw_bounds(results: dict[str, Any], axes: Any) -> None:
@@ -397,15 +397,13 @@ def _draw_bounds(results: dict[str, Any], axes: Any) -> None:
     titles = (*averages, f"single iterates, δ = {DELTA:g}", f"T = {last:,}")
     for ax, title, lines in zip(axes.flat, titles, _PANELS, strict=True):
         doubt = ax is axes[1, 1]
-        names: dict[str, Any] = {}
         for label, color, where in lines:
             likely = {"T": last} if doubt else {"delta": DELTA} if "all but" in label else {}
             shown = (label, color, {**where, **likely})
-            names |= _draw(table, ax, "delta" if doubt else "T", shown)
+            _draw(table, ax, "delta" if doubt else "T", shown)
         ax.set_title(title)
         plots.log_log(ax, xlabel="δ" if doubt else plots.WORDS["steps"], ylim=(1e-7, 1e3))
         ax.axhspan(trivial, 1e3, color="0.92", zorder=0)
-        plots.name_lines(ax, names)
     place: Any = {"transform": axes[0, 0].transAxes, "ha": "right", "va": "top"}
     axes[0, 0].text(0.97, 0.97, "vacuous", **place)
 
@@ -414,18 +412,16 @@ def _draw_likely(ax: plots.Axes, table: Rows) -> None:
     """Draw the mean of all iterates and its bounds with probability."""
     rows = select(table, source=MEASURED, delta=DELTA)
     steps, means = ([row[key] for row in rows] for key in ("T", "measured"))
-    line: Any = {"color": plots.BLACK, "marker": "o", "linestyle": "-", "markersize": 4}
-    names = {"mean of all iterates": plots.line(ax, steps, means, **line)}
+    ax.plot(steps, means, "o-", color=plots.BLACK, markersize=4, label="mean of all iterates")
     for source, color, name in (
         (ONE_TERM, plots.VERMILION, "one term"),
         (BOUNDED, plots.GREEN, "regret bounded, 3.6"),
         (MEASURED, plots.BLUE, "regret measured, 3.3"),
     ):
         bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
-        names[name] = plots.line(ax, steps, bounds, color=color, linestyle="--")
+        ax.plot(steps, bounds, "--", color=color, label=name)
     ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
     plots.log_log(ax, xlabel=plots.WORDS["steps"])
-    plots.name_lines(ax, names)
 
 
 def _draw_terms(ax: plots.Axes, terms: Rows) -> None:
@@ -466,7 +462,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     least = min(verdict["least_bound_over_measured"] for verdict in verdicts)
     largest = max(verdict["largest_bound_over_measured"] for verdict in verdicts)
     largest = float(f"{largest:.1g}")
-    plots.state(
+    return plots.state(
         figure,
         f"{violated or 'None'} of {len(verdicts)} bounds {'is' if violated < 2 else 'are'} "
         f"violated; from T = 100 on they are {plots.times(least)} to {plots.times(largest)} "
@@ -475,4 +471,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"Two moons, RBF kernel, m = {results['n_samples']}, λ = {results['lam']:g}, independent "
         f"draws, {len(results['seeds'])} runs.",
     )
-    return figure

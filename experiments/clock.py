@@ -485,7 +485,6 @@ def _told_crossings(
     ax: plots.Axes, results: dict[str, Any], kinds: list[str], joined: bool
 ) -> None:
     """Draw λT at some crossings against λ: markers for problems, lines for medians or problems."""
-    names: dict[str, Any] = {}
     for kind in kinds:
         name, _, color, line = KINDS[kind]
         rows = select(results["table"], kind=kind, state="crossed")
@@ -500,11 +499,10 @@ def _told_crossings(
         medians = [np.median([row["lam_T"] for row in select(rows, lam=lam)]) for lam in lams]
         if joined:
             ax.plot(lams, medians, color=color, linestyle=line, linewidth=2)
-        names[name] = (lams[-1:], medians[-1:], color)
+        plots.name_end(ax, name, medians[-1], color)
     plots.log_log(ax)
     ax.set(xlim=(2 * max(results["lams"]), min(results["lams"]) / 2), ylabel="λT of the change")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
-    plots.name_lines(ax, names)
 
 
 def _told_data(results: dict[str, Any], name: str) -> str:
@@ -559,11 +557,10 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ]
     _told_legend(kept, handles)
     _told_map(figure.add_subplot(grid[:, 1]), results)
-    plots.state(
+    return plots.state(
         figure,
         _told_title(results),
         "Left: markers are problems, the upper lines medians; what never came counts and is not "
         "drawn. Right: the least f − f* in the mean, pale if the next is within 10%. "
         f"{len(results['seeds'])} seeds.",
     )
-    return figure

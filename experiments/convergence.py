@@ -106,23 +106,19 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "weighted": percentiles(np.array(default["objective_average"]) - optimum),
         "gap": percentiles(default["gap"]),
     }
-    names = {
-        plots.METHODS[key].name: plots.band(
-            ax, steps, values, color=plots.METHODS[key].color, linewidth=1.8
-        )
-        for key, values in excess.items()
-    }
+    for key, values in excess.items():
+        look = plots.METHODS[key]
+        plots.band(ax, steps, values, color=look.color, linewidth=1.8, label=look.name)
     average, gap = excess["weighted"][1], excess["gap"][1]
     late = steps >= steps[-1] / 100
     reference = 0.25 * average[-1] * steps[-1] / steps[late]
-    line: Any = {"color": plots.GREY, "linestyle": ":", "linewidth": 1.5}
-    names["proportional to 1/T"] = plots.line(ax, steps[late], reference, **line)
+    dotted: Any = {"color": plots.GREY, "linestyle": ":", "linewidth": 1.5}
+    ax.plot(steps[late], reference, label="proportional to 1/T", **dotted)
     plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["suboptimality"])
     ax.set_xlim(steps[0], steps[-1])
-    plots.name_lines(ax, names)
     rate, factor = slope(steps[late], average[late]), float(np.median(gap[late] / average[late]))
     better = excess["last"][1][-1] / average[-1]
-    plots.state(
+    return plots.state(
         figure,
         f"The average nears the optimum like {plots.power('T', rate)}; the gap that certifies it, "
         f"without knowing the optimum, is {plots.times(factor)} times as large",
@@ -130,4 +126,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"C = {results['C']:g}; median and 20–80% of {len(results['seeds'])} runs. At the end the "
         f"last iterate is {plots.times(better)} times as far from the optimum as the average.",
     )
-    return figure

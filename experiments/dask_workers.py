@@ -172,7 +172,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         ax.grid(alpha=0.25, axis="x")
         ax.tick_params(axis="y", length=0)
     gain = "no gain" if min(slowdowns) > 1 else "a gain"
-    plots.state(
+    return plots.state(
         figure,
         f"On one machine workers are {gain}: {min(slowdowns):.1f} to {max(slowdowns):.1f} times "
         f"the seconds of one process, for the same error within {apart:.2f} points",
@@ -180,4 +180,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "for each seed, bars are medians. Workers read their partitions from files within the "
         "seconds; the one process has its data in memory.",
     )
-    return figure

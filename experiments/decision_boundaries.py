@@ -150,7 +150,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     rows = [row for row, _ in found]
     worst, best = (f(rows, key=lambda row: float(row["test_accuracy"])) for f in (min, max))
     few = min(rows, key=lambda row: int(row["support_vectors"]))
-    plots.state(
+    return plots.state(
         figure,
         f"The width of the kernel decides: {worst['test_accuracy']:.0%} right at "
         f"{worst['kernel'].split(', ')[-1]}, {best['test_accuracy']:.1%} at "
@@ -160,4 +160,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"C = {results['C']:g}; polished to a certified relative gap of {results['tol']:.1%}"
         f"{', but for the crosses' if crossed else ''}. Dashed: margins.",
     )
-    return figure

@@ -196,7 +196,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     }
     both = [of["PegasosSVC"] - of["SVC"] for of in pairs.values() if len(of) == 2]
     far = 100 * max(map(abs, both), default=np.nan)
-    plots.state(
+    return plots.state(
         figure,
         f"With each kernel, PegasosSVC's best cell is within {far:.1f} points of SVC's",
         f"Digits, {results['folds']}-fold cross-validation on the first half over γ and C. "
@@ -204,4 +204,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"half: PegasosSVC {np.median(example['PegasosSVC']):.1%}, SVC {example['SVC']:.1%}. "
         f"SVC has no Laplacian kernel.",
     )
-    return figure

@@ -630,25 +630,22 @@ def _told_panel(ax: plots.Axes, rows: list[Row], budgets: list[float], title: st
     ends = {name: 100 * front[-1]["error"] for name, front in fronts.items()}
     least, most = min(ends.values()), max(ends.values())
     high = least * max((most / least) ** 1.5, 1.15)
-    names: dict[str, Any] = {}
     for order, (name, front) in enumerate(reversed(fronts.items())):
-        line = _told_look(name)
         ax.plot(
             [*(row["fit_seconds"] for row in front), last],
             [*(100 * row["error"] for row in front), ends[name]],
             drawstyle="steps-post",
             markevery=list(range(len(front))),
             zorder=3 + order,
-            **line,
+            label=_METHODS[name][0],
+            **_told_look(name),
         )
-        names[_METHODS[name][0]] = ([last], [ends[name]], line["color"])
     for budget in budgets:
         ax.axvline(budget, color=plots.SILVER, linewidth=0.8, linestyle=":", zorder=0)
     plots.log_log(ax)
     ax.set(xlim=(min(budgets) / 30, last), ylim=(least / (high / least) ** 0.06, high))
     _told_ticks(ax, budgets)
     ax.set_title(title)
-    plots.name_lines(ax, names)
 
 
 def _told_ticks(ax: plots.Axes, budgets: list[float]) -> None:
@@ -678,7 +675,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     plots.outer_labels(axes, plots.WORDS["fit_seconds"], plots.WORDS["test_error"])
     counts = listed(f"{_told_counts(cases)[name]}" for name in _told_first(cases))
     budgets = listed(f"{budget:g}" for budget in results["budgets"])
-    plots.state(
+    return plots.state(
         figure,
         f"{_told_title(cases)[:-1]} ({counts} of {len(cases)} cases)",
         "Least error of the runs that took no longer; Gaussian kernel, the same C and γ for all. "
@@ -686,4 +683,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"linear Pegasos. A case is a data set and {budgets} s (dotted); level within one standard "
         "error is a tie.",
     )
-    return figure

@@ -290,10 +290,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     kernel = max(value for name, value in ours.items() if name.startswith("PegasosSVC"))
     reported = max(results["reported"].values())
     linear = max(value for name, value in ours.items() if name.startswith("Linear"))
-    plots.state(
+    return plots.state(
         figure,
         f"Fashion-MNIST: {kernel:.1%} with the kernel that the term paper left out, "
         f"{linear:.1%} without, {reported:.1%} in the paper",
         f"60,000 training and 10,000 test images; one against one. Below: {LINEAR}.",
     )
-    return figure

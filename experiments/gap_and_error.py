@@ -520,18 +520,17 @@ def _ticks(*per_cent: float) -> tuple[list[float], list[str]]:
 
 def _errors(ax: plots.Axes, runs: list[Run], titles: dict[str, str] | None) -> None:
     """Error above the final one against the gap, a line for each set."""
-    names: dict[str, Any] = {}
     ax.set_xticks(*_ticks(99.9, 90, 50, 10, 1), fontsize=9.5)
     ax.set(ylim=(-10, 12), xlim=_odds([MOST, 0.01]))
     for name in dict.fromkeys(run["data"] for run in runs):
         own, (*_, color, line) = select(runs, data=name), SETS[name]
         gaps = _odds(np.median([run["gap"] for run in own], axis=0))
         style: Any = {"color": color, "alpha": 0.12, "linestyle": line, "linewidth": 1.8}
-        names[name] = plots.band(ax, gaps, percentiles([run["excess"] for run in own]), **style)
+        style["label"] = titles and titles[name]
+        plots.band(ax, gaps, percentiles([run["excess"] for run in own]), **style)
     ax.axhline(NEAR, color=plots.DARK_GREY, linewidth=1, linestyle=":")
     ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.METHODS["gap"].color, alpha=0.15, linewidth=0)
     ax.grid(alpha=0.25)
-    plots.name_lines(ax, {titles[name]: line for name, line in names.items()} if titles else {})
 
 
 def _clock(ax: plots.Axes, results: dict[str, Any], runs: list[Run]) -> None:
@@ -604,7 +603,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     _rules(right, runs)
     right.set_title("rules chosen on the other sets")
     m, tested = results["sizes"]
-    plots.state(
+    return plots.state(
         figure,
         f"{finding(runs).rstrip('.')}: at C = {max(Cs):g} the error is final at a gap of "
         f"{_told_limits(results, max(Cs))}",
@@ -613,4 +612,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"{SMALL_GAP:.0%}. Final, or well: the error stays within a standard error from there on. "
         "Needed: the epochs to that.",
     )
-    return figure

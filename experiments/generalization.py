@@ -373,27 +373,23 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def _errors(ax: plots.Axes, results: dict[str, Any], curves: dict[str, dict[str, Any]]) -> None:
     """Test error above the least possible, for each of some curves by their names."""
-    names: dict[str, Any] = {}
     for (name, curve), color in zip(curves.items(), plots.shades(len(curves)), strict=True):
         above = 100 * (np.array(curve["error"]) - results["least_possible_error"])
-        names[name] = plots.band(ax, curve["steps"], above, color=color, linewidth=1.6)
+        plots.band(ax, curve["steps"], above, color=color, linewidth=1.6, label=name)
     ax.axvline(100, color=plots.BLACK, linewidth=1, linestyle=":")
     plots.log_log(ax, xlabel=plots.WORDS["steps"], ylim=(1e-5, 100))
-    plots.name_lines(ax, names)
 
 
 def _bound(ax: plots.Axes, results: dict[str, Any]) -> None:
     """Excess of the average, and the theorem's bound on it; dotted where draws repeat."""
     bound, curves = results["theorem"], results["curves"]["theorem"]
-    names: dict[str, Any] = {}
     for (n, curve), color in zip(curves.items(), plots.shades(len(curves)), strict=True):
         steps, excess = np.array(curve["steps"]), np.array(curve["excess"][1])
         new = int(np.sum(steps <= int(n)))
         ax.plot(steps[:new], excess[:new], color=color, linewidth=1.6)
-        ax.plot(steps[new - 1 :], excess[new - 1 :], color=color, linestyle=":", linewidth=1.6)
-        names[f"n = {int(n):,}"] = (steps, excess, color)
-    line: Any = {"color": plots.BLACK, "linestyle": "--"}
-    names["bound"] = plots.line(ax, bound["steps"], bound["bound"], **line)
+        again: Any = {"linestyle": ":", "linewidth": 1.6, "label": f"n = {int(n):,}"}
+        ax.plot(steps[new - 1 :], excess[new - 1 :], color=color, **again)
+    ax.plot(bound["steps"], bound["bound"], "--", color=plots.BLACK, label="bound")
     violated = [row for row in bound["comparison"] if row["T_violated_from"]]
     for row in sorted(violated, key=lambda row: int(row["T_violated_from"]))[:1]:
         ax.axvline(row["T_violated_from"], color=plots.GREY, linewidth=1)
@@ -402,25 +398,21 @@ def _bound(ax: plots.Axes, results: dict[str, Any]) -> None:
         ax.annotate(text, (row["T_violated_from"], 0.02), va="bottom", fontsize=9, **place)
     ax.axhspan(bound["trivial"], 1e6, color="0.92", zorder=0)
     plots.log_log(ax, xlabel=plots.WORDS["steps"], ylim=(2e-4, 1e5))
-    plots.name_lines(ax, names)
 
 
 def _draw_stops(stops: plots.Axes, shares: plots.Axes, results: dict[str, Any]) -> None:
     """How far from the end runs stop at random, and which share is as good as the end."""
     found, good = results["random_stops"], []
-    of_errors, of_shares = {}, {}
     colors = (plots.BLUE, plots.VERMILION)
     for (name, errors), color in zip(found["errors"].items(), colors, strict=True):
         rows = select(found["table"], configuration=name)
         label = f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}"
         above = np.sort(100 * np.maximum(np.array(errors) - rows[0]["error_at_end"], NEAREST))
         below = 100 * np.arange(1, above.size + 1) / above.size
-        stops.step(above, below, where="post", color=color)
-        of_errors[label] = (above, below, color)
+        stops.step(above, below, where="post", color=color, label=label)
         share = {row["T"]: 100 * row["share_as_good_as_the_end"] for row in rows}
         good.append(f"{share[rows[0]['n']]:.0f}%")
-        line: Any = {"color": color, "marker": "o", "linestyle": "-"}
-        of_shares[label] = plots.line(shares, list(share), list(share.values()), **line)
+        shares.plot(list(share), list(share.values()), "o-", color=color, label=label)
     n = rows[0]["n"]
     stops.axvline(100 * CLOSE, color=plots.BLACK, linestyle="dotted")
     plots.log_x(
@@ -438,8 +430,6 @@ def _draw_stops(stops: plots.Axes, shares: plots.Axes, results: dict[str, Any]) 
         ylabel=f"stops within {100 * CLOSE:g} of the end, %",
         title=f"{' and '.join(good)} are good at T = {n:,}\ndotted: probability ½",
     )
-    plots.name_lines(stops, of_errors)
-    plots.name_lines(shares, of_shares)
 
 
 def _verdict(results: dict[str, Any], name: str) -> str:
@@ -469,7 +459,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     theorem.set_ylabel(f"excess of L, {1 - DELTA:.0%} of runs")
     theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat")
     _draw_stops(stops, shares, results)
-    plots.state(
+    return plots.state(
         figure,
         "“The error does not depend on n, 100 steps are enough”: "
         f"{', '.join(_verdict(results, name) for name in STOPPED)}",
@@ -477,4 +467,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"population objective L are exact; median and 20–80% of {len(results['seeds'])} runs. "
         "Bound: Corollary 3.6.2 of Zhou's report; grey: w = 0 is as good.",
     )
-    return figure

@@ -805,5 +805,4 @@ def plot(results: Row) -> plots.Figure:
     used = {row["tool"] for row in [*results["table"], *results["published"]]}
     handles = [plots.handle(_LOOKS[tool][0], **_style(tool)) for tool in _LOOKS if tool in used]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
-    plots.state(figure, _finding(table))
-    return figure
+    return plots.state(figure, _finding(table))

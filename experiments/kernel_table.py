@@ -431,11 +431,10 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         )
     plots.rows_down(axes[0], [name for name, _, _ in names])
     axes[0].tick_params(axis="y", length=0)
-    plots.state(
+    return plots.state(
         figure,
         _finding(table),
         "Gaussian kernel. Grey, hollow: published in 2011, on a machine of 15 years ago, so that "
         "only ratios within white or within grey compare. SMO is SVM-Light then and LIBSVM now. "
         "No model: an error of more than twice that of the optimum.",
     )
-    return figure

@@ -144,22 +144,18 @@ def _panel(ax: plots.Axes, results: dict[str, Any], name: str, count: int) -> No
     """Suboptimality of each method against λ, beside 1/(λT)."""
     table = results["table"]
     steps = count * results["sizes"][name]
-    names: dict[str, Any] = {}
     for method, (key, label) in LOOKS.items():
         own = select(table, data=name, epochs=count, method=method)
         inverse = 1 / np.array([row["lam"] for row in own])
         resolved = [row["resolved"] for row in own]
         shown = np.where(resolved, spread(own, "suboptimality"), np.nan)
-        style = plots.METHODS[key]
-        names[label] = plots.band(
-            ax, inverse, shown, color=style.color, marker=style.marker, markersize=4
-        )
-    names["1/(λT)"] = plots.line(ax, inverse, inverse / steps, color=plots.GREY, linestyle="--")
+        color, marker = plots.METHODS[key].color, plots.METHODS[key].marker
+        plots.band(ax, inverse, shown, color=color, marker=marker, markersize=4, label=label)
+    ax.plot(inverse, inverse / steps, "--", color=plots.GREY, label="1/(λT)")
     plots.log_log(ax)
     ax.set_ylim(1e-7, 1e3)
     unit = "epoch" if count == 1 else "epochs"
     ax.set_title(f"{results['titles'][name]}, {count} {unit}")
-    plots.name_lines(ax, names)
 
 
 def _lead(table: list[dict[str, Any]], names: list[str], count: int) -> float:
@@ -193,7 +189,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ]
     lead = _lead(table, names, counts[0])
     span = f"{min(slopes):.1f} to {max(slopes):.1f}" if slopes else "?"
-    plots.state(
+    return plots.state(
         figure,
         f"After one epoch Pegasos worsens like 1/λ to the power of {span}, as its bound does; at "
         f"the smallest λ SDCA is at least {plots.times(lead)} times nearer to the optimum",
@@ -201,4 +197,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"{plots.METHODS['weighted'].name}; as in the paper: {plots.METHODS['independent'].name}, "
         f"{plots.METHODS['last'].name}. A step is one example for all.",
     )
-    return figure

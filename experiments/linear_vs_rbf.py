@@ -121,10 +121,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     spans = {name: f"{min(of):.0%} to {max(of):.0%}" for name, of in of_kernel.items()}
     apart = min(of_kernel["rbf"]) > max(of_kernel["linear"])
     claim = "A line cannot, a kernel can" if apart else "A line and a kernel"
-    plots.state(
+    return plots.state(
         figure,
         f"{claim}: {spans['linear']} right with the linear kernel, {spans['rbf']} with RBF",
         f"Per cent of {N_TEST:,} test points; C = {results['C']:g}; rings are support vectors "
         "where fewer than half of the points are; dashed lines are margins.",
     )
-    return figure

@@ -186,15 +186,12 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for noise, ax in zip(NOISE, (clean, wrong), strict=True):
         _boundaries(ax, results, noise)
     _error_bars(errors, results["table"])
-    lines: dict[str, Any] = {}
     for name, (color, line) in LOOKS.items():
         curve = results["curves"][name]
-        lines[NAMES[name]] = plots.band(
-            steps, curve["steps"], curve["excess"], color=color, linestyle=line
-        )
+        style: Any = {"color": color, "linestyle": line, "label": NAMES[name]}
+        plots.band(steps, curve["steps"], curve["excess"], **style)
     plots.log_log(steps, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["relative_suboptimality"])
     steps.set_title("t-weighted average")
-    plots.name_lines(steps, lines)
     handles = [
         plots.handle(NAMES[name], color=color, linestyle=line)
         for name, (color, line) in LOOKS.items()
@@ -203,7 +200,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     clean_errors = [r["test_error"] for r in results["table"] if not r["wrong_labels"]]
     noisy = [row for row in results["table"] if row["wrong_labels"]]
     least, most = (f(noisy, key=lambda row: float(row["test_error"])) for f in (min, max))
-    plots.state(
+    return plots.state(
         figure,
         f"With {noisy[0]['wrong_labels']:.0%} of the labels wrong the {NAMES[least['loss']]} loss "
         f"errs least ({least['test_error']:.1%}), the {NAMES[most['loss']]} most "
@@ -212,4 +209,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"Two moons, RBF kernel, λ = {LAM:g}; means and standard deviations of "
         f"{len(results['seeds'])} data sets; curves: median and 20–80% of up to ten runs.",
     )
-    return figure

@@ -244,19 +244,16 @@ def _draw_runs(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) 
     """Margins along the runs, as shares of the largest."""
     from matplotlib.ticker import PercentFormatter
 
-    names: dict[str, Any] = {}
     for C, runs in results["curves"].items():
         shares = percentiles(np.array(runs["margin"]) / results["search"]["margin"])
-        names[f"C = {C}"] = plots.band(
-            ax, runs["iteration"], shares, color=colors[C], linewidth=1.6
-        )
+        style: Any = {"color": colors[C], "linewidth": 1.6, "label": f"C = {C}"}
+        plots.band(ax, runs["iteration"], shares, **style)
     ax.axhline(1, color="black", linewidth=0.8, linestyle=":")
     ax.axhline(0, color="black", linewidth=0.6)
     plots.log_x(ax, xlabel=plots.WORDS["steps"], ylabel="share of the largest margin")
     ax.set_ylim(-1.05, 1.1)
     ax.yaxis.set_major_formatter(PercentFormatter(1))
     ax.set_title("margin of the average\nalong the runs")
-    plots.name_lines(ax, names)
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -267,7 +264,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     _draw_envelope(envelope, results, colors)
     _draw_runs(along, results, colors)
     reached = [row for row in results["table"] if row["pegasos_share"] > CLOSE]
-    plots.state(
+    return plots.state(
         figure,
         _finding(reached),
         f"Two Gaussian clouds, m = {results['n_samples']}, linear kernel. The largest margin is "
@@ -275,7 +272,6 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"coefficients up to {results['search']['smallest_c']:.2g}. Right: "
         f"median and 20–80% of {len(results['seeds'])} runs.",
     )
-    return figure
 
 
 def _finding(reached: list[dict[str, Any]]) -> str:

@@ -194,21 +194,20 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     figure, (axes,) = plots.panels(1, len(METHODS), 4.6, sharey=True)
     budgets = list(dict.fromkeys(row["budget"] for row in table if row["fixed"] == "kT"))
     for ax, method in zip(axes, METHODS, strict=True):
-        names: dict[str, Any] = {}
         for data, line in zip(results["titles"], ("-", "--"), strict=True):
             for budget, color in zip(budgets, plots.shades(len(budgets)), strict=True):
                 lam_T, cost = _costs(table, data=data, method=method, budget=budget)
-                plots.band(ax, lam_T, cost, color=color, linestyle=line, marker="o", markersize=4)
                 unit = "epoch" if budget == 1 else "epochs"
-                names[f"{SHORT.get(data, data)}, {budget} {unit}"] = (lam_T, cost[1], color)
+                style: Any = {"linestyle": line, "marker": "o", "markersize": 4}
+                style["label"] = f"{SHORT.get(data, data)}, {budget} {unit}"
+                plots.band(ax, lam_T, cost, color=color, **style)
         ax.axvline(1, color=plots.GREY, linewidth=1, linestyle=":")
         plots.log_log(ax, xlabel=f"{plots.WORDS['lam_T']}  (k grows to the right)")
         ax.invert_xaxis()
         sampling, average = (plots.METHODS[key].name for key in NAMES[method])
         ax.set_title(f"{sampling}, {average}", fontsize=10.5)
-        plots.name_lines(ax, names)
     axes[0].set_ylabel("f − f*, over that of k = 1")
-    plots.state(
+    return plots.state(
         figure,
         f"For the same number of draws a batch costs less than a factor of {FREE:g} while "
         f"λT > {_free_above(table):.1g}",
@@ -219,4 +218,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         )
         + ".",
     )
-    return figure

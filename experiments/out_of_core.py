@@ -159,33 +159,29 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     """Peak memory against the size of the data."""
     table = results["table"]
     figure, ((ax,),) = plots.panels(1, 1, 4.2)
-    names: dict[str, Any] = {}
     for way, label, color, marker in (
         ("chunks", "chunk by chunk", plots.BLUE, "s"),
         ("memory", "all in memory, no limit", plots.VERMILION, "o"),
     ):
         rows = [row for row in table if row["way"] == way]
         sizes, peaks = ([row[key] for row in rows] for key in ("data_mb", "peak_mb"))
-        names[label] = plots.line(ax, sizes, peaks, marker=marker, color=color, linewidth=1.8)
+        ax.plot(sizes, peaks, marker=marker, color=color, linewidth=1.8, label=label)
     limit = results["limit_mb"]
-    ax.axhline(limit, color=plots.DARK_GREY, linestyle="--", linewidth=1)
+    ax.axhline(limit, color=plots.DARK_GREY, linestyle="--", linewidth=1, label="limit")
     failed = [r["data_mb"] for r in table if r["way"] == "memory, limited" and not r["fits"]]
     ax.plot(failed, [limit] * len(failed), "X", color=plots.BLACK, markersize=10)
     for size in failed[-1:]:  # beside the line of what has no limit, which rises to the left
         place: dict[str, Any] = {"xytext": (0, 10), "textcoords": "offset points"}
         ax.annotate(f"all in memory: not within {limit} MiB", (size, limit), ha="right", **place)
-    names["limit"] = ([0.0], [float(limit)], plots.DARK_GREY)
     ax.set(xlabel="data, MiB", ylabel="peak memory of the process, MiB", ylim=(0, None))
     ax.margins(x=0.06)
     ax.grid(alpha=0.25)
-    plots.name_lines(ax, names)
     errors = [row["test_error"] for row in table if row["fits"]]
     factors = [row["factor"] for row in table]
-    plots.state(
+    return plots.state(
         figure,
         f"{max(factors)} times the data take {results['peak_ratio']:.2f} times the memory, chunk "
         f"by chunk",
         f"Synthetic texts of RCV1's shape, labels flipped at random. Test errors of all models lie "
         f"between {min(errors):.2%} and {max(errors):.2%}.",
     )
-    return figure

@@ -128,16 +128,15 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     figure, axes = plots.panels(2, len(curves), 6.4, sharex=True, sharey=True)
     for (name, by_lam), column in zip(curves.items(), axes.T, strict=True):
         for ax, iterate in zip(column, ("last", "average"), strict=True):
-            names: dict[str, Any] = {}
             for color, (lam, curve) in zip(plots.shades(len(by_lam)), by_lam.items(), strict=True):
                 lam_T, ratio = np.array(curve["lam_T"]), np.array(curve[iterate])
                 plots.band(ax, lam_T, ratio, color=color, linewidth=1.6)
-                names[f"λ = {plots.power_of_ten(float(lam))}"] = (lam_T[:1], ratio[1][:1], color)
+                if ax in axes[:, -1]:
+                    label = f"λ = {plots.power_of_ten(float(lam))}"
+                    plots.name_end(ax, label, ratio[1][0], color)
             ax.axhline(1, color=plots.BLACK, linewidth=0.8)
             ax.axvline(1, color=plots.BLACK, linewidth=1, linestyle=":")
             plots.log_log(ax)
-            if ax in axes[:, -1]:
-                plots.name_lines(ax, names)
         column[0].set_title(results["titles"][name])
         column[1].set_xlabel(plots.WORDS["lam_T"])
     for row, iterate_name in zip(axes, ("last iterate", "t-weighted average"), strict=True):
@@ -145,11 +144,10 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     late = [row["ratio_lam_T_10"] for row in results["table"] if row["ratio_lam_T_10"]]
     first = [row["ratio_T_1"] for row in results["table"]]
     when = "only while λT < 1" if max(late) < SMALL_LATE else "late too"
-    plots.state(
+    return plots.state(
         figure,
         f"The projection matters {when}: it saves a factor of up to "
         f"{float(f'{max(first):.1g}'):,.0f} at first, at λT = 10 of {max(late):.2f} at most",
         f"Names of λ stand at the height of the first step. Dotted: λT = 1. The same draws with "
         f"and without; median and 20–80% of {len(results['seeds'])} runs.",
     )
-    return figure

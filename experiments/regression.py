@@ -215,11 +215,10 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ]
     plots.legend_above(axes["time"], handles)
     span = f"{plots.times(min(leads))} to {plots.times(max(leads))}" if leads else "?"
-    plots.state(
+    return plots.state(
         figure,
         f"To 1% of the optimum PegasosSVR is {span} times as fast as the fastest peer",
         "Above: models of three losses on 300 points. Below: median seconds of a fit, peers at the "
         "largest tolerance that brings them within 1%; made tables (Friedman's function) of "
         "20,000 × 8 and 2,000 × 10, and the diabetes data.",
     )
-    return figure

@@ -617,13 +617,9 @@ def _widen(ax: plots.Axes, below: float, above: float) -> None:
 def _of_kernel(ax: plots.Axes, results: dict[str, Any]) -> None:
     rows, told = select(results["table"], group="kernel"), _told_kernel(results)
     m = _column(rows, "m")
-    names = {
-        name: plots.band(ax, m, spread(rows, key), color=color, **DOTS)
-        for key, color, name in (
-            ("kernel_values", plots.VERMILION, "kernel\nvalues"),
-            ("steps", plots.BLUE, "steps"),
-        )
-    }
+    for key, color in (("kernel_values", plots.VERMILION), ("steps", plots.BLUE)):
+        label = key.replace("_", "\n")
+        plots.band(ax, m, spread(rows, key), color=color, label=label, **DOTS)
     ax.plot(m, rows[-1]["kernel_values"] * m / m[-1], **DOTTED)
     plots.log_log(ax, xlabel=plots.WORDS["examples"], ylabel=f"until f − f* = {EPSILON:g}")
     _widen(ax, 3, 2)
@@ -632,7 +628,6 @@ def _of_kernel(ax: plots.Axes, results: dict[str, Any]) -> None:
         f"Kernel: steps {'do not depend' if told['flat'] else 'depend'} on m,\n"
         f"their kernel values grow {'like m' if like else 'otherwise'}"
     )
-    plots.name_lines(ax, names)
 
 
 def _of_error(ax: plots.Axes, results: dict[str, Any]) -> None:
@@ -658,11 +653,10 @@ def _of_error(ax: plots.Axes, results: dict[str, Any]) -> None:
 
 def _of_clock(ax: plots.Axes, results: dict[str, Any]) -> None:
     rows, lines = select(results["table"], group="timing"), _told_clock(results)
-    names: dict[str, Any] = {}
     for kind, (color, line, name) in CLOCK.items():
         own = select(rows, kind=kind)
         d, values = _column(own, "d"), spread(own, "nanoseconds")
-        names[name] = plots.band(ax, d, values, color=color, linestyle=line, **DOTS)
+        plots.band(ax, d, values, color=color, linestyle=line, label=name, **DOTS)
         fine = np.geomspace(d[0], d[-1], 50)
         ax.plot(fine, lines[kind][0] + lines[kind][1] * fine, **DOTTED)
     plots.log_log(ax, xlabel="non-zero features d", ylabel="ns a step")
@@ -671,23 +665,20 @@ def _of_clock(ax: plots.Axes, results: dict[str, Any]) -> None:
         f"A step costs a + b d: dense {a:.0f} + {b:.1f} d ns,\n"
         f"sparse {lines['sparse'][1]:.0f} ns a non-zero"
     )
-    plots.name_lines(ax, names)
 
 
 def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
     rows = select(results["table"], group="accuracy", data="moons")
     rows = [row for row in rows if row["steps"] is not None]
     lambdas = list(dict.fromkeys(row["lam"] for row in rows))
-    names: dict[str, Any] = {}
     for lam, color in zip(lambdas, plots.shades(len(lambdas))[::-1], strict=True):
         own, name = select(rows, lam=lam), f"λ = {plots.power_of_ten(lam)}"
         x, values = 1 / _column(own, "epsilon"), spread(own, "steps")
-        line = plots.band(ax, x, values, color=color, **DOTS)
+        to_the_end = x[-1] >= 0.99 / min(row["epsilon"] for row in rows)
+        plots.band(ax, x, values, color=color, label=name if to_the_end else None, **DOTS)
         last = x >= x[-1] / 12
         ax.plot(x[last], values[1][-1] * x[last] / x[-1], **DOTTED)
-        if x[-1] >= 0.99 / min(row["epsilon"] for row in rows):
-            names[name] = line
-        else:
+        if not to_the_end:
             place: dict[str, Any] = {"ha": "right", "va": "baseline"}
             at = (x[-1], values[1][-1])
             plots.beside(ax, name, at, (4, 7), color=plots.text_color(color), **place)
@@ -697,7 +688,6 @@ def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
     ax.set_title(
         f"Steps grow like 1/ε; with 1/λ to the power\nof {min(rates):.1f} to {max(rates):.1f}"
     )
-    plots.name_lines(ax, names)
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -707,7 +697,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for draw_panel, ax in zip(panels, axes.flat, strict=True):
         draw_panel(ax, results)
     chosen = sorted({row["lam"] for row in _told_error(results)["rows"]}, reverse=True)
-    plots.state(
+    return plots.state(
         figure,
         f"More examples need {'no' if _told_kernel(results)['flat'] else 'some'} more steps to an "
         "accuracy; what a step costs grows with its features, and with a kernel with the number of "
@@ -718,4 +708,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "the step, lines that were fitted. "
         f"t-weighted average; median and 20–80% of {len(results['seeds'])} runs.",
     )
-    return figure

@@ -194,12 +194,11 @@ def _against(ax: Any, x: np.ndarray, steps: np.ndarray, at: int, name: str) -> N
     if not steps.size:
         return
     style, reference = plots.METHODS["weighted"], steps[at] * x / x[at]
-    ax.plot(x, steps, **style.options(linewidth=1.8))
-    ax.plot(x, reference, color=plots.GREY, linestyle=":", linewidth=1.5)
+    ax.plot(x, steps, **style.options(linewidth=1.8, label="measured"))
+    ax.plot(x, reference, color=plots.GREY, linestyle=":", linewidth=1.5, label=name)
     plots.log_log(ax)
     low, high = min(steps.min(), reference.min()), max(steps.max(), reference.max())
     ax.set_ylim(low / 3, high * 3)
-    plots.name_lines(ax, {"measured": (x, steps, style.color), name: (x, reference, plots.GREY)})
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -226,7 +225,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         title=f"at the small end like {plots.power('(1/λ)', late)}",
     )
     flat = abs(exponent) < 0.1
-    plots.state(
+    return plots.state(
         figure,
         f"The steps to an accuracy {'do not depend' if flat else 'depend'} on the number of "
         f"examples; towards small λ they grow like {plots.power('(1/λ)', late)}",
@@ -237,4 +236,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         if sizes.size and np.all(_columns(results["by_size"], "steps")[0] < sizes.min())
         else f"Left λ = {LAM:g}; median of {len(results['seeds'])} runs.",
     )
-    return figure

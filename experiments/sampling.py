@@ -178,25 +178,22 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ends: dict[str, list[float]] = {name: [] for name in SAMPLINGS}
     for ax, (data, panels_of) in zip(axes, curves.items(), strict=True):
         epochs, ratios = _ratios(panels_of, "average")
-        names: dict[str, Any] = {}
         for sampling, values in ratios.items():
             key, label = LOOKS[sampling]
-            style = plots.METHODS[key]
-            plots.band(ax, epochs, values, color=style.color, marker=style.marker, markersize=5)
+            look = plots.METHODS[key]
+            style: Any = {"color": look.color, "marker": look.marker, "markersize": 5}
+            plots.band(ax, epochs, values, label=label if ax is axes[-1] else None, **style)
             ends[sampling].append(float(values[1][-1]))
-            names[label] = (epochs, values[1], style.color)
         plots.log_log(ax, xlabel=plots.WORDS["epochs"], ylim=(0.6, 10))
         ax.set_xticks(epochs[::2], [f"{epoch:g}" for epoch in epochs[::2]])
         ax.set_title(f"{results['titles'][data]}\nm = {results['sizes'][data]:,}", fontsize=10.5)
-        if ax is axes[-1]:
-            plots.name_lines(ax, names)
     axes[0].set_ylabel("f − f*, over that of new permutations")
     independent, once = (ends[name] for name in SAMPLINGS[:2])
     best = min(independent + once) >= 1
     ranges = [f"{plots.times(min(of))} to {plots.times(max(of))}" for of in (independent, once)]
     reported = [results["reported"][name] for name in SAMPLINGS]
     published = [plots.times(value / reported[2]) for value in reported]
-    plots.state(
+    return plots.state(
         figure,
         f"A new permutation each epoch is {'best on every set' if best else 'not always best'}: "
         f"independent draws end {ranges[0]} times as far from the optimum, one permutation "
@@ -205,4 +202,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"{len(results['seeds'])} runs. Published for astro-ph after 65 epochs: "
         f"{published[0]}, {published[1]} and 1.",
     )
-    return figure

@@ -283,19 +283,15 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 def _of_rules(ax: plots.Axes, kernel: dict[str, Any], slip: str, what: str) -> None:
     """A wrong rule beside the correct one."""
     scale = 100 if what == "error" else 1
-    names: dict[str, Any] = {}
     for rule, name, color in (
         (slip, "as printed", plots.VERMILION),
         (CORRECT, "correct", plots.BLACK),
     ):
         shown = percentiles(scale * np.array(kernel[rule][what]))
-        line = "--" if rule == CORRECT else "-"
-        names[name] = plots.band(
-            ax, kernel["steps"], shown, color=color, linestyle=line, linewidth=1.8
-        )
+        style: Any = {"linestyle": "--" if rule == CORRECT else "-", "linewidth": 1.8}
+        plots.band(ax, kernel["steps"], shown, color=color, label=name, **style)
     label = plots.WORDS["test_error"] if what == "error" else plots.WORDS["suboptimality"]
     plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=label)
-    plots.name_lines(ax, names)
 
 
 def _ratio(kernel: dict[str, Any], slip: str, what: str) -> float:
@@ -314,37 +310,27 @@ def _consequence(kernel: dict[str, Any], slip: str, what: str) -> str:
 
 
 def _of_gradients(ax: plots.Axes, full: dict[str, Any]) -> None:
-    n_left = len(full["printed"])
-    lines = {
-        "correct": (full["steps"], full["correct"], plots.BLACK),
-        "as printed": (full["steps"][:n_left], full["printed"], plots.VERMILION),
-    }
-    for name, (steps, values, color) in lines.items():
-        ax.plot(
-            steps, values, color=color, linewidth=1.8, linestyle="--" if name == "correct" else "-"
-        )
+    left, steps = full["steps"][: len(full["printed"])], full["steps"]
+    ax.plot(steps, full["correct"], "--", color=plots.BLACK, linewidth=1.8, label="correct")
+    ax.plot(left, full["printed"], color=plots.VERMILION, linewidth=1.8, label="as printed")
     plots.log_log(
         ax, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["suboptimality"], ylim=(1e-10, 1e12)
     )
-    plots.name_lines(ax, lines)
 
 
 def _of_runtimes(ax: plots.Axes, runtimes: dict[str, Any]) -> None:
     lams = np.array(runtimes["lam"])
-    names: dict[str, Any] = {}
     for (m, reached), color in zip(
         runtimes["steps"].items(), plots.shades(len(runtimes["steps"])), strict=True
     ):
         shown = np.nanpercentile(np.array(reached, dtype=float), [20, 50, 80], axis=1)
-        names[f"m = {int(m):,}"] = plots.band(
-            ax, 1 / lams, shown, color=color, marker="o", markersize=4
-        )
+        style: Any = {"color": color, "marker": "o", "markersize": 4, "label": f"m = {int(m):,}"}
+        plots.band(ax, 1 / lams, shown, **style)
     anchor = np.median(next(iter(runtimes["steps"].values()))[len(lams) // 2])
     for power, name in ((1, "1/λ, as proved"), (-1, "λ, as printed")):
         line = anchor * (lams[len(lams) // 2] / lams) ** power
-        names[name] = plots.line(ax, 1 / lams, line, color=plots.GREY, linestyle=":", linewidth=1.5)
+        ax.plot(1 / lams, line, ":", color=plots.GREY, linewidth=1.5, label=name)
     plots.log_log(ax, xlabel="1/λ", ylabel=f"steps to f − f* < {EPSILON:g}", ylim=(10, 1e8))
-    plots.name_lines(ax, names)
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -369,7 +355,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     runtime.set_title(f"“runtime goes like λ”:\nsteps go like {power}", fontsize=10.5)
     wrong = [slip for slip in ("label", "code", "scaling") if _ratio(kernel, slip, "f") > 2]
     harmless = [slip for slip in ("threshold",) if _ratio(kernel, slip, "f") < 1.1]
-    plots.state(
+    return plots.state(
         figure,
         f"Of the printed slips that run, {len(wrong) + 1} spoil the objective and "
         f"{len(harmless) or 'none'} {'does' if len(harmless) == 1 else 'do'} no harm",
@@ -377,4 +363,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"λ = {LAM:g}, last iterate (gradient: two clouds); median and 20–80% of "
         f"{len(results['seeds'])} runs.",
     )
-    return figure

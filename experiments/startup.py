@@ -96,10 +96,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ax.tick_params(axis="y", length=0)
     by_job = {row["job"]: row for row in table}
     warm, cold = by_job["PegasosSVC().fit, warm"], by_job[COLD]
-    plots.state(
+    return plots.state(
         figure,
         f"The first model takes {warm['median_seconds']:.1f} s, and {cold['median_seconds']:.1f} s "
         f"right after installation ({cold['min_seconds']:.1f} to {cold['max_seconds']:.1f})",
         f"500 points, median of {table[0]['repeats']} fresh processes; thin lines are the range.",
     )
-    return figure

@@ -154,20 +154,17 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     n_rows = -(-len(lambdas) // 2)
     figure, axes = plots.panels(n_rows, 2, 2.9 * n_rows + 1.2, sharex=True, sharey=True)
     for lam, ax in zip(lambdas, axes.flat, strict=True):
-        names: dict[str, Any] = {}
         for rule in results["rules"]:
             curve, (color, line) = results["curves"][f"{lam:g}, {rule}"], LOOKS[rule]
-            names[rule] = plots.band(
-                ax, curve["steps"], curve["excess"], color=color, linestyle=line
-            )
+            style: Any = {"color": color, "linestyle": line, "label": rule}
+            plots.band(ax, curve["steps"], curve["excess"], **style)
         plots.log_log(ax)
         ax.set_title(f"λ = {lam:g}, tuned c = {results['tuned'][f'{lam:g}']:.3g}")
-        plots.name_lines(ax, names)
     plots.outer_labels(axes, plots.WORDS["steps"], plots.WORDS["suboptimality"])
     tuned = _worst(results["table"], ["tuned c/√t"])
     wrong = _worst(results["table"], ["c ten times too large", "c a tenth"])
     claim = "needs no tuning" if min(tuned) > 1 else "is not best everywhere"
-    plots.state(
+    return plots.state(
         figure,
         f"1/(λt) {claim}: the best c/√t of {len(TUNING)} ends {plots.times(min(tuned))} to "
         f"{plots.times(max(tuned))} times as far from the optimum, a c wrong by ten up to "
@@ -175,4 +172,3 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         "Two moons, RBF kernel, t-weighted average on the same draws; median and 20–80% of "
         f"{len(results['seeds'])} runs.",
     )
-    return figure

@@ -439,7 +439,6 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
     """Draw kernel values against the start, a line for each set."""
     starts = results["starts"]
     x = np.arange(len(starts))
-    names: dict[str, Any] = {}
     for title, (color, marker) in zip(results["titles"], LOOKS, strict=False):
         rows = {row["way"]: row for row in select(results["table"], data=title, tol=tol)}
         low, middle, high = np.array(
@@ -448,7 +447,7 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
         )
         ax.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
         style: Any = {"marker": marker, "markersize": 4.5, "linewidth": 1.6}
-        names[_told_name(title)] = plots.line(ax, x, middle, color=color, **style)
+        ax.plot(x, middle, color=color, label=_told_name(title), **style)
     ax.axhline(1, color=plots.BLACK, linewidth=1.2)
     ax.set_xticks(x, [start.replace(" ", "\n") for start in starts], fontsize=9)
     ax.set_title(f"to a gap of {_told_share(tol)}")
@@ -460,7 +459,6 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.grid(alpha=0.25)
-    plots.name_lines(ax, names)
 
 
 def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
@@ -515,10 +513,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     axes[1, 1].set_xlabel("kernel values / those of the support's rows")
     short = [way for way in _told_short(results) if way != DEFAULT]
     longest = results["starts"][-1]
-    plots.state(
+    return plots.state(
         figure,
         f"{_told_title(results).rstrip('.')}: {_told_times(results, *short)} times the kernel "
         f"values with up to half an epoch, {_told_times(results, longest)} with {longest}",
         _told_note(results),
     )
-    return figure

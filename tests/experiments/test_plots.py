@@ -15,7 +15,6 @@ from experiments._plots import (
     METHODS,
     WIDTH,
     freeze,
-    name_lines,
     spread_out,
     state,
     text_color,
@@ -113,7 +112,7 @@ def test_names_of_lines_that_end_together_are_moved_apart_and_make_room():
     ax.set(xscale="log", yscale="log", xlim=(1, 100), ylim=(1e-3, 1))
     for number in range(4):
         ends = [0.5, 0.01 * (1 + 0.01 * number)]
-        name_lines(ax, {f"a long name {number}": ([1, 100], ends, "C0")})
+        ax.plot([1, 100], ends, label=f"a long name {number}")
     freeze(figure)
     boxes = sorted((Text.get_window_extent(label) for label in ends_of(ax)), key=lambda b: b.y0)
     for lower, upper in pairwise(boxes):
@@ -122,16 +121,19 @@ def test_names_of_lines_that_end_together_are_moved_apart_and_make_room():
 
 
 def test_a_line_out_of_view_has_no_name():
-    _, ax = plt.subplots()
+    figure, (ax, turned, legend) = plt.subplots(1, 3)
+    ax.plot([0, 1], [2.0, np.nan], label="out")
+    ax.plot([0, 1, 2], [0.2, 0.4, 7.0], label="in")
+    ax.plot([0, 1], [0.3, 0.3])
     ax.set_ylim(0, 1)
-    name_lines(ax, {"out": ([0, 1], [2.0, np.nan], "C0")})
-    assert not ends_of(ax)
-    name_lines(ax, {"in": ([0, 1, 2], [0.2, 0.4, 7.0], "C0")})
-    assert [label.xy[1] for label in ends_of(ax)] == [0.4]
-    _, ax = plt.subplots()
-    ax.set(xlim=(3, 0), ylim=(0, 1))
-    name_lines(ax, {"turned round": ([1, 2], [0.2, 0.8], "C0")})
-    assert ends_of(ax)[0].xy[1] == 0.2
+    turned.plot([1, 2], [0.2, 0.8], label="turned round")
+    turned.set(xlim=(3, 0), ylim=(0, 1))
+    legend.plot([0, 1], [0.2, 0.2], label="in the legend")
+    legend.legend()
+    freeze(figure)
+    assert [(label.get_text(), label.xy[1]) for label in ends_of(ax)] == [("in", 0.4)]
+    assert ends_of(turned)[0].xy[1] == 0.2
+    assert not ends_of(legend)
 
 
 def test_frozen_layout_is_the_same_in_each_format(tmp_path):
