@@ -1,10 +1,18 @@
 """Models that every format is tried on, and what is compared of them."""
 
+import shutil
+
 import numpy as np
+import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
+
+N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
+needs_libsvm = pytest.mark.skipif(
+    not (shutil.which("svm-train") and shutil.which("svm-predict")), reason="needs libsvm-tools"
+)
 
 #: Kernels of LIBSVM by the estimators' names, with parameters for values that are not extreme.
 LIBSVM_KERNELS = {
@@ -43,6 +51,19 @@ def classifier(kernel="rbf", **parameters):
 
 def linear_classifier(**parameters):
     return LinearPegasosSVC(epochs=5, random_state=0, **parameters)
+
+
+def search(**parameters):
+    options = {"Cs": [1.0, 10.0], "gammas": [0.05], "cv": 2, "random_state": 0, **parameters}
+    return PegasosSVCCV(**options)
+
+
+def by_onnx(graph, X):
+    """Name what onnxruntime makes of rows, by a file or the content of one."""
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"X": X}), strict=True))
 
 
 def regressors():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from typing import Any
 
 #: Exit statuses: data or a model are at fault, or the arguments are; ``--strict`` asked for a
@@ -159,28 +159,3 @@ def add_report_options(parser: argparse._ActionsContainer, *names: str) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object and no text")
     if "quiet" in names:
         parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-
-
-def attached(arguments: Sequence[str], names: Collection[str]) -> list[str]:
-    """Join options with the word behind them, which argparse may take for an option.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        What stands behind the command.
-    names : collection of str
-        Options that take one value, such as ``-r`` or ``-log2c``.
-
-    Returns
-    -------
-    list of str
-        With ``-log2c=-5,15,2`` and ``-r-1e-3`` where two words stood.
-    """
-    words, joined = iter(arguments), []
-    for word in words:
-        value = next(words, None) if word in names else None
-        if value is None:
-            joined.append(word)
-        else:
-            joined.append(f"{word}{value}" if len(word) == 2 else f"{word}={value}")
-    return joined

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from kpegasos.cli import DATA_FORMATS, STANDARD, UsageError, add_report_options, integer_from
 
@@ -43,7 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say how much; returns the exit status."""
-    from kpegasos.cli.files import check_outputs, counted, read_given, write_by
+    from scipy import sparse
+
+    from kpegasos.cli.files import check_outputs, check_room, counted, read_given, write_by
     from kpegasos.datasets import write_table
     from kpegasos.datasets.files import is_compressed
     from kpegasos.datasets.tables import FORMATS, format_by_name
@@ -60,7 +61,11 @@ def run(options: argparse.Namespace) -> int:
             f"{options.data}: the examples must have labels for svmlight; --label names their "
             f"column"
         )
-    _check_memory(table.X, options.data, to)
+    n_samples, n_features = table.X.shape
+    if sparse.issparse(table.X) and to not in ("svmlight", "npz"):  # others write zeros
+        entries = f"{options.data}: {n_samples} x {n_features} entries"
+        n_bytes = n_samples * n_features * table.X.dtype.itemsize
+        check_room(n_bytes, entries, f"; npz and svmlight keep sparse data, {to} writes zeros")
 
     def write(name: str) -> None:
         # Names of columns that a format has no place for are left out by it.
@@ -68,28 +73,8 @@ def run(options: argparse.Namespace) -> int:
 
     write_by(options.out, write, place.suffix if is_compressed(place) else "")
     if not options.quiet:
-        n_samples, n_features = table.X.shape
         labels = "no labels" if table.y is None else "labels"
         size = f"{counted(n_samples, 'row')}, {counted(n_features, 'feature')}"
         out = sys.stderr if options.out == STANDARD else sys.stdout
         print(f"{options.out}: {size}, {labels}, {to}", file=out)
     return 0
-
-
-def _check_memory(X: Any, path: str, to: str) -> None:
-    """Check that sparse data would fit into memory in a format that writes zeros."""
-    from scipy import sparse
-
-    from kpegasos.utils.memory import free_memory
-    from kpegasos.utils.tuning import MEBIBYTE
-
-    free = free_memory()
-    if to in ("svmlight", "npz") or not sparse.issparse(X) or free is None:
-        return
-    dense = X.shape[0] * X.shape[1] * X.dtype.itemsize
-    if dense > free:
-        raise ValueError(
-            f"{path}: {X.shape[0]} x {X.shape[1]} entries take {dense / MEBIBYTE:,.0f} MiB as "
-            f"{to}, which writes zeros, and {free / MEBIBYTE:,.0f} MiB of memory are free; npz and "
-            f"svmlight keep sparse data"
-        )

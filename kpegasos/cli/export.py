@@ -28,14 +28,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read a model and write it; returns the exit status."""
-    from kpegasos.cli.files import check_outputs, write_by
-    from kpegasos.cli.models import core_of, read_model
+    from kpegasos.cli.files import check_outputs
+    from kpegasos.cli.models import Place, core_of, read_model, write_model
 
     format = options.format or _format_of(options.out)
     check_outputs({"OUT": options.out}, options.model)
     model = read_model(options.model).estimator
     _check(model, format, options.model)
-    write_by(options.out, lambda name: _write(model, format, name), _ENDINGS[format])
+    write_model(Place(options.out, format), model)
     if not options.quiet and options.out != STANDARD:
         print(f"{options.out}: {type(core_of(model)).__name__} as {format}")
     return 0
@@ -67,15 +67,3 @@ def _check(model: Any, format: str, path: str) -> None:
     inner = core_of(model) if hasattr(model, "calibrated_classifiers_") else model
     if not hasattr(inner, f"to_{format}"):
         raise ValueError(f"{path}: {title} has no {type(model).__name__}")
-
-
-def _write(model: Any, format: str, name: str) -> None:
-    from kpegasos import save
-    from kpegasos.cli.models import core_of
-
-    if format == "native":
-        save(model, name)
-    elif hasattr(model, "calibrated_classifiers_"):
-        getattr(core_of(model), f"to_{format}")(name, calibrated=model)
-    else:
-        getattr(model, f"to_{format}")(name)

@@ -17,7 +17,6 @@ import re
 import shutil
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Decimal
@@ -33,6 +32,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 from kpegasos.cli import STANDARD, UsageError
 from kpegasos.datasets import Table, read_table
 from kpegasos.datasets.tables import format_by_name
+from kpegasos.utils import memory
 from kpegasos.utils.files import checked_path, is_stream, is_writable, write_whole
 from kpegasos.utils.tuning import MEBIBYTE
 from kpegasos.utils.validation import shown, without_empty_columns
@@ -161,6 +161,16 @@ def with_zeros(X: Any, n_features: int) -> Any:
     if sparse.issparse(X):
         return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
     return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
+
+
+def check_room(n_bytes: int, what: str, advice: str = "") -> None:
+    """Check that memory has room for something, of which a small file may ask for any amount."""
+    free = memory.free_memory()
+    if free is not None and n_bytes > free:
+        raise ValueError(
+            f"{what} take {n_bytes / MEBIBYTE:,.0f} MiB, and {free / MEBIBYTE:,.0f} MiB of memory "
+            f"are free{advice}"
+        )
 
 
 # --- what examples are like ---
@@ -465,16 +475,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
-@contextmanager
-def warnings_as_lines(command: str, *, quiet: bool = False) -> Iterator[None]:
-    """Let a warning be one line of the standard error, or nothing."""
-
-    def show(message: Any, *_: Any, **__: Any) -> None:
-        if not quiet:
-            print(f"kpegasos {command}: {' '.join(str(message).split())}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield

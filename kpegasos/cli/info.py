@@ -38,22 +38,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Look into the file, and say what is there; returns the exit status."""
-    from kpegasos.cli.files import facts_of, print_json, read_data, warnings_as_lines
+    from kpegasos.cli.files import facts_of, print_json, read_data
     from kpegasos.cli.models import is_model, read_model
 
     path = options.data
-    with warnings_as_lines("info"):
-        if path != STANDARD and is_model(path):
-            model = read_model(path)
-            facts = {"file": path, "kind": "model", **_facts_of_model(path, model)}
-            lines = list(_model_lines(facts, model))
-        else:
-            table = read_data(options, finite=False)
-            known = facts_of(table.X, table.y)
-            if options.forecast:
-                known |= _forecast(table, known)
-            facts = {"file": path, "kind": "data", "format": table.format, **known}
-            lines = list(_data_lines(facts))
+    if path != STANDARD and is_model(path):
+        model = read_model(path)
+        facts = {"file": path, "kind": "model", **_facts_of_model(path, model)}
+        lines = list(_model_lines(facts, model))
+    else:
+        table = read_data(options, finite=False)
+        known = facts_of(table.X, table.y)
+        if options.forecast:
+            known |= _forecast(table, known)
+        facts = {"file": path, "kind": "data", "format": table.format, **known}
+        lines = list(_data_lines(facts))
     if options.json:
         print_json(facts)
         return 0

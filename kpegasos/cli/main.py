@@ -11,7 +11,9 @@ import atexit
 import importlib
 import io
 import os
+import re
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -46,6 +48,11 @@ class _Version(argparse.Action):
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose help is written, or whose error is heard of."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # Not only numbers may begin with a minus sign, but lists of them, as in -log2c -5,15,2.
+        self._negative_number_matcher = re.compile(r"-[.\d]")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if file is not sys.stdout:
@@ -127,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _written_output():
             parsed = parse(sys.argv[1:] if arguments is None else arguments)
-            return int(_command(parsed.subcommand).run(parsed))
+            with _warnings_as_lines(parsed):
+                return int(_command(parsed.subcommand).run(parsed))
     except UsageError as error:
         _fail(parsed, str(error))
         return MISUSED
@@ -177,6 +185,19 @@ def _written_output() -> Iterator[None]:
         except OSError:  # Python would try once more at its exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
+
+
+@contextmanager
+def _warnings_as_lines(parsed: argparse.Namespace) -> Iterator[None]:
+    """Let a warning be one line of the standard error, or nothing after ``--quiet``."""
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        if not vars(parsed).get("quiet"):
+            _fail(parsed, _sentence(message))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _ready_streams() -> None:

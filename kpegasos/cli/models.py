@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos import PegasosSVC, PegasosSVR, load, save
 from kpegasos.cli import LIBSVM_KERNELS, STANDARD, UsageError
-from kpegasos.cli.files import counted, percent, shown_seconds, warnings_as_lines, write_by
+from kpegasos.cli.files import counted, percent, shown_seconds, write_by
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
 from kpegasos.utils.files import is_stream
 
@@ -55,7 +55,7 @@ class ModelFile(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a model goes, and in which format."""
+    """Where a model goes, and in which format: libsvm, native or onnx."""
 
     path: str
     format: str
@@ -113,13 +113,14 @@ def _lacking(options: argparse.Namespace, labels: np.ndarray | None) -> str | No
 
 
 def write_model(place: Place, estimator: Any) -> None:
-    """Write a fitted model, whole or not at all."""
+    """Write a fitted model, whole or not at all; its calibration goes with it."""
     if place.format == NATIVE:
-        write_by(place.path, lambda name: save(estimator, name), ".skops")
+        write_by(place.path, lambda name: save(estimator, name))
         return
-    core = core_of(estimator)
-    calibrated = estimator if hasattr(estimator, "calibrated_classifiers_") else None
-    write_by(place.path, lambda name: core.to_libsvm(name, calibrated=calibrated))
+    writer, others = estimator, {}
+    if hasattr(estimator, "calibrated_classifiers_"):
+        writer, others = core_of(estimator), {"calibrated": estimator}
+    write_by(place.path, lambda name: getattr(writer, f"to_{place.format}")(name, **others))
 
 
 def _header(path: str) -> dict[bytes, list[bytes]]:
@@ -266,15 +267,14 @@ def shows_progress(quiet: bool) -> bool:
     return not quiet and sys.stderr.isatty()
 
 
-def run_fit(model: Any, fit: Callable[[], Any], options: argparse.Namespace) -> Fit:
-    """Fit a model, and keep what Ctrl-C leaves of it; warnings are lines of the standard error.
+def run_fit(model: Any, fit: Callable[[], Any]) -> Fit:
+    """Fit a model, and keep what Ctrl-C leaves of it.
 
     Parameters
     ----------
     model : BaseEstimator
     fit : callable
         ``fit()`` fits it.
-    options : argparse.Namespace
 
     Raises
     ------
@@ -284,10 +284,7 @@ def run_fit(model: Any, fit: Callable[[], Any], options: argparse.Namespace) -> 
     begin, interrupted = time.perf_counter(), False
     try:
         # Progress bars are written to the standard output, which is for results here.
-        with (
-            warnings_as_lines(options.subcommand, quiet=options.quiet),
-            redirect_stdout(sys.stderr),
-        ):
+        with redirect_stdout(sys.stderr):
             fit()
     except KeyboardInterrupt:
         try:

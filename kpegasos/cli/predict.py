@@ -63,23 +63,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict as the options say; returns the exit status."""
-    from kpegasos.cli.files import check_outputs, warnings_as_lines, write_lines
+    from kpegasos.cli.files import check_outputs, write_lines
     from kpegasos.cli.models import read_model
 
     check_outputs({"OUT": options.out}, options.data, options.model)
     if options.out is None and (options.decisions or options.probabilities):
         raise UsageError("OUT must be given for decisions and probabilities; - is the output here")
-    with warnings_as_lines("predict", quiet=options.quiet):
-        model = read_model(options.model)
-        _check_kind(model.estimator, options)
-        X, y, is_narrow = _examples(options, model)
-        if y is None and options.out is None:
-            raise ValueError(
-                f"{options.data} has no labels to compare with: name OUT for the predictions"
-            )
-        _check_labels(y, model.estimator, options)
-        model, X = _matched(model, X, is_narrow, options)
-        labels, values = _predictions(model.estimator, X, options)
+    model = read_model(options.model)
+    _check_kind(model.estimator, options)
+    X, y, is_narrow = _examples(options, model)
+    if y is None and options.out is None:
+        raise ValueError(
+            f"{options.data} has no labels to compare with: name OUT for the predictions"
+        )
+    _check_labels(y, model.estimator, options)
+    model, X = _matched(model, X, is_narrow, options)
+    labels, values = _predictions(model.estimator, X, options)
     if options.out is not None:
         write_lines(options.out, _lines(labels, values, model, options))
     if y is not None and not options.quiet:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,6 @@ from kpegasos.cli import (
     add_data,
     add_data_options,
     add_report_options,
-    attached,
     number,
 )
 
@@ -32,11 +30,6 @@ output, but for --exact. A file that -r restores brings its own limits and metho
 
 #: Bytes of the rows that are scaled together.
 _BLOCK = 2**24
-
-
-def prepared(arguments: Sequence[str]) -> list[str]:
-    """Let limits begin with a minus sign."""
-    return attached(arguments, ("-l", "-u", "--lower", "--upper"))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
     """Scale as the options say; returns the exit status."""
     from kpegasos.cli.files import (
         check_outputs,
+        check_room,
         labels_of,
         read_data,
         with_zeros,
@@ -92,16 +86,19 @@ def run(options: argparse.Namespace) -> int:
     inputs = filter(None, (options.data, options.restore))
     check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
     table = read_data(options)
-    _check_memory(table.X, options.data)
+    width = table.X.shape[1]
+    check_room(64 * width, f"{options.data}: ranges of {width} features")
     ranges = _ranges(table, options)
     if options.save is not None:
         write_lines(options.save, _range_lines(ranges))
-    y = _scaled_targets(table.y, ranges)
+    y = table.y
+    if ranges.target is not None and y is not None:
+        y = _to_limits(_numbers(y, options), *ranges.target)
     X, place = with_zeros(table.X, ranges.first.size), Path(options.out)
     format = format_by_name(place) or table.format
     if format == "svmlight" and not is_compressed(place):  # which has all digits
         y = labels_of(table._replace(y=y), options.data)
-        _warn_of_zeros(X, ranges, options)
+        _warn_of_zeros(X, ranges)
         write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
     else:
         scaled, names = _scaled(X, ranges), table.feature_names
@@ -110,19 +107,6 @@ def run(options: argparse.Namespace) -> int:
             lambda name: write_table(name, scaled, y, format=format, feature_names=names),
         )
     return 0
-
-
-def _check_memory(X: Any, path: str) -> None:
-    """Check that there is memory for the ranges of all features, which a small file may name."""
-    from kpegasos.utils.memory import free_memory
-    from kpegasos.utils.tuning import MEBIBYTE
-
-    needed, free = 64 * X.shape[1], free_memory()
-    if free is not None and needed > free:
-        raise ValueError(
-            f"{path}: ranges of {X.shape[1]} features take {needed / MEBIBYTE:,.0f} MiB, and "
-            f"{free / MEBIBYTE:,.0f} MiB of memory are free"
-        )
 
 
 # --- ranges ---
@@ -176,17 +160,15 @@ def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
     """Restore ranges, or find them in the data."""
     import numpy as np
 
-    from kpegasos.utils.validation import shown
-
     least, most = (_dense(each(axis=0)) for each in (table.X.min, table.X.max))
     if options.restore is not None:
         ranges = _read_ranges(options.restore, table.X.shape[1])
         unknown = np.flatnonzero((least != most) & np.isnan(ranges.first[: least.size]))
         if unknown.size:
-            _say(
-                options,
+            warnings.warn(
                 f"features that {options.restore} does not name become 0, {unknown.size} of them "
                 f"from {unknown[0] + 1} on",
+                stacklevel=1,
             )
         return ranges
     first, second = least, most
@@ -197,11 +179,8 @@ def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
     ranges = Ranges(options.method, *limits, first + nothing, second + nothing)
     if options.target is None or table.y is None:
         return ranges
-    if table.y.dtype.kind not in "iuf":
-        got = shown(table.y[:1].tolist()[0])
-        raise ValueError(f"{options.data}: labels must be numbers for --target, got {got}")
-    found = (float(np.min(table.y)), float(np.max(table.y)))
-    return ranges._replace(target=(*options.target, *found))
+    y = _numbers(table.y, options)
+    return ranges._replace(target=(*options.target, float(np.min(y)), float(np.max(y))))
 
 
 def _dense(vector: Any) -> Any:
@@ -306,15 +285,14 @@ def _read_ranges(path: str, n_features: int) -> Ranges:
 # --- scaled rows ---
 
 
-def _scaled_targets(y: Any, ranges: Ranges) -> Any:
-    """Return labels as they are, or scaled."""
+def _numbers(y: Any, options: argparse.Namespace) -> Any:
+    """Return labels that can be scaled, or raise a ValueError."""
     from kpegasos.utils.validation import shown
 
-    if ranges.target is None or y is None:
-        return y
     if y.dtype.kind not in "iuf":
-        raise ValueError(f"labels must be numbers to be scaled, got {shown(y[:1].tolist()[0])}")
-    return _to_limits(y, *ranges.target)
+        got = shown(y[:1].tolist()[0])
+        raise ValueError(f"{options.data}: labels must be numbers to be scaled, got {got}")
+    return y
 
 
 def _zeros_stay(ranges: Ranges) -> bool:
@@ -322,21 +300,16 @@ def _zeros_stay(ranges: Ranges) -> bool:
     return not ranges.apply(0.0, slice(None)).any()
 
 
-def _warn_of_zeros(X: Any, ranges: Ranges, options: argparse.Namespace) -> None:
+def _warn_of_zeros(X: Any, ranges: Ranges) -> None:
     """Say so where zeros that a file leaves out become numbers that it has to name."""
     from scipy import sparse
 
     if sparse.issparse(X) and not _zeros_stay(ranges):
-        _say(
-            options,
+        warnings.warn(
             "zeros become other numbers, and OUT larger than DATA; with --lower 0, zeros of "
             "features that are not negative stay zeros",
+            stacklevel=1,
         )
-
-
-def _say(options: argparse.Namespace, sentence: str) -> None:
-    if not options.quiet:
-        print(f"kpegasos scale: {sentence}", file=sys.stderr)
 
 
 def _scaled(X: Any, ranges: Ranges) -> Any:
@@ -355,15 +328,16 @@ def _svmlight_lines(X: Any, y: Any, ranges: Ranges, *, exact: bool) -> Iterator[
     """Make lines of LIBSVM's format; without ``exact`` as ``svm-scale`` prints them."""
     from scipy import sparse
 
+    from kpegasos.datasets.svmlight import rows_as_text
+
     form = repr if exact else "{:g}".format
     height = max(1, _BLOCK // (8 * max(1, X.shape[1])))
     if sparse.issparse(X) and _zeros_stay(ranges):
         height = max(1, X.shape[0])
     for begin in range(0, X.shape[0], height):
-        rows = sparse.csr_matrix(_scaled(X[begin : begin + height], ranges))
-        columns, values = (rows.indices + 1).tolist(), rows.data.tolist()
-        words = [f"{column}:{form(value)} " for column, value in zip(columns, values, strict=True)]
-        targets = y[begin : begin + height].tolist()
-        for target, (first, last) in zip(targets, pairwise(rows.indptr.tolist()), strict=True):
-            label = f"{target:.17g}" if isinstance(target, int | float) else str(target)
-            yield f"{label} {''.join(words[first:last])}\n"
+        labels = (
+            f"{target:.17g}" if isinstance(target, int | float) else str(target)
+            for target in y[begin : begin + height].tolist()
+        )
+        for line in rows_as_text(_scaled(X[begin : begin + height], ranges), labels, form):
+            yield f"{line} \n"

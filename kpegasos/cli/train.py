@@ -24,7 +24,6 @@ from kpegasos.cli import (
     add_model_options,
     add_report_options,
     add_run_options,
-    attached,
     flag,
     integer_from,
     not_negative,
@@ -53,7 +52,6 @@ _SVM_TYPES = {
     "3": "epsilon-SVR",
     "4": "nu-SVR",
 }
-_TAKE_A_VALUE = ("-s", "-t", "-d", "-g", "-r", "-c", "-n", "-p", "-m", "-e", "-b", "-v")
 
 # --- options: those that are parameters of the estimators have their names as `dest` ---
 
@@ -69,9 +67,7 @@ def prepared(arguments: Sequence[str]) -> list[str]:
             found.append(f"--shrinking={words.pop(0)}")
         else:
             found.append(word)
-            if word in _TAKE_A_VALUE and after is not None:
-                found.append(words.pop(0))
-    return attached(found, (*_TAKE_A_VALUE, "--coef0"))
+    return found
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -313,13 +309,6 @@ def _names(text: str, label: Any) -> bool:
 
 def run(options: argparse.Namespace) -> int:
     """Train as the options say; returns the exit status."""
-    from kpegasos.cli.files import warnings_as_lines
-
-    with warnings_as_lines("train", quiet=options.quiet):
-        return _run(options)
-
-
-def _run(options: argparse.Namespace) -> int:
     from kpegasos.cli.models import with_scaling, worst_gap, write_model
 
     _check_options(options)
@@ -422,14 +411,14 @@ def _fitted(estimator: Any, X: Any, y: Any, options: argparse.Namespace) -> Fit:
     folds = _calibration_folds(y, options.random_state) if options.probability else None
     core = core_of(estimator)
     core.verbose = shows_progress(options.quiet)
-    fit = run_fit(estimator, lambda: estimator.fit(X, y), options)
+    fit = run_fit(estimator, lambda: estimator.fit(X, y))
     core.verbose = False
     # A loss may have probabilities of its own.
     if folds is None or fit.interrupted or hasattr(fit.model, "predict_proba"):
         return fit
     model = CalibratedClassifierCV(fit.model, method="sigmoid", cv=folds, ensemble=False)
     try:
-        second = run_fit(model, lambda: model.fit(X, y), options)
+        second = run_fit(model, lambda: model.fit(X, y))
     except KeyboardInterrupt:
         return fit._replace(interrupted=True)
     model.set_params(cv=5)  # the folds have served, and no file needs them
@@ -543,7 +532,7 @@ def _trained_in_chunks(options: argparse.Namespace) -> tuple[Fit, Place]:
     estimator = make_estimator(options, known).set_params(polish=False)
     chunks = SvmlightChunks(options.data, n_features=width, dtype=np.float64)
     epochs = 5 if options.epochs is None else options.epochs
-    fit = run_fit(estimator, lambda: fit_chunks(estimator, chunks, epochs=epochs), options)
+    fit = run_fit(estimator, lambda: fit_chunks(estimator, chunks, epochs=epochs))
     return fit, place
 
 

@@ -11,7 +11,7 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kpegasos.cli import (
@@ -25,7 +25,6 @@ from kpegasos.cli import (
     add_model_options,
     add_report_options,
     add_run_options,
-    attached,
     integer_from,
     parameters_among,
     positive,
@@ -44,11 +43,6 @@ fault; 2 for arguments that are; 3 if --strict and the model has not reached --t
 Ctrl-C."""
 
 # --- options: those that are parameters of `PegasosSVCCV` have their names as `dest` ---
-
-
-def prepared(arguments: Sequence[str]) -> list[str]:
-    """Let exponents begin with a minus sign."""
-    return attached(arguments, ("-log2c", "-log2g", "--coef0"))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -343,7 +337,7 @@ def _fitted(search: PegasosSVCCV, X: Any, y: Any, options: argparse.Namespace) -
 
     whole = with_scaling(search, options.scale, X)
     try:
-        fit = run_fit(whole, lambda: whole.fit(X, y), options)
+        fit = run_fit(whole, lambda: whole.fit(X, y))
     except OtherSearchError:
         raise ValueError(
             f"{options.resume}: holds another search; data, values, folds, metric, kernel and "

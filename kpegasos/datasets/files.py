@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -162,8 +162,13 @@ def packed(path: Path, parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(source: Path | bytes) -> Iterator[BinaryIO]:
     """Open a file for reading; what it holds if it is compressed, without a mark of UTF-8.
+
+    Parameters
+    ----------
+    source : Path or bytes
+        The content of a file is opened as it is.
 
     Raises
     ------
@@ -172,29 +177,17 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     ValueError
         While it is read, if a compressed file is damaged or holds far more than its size.
     """
-    if is_compressed(path):
+    if isinstance(source, bytes):
+        yield io.BytesIO(source.removeprefix(UTF_8_MARK))
+    elif is_compressed(source):
         with (
-            _OPENERS[path.suffix.lower()](path, "rb") as packed,
-            io.BufferedReader(_Unpacked(path, packed), 2**17) as file,
+            _OPENERS[source.suffix.lower()](source, "rb") as packed,
+            io.BufferedReader(_Unpacked(source, packed), 2**17) as file,
         ):
             yield _without_mark(file)
     else:
-        with open(path, "rb") as file:
+        with open(source, "rb") as file:
             yield _without_mark(file)
-
-
-class Pipe(io.BytesIO):
-    """What a pipe has held, which can be read once only.
-
-    Parameters
-    ----------
-    place : Path
-    """
-
-    def __init__(self, place: Path) -> None:
-        with opened(place) as file:
-            super().__init__(file.read())
-        self.name = str(place)
 
 
 def _without_mark(file: Any) -> Any:
@@ -326,47 +319,33 @@ def parse_idx(content: bytes) -> NDArray[np.uint8]:
 
 
 def read_arrays(
-    source: Path | BinaryIO, names: Sequence[str], place: str = ""
-) -> list[NDArray[Any]]:
+    place: str, source: Path | bytes, choose: Callable[[list[str]], Sequence[str]]
+) -> dict[str, NDArray[Any]]:
     """Read arrays of numbers or texts from an .npz file.
 
     Parameters
     ----------
-    source : Path or binary file
-    names : sequence of str
-    place : str, default=""
-        Name of a file without a path, for errors.
+    place : str
+        Name of the file, for errors.
+    source : Path or bytes
+    choose : callable
+        ``choose(names)`` says which arrays are read of a file that has some of these names.
 
     Raises
     ------
     ValueError
         If it does not have them, or is damaged, or holds far more than its size.
     """
-    with open(source, "rb") if isinstance(source, Path) else nullcontext(source) as file:
+    what = ""
+    with open(source, "rb") if isinstance(source, Path) else io.BytesIO(source) as file:
         limit = most_unpacked(file.seek(0, os.SEEK_END))
         try:
             with zipfile.ZipFile(file) as members:
-                return [_read_array(members, f"{name}.npy", limit) for name in names]
+                names = choose([name.removesuffix(".npy") for name in members.namelist()])
+                what = f" of the numbers {', '.join(names)} and hold at most {limit} bytes of each"
+                return {name: _read_array(members, f"{name}.npy", limit) for name in names}
         except Exception as error:  # damaged archives raise whatever comes of their nonsense
-            raise ValueError(
-                f"{place or source} must be a whole .npz file of the numbers {', '.join(names)} "
-                f"and hold at most {limit} bytes of each, got another"
-            ) from error
-
-
-def array_names(place: str, source: Path | BinaryIO) -> list[str]:
-    """List the arrays of an .npz file.
-
-    Raises
-    ------
-    ValueError
-        Naming the file, if it is none.
-    """
-    try:
-        with zipfile.ZipFile(source) as members:
-            return [name.removesuffix(".npy") for name in members.namelist()]
-    except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError):
-        raise ValueError(f"{place} must be a whole .npz file, got another") from None
+            raise ValueError(f"{place} must be a whole .npz file{what}, got another") from error
 
 
 def _read_array(members: zipfile.ZipFile, name: str, limit: int) -> NDArray[Any]:

@@ -10,7 +10,6 @@ import hashlib
 import io
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,82 +34,35 @@ from kpegasos.utils.validation import as_choice, as_flag, as_generator, as_integ
 # --- images ---
 
 
-@dataclass(frozen=True)
-class ImageSet:
-    """Where the idx files of a set come from, and the SHA-256 of the content of each file."""
-
-    folder: str
-    mirrors: tuple[str, ...]
-    train_images: str
-    train_labels: str
-    test_images: str
-    test_labels: str
-    target_names: tuple[str, ...]
-
-    @property
-    def files(self) -> dict[str, str]:
-        """SHA-256 of the content of each file by its name."""
-        return {
-            "train-images-idx3-ubyte.gz": self.train_images,
-            "train-labels-idx1-ubyte.gz": self.train_labels,
-            "t10k-images-idx3-ubyte.gz": self.test_images,
-            "t10k-labels-idx1-ubyte.gz": self.test_labels,
-        }
-
-    def load(self, scale: bool) -> Dataset:
-        """Read all four files, and divide the pixels by 255 if they are to be scaled."""
-
-        def read(name: str) -> NDArray[np.uint8]:
-            addresses = [mirror + name for mirror in self.mirrors]
-            return parse_idx(fetched(self.folder, name, [self.files[name]], addresses))
-
-        def images(name: str) -> NDArray[np.float32]:
-            pixels = read(name)
-            X = pixels.reshape(len(pixels), -1).astype(np.float32)
-            return np.divide(X, 255, out=X) if scale else X
-
-        return Dataset(
-            images("train-images-idx3-ubyte.gz"),
-            read("train-labels-idx1-ubyte.gz").astype(np.int64),
-            images("t10k-images-idx3-ubyte.gz"),
-            read("t10k-labels-idx1-ubyte.gz").astype(np.int64),
-            self.target_names,
-        )
-
-
-FASHION_MNIST = ImageSet(
-    folder="fashion-mnist",
-    mirrors=(
-        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-        "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
-    ),
-    train_images="c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-    train_labels="bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-    test_images="5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-    test_labels="0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-    target_names=(
-        "T-shirt/top",
-        "Trouser",
-        "Pullover",
-        "Dress",
-        "Coat",
-        "Sandal",
-        "Shirt",
-        "Sneaker",
-        "Bag",
-        "Ankle boot",
-    ),
+#: Files of a set: images and labels to train on, then those to test on.
+_IDX_FILES = tuple(
+    f"{part}-{kind}-ubyte.gz"
+    for part in ("train", "t10k")
+    for kind in ("images-idx3", "labels-idx1")
 )
-
-MNIST = ImageSet(
-    folder="mnist",
-    mirrors=("https://ossci-datasets.s3.amazonaws.com/mnist/",),
-    train_images="ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-    train_labels="65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-    test_images="0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-    test_labels="ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-    target_names=tuple("0123456789"),
+_GARMENTS = (
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
 )
+_DIGITS = tuple("0123456789")
+
+
+def _load_images(folder: str, target_names: tuple[str, ...], scale: bool) -> Dataset:
+    """Read all four files of a set, and divide the pixels by 255 if they are to be scaled."""
+    arrays = [parse_idx(fetched(folder, *file)) for file in _SETS[folder].files]
+    images = [pixels.reshape(len(pixels), -1).astype(np.float32) for pixels in arrays[::2]]
+    for X in images if scale else ():
+        X /= 255
+    train, test = (each.astype(np.int64) for each in arrays[1::2])
+    return Dataset(images[0], train, images[1], test, target_names)
 
 
 def load_fashion_mnist(*, scale: bool = True) -> Dataset:
@@ -133,7 +85,7 @@ def load_fashion_mnist(*, scale: bool = True) -> Dataset:
     ValueError
         If the content of a file is not that of the set.
     """
-    return FASHION_MNIST.load(scale)
+    return _load_images("fashion-mnist", _GARMENTS, scale)
 
 
 def load_mnist(*, scale: bool = True) -> Dataset:
@@ -156,7 +108,7 @@ def load_mnist(*, scale: bool = True) -> Dataset:
     ValueError
         If the content of a file is not that of the set.
     """
-    return MNIST.load(scale)
+    return _load_images("mnist", _DIGITS, scale)
 
 
 def load_usps() -> Dataset:
@@ -177,12 +129,12 @@ def load_usps() -> Dataset:
     """
     path = require("usps", "usps.npz")
     parts = [_rows_and_labels(path, part) for part in ("train", "test")]
-    return Dataset(*parts[0], *parts[1], tuple("0123456789"))
+    return Dataset(*parts[0], *parts[1], _DIGITS)
 
 
 def _rows_and_labels(path: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """One part of USPS."""
-    X, y = read_arrays(path, [f"X_{part}", f"y_{part}"])
+    X, y = read_arrays(str(path), path, lambda _: [f"X_{part}", f"y_{part}"]).values()
     if X.dtype.kind not in "fiu" or X.ndim != 2 or X.shape[1] != 256:
         raise ValueError(
             f"X_{part} in {path} must be numbers of shape (n_samples, 256), "
@@ -429,10 +381,10 @@ class _Set(NamedTuple):
     files: tuple[_File, ...]
 
 
-def _of_images(images: ImageSet) -> tuple[_File, ...]:
+def _image_files(mirrors: tuple[str, ...], *sha256: str) -> tuple[_File, ...]:
     return tuple(
-        _File(name, (sha256,), tuple(mirror + name for mirror in images.mirrors))
-        for name, sha256 in images.files.items()
+        _File(name, (known,), tuple(mirror + name for mirror in mirrors))
+        for name, known in zip(_IDX_FILES, sha256, strict=True)
     )
 
 
@@ -484,14 +436,29 @@ _SETS = {
         30.9,
         "Zalando Research, https://github.com/zalandoresearch/fashion-mnist",
         "MIT",
-        _of_images(FASHION_MNIST),
+        _image_files(
+            (
+                "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+                "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+            ),
+            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+            "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+            "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+            "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+        ),
     ),
     "mnist": _Set(
         (60_000, 10_000, 784, 10),
         11.6,
         "Y. LeCun, C. Cortes, C. J. C. Burges",
         "CC BY-SA 3.0",
-        _of_images(MNIST),
+        _image_files(
+            ("https://ossci-datasets.s3.amazonaws.com/mnist/",),
+            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        ),
     ),
     "rcv1-sample": _Set(
         (1_000, 500, 47_236, 2),
@@ -574,7 +541,7 @@ def fetch(name: Any) -> tuple[Path, ...]:
     try:
         for file in known.files:
             if file.sha256:
-                fetched(name, file.name, file.sha256, file.addresses)
+                fetched(name, *file)
         return tuple(require(name, file.name) for file in known.files)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{error}; it comes from {known.source}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from os import PathLike
@@ -279,15 +279,18 @@ def write_svmlight(path: str | PathLike[str], X: Any, y: Any) -> None:
 def _parts(X: Any, y: NDArray[np.float64]) -> Iterator[bytes]:
     """Lines of some rows at a time."""
     for first in range(0, y.size, _ROWS):
-        rows = sparse.csr_matrix(X[first : first + _ROWS])
-        columns, values = (rows.indices + 1).tolist(), rows.data.tolist()
-        words = [f" {column}:{_word(value)}" for column, value in zip(columns, values, strict=True)]
-        labels = map(_word, y[first : first + _ROWS].tolist())
-        lines = (
-            f"{label}{''.join(words[begin:end])}\n"
-            for label, (begin, end) in zip(labels, pairwise(rows.indptr.tolist()), strict=True)
-        )
-        yield "".join(lines).encode()
+        part = slice(first, first + _ROWS)
+        lines = rows_as_text(X[part], map(_word, y[part].tolist()), _word)
+        yield "".join(f"{line}\n" for line in lines).encode()
+
+
+def rows_as_text(X: Any, labels: Iterable[str], word: Callable[[float], str]) -> Iterator[str]:
+    """Make "label column:value ..." of each row, where ``word(value)`` says a value."""
+    rows = sparse.csr_matrix(X)
+    columns, values = (rows.indices + 1).tolist(), rows.data.tolist()
+    words = [f" {column}:{word(value)}" for column, value in zip(columns, values, strict=True)]
+    for label, (begin, end) in zip(labels, pairwise(rows.indptr.tolist()), strict=True):
+        yield f"{label}{''.join(words[begin:end])}"
 
 
 def _word(number: float) -> str:

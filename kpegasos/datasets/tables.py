@@ -8,8 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -22,9 +21,6 @@ from scipy import sparse
 from kpegasos.datasets import svmlight
 from kpegasos.datasets._svmlight_reader import as_labels
 from kpegasos.datasets.files import (
-    UTF_8_MARK,
-    Pipe,
-    array_names,
     is_compressed,
     number_of,
     opened,
@@ -156,16 +152,15 @@ def read_table(
         that is no number, infinite in text, or beyond ``dtype``, or a row without its label; if a
         parameter is none of its kind, or there is no such column.
     """
-    source = _checked_source(path)
+    place, source = _opened_or_path(path, format)
     format = optional(as_choice, "format", format, choices=FORMATS)
     label, header = _checked_label(label), optional(as_flag, "header", header)
     wanted = svmlight.checked_form(n_features, np.float64 if dtype is None else dtype)
-    place = str(source) if isinstance(source, Path) else str(getattr(source, "name", "<file>"))
-    format = format or _format_of(source)
+    format = format or _format_of(place, source)
     if format == "svmlight":
         return _svmlight_table(place, source, label, wanted)
     if format in _DELIMITERS:
-        with _text(source) as file:
+        with opened(source) as file:
             table = _read_text(place, file.read(), format, label, header)
     else:
         if isinstance(source, Path):
@@ -180,14 +175,21 @@ def read_table(
     return table._replace(X=X, y=table.y if table.y is None else _as_given(table.y))
 
 
-def _checked_source(path: Any) -> Any:
-    """Return the path of a plain file, or an open binary file."""
+def _opened_or_path(path: Any, format: Any) -> tuple[str, Path | bytes]:
+    """Return the name of a file, and its path or, of a pipe and an open file, its content."""
     if not callable(getattr(path, "read", None)):
         place = checked_path(path)
-        return Pipe(place) if is_stream(place) else place
+        if not is_stream(place):
+            return str(place), place
+        with opened(place) as file:
+            return str(place), file.read()
     if path.read(0) != b"":
         raise TypeError(f"path must be the path of a file, or a binary file, got {shown(path)}")
-    return path
+    if format is None:
+        raise ValueError(
+            f"format must be given for an open file, one of {tuple(FORMATS)}, got None"
+        )
+    return str(getattr(path, "name", "<file>")), path.read()
 
 
 def format_by_name(path: Path) -> str | None:
@@ -196,16 +198,11 @@ def format_by_name(path: Path) -> str | None:
     return next((each for each, endings in FORMATS.items() if suffix.lower() in endings), None)
 
 
-def _format_of(source: Any) -> str:
+def _format_of(place: str, source: Path | bytes) -> str:
     """Format of a file by its name, or by how it begins."""
-    if not isinstance(source, Path | Pipe):
-        raise ValueError(
-            f"format must be given for an open file, one of {tuple(FORMATS)}, got None"
-        )
-    place = source if isinstance(source, Path) else Path(source.name)
-    if (named := format_by_name(place)) is not None:
+    if (named := format_by_name(Path(place))) is not None:
         return named
-    with opened(source) if isinstance(source, Path) else io.BytesIO(source.getbuffer()) as file:
+    with opened(source) as file:
         head = file.read(_HEAD)
     for beginning, format in _BEGINNINGS.items():
         if head.startswith(beginning):
@@ -223,18 +220,11 @@ def _svmlight_table(place: str, source: Any, label: Any, wanted: Any) -> Table:
             f"label must be 'auto' or None for {place}, an SVMLight file, "
             f"got {shown(label)} instead"
         )
-    with _text(source) as file:
+    with opened(source) as file:
         X, y = svmlight.whole_file(place, file, wanted)
     if not y.size:
         raise ValueError(f"{place}: a table must have rows, got none")
     return Table(X, None if label is None else y, None, None, "svmlight")
-
-
-def _text(source: Any) -> AbstractContextManager[BinaryIO]:
-    """Open a file of text, without a mark of UTF-8."""
-    if isinstance(source, Path):
-        return opened(source)
-    return nullcontext(io.BytesIO(source.read().removeprefix(UTF_8_MARK)))
 
 
 def _as(place: str, X: Any, dtype: Any) -> Any:
@@ -280,35 +270,32 @@ def _label_column(
     ValueError
         If the file has no such column, or names repeat, or it has no other column.
     """
-    if names is not None and len(set(names)) < len(names):
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
+    known = list(names or ())
+    if len(set(known)) < len(known):
+        twice = next(name for at, name in enumerate(known) if name in known[:at])
         raise ValueError(f"{place}: names of columns must differ, got {shown(twice)} twice")
-    found = _found(place, label, names or (), n_columns)
-    if n_columns - (found is not None) < 1:
-        raise ValueError(f"{place}: there must be a column of features, got labels alone")
-    return found
-
-
-def _found(place: str, label: Any, names: Sequence[str], n_columns: int) -> int | None:
-    if label is None:
-        return None
+    found: Any = None
     if label == "auto":
-        likely = [at for at, name in enumerate(names) if _is_label_name(name)]
+        likely = [at for at, name in enumerate(known) if _is_label_name(name)]
         if len(likely) > 1:
-            of_them = ", ".join(shown(names[at]) for at in likely)
+            of_them = ", ".join(shown(known[at]) for at in likely)
             raise ValueError(
                 f"{place}: label must say which column holds them, as any may: {of_them}"
             )
-        return likely[0] if likely else None
-    if label in names:
-        return list(names).index(label)
-    at = {"first": 0, "last": n_columns - 1}.get(label, label)
-    if isinstance(at, str) or not -n_columns <= at < n_columns:
-        raise ValueError(
-            f"label must be the name or number of one of the {n_columns} columns of {place}, "
-            f"got {shown(label)} instead"
-        )
-    return int(at) % n_columns
+        found = likely[0] if likely else None
+    elif label in known:
+        found = known.index(str(label))
+    elif label is not None:
+        found = {"first": 0, "last": n_columns - 1}.get(str(label), label)
+        if isinstance(found, str) or not -n_columns <= found < n_columns:
+            raise ValueError(
+                f"label must be the name or number of one of the {n_columns} columns of {place}, "
+                f"got {shown(label)} instead"
+            )
+        found %= n_columns
+    if n_columns - (found is not None) < 1:
+        raise ValueError(f"{place}: there must be a column of features, got labels alone")
+    return None if found is None else int(found)
 
 
 def _is_label_name(name: str) -> bool:
@@ -477,7 +464,7 @@ def _read_arrow(place: str, source: Any, kind: str, label: str | int | None) -> 
     pandas = _pandas()
     from pyarrow import ArrowException, BufferReader, feather, parquet
 
-    content = BufferReader(source.read()) if hasattr(source, "read") else str(source)
+    content = BufferReader(source) if isinstance(source, bytes) else str(source)
     try:
         table = (parquet if kind == "parquet" else feather).read_table(content, memory_map=True)
         table.validate(full=True)  # offsets of damaged files would be followed anywhere
@@ -532,10 +519,10 @@ def _read_npy(place: str, source: Any, format: str, label: str | int | None) -> 
     """
     array: NDArray[Any]
     try:
-        if isinstance(source, PathLike):
-            array = np.lib.format.open_memmap(source, mode="r")
+        if isinstance(source, bytes):
+            array = np.lib.format.read_array(io.BytesIO(source), allow_pickle=False)
         else:
-            array = np.lib.format.read_array(io.BytesIO(source.read()), allow_pickle=False)
+            array = np.lib.format.open_memmap(source, mode="r")
     except Exception:  # damaged headers raise whatever comes of their nonsense
         raise ValueError(f"{place} must be a whole .npy file of numbers, got another") from None
     if array.dtype.kind not in "biuf" or array.ndim != 2:
@@ -565,13 +552,8 @@ def _read_npz(place: str, source: Any, format: str, label: str | int | None) -> 
             f"label must be 'auto', 'y' or None for {place}, an NPZ file, "
             f"got {shown(label)} instead"
         )
-    content: Any = source if isinstance(source, PathLike) else io.BytesIO(source.read())
-    there = array_names(place, content)
-    is_csr = "data" in there
-    wanted = [*(_OF_CSR if is_csr else ["X"])]
-    wanted += [name for name in ("y", "feature_names", "format") if name in there]
-    arrays = dict(zip(wanted, read_arrays(content, wanted, place), strict=True))
-    X = _csr(place, arrays) if is_csr else arrays["X"]
+    arrays = read_arrays(place, source, _wanted_arrays)
+    X = arrays["X"] if "X" in arrays else _csr(place, arrays)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
             f"X in {place} must be numbers of shape (n_samples, n_features), "
@@ -593,6 +575,12 @@ def _read_npz(place: str, source: Any, format: str, label: str | int | None) -> 
         )
     known = None if names is None else tuple(names.tolist())
     return Table(X, y, known, None if y is None else "y", format)
+
+
+def _wanted_arrays(there: Collection[str]) -> list[str]:
+    """Choose what is read of the arrays of a file."""
+    rows = _OF_CSR if "data" in there else ("X",)
+    return [*rows, *(name for name in ("y", "feature_names", "format") if name in there)]
 
 
 def _csr(place: str, arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
@@ -678,11 +666,15 @@ def write_table(
         return
     with opened_whole(place) as file:
         if format == "npy":
-            _write_npy(file, X, y)
+            dense = X.toarray() if sparse.issparse(X) else X
+            array = dense if y is None else np.column_stack([dense, y])
+            np.save(file, array, allow_pickle=False)
         elif format == "npz":
-            _write_npz(file, X, y, names)
+            np.savez(file, **_npz_arrays(X, y, names))
+        elif format == "parquet":
+            _frame(X, y, all_names).to_parquet(file, index=False)
         else:
-            _write_arrow(file, format, X, y, all_names)
+            _frame(X, y, all_names).to_feather(file)
 
 
 def _format_to_write(place: Path) -> str:
@@ -783,27 +775,8 @@ def _text_parts(
         ).encode()
 
 
-def _write_arrow(
-    file: BinaryIO, kind: str, X: Any, y: NDArray[Any] | None, names: Sequence[str]
-) -> None:
-    """Write columns as a Parquet or Arrow file."""
-    frame = _frame(X, y, names)
-    if kind == "parquet":
-        frame.to_parquet(file, index=False)
-    else:
-        frame.to_feather(file)
-
-
-def _write_npy(file: BinaryIO, X: Any, y: NDArray[Any] | None) -> None:
-    """Write rows as one array, the labels in its last column."""
-    X = X.toarray() if sparse.issparse(X) else X
-    np.save(file, X if y is None else np.column_stack([X, y]), allow_pickle=False)
-
-
-def _write_npz(
-    file: BinaryIO, X: Any, y: NDArray[Any] | None, names: tuple[str, ...] | None
-) -> None:
-    """Write rows, labels and names as arrays; sparse rows as `scipy.sparse.load_npz` reads them."""
+def _npz_arrays(X: Any, y: NDArray[Any] | None, names: tuple[str, ...] | None) -> dict[str, Any]:
+    """Name rows, labels and names; sparse rows as `scipy.sparse.load_npz` reads them."""
     arrays: dict[str, Any] = {"X": X}
     if sparse.issparse(X):
         parts = (X.data, X.indices, X.indptr, np.array(X.shape))
@@ -812,4 +785,4 @@ def _write_npz(
         arrays["y"] = y
     if names is not None:
         arrays["feature_names"] = np.array(names, str)
-    np.savez(file, **arrays)
+    return arrays

@@ -119,26 +119,3 @@ def test_what_a_format_cannot_say_is_one_line(kpegasos, models, tmp_path, ending
         assert (ran.status, ran.err.count("\n")) == (1, 1)
         assert wrong[name] in ran.err
         assert not (tmp_path / f"b{ending}").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("convert", "data", "b"), "--to must be given unless OUT ends in"),
-        (("convert", "data", "-"), "--to must be given"),
-        (("convert", "data", "b.csv", "--from", "xls"), "invalid choice: 'xls'"),
-        (("convert", "data"), "required: OUT"),
-        (("convert", "data", "data"), "OUT"),
-        (("export", "data", "b"), "--format must be given unless OUT ends in .model"),
-        (("playground", "--port", "99999"), "must be an integer from 0 to 65535, got '99999'"),
-        (("fit",), "invalid choice: 'fit'"),
-        (("data",), "usage"),
-        (("data", "burn"), "usage"),
-        (("data", "fetch"), "names must be given to fetch"),
-    ],
-)
-def test_arguments_at_fault_are_usage_errors(kpegasos, tmp_path, arguments, expected):
-    write_blobs(tmp_path / "data")
-    ran = kpegasos(*arguments)
-    assert (ran.status, ran.out) == (2, "")
-    assert expected in ran.err

@@ -15,9 +15,6 @@ from cli_cases import (
 )
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kpegasos import PegasosSVC
-from kpegasos.datasets import load_svmlight
-
 pytestmark = needs_libsvm
 
 OPTIONS = {
@@ -80,19 +77,6 @@ def test_closing_lines_have_the_numbers_of_svm_train(kpegasos, tmp_path, n_class
     model = (tmp_path / "data.model").read_text()
     in_file = re.search(r"^rho (.*)$", model, re.MULTILINE)[1].split()
     np.testing.assert_allclose(ours["rho"], [float(each) for each in in_file], atol=1e-6)
-
-
-def test_decisions_agree_with_libsvm_to_rounding(kpegasos, tmp_path):
-    train, test = write_examples(tmp_path / "train"), write_examples(tmp_path / "test", seed=1)
-    kpegasos("train", train, "our.model")
-    assert kpegasos("predict", "--decisions", test, "our.model", "ours").status == 0
-    # svm-predict writes the decisions of a regression: the model of the classifier is made one.
-    model = (tmp_path / "our.model").read_text()
-    model = re.sub(r"^(label|nr_sv).*\n", "", model, flags=re.MULTILINE)
-    (tmp_path / "as_regression").write_text(model.replace("c_svc", "epsilon_svr"))
-    libsvm("svm-predict", test, "as_regression", "its")
-    ours, its = np.loadtxt("ours"), np.loadtxt("its")
-    np.testing.assert_allclose(ours, its, atol=1e-5)
 
 
 def test_regression_agrees_with_svm_train(kpegasos, tmp_path):
@@ -177,12 +161,3 @@ def test_scale_prints_what_svm_scale_prints(kpegasos, tmp_path, table, name):
     kpegasos("scale", *SCALES[name], "-s", "ranges", "first", "scaled")
     its = libsvm("svm-scale", "-r", "ranges", "data")
     assert kpegasos("scale", "-r", "ranges", "data").out == its
-
-
-def test_model_of_the_program_is_what_the_estimator_writes(kpegasos, tmp_path):
-    data = write_examples(tmp_path / "data")
-    kpegasos("train", data)
-    X, y = load_svmlight(data, dtype=np.float64)
-    model = PegasosSVC(gamma="auto", polish=True, random_state=0).fit(X.toarray(), y)
-    model.to_libsvm(tmp_path / "estimator")
-    assert (tmp_path / "data.model").read_text() == (tmp_path / "estimator").read_text()

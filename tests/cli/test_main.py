@@ -131,19 +131,6 @@ def test_status_of_the_process_is_that_of_the_program(tmp_path):
 
 
 @pytest.mark.slow
-def test_data_come_through_pipes_and_models_do_not(tmp_path):
-    write_examples(tmp_path / "data")
-    command = (
-        '"$@" train -q data && "$@" train -q <(cat data) piped.model && cmp data.model piped.model '
-        '&& "$@" info --no-forecast <(cat data) && "$@" predict data <(cat data.model)'
-    )
-    done = ran_in_shell(tmp_path, command)
-    assert done.returncode == 1
-    assert "270 rows, 13 features, svmlight" in done.stdout
-    assert done.stderr.endswith(": a model must be in a plain file, got a pipe or a device\n")
-
-
-@pytest.mark.slow
 def test_labels_and_names_are_printed_in_any_encoding(tmp_path):
     (tmp_path / "grün.csv").write_text("a,label\n1,grün\n2,blau\n", encoding="utf-8")
     command = '"$@" train -q grün.csv m && "$@" predict grün.csv m - && "$@" info grün.csv'

@@ -57,19 +57,6 @@ def test_streams_are_data_and_predictions(kpegasos, tmp_path, trained):
     assert (ran.status, ran.err) == (0, "")
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "npz", "npy"])
-def test_tables_are_data_too(kpegasos, tmp_path, format):
-    X, y = examples()
-    write_table(tmp_path / f"data.{format}", X, y)
-    write_rows(tmp_path / "data", X, y)
-    label = ["--label", "last"] if format == "npy" else []
-    assert kpegasos("train", f"data.{format}", "t.model", *label).status == 0
-    kpegasos("train", "data", "s.model")
-    assert (tmp_path / "t.model").read_text() == (tmp_path / "s.model").read_text()
-    ran = kpegasos("predict", f"data.{format}", "s.model", *label)
-    assert ran.out == kpegasos("predict", "data", "s.model").out
-
-
 def test_data_without_labels_have_predictions_and_no_report(kpegasos, tmp_path):
     X, y = examples()
     write_table(tmp_path / "all.csv", X, y)
@@ -128,9 +115,6 @@ def test_what_a_model_does_not_have_is_a_sentence(kpegasos, tmp_path):
         1,
         "kpegasos predict: m.skops has no probabilities: train it with --probability\n",
     )
-    assert kpegasos("predict", "--decisions", "data", "m.skops").status == 2
-    assert kpegasos("predict", "data").status == 2
-    assert kpegasos("predict", "data", "m.skops", "m.skops").status == 2
     write_table(tmp_path / "texts.csv", examples()[0], np.full(270, "well"))
     ran = kpegasos("predict", "texts.csv", "m.skops")
     assert (ran.status, ran.err.count("\n")) == (1, 1)

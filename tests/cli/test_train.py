@@ -242,47 +242,6 @@ def test_large_files_are_read_part_by_part(kpegasos, data, monkeypatch):
     assert "(certified)" in kpegasos("train", "-t", "0", data).out
 
 
-MISUSE = {
-    ("-s", "1"): "must be 0 (C-SVC) or 3 (epsilon-SVR), as there is nothing else; got nu-SVC",
-    ("-s", "2"): "got the one-class SVM",
-    ("-s", "4"): "got nu-SVR",
-    ("-n", "0.5"): "there is no nu",
-    ("-t", "5"): "must be an integer from 0 to 4, got '5'",
-    ("-c", "-1"): "must be a positive number, got '-1'",
-    ("-c", "1_0x"): "must be a positive number, got '1_0x'",
-    ("-g", "nan"): "must be a positive number, got 'nan'",
-    ("-v", "1"): "must be an integer from 2 on, got '1'",
-    ("--jobs", "0"): "must be a number of threads, or -1 for all, got '0'",
-    ("--seed", "4294967296"): "must be an integer from 0 to 4294967295",
-    ("-b", "2"): "must be 0 or 1, got '2'",
-    ("-w1", "zero"): "must be a positive number, got 'zero'",
-    ("-c", "1", "--lam", "1"): "not allowed with argument",
-    ("--ker", "rbf"): "unrecognized arguments",
-    ("--balanced", "-w1", "2"): "--balanced and --weight must not be given both",
-    ("-s", "3", "-w1", "2"): "must be of a classifier",
-    ("-s", "3", "-b", "1"): "must be of a classifier",
-    ("--loss", "huber"): "--loss must be one of hinge",
-    ("--no-polish", "--strict"): "--strict must come with --tol",
-    ("-t", "3", "-e", "0.1"): "positive semi-definite",
-    ("-t", "4", "--scale", "maxabs"): "precomputed kernel has none",
-    ("--chunks",): "must be for --kernel linear, got rbf",
-    ("--chunks", "-t", "0", "--balanced"): "without --balanced",
-    ("./data",): "MODEL must be another file than",
-    ("m.model", "--scale", "minmax"): "LIBSVM's format has no scaling: choose --format native",
-    ("m.model", "--kernel", "chi2"): "LIBSVM's format has no kernel chi2: choose --format native",
-    ("m.onnx",): "'kpegasos export' writes",
-}
-
-
-@pytest.mark.parametrize("arguments", MISUSE, ids=" ".join)
-def test_misuse_is_a_sentence_and_status_2(kpegasos, tmp_path, data, arguments):
-    ran = kpegasos("train", data, *arguments)
-    assert (ran.status, ran.out) == (2, "")
-    assert MISUSE[arguments] in ran.err
-    assert "kpegasos train: " in ran.err.splitlines()[-1]
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
-
-
 @pytest.mark.parametrize("model", ["no/folder/m.model", ".", "data/m"])
 def test_model_that_cannot_be_written_is_found_before_training(kpegasos, data, monkeypatch, model):
     monkeypatch.setattr(PegasosSVC, "fit", lambda *_: pytest.fail("it was trained"))

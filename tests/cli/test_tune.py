@@ -228,54 +228,19 @@ def test_other_files_are_not_overwritten(data, tmp_path, capsys, content):
 # --- what is at fault ---
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--C", "0"], "argument --C: must be positive"),
-        (["-log2c", "1,2"], "begin,end,step or null"),
-        (["--folds", "1"], "integer from 2 on"),
-        (["--metric", "speed"], "--metric must be a name of"),
-        (["--plot", "a.xyz"], "--plot must end in one of"),
-        (["--plot", "a.png", "--C", "1"], "at least two values of C"),
-        (["best.model", "--scale", "standard"], "LIBSVM's format has no scaling"),
-        (["best.model", "--kernel", "cosine"], "LIBSVM's format has no kernel cosine"),
-        (["--resume", "-"], "--resume must be the name of a file"),
-        (["blobs.svm"], "another file"),
-        (["--resume", "blobs.svm"], "another file"),
-        (["--results", "blobs.svm"], "another file"),
-        (["same.svg", "--resume", "same.svg"], "same.svg"),
-        (["--results", "same.svg", "--plot", "same.svg"], "same.svg"),
-        (["-", "--results", "-"], "-"),
-    ],
-)
-def test_arguments_at_fault_are_usage_errors(
-    data, tmp_path, monkeypatch, capsys, arguments, expected
-):
-    monkeypatch.chdir(tmp_path)
-    try:
-        status = main(["tune", data, *arguments])
-    except SystemExit as end:
-        status = end.code
-    assert status == 2
-    assert expected in capsys.readouterr().err
-
-
 # --- values to search, as words of a command line ---
 
 
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        ("1", [1.0]),
         ("0.1,1,10", [0.1, 1.0, 10.0]),
         (" 3 , 1 ", [3.0, 1.0]),
         ("2^-5:15:2", [2.0**k for k in range(-5, 16, 2)]),
         ("2^3:-15:-2", [2.0**k for k in range(3, -16, -2)]),
         ("10^-1:3:1", [0.1, 1.0, 10.0, 100.0, 1000.0]),
-        ("10^-1:1", [0.1, 1.0, 10.0]),
         ("10^1:-1", [10.0, 1.0, 0.1]),
         ("2^0:1:0.5", [1.0, 2.0**0.5, 2.0]),
-        ("2^-3", [0.125]),
         ("2^0:2:1,100", [1.0, 2.0, 4.0, 100.0]),
         ("10^0:1:0.1", [10.0 ** (k * 0.1) for k in range(11)]),
     ],
@@ -290,7 +255,6 @@ def test_numbers_are_lists_and_powers(text, values):
     ("text", "values"),
     [
         ("-5,15,2", [2.0**k for k in range(-5, 16, 2)]),
-        ("3,-15,-2", [2.0**k for k in range(3, -16, -2)]),
         ("0,0,1", [1.0]),
         ("-1,2,2", [0.5, 2.0]),  # the end is not met
     ],
@@ -309,26 +273,21 @@ def test_other_words_of_values_are_those_of_their_options():
     ("read", "text", "expected"),
     [
         (tune.numbers, "", "must be numbers"),
-        (tune.numbers, "1,,2", "must be numbers"),
         (tune.numbers, "1_000", "must be numbers"),
-        (tune.numbers, "nan", "must be numbers"),
         (tune.numbers, "one", "got 'one'"),
         (tune.numbers, "1,1.0", "different values"),
         (tune.numbers, "3^0:2:1", "powers of 2 or 10"),
         (tune.numbers, "2^0:4:1:1", r"base\^begin:end:step"),
         (tune.numbers, "2^0:4:-1", "leads from 0 to 4"),
-        (tune.numbers, "2^0:4:0", "leads from 0 to 4"),
         (tune.numbers, "2^0:1e9:1", "at most 1000 values"),
         (tune.numbers, "2^0:999:1,2^-999:-1:1", "at most 1000 values"),
         (tune.numbers, "2^0:5000:1000", r"finite powers, got 2\^2000"),
         (tune.numbers, "10^-400", r"finite powers, got 10\^-400"),
         (tune.positive_numbers, "1,0", "positive, got 0"),
-        (tune.gammas, "scale,-1", "positive, got -1"),
         (tune.gammas, "scale,scale", "different values"),
         (tune.degrees, "1.5", "integers that are not negative, got 1.5"),
         (tune.degrees, "-1", "integers that are not negative, got -1"),
         (tune.log2_of_C, "-5,15", "begin,end,step or null"),
-        (tune.log2_of_C, "-5,15,x", "must be numbers"),
     ],
 )
 def test_other_words_are_refused(read, text, expected):

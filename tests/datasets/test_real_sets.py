@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -31,7 +30,6 @@ from kpegasos.datasets import (
     real,
 )
 from kpegasos.datasets import files as set_files
-from kpegasos.utils import files
 
 LOADERS = {
     "adult": load_adult,
@@ -151,7 +149,7 @@ MIRRORS = "https://nothing/", "https://bad/", "https://good/"
 
 
 @pytest.fixture
-def tiny(places):
+def tiny(places, monkeypatch):
     """Four small files in the data folder, which a mirror has too."""
     rng = np.random.default_rng(0)
     contents = {
@@ -164,11 +162,13 @@ def tiny(places):
         places.put(f"tiny/{name}", gzip.compress(content))
         places.downloads[f"https://bad/{name}"] = b"not what was asked for"
         places.downloads[f"https://good/{name}"] = gzip.compress(content)
-    return real.ImageSet("tiny", MIRRORS, *map(sha256, contents.values()), ("a", "b", "c"))
+    known = real._image_files(MIRRORS, *map(sha256, contents.values()))
+    monkeypatch.setitem(real._SETS, "tiny", real._SETS["mnist"]._replace(files=known))
+    return partial(real._load_images, "tiny", ("a", "b", "c"))
 
 
 def test_idx_set_is_parsed(tiny):
-    data, unscaled = tiny.load(scale=True), tiny.load(scale=False)
+    data, unscaled = tiny(scale=True), tiny(scale=False)
     assert data.X_train.shape == (6, 6)
     assert data.X_train.dtype == data.X_test.dtype == unscaled.X_train.dtype == np.float32
     assert_array_equal(data.X_test, 1)
@@ -197,45 +197,18 @@ def test_idx_of_another_type_or_size_is_refused_in_a_sentence(content):
     assert "\n" not in str(error.value)
 
 
-def test_set_is_found_in_the_cache(tiny, places, monkeypatch):
-    places.cache.mkdir()
-    places.data.rename(places.cache / "kpegasos")
-    places.downloads = {}
-    assert len(tiny.load(scale=True).y_train) == 6
-    monkeypatch.delenv("KPEGASOS_DATA")
-    assert len(tiny.load(scale=True).y_train) == 6
-
-
 def test_checksum_is_of_the_content_and_a_mismatch_names_file_expected_and_got(tiny, places):
     file, other = "tiny/t10k-labels-idx1-ubyte.gz", idx(np.array([1, 0], np.uint8))
     content = gzip.decompress((places.data / file).read_bytes())
     places.put(file, gzip.compress(content, compresslevel=1, mtime=12345))
-    assert_array_equal(tiny.load(scale=True).y_test, [2, 0])
+    assert_array_equal(tiny(scale=True).y_test, [2, 0])
     path = places.put(file, gzip.compress(other))
     with pytest.raises(ValueError, match="SHA-256") as error:
-        tiny.load(scale=True)
+        tiny(scale=True)
     message = str(error.value)
     assert str(path) in message
-    assert f"expected SHA-256 {tiny.test_labels}" in message
+    assert f"expected SHA-256 {sha256(content)}" in message
     assert f"got {sha256(other)}" in message
-
-
-@pytest.mark.parametrize(
-    ("damage", "match"),
-    [
-        (lambda b: b[:-9], r"train-images-idx3-ubyte\.gz is not a whole gzip file"),
-        (lambda b: b"<html>", r"train-images-idx3-ubyte\.gz is not a whole gzip file"),
-        (lambda b: gzip.compress(bytes(2**20)), r"must hold at most .* bytes, 200 times its size"),
-    ],
-    ids=["cut", "html", "bomb"],
-)
-def test_damaged_archive_is_named(tiny, places, monkeypatch, damage, match):
-    monkeypatch.setattr(files, "_HARMLESS", 2**16)
-    path = places.data / "tiny" / "train-images-idx3-ubyte.gz"
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=match) as error:
-        tiny.load(scale=True)
-    assert str(path) in str(error.value)
 
 
 def test_download_goes_from_mirror_to_mirror_and_fills_the_cache(tiny, places, monkeypatch):
@@ -248,19 +221,20 @@ def test_download_goes_from_mirror_to_mirror_and_fills_the_cache(tiny, places, m
 
     monkeypatch.setattr(set_files, "_download", download)
     with ThreadPoolExecutor(4) as pool:  # as several processes would, each on its own copy
-        loaded = list(pool.map(lambda _: tiny.load(scale=True), range(4)))
+        loaded = list(pool.map(lambda _: tiny(scale=True), range(4)))
     for data in loaded:
         assert_array_equal(data.y_test, [2, 0])
     names = sorted(path.name for path in (places.data / "tiny").iterdir())
     assert places.cached() == names
     places.downloads = {}
-    assert len(tiny.load(scale=True).y_train) == 6, "the second load needs no mirror"
+    assert len(tiny(scale=True).y_train) == 6, "the second load needs no mirror"
 
 
 def test_failed_download_says_what_to_set_and_leaves_nothing(tiny, places, monkeypatch):
     monkeypatch.delenv("KPEGASOS_DATA")
+    del places.downloads["https://good/train-images-idx3-ubyte.gz"]
     with pytest.raises(FileNotFoundError, match="KPEGASOS_DATA") as error:
-        replace(tiny, mirrors=MIRRORS[:2]).load(scale=True)
+        tiny(scale=True)
     assert "404" in str(error.value)
     assert "not a whole gzip file" in str(error.value)
     assert not places.cached()
@@ -282,7 +256,7 @@ def test_interrupt_in_the_middle_leaves_nothing(tiny, places, monkeypatch, momen
     monkeypatch.setattr(set_files, "_download", half)
     monkeypatch.setattr(set_files, "_verified", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tiny.load(scale=True)
+        tiny(scale=True)
     assert not places.cached()
 
 
@@ -322,13 +296,6 @@ def test_download_is_the_file_of_the_server_or_ended(server, tmp_path, monkeypat
 # --- arrays of USPS -------------------------------------------------------------------------------
 
 
-class Payload:
-    """What would run if it were unpickled."""
-
-    def __reduce__(self):
-        return os.mkdir, ("unpickled",)
-
-
 def put_usps(places, **given):
     X, y = np.zeros((2, 256), np.float32), np.zeros(2, int)
     path = places.put("usps/usps.npz", b"")
@@ -345,33 +312,13 @@ def put_usps(places, **given):
         ({"y_test": np.full(2, 10)}, "digits from 0 to 9"),
         ({"X_train": np.full((2, 256), np.nan)}, "pixels from -1 to 1"),
         ({"X_train": np.full((2, 256), 255)}, "pixels from -1 to 1"),
-        (
-            {"X_train": np.array([Payload()], dtype=object)},
-            r"usps\.npz must be a whole \.npz file of the numbers",
-        ),
+        ({"X_train": np.array([{}])}, r"usps\.npz must be a whole \.npz file of the numbers"),
     ],
 )
-def test_usps_of_other_arrays_is_refused(places, monkeypatch, tmp_path, arrays, match):
-    monkeypatch.chdir(tmp_path)
+def test_usps_of_other_arrays_is_refused(places, arrays, match):
     put_usps(places, **arrays)
     with pytest.raises(ValueError, match=match):
         load_usps()
-    assert not (tmp_path / "unpickled").exists()
-
-
-@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b"PK\x03\x04", lambda b: b""])
-def test_damaged_usps_is_named(places, damage):
-    path = put_usps(places)
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"usps\.npz must be a whole \.npz file"):
-        load_usps()
-
-
-def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_HARMLESS", 2**16)
-    np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros(2**20))
-    with pytest.raises(ValueError, match="hold at most"):
-        set_files.read_arrays(tmp_path / "bomb.npz", ["X"])
 
 
 def test_package_has_nothing_that_unpickles_or_unpacks_files():
@@ -463,8 +410,6 @@ def test_covtype_is_scaled_and_split_by_random_state(covtype):
     [
         ({"positive": 0}, "^positive must be a positive integer, got 0"),
         ({"positive": 8}, "^positive must be at most 7, got 8"),
-        ({"positive": True}, "^positive must be a positive integer, got True"),
-        ({"positive": np.array([1, 2])}, "^positive must be a positive integer, got array"),
         ({"scale": "no"}, "^scale must be True or False, got 'no'"),
         ({"random_state": "seed"}, "^random_state must be an integer, .* got 'seed'"),
     ],
@@ -485,7 +430,6 @@ def test_covtype_arguments_are_checked_before_its_file(arguments, match):
         ("1\n2\n", "must have finite numbers, and classes from 1 to 7"),
         ("1,8\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
         ("nan,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
-        ("1e39,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
     ],
 )
 def test_covtype_of_another_content_is_refused(places, content, match):

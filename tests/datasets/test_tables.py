@@ -1,5 +1,6 @@
 """Tables are read from files of several formats and written; what is wrong is one sentence."""
 
+import codecs
 import gzip
 import io
 import os
@@ -231,14 +232,9 @@ def test_open_file_is_read_with_its_format(tmp_path, format):
     assert_array_equal(dense(table.X), X)
     assert_array_equal(table.y, [1, 2, 3])
     assert read_table(tmp_path / "rows").format == format, "told by its content"
-    pipe = io.BytesIO((tmp_path / "rows").read_bytes())
-    assert_array_equal(dense(read_table(pipe, format=format).X)[:, :2], X)
-
-
-@pytest.mark.parametrize(("format", "text"), [("csv", "1,2\n"), ("svmlight", "1 1:2\n")])
-def test_mark_of_utf_8_is_passed_over_in_an_open_file(format, text):
-    table = read_table(io.BytesIO(text.encode("utf-8-sig")), format=format)
-    assert table.X[0, 0] == (1 if format == "csv" else 2)
+    mark = codecs.BOM_UTF8 if format in (*TEXT, "svmlight") else b""
+    unnamed = io.BytesIO(mark + (tmp_path / "rows").read_bytes())
+    assert_array_equal(dense(read_table(unnamed, format=format).X)[:, :2], X)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -279,7 +275,6 @@ def message_of(error):
 
 FAULTS = {
     "empty": (b"", ": a table must have rows, got an empty file"),
-    "blank": (b"\n\n", ": a table must have rows, got an empty file"),
     "header alone": (b"a,b\n", ": a table must have rows, got its header alone"),
     "few fields": (b"a,b\n1,2\n\n3\n", ", line 4: a line must have 2 fields, as the first, got 1"),
     "many fields": (b"1,2\n3,4,5\n", ", line 2: a line must have 2 fields, as the first, got 3"),
@@ -290,14 +285,6 @@ FAULTS = {
         b"a,b\n1,2\n3,red\n",
         ", line 3, column 'b': values must be finite numbers, or missing, got 'red'",
     ),
-    "no name": (b"1,2\n3,red\n", ", line 2, column 2: values must be finite numbers, or missing,"),
-    "infinite": (b"a\n1\n-inf\n", ", line 3, column 'a': values must be finite numbers"),
-    "too large": (b"a\n1\n1e400\n", ", line 3, column 'a': values must be finite numbers"),
-    "underscore": (b"a\n1\n1_0\n", ", line 3, column 'a': values must be finite numbers"),
-    "hexadecimal": (b"a\n1\n0x10\n", ", line 3, column 'a': values must be finite numbers"),
-    "decimal comma": (b'a\n1\n"1,5"\n', ", line 3, column 'a': values must be finite numbers"),
-    "other digits": ("a\n1\n٣\n".encode(), ", line 3, column 'a': values must be finite numbers"),
-    "NUL": (b"a\n1\n2\0\n", ", line 3, column 'a': values must be finite numbers"),
     "after labels": (b"y,b\n1,2\n1,x\n", ", line 3, column 'b': values must be finite numbers"),
     "no label": (b"a,y\n1,2\n3,\n", ", line 3: the label must be given, got none"),
     "two labels": (b"a,y,class\n1,2,3\n", ": label must say which column holds them, as any may"),
@@ -315,6 +302,17 @@ def test_text_fault_names_file_line_and_reason(tmp_path, fault):
     with pytest.raises(ValueError, match=r"\S") as error:
         read_table(path)
     assert message_of(error).startswith(f"{path}{expected}"), error.value
+
+
+@pytest.mark.parametrize(
+    "field", ["-inf", "1e400", "1_0", "0x10", '"1,5"', "٣", "2\0", "true", "1 2"]
+)
+def test_field_that_is_no_finite_number_is_refused(tmp_path, field):
+    for head, column in (("", "2"), ("a,b\n", "'b'")):
+        with pytest.raises(
+            ValueError, match=rf"line \d, column {column}: values must be finite num"
+        ):
+            read_text(tmp_path, f"{head}1,2\n3,{field}\n")
 
 
 @pytest.mark.parametrize(
@@ -376,8 +374,18 @@ def test_damaged_binary_file_is_named(tmp_path, format, damage):
     assert message_of(error).startswith(str(path))
 
 
+class Payload:
+    """What would run if it were unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("unpickled",)
+
+
+PAYLOAD = np.array([[Payload()]], object)
+
+
 ARRAYS = {
-    "objects": ({"X": np.array([[{}]])}, "must be a whole .npz file of the numbers X"),
+    "objects": ({"X": PAYLOAD}, "must be a whole .npz file of the numbers X"),
     "no X": ({"Z": np.ones((2, 2))}, "must be a whole .npz file of the numbers X"),
     "one dimension": ({"X": np.ones(2)}, "must be numbers of shape (n_samples, n_features)"),
     "texts": ({"X": np.array([["a"]])}, "must be numbers of shape (n_samples, n_features)"),
@@ -388,12 +396,14 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_npz_of_other_arrays_is_refused(tmp_path, kind):
+def test_npz_of_other_arrays_is_refused_and_nothing_is_unpickled(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
     given, expected = ARRAYS[kind]
     np.savez(tmp_path / "t.npz", **given)
     with pytest.raises(ValueError, match=re.escape(expected)) as error:
         read_table(tmp_path / "t.npz")
     assert str(tmp_path / "t.npz") in message_of(error)
+    assert not (tmp_path / "unpickled").exists()
 
 
 def test_sparse_npz_of_another_form_is_refused(tmp_path):
@@ -417,16 +427,6 @@ def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
         read_table(tmp_path / "t.npz")
 
 
-class Payload:
-    """What would run if it were unpickled."""
-
-    def __reduce__(self):
-        return os.mkdir, ("unpickled",)
-
-
-PAYLOAD = np.array([[Payload()]], object)
-
-
 @pytest.mark.parametrize(
     "array",
     [np.ones(3), np.ones((2, 2, 2)), np.array([["a"]]), np.ones(2, [("a", int)]), PAYLOAD],
@@ -444,10 +444,6 @@ COLUMNS = {
     "text": (
         {"a": [1, 2], "b": [None, "red"]},
         ", column 'b', row 2: values must be numbers, or missing, got 'red' of type str",
-    ),
-    "category": (
-        {"a": np.array(["u", "v"], object)},
-        ", column 'a', row 1: values must be numbers",
     ),
     "date": ({"a": np.array(["2020-01-01", "2021-01-01"], "M8[D]")}, ", column 'a', row 1: values"),
     "list": ({"a": [[1], [2]]}, ", column 'a', row 1: values must be numbers"),

@@ -1,25 +1,29 @@
 """`to_libsvm` and `from_libsvm`: the same model before and after, and in LIBSVM's own programs."""
 
-import shutil
 import subprocess
 import tracemalloc
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
-from export_cases import LIBSVM_KERNELS, classifier, data, linear_classifier, regressors, targets
+from covering import each_pair
+from export_cases import (
+    LIBSVM_KERNELS,
+    N_CLASSES,
+    classifier,
+    data,
+    linear_classifier,
+    needs_libsvm,
+    regressors,
+    targets,
+)
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 
 from kpegasos import PegasosSVC, PegasosSVR
 from kpegasos.kernels.functions import KERNELS, Polynomial
-
-needs_libsvm = pytest.mark.skipif(
-    not (shutil.which("svm-train") and shutil.which("svm-predict")), reason="needs libsvm-tools"
-)
-KINDS = pytest.mark.parametrize("kind", ["dense", "sparse"])
-N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
 
 
 def run(program, *arguments):
@@ -46,46 +50,27 @@ def decisions_by_libsvm(folder, path, X):
     The model of a pair, written as a regression, predicts its decisions.
     """
     head, body = path.read_text().split("SV\n")
-    words = {line.split()[0]: line.split()[1:] for line in head.splitlines()}
-    k, counts = int(words["nr_class"][0]), list(map(int, words["nr_sv"]))
-    of_class = np.repeat(np.arange(k), counts)
+    words = dict(line.split(maxsplit=1) for line in head.splitlines())
+    k = int(words["nr_class"])
+    of_class = np.repeat(np.arange(k), [int(word) for word in words["nr_sv"].split()])
     lines = [line.split(maxsplit=k - 1) for line in body.splitlines()]
-    kernel = [
-        f"{key} {words[key][0]}"
-        for key in ("kernel_type", "degree", "gamma", "coef0")
-        if key in words
-    ]
-    found, pair = [], 0
-    for i in range(k):
-        for j in range(i + 1, k):
-            chosen = [
-                (line[j - 1] if of_class[place] == i else line[i], line[k - 1])
-                for place, line in enumerate(lines)
-                if of_class[place] in (i, j)
-            ]
-            (folder / "pair").write_text(
-                "\n".join(
-                    [
-                        "svm_type epsilon_svr",
-                        *kernel,
-                        "nr_class 2",
-                        f"total_sv {len(chosen)}",
-                        f"rho {words['rho'][pair]}",
-                        "SV",
-                        *(f"{c} {x}" for c, x in chosen),
-                        "",
-                    ]
-                )
-            )
-            found.append(predicted(folder, folder / "pair", X))
-            pair += 1
+    kernel = [f"{key} {words[key]}" for key in ("kernel_type", "degree", "gamma", "coef0")
+              if key in words]  # fmt: skip
+    found = []
+    for (i, j), rho in zip(combinations(range(k), 2), words["rho"].split(), strict=True):
+        chosen = [
+            f"{line[j - 1 if own == i else i]} {line[k - 1]}"
+            for own, line in zip(of_class, lines, strict=True)
+            if own in (i, j)
+        ]
+        head = ["svm_type epsilon_svr", *kernel, "nr_class 2", f"total_sv {len(chosen)}"]
+        (folder / "pair").write_text("\n".join([*head, f"rho {rho}", "SV", *chosen, ""]))
+        found.append(predicted(folder, folder / "pair", X))
     return np.column_stack(found)
 
 
 @needs_libsvm
-@KINDS
-@N_CLASSES
-@pytest.mark.parametrize("kernel", [*LIBSVM_KERNELS, "primal"])
+@each_pair(kernel=[*LIBSVM_KERNELS, "primal"], n_classes=[2, 3, 4], kind=["dense", "sparse"])
 def test_svm_predict_agrees_on_a_classifier(kernel, n_classes, kind, tmp_path):
     X, y, new = data(n_classes, kind=kind)
     make = linear_classifier if kernel == "primal" else partial(classifier, kernel)
@@ -153,9 +138,7 @@ def test_regression_of_svm_train_is_read(kind, tmp_path):
     np.testing.assert_allclose(model.to_sklearn().predict(new), found, rtol=1e-5)
 
 
-@KINDS
-@N_CLASSES
-@pytest.mark.parametrize("kernel", [*LIBSVM_KERNELS, "precomputed"])
+@each_pair(kernel=[*LIBSVM_KERNELS, "precomputed"], n_classes=[2, 3, 4], kind=["dense", "sparse"])
 def test_model_is_the_same_after_writing_and_reading(kernel, n_classes, kind, tmp_path):
     X, y, new = data(n_classes, kind="dense" if kernel == "precomputed" else kind)
     rows, others = (X @ X.T, new @ X.T) if kernel == "precomputed" else (X, new)

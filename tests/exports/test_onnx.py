@@ -1,57 +1,64 @@
 """`to_onnx`: onnxruntime agrees with the estimators on labels, ties included, and decisions."""
 
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
-from export_cases import KERNELS, LABELS, classifier, data, linear_classifier, regressors, targets
+from covering import each_pair
+from export_cases import (
+    KERNELS,
+    LABELS,
+    by_onnx,
+    classifier,
+    data,
+    linear_classifier,
+    regressors,
+    targets,
+)
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial
 from kpegasos.exports import onnx as onnx_graph
 from kpegasos.kernels import InnerProductKernel
 
 onnx = pytest.importorskip("onnx", reason="needs onnx")
-onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
-SHAPES = pytest.mark.parametrize("shape", ["ovr", "ovo"])
-
-
-def outputs(path, X):
-    """What onnxruntime makes of rows."""
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    return dict(zip(names, session.run(None, {"X": X.astype(np.float64)}), strict=True))
 
 
 def assert_same(model, path, X, tolerance=1e-10):
+    """A graph decides as its model does, by primitive operators and constants that it needs."""
     model.to_onnx(path)
-    found = outputs(path, X)
+    found = by_onnx(path, np.asarray(X.todense() if hasattr(X, "todense") else X, np.float64))
     assert found.keys() == {"label", "decision"}
     decisions = model.decision_function(X)
     assert found["decision"].shape == decisions.shape
     np.testing.assert_allclose(found["decision"], decisions, rtol=tolerance, atol=tolerance)
     np.testing.assert_array_equal(found["label"], model.predict(X))
+    read = onnx.load(path)
+    onnx.checker.check_model(read, full_check=True)
+    assert {each.domain for each in read.opset_import} == {""}
+    shape = read.graph.input[0].type.tensor_type.shape.dim
+    assert [shape[0].dim_param, shape[1].dim_value] == ["n_samples", X.shape[1]]
+    used = {name for node in read.graph.node for name in node.input}
+    used |= {
+        n for node in read.graph.node for a in node.attribute for x in a.g.node for n in x.input
+    }
+    assert {each.name for each in read.graph.initializer} <= used
 
 
-@SHAPES
-@N_CLASSES
-@pytest.mark.parametrize("kernel", [*KERNELS, "chi2", "additive_chi2"])
+@each_pair(
+    kernel=[*KERNELS, "chi2", "additive_chi2", "primal", "precomputed"],
+    n_classes=[2, 3, 4],
+    shape=["ovr", "ovo"],
+)
 def test_graph_of_a_kernel_agrees(kernel, n_classes, shape, tmp_path):
-    X, y, new = data(n_classes)
+    X, y, new = data(n_classes, kind="sparse" if kernel == "primal" else "dense")
     if "chi2" in kernel:
         X, new = np.abs(X), np.abs(new)
         new[0] = X[0] = 0.0
-    model = classifier(kernel, decision_function_shape=shape).fit(X, y)
-    assert_same(model, tmp_path / "model.onnx", new)
-
-
-@SHAPES
-@N_CLASSES
-def test_graph_of_a_linear_model_agrees(n_classes, shape, tmp_path):
-    X, y, new = data(n_classes, kind="sparse")
-    model = linear_classifier(decision_function_shape=shape).fit(X, y)
-    assert_same(model, tmp_path / "model.onnx", new)
+    if kernel == "precomputed":
+        X, new = X @ X.T, new @ X.T
+    make = linear_classifier if kernel == "primal" else partial(classifier, kernel)
+    assert_same(make(decision_function_shape=shape).fit(X, y), tmp_path / "model.onnx", new)
 
 
 @pytest.mark.parametrize("name", regressors())
@@ -59,16 +66,9 @@ def test_graph_of_a_regressor_agrees(name, tmp_path):
     X, _, new = data()
     model = regressors()[name].fit(X, targets(X))
     model.to_onnx(tmp_path / "model.onnx")
-    found = outputs(tmp_path / "model.onnx", new)
+    found = by_onnx(tmp_path / "model.onnx", new)
     assert found.keys() == {"prediction"}
     np.testing.assert_allclose(found["prediction"], model.predict(new), rtol=1e-10)
-
-
-@N_CLASSES
-def test_graph_of_a_given_matrix_agrees(n_classes, tmp_path):
-    X, y, new = data(n_classes)
-    model = classifier("precomputed").fit(X @ X.T, y)
-    assert_same(model, tmp_path / "model.onnx", new @ X.T)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_graph_has_labels_of_every_kind_and_rows_of_any_number(tmp_path):
         model = classifier().fit(X, y)
         assert_same(model, tmp_path / "model.onnx", new)
     assert_same(model, tmp_path / "model.onnx", np.tile(X, (50, 1)))
-    assert outputs(tmp_path / "model.onnx", X[:0])["decision"].shape == (0, 3)
+    assert by_onnx(tmp_path / "model.onnx", X[:0])["decision"].shape == (0, 3)
     assert_same(classifier().fit(X + 1e4, y), tmp_path / "model.onnx", new + 1e4, 1e-7)
     X, y, new = data(2)
     for values in ([False, True], np.array(["b", "a"], dtype=object)):
@@ -124,25 +124,6 @@ def test_graph_of_a_model_that_was_read_breaks_ties_by_its_file(tmp_path):
     model.intercept_ = np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
     assert model.predict(far) == 7
     assert_same(model, tmp_path / "model.onnx", far)
-
-
-@SHAPES
-@N_CLASSES
-@pytest.mark.parametrize("kernel", ["laplacian", "rbf", "linear"])
-def test_graph_has_primitive_operators_only(kernel, n_classes, shape, tmp_path):
-    X, y, _ = data(n_classes)
-    model = classifier(kernel, decision_function_shape=shape).fit(X, y)
-    model.to_onnx(tmp_path / "model.onnx")
-    read = onnx.load(tmp_path / "model.onnx")
-    onnx.checker.check_model(read, full_check=True)
-    assert {each.domain for each in read.opset_import} == {""}
-    shape = read.graph.input[0].type.tensor_type.shape.dim
-    assert [shape[0].dim_param, shape[1].dim_value] == ["n_samples", 4]
-    used = {name for node in read.graph.node for name in node.input}
-    used |= {
-        n for node in read.graph.node for a in node.attribute for x in a.g.node for n in x.input
-    }
-    assert {each.name for each in read.graph.initializer} <= used
 
 
 class Doubled(InnerProductKernel):

@@ -1,11 +1,22 @@
 """Probabilities go with a model: to onnxruntime and svm-predict, and from svm-train."""
 
-import shutil
 import subprocess
+from functools import partial
 
 import numpy as np
 import pytest
-from export_cases import classifier, data, linear_classifier, regressors, targets
+from covering import each_pair
+from export_cases import (
+    N_CLASSES,
+    by_onnx,
+    classifier,
+    data,
+    linear_classifier,
+    needs_libsvm,
+    regressors,
+    search,
+    targets,
+)
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -13,31 +24,12 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from kpegasos import PegasosSVC, PegasosSVCCV
+from kpegasos import PegasosSVC
 from kpegasos.estimators.base import couple
-
-onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-pytest.importorskip("onnx", reason="needs onnx")
-needs_libsvm = pytest.mark.skipif(
-    not (shutil.which("svm-train") and shutil.which("svm-predict")), reason="needs libsvm-tools"
-)
-N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
-SHAPES = pytest.mark.parametrize("shape", ["ovr", "ovo"])
 
 
 def log_loss(make=classifier, **parameters):
     return make(loss="log_loss", **parameters)
-
-
-def search(**parameters):
-    options = {"Cs": [1.0, 10.0], "gammas": [0.05], "cv": 2, "random_state": 0, **parameters}
-    return PegasosSVCCV(calibration="sigmoid", **options)
-
-
-def by_onnx(path, X):
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(None, {"X": np.asarray(X, np.float64)}), strict=True))
 
 
 def assert_onnx_agrees(model, path, X, probabilities):
@@ -62,12 +54,14 @@ def by_libsvm(folder, model, X):
 # --- ONNX ---
 
 
-@SHAPES
-@N_CLASSES
-@pytest.mark.parametrize("make", [classifier, linear_classifier])
-def test_graph_has_the_probabilities_of_the_logistic_loss(make, n_classes, shape, tmp_path):
+@each_pair(
+    make=[log_loss, partial(log_loss, linear_classifier), partial(search, calibration="sigmoid")],
+    n_classes=[2, 3, 4],
+    shape=["ovr", "ovo"],
+)
+def test_graph_has_the_probabilities_of_its_model(make, n_classes, shape, tmp_path):
     X, y, new = data(n_classes)
-    model = log_loss(make, decision_function_shape=shape).fit(X, y)
+    model = make(decision_function_shape=shape).fit(X, y)
     model.to_onnx(tmp_path / "model")
     assert_onnx_agrees(model, tmp_path / "model", new, model.predict_proba(new))
 
@@ -84,19 +78,10 @@ def test_graph_couples_many_classes_and_decisions_of_any_size(tmp_path):
         assert expected.max() > (0.99 if scale > 1 else 0.1)
 
 
-@SHAPES
-@N_CLASSES
-def test_graph_has_the_probabilities_of_a_search(n_classes, shape, tmp_path):
-    X, y, new = data(n_classes)
-    model = search(decision_function_shape=shape).fit(X, y)
-    model.to_onnx(tmp_path / "model")
-    assert_onnx_agrees(model, tmp_path / "model", new, model.predict_proba(new))
-
-
 def test_graph_has_no_probabilities_where_there_is_no_sigmoid(tmp_path):
     X, y, new = data(2)
-    isotonic = search().set_params(calibration="isotonic").fit(X, y)
-    without = search().set_params(calibration=None).fit(X, y).set_params(calibration="sigmoid")
+    isotonic = search(calibration="isotonic").fit(X, y)
+    without = search().fit(X, y).set_params(calibration="sigmoid")
     for model in (classifier().fit(X, y), isotonic, without):
         model.to_onnx(tmp_path / "model")
         assert by_onnx(tmp_path / "model", new).keys() == {"label", "decision"}
@@ -145,7 +130,7 @@ def test_svm_predict_agrees_on_calibrated_models(tmp_path):
     model.to_libsvm(tmp_path / "model", calibrated=frozen)
     found = by_libsvm(tmp_path, tmp_path / "model", new)[1]
     np.testing.assert_allclose(found, frozen.predict_proba(new), atol=1e-6)
-    searched = search().fit(X, y)
+    searched = search(calibration="sigmoid").fit(X, y)
     searched.to_libsvm(tmp_path / "model")
     found = by_libsvm(tmp_path, tmp_path / "model", new)[1]
     np.testing.assert_allclose(found, searched.predict_proba(new), atol=1e-6)
@@ -222,7 +207,7 @@ def test_other_calibrations_are_told_of(method, tmp_path):
         "to_onnx": "calibrated must be of decisions with decision_function",
         "to_libsvm": "calibrated must be of two classes for LIBSVM, which",
     }
-    unfitted = search(refit=False).set_params(calibration=None)
+    unfitted = search(refit=False)
     for written, calibrated, kind, message in [
         (model, 3, TypeError, "calibrated must be a CalibratedClassifierCV or None, got 3 instead"),
         (model, CalibratedClassifierCV(frozen), NotFittedError, "not fitted yet"),
@@ -246,7 +231,7 @@ def test_other_calibrations_are_told_of(method, tmp_path):
 
 def test_search_becomes_what_its_model_becomes(tmp_path):
     X, y, new = data(3)
-    model = search().fit(X, y)
+    model = search(calibration="sigmoid").fit(X, y)
     svc = model.to_sklearn()
     np.testing.assert_array_equal(svc.predict(new), model.predict(new))
     np.testing.assert_allclose(svc.decision_function(new), model.decision_function(new))

@@ -6,7 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from export_cases import KERNELS, LABELS, classifier, data, linear_classifier, regressors, targets
+from covering import each_pair
+from export_cases import (
+    KERNELS,
+    LABELS,
+    LIBSVM_KERNELS,
+    N_CLASSES,
+    by_onnx,
+    classifier,
+    data,
+    linear_classifier,
+    regressors,
+    targets,
+)
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
@@ -17,7 +29,6 @@ from kpegasos import RBF, Linear, PegasosSVC, PegasosSVR
 KINDS = pytest.mark.parametrize("kind", ["dense", "sparse"])
 #: What a sparse model has that skops asks for.
 TRUSTED = ["scipy.sparse._csr.csr_matrix"]
-N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
 
 
 def assert_same(ours, theirs, X):
@@ -27,16 +38,15 @@ def assert_same(ours, theirs, X):
     np.testing.assert_array_equal(theirs.predict(X), ours.predict(X))
 
 
-@KINDS
-@N_CLASSES
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_to_sklearn_of_a_kernel_decides_the_same(kernel, n_classes, kind):
+@each_pair(kernel=KERNELS, n_classes=[2, 3, 4], kind=["dense", "sparse"], shape=["ovr", "ovo"])
+def test_to_sklearn_of_a_kernel_decides_the_same(kernel, n_classes, kind, shape):
     X, y, new = data(n_classes, kind=kind)
-    for shape in ("ovr", "ovo"):
-        ours = classifier(kernel, decision_function_shape=shape).fit(X, y)
-        theirs = ours.to_sklearn()
-        assert type(theirs) is SVC
-        assert_same(ours, theirs, new)
+    ours = classifier(kernel, decision_function_shape=shape).fit(X, y)
+    theirs = ours.to_sklearn()
+    assert type(theirs) is SVC
+    assert_same(ours, theirs, new)
+    if kernel in LIBSVM_KERNELS:
+        assert_same(ours, skops.io.loads(skops.io.dumps(theirs), trusted=TRUSTED), new)
 
 
 @KINDS
@@ -48,6 +58,7 @@ def test_to_sklearn_of_a_linear_model_decides_the_same(n_classes, kind):
     assert type(theirs) is (LinearSVC if n_classes == 2 else SVC)
     assert_same(ours, theirs, new)
     assert_same(ours, theirs, new.toarray() if kind == "sparse" else new)
+    assert_same(ours, pickle.loads(pickle.dumps(theirs)), new)
     stream = linear_classifier(lam=0.1).partial_fit(X, y, classes=np.unique(y))
     assert_same(stream, stream.to_sklearn(), new)
 
@@ -106,17 +117,6 @@ def test_to_sklearn_has_a_callable_for_kernels_of_ones_own(kernel):
     assert_same(ours, pickle.loads(pickle.dumps(theirs)), new)
 
 
-@pytest.mark.parametrize("make", [classifier, linear_classifier])
-@N_CLASSES
-def test_model_of_to_sklearn_can_be_stored(make, n_classes):
-    X, y, new = data(n_classes)
-    ours = make().fit(X, y)
-    theirs = ours.to_sklearn()
-    assert_same(ours, pickle.loads(pickle.dumps(theirs)), new)
-    stored = skops.io.dumps(theirs)
-    assert_same(ours, skops.io.loads(stored, trusted=TRUSTED), new)
-
-
 def test_model_of_to_sklearn_can_be_calibrated_and_fitted_anew():
     X, y, new = data(2)
     ours = classifier(lam=0.05).fit(X, y)
@@ -134,3 +134,35 @@ def test_model_of_to_sklearn_knows_the_names_of_features():
     assert theirs.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match="feature names"):
         theirs.predict(frame[["b", "a", "c", "d"]])
+
+
+def by_skl2onnx(model, X):
+    """Outputs of the graph that skl2onnx makes, whose arithmetic is float32."""
+    skl2onnx = pytest.importorskip("skl2onnx", reason="needs skl2onnx")
+    from skl2onnx.common.data_types import FloatTensorType
+
+    options = {"raw_scores": True, "zipmap": False} if isinstance(model, SVC) else None
+    of_rows = [("X", FloatTensorType([None, X.shape[1]]))]
+    graph = skl2onnx.convert_sklearn(model, initial_types=of_rows, options=options)
+    return list(by_onnx(graph.SerializeToString(), X.astype(np.float32)).values())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", [*LIBSVM_KERNELS, "primal"])
+def test_skl2onnx_takes_a_classifier(kernel, n_classes):
+    X, y, new = data(n_classes)
+    ours = (linear_classifier() if kernel == "primal" else classifier(kernel)).fit(X, y)
+    labels, scores = by_skl2onnx(ours.to_sklearn(), new)
+    np.testing.assert_array_equal(labels, ours.predict(new))
+    if kernel != "primal":
+        expected = ours.decision_function(new)
+        found = scores[:, 1] if n_classes == 2 else scores
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", regressors())
+def test_skl2onnx_takes_a_regressor(name):
+    X, _, new = data()
+    ours = regressors()[name].fit(X, targets(X))
+    (found,) = by_skl2onnx(ours.to_sklearn(), new)
+    np.testing.assert_allclose(found.ravel(), ours.predict(new), atol=1e-3)
