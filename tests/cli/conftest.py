@@ -25,3 +25,19 @@ def kpegasos(capsys, tmp_path, monkeypatch):
         return SimpleNamespace(status=status, out=out, err=err)
 
     return run
+
+
+@pytest.fixture
+def refusal(kpegasos, tmp_path):
+    """``refusal("train", file)``: the one line that a command says; it writes nothing."""
+
+    def run(command, *arguments, **options):
+        before = {path.name for path in tmp_path.iterdir()}
+        ran = kpegasos(command, *arguments, **options)
+        assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
+        assert {path.name for path in tmp_path.iterdir()} == before
+        prefix, colon, sentence = ran.err.partition(": ")
+        assert prefix + colon == f"kpegasos {command}: "
+        return sentence
+
+    return run

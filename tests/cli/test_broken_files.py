@@ -24,17 +24,13 @@ DATA = {
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_broken_data_are_one_sentence(kpegasos, tmp_path, name):
+def test_broken_data_are_one_sentence(refusal, tmp_path, name):
     content, reason = DATA[name]
     (tmp_path / name).write_bytes(content)
-    for subcommand in (("train",), ("info", "--no-forecast"), ("convert", "out.svm")):
-        command, *more = subcommand
-        ran = kpegasos(command, name, *more)
-        assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
-        assert ran.err.startswith(f"kpegasos {command}: ")
-        assert name in ran.err
-        assert reason in ran.err or command == "info"  # to which binary data are broken models
-        assert [path.name for path in tmp_path.iterdir()] == [name]
+    for command, *more in (("train",), ("info", "--no-forecast"), ("convert", "out.svm")):
+        sentence = refusal(command, name, *more)
+        assert name in sentence
+        assert reason in sentence or command == "info"  # to which binary data are broken models
 
 
 #: Arguments, files by name, and the sentence.
@@ -75,18 +71,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "content", "reason"), WRONG)
-def test_what_is_wrong_is_one_sentence(kpegasos, tmp_path, arguments, content, reason):
+def test_what_is_wrong_is_one_sentence(refusal, tmp_path, arguments, content, reason):
     for name in ("data", "data.csv"):
         (tmp_path / name).write_text(content)
-    ran = kpegasos(*arguments, stdin=content.encode())
-    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
-    assert ran.err.startswith(f"kpegasos {arguments[0]}: ")
-    assert reason in ran.err
-    assert {path.name for path in tmp_path.iterdir()} == {"data", "data.csv"}
+    assert reason in refusal(*arguments, stdin=content.encode())
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_missing_values_are_named_by_every_subcommand(kpegasos, tmp_path, sparse):
+def test_missing_values_are_named_by_every_subcommand(kpegasos, refusal, tmp_path, sparse):
     X, y = examples()
     write_table(tmp_path / "good.npz", X, y)
     kpegasos("train", "-q", "good.npz", "m")
@@ -94,12 +86,9 @@ def test_missing_values_are_named_by_every_subcommand(kpegasos, tmp_path, sparse
     X[7, 2] = np.nan
     names = [f"x{column}" for column in range(13)]
     write_table(tmp_path / "data.npz", csr_matrix(X) if sparse else X, y, feature_names=names)
-    for arguments in (("train",), ("predict", "m"), ("scale",)):
-        name, *model = arguments
-        ran = kpegasos(name, "data.npz", *model)
-        sentence = "data.npz, example 8, column x2: a finite number must be there, got none"
-        assert (ran.status, ran.out) == (1, "")
-        assert ran.err == f"kpegasos {name}: {sentence}\n"
+    sentence = "data.npz, example 8, column x2: a finite number must be there, got none\n"
+    for command, *model in (("train",), ("predict", "m"), ("scale",)):
+        assert refusal(command, "data.npz", *model) == sentence
 
 
 MODELS = {
@@ -110,21 +99,17 @@ MODELS = {
 }
 
 
-def test_broken_models_are_one_sentence(kpegasos, tmp_path):
+def test_broken_models_are_one_sentence(kpegasos, refusal, tmp_path):
     write_examples(tmp_path / "data")
     for name in ("m.model", "m.skops"):
         kpegasos("train", "data", name)
     for source, broken, reason in MODELS.values():
         (tmp_path / "broken").write_bytes(broken((tmp_path / source).read_bytes()))
-        ran = kpegasos("predict", "data", "broken", "out")
-        assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
-        assert ran.err.startswith("kpegasos predict: ")
-        assert reason in ran.err
-        assert not (tmp_path / "out").exists()
+        assert reason in refusal("predict", "data", "broken", "out")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_pipes_hold_data_and_no_models(kpegasos, tmp_path):
+def test_pipes_hold_data_and_no_models(kpegasos, refusal, tmp_path):
     write_examples(tmp_path / "data", n_samples=500)
     os.mkfifo(tmp_path / "pipe")
     content = (tmp_path / "data").read_bytes()
@@ -132,6 +117,5 @@ def test_pipes_hold_data_and_no_models(kpegasos, tmp_path):
     ran = kpegasos("info", "--no-forecast", "pipe")
     assert (ran.status, ran.err) == (0, "")
     assert "500 rows" in ran.out
-    ran = kpegasos("predict", "data", "pipe")
-    sentence = "pipe: a model must be in a plain file, got a pipe or a device"
-    assert (ran.status, ran.out, ran.err) == (1, "", f"kpegasos predict: {sentence}\n")
+    sentence = "pipe: a model must be in a plain file, got a pipe or a device\n"
+    assert refusal("predict", "data", "pipe") == sentence

@@ -13,34 +13,38 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import kpegasos
-from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV, PegasosSVR, save
+from kpegasos import (
+    LinearPegasosSVC,
+    PegasosSVC,
+    PegasosSVCCV,
+    PegasosSVR,
+    __version__,
+    load,
+    save,
+)
 from kpegasos.cli import files
 from kpegasos.cli.files import facts_of, targets_of
-from kpegasos.cli.main import main
 from kpegasos.datasets import write_table
 
 
-def said_of(path, capsys, *arguments):
+def said_of(kpegasos, path, *arguments):
     """Titles and texts of what is printed."""
-    assert main(["info", str(path), *arguments]) == 0
-    first, *lines = capsys.readouterr().out.splitlines()
+    first, *lines = kpegasos("info", path, *arguments).out.splitlines()
     assert first == str(path)
     return {line[2:14].strip(): line[14:] for line in lines}
 
 
-def told_of(path, capsys, *arguments):
-    assert main(["info", str(path), "--json", *arguments]) == 0
-    return json.loads(capsys.readouterr().out)
+def told_of(kpegasos, path, *arguments):
+    return json.loads(kpegasos("info", path, "--json", *arguments).out)
 
 
 # --- data ---
 
 
-def test_data_are_described(tmp_path, capsys):
+def test_data_are_described(tmp_path, kpegasos):
     path = tmp_path / "a.csv"
     path.write_text("a,b,c,y\n0,1,5,cat\n0,1,5,dog\n3,,5,cat\n0,4000,5,cat\n")
-    said = said_of(path, capsys, "--no-forecast")
+    said = said_of(kpegasos, path, "--no-forecast")
     assert said["examples"] == "4 rows, 3 features, csv"
     assert said["entries"].startswith("75% of the entries are not zero, dense float64, ")
     assert said["labels"] == "2 classes: 3 of cat, 1 of dog"
@@ -51,31 +55,29 @@ def test_data_are_described(tmp_path, capsys):
     assert said["range"].startswith("0 to 4000; the widest feature spans 1.33e+03 times")
     assert said["constant"] == "1 of the features"
     assert "training" not in said
-    told = told_of(path, capsys, "--no-forecast")
+    told = told_of(kpegasos, path, "--no-forecast")
     assert (told["n_samples"], told["n_features"], told["kind"]) == (4, 3, "data")
     assert told["targets"]["classes"] == {"cat": 3, "dog": 1}
     assert "forecast" not in told
     write_table(tmp_path / "a.npz", np.zeros((25, 1)), np.arange(25))
-    said = said_of(tmp_path / "a.npz", capsys, "--no-forecast")
+    said = said_of(kpegasos, tmp_path / "a.npz", "--no-forecast")
     assert (said["examples"], said["labels"]) == ("25 rows, 1 feature, npz", "25 classes")
 
 
 @pytest.mark.parametrize("numbers", [False, True])
-def test_forecast_is_that_of_a_default_training(tmp_path, capsys, numbers):
+def test_forecast_is_that_of_a_default_training(tmp_path, kpegasos, numbers):
     X, y = blobs()
     path = tmp_path / "a.csv"
     write_table(path, X, X.sum(axis=1) if numbers else y)
-    told = told_of(path, capsys)
+    told = told_of(kpegasos, path)
     assert told["forecast"]["n_probed"] == 120
     low, high = told["forecast"]["seconds_range"]
     assert low <= told["forecast"]["seconds"] <= high
-    assert main(["train", str(path), str(tmp_path / "a.skops"), "--json", "--label", "label"]
-                + ["--regression"] * numbers) == 0  # fmt: skip
-    capsys.readouterr()
-    histories = kpegasos.load(tmp_path / "a.skops").history_
-    values = histories[-1].kernel_evaluations
+    regression = ["--regression"] * numbers
+    assert kpegasos("train", path, "a.skops", "--label", "label", *regression).status == 0
+    values = load("a.skops").history_[-1].kernel_evaluations
     assert 0.5 <= told["forecast"]["kernel_values"] / values <= 2.0
-    assert re.match(r"about .* s", said_of(path, capsys)["training"])
+    assert re.match(r"about .* s", said_of(kpegasos, path)["training"])
 
 
 @pytest.mark.parametrize(
@@ -87,11 +89,11 @@ def test_forecast_is_that_of_a_default_training(tmp_path, capsys, numbers):
         ("a,y\n1e200,1\n2,0\n", "X must "),
     ],
 )
-def test_forecast_that_cannot_be_made_says_why(tmp_path, capsys, content, why):
+def test_forecast_that_cannot_be_made_says_why(tmp_path, kpegasos, content, why):
     path = tmp_path / "a.csv"
     path.write_text(content)
-    assert said_of(path, capsys)["training"].startswith(f"none, as {why}")
-    assert told_of(path, capsys)["no_forecast"].startswith(why)
+    assert said_of(kpegasos, path)["training"].startswith(f"none, as {why}")
+    assert told_of(kpegasos, path)["no_forecast"].startswith(why)
 
 
 def table():
@@ -149,13 +151,13 @@ def test_whole_numbers_and_text_are_classes_and_others_a_range():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_native_model_is_described(tmp_path, capsys, n_classes):
+def test_native_model_is_described(tmp_path, kpegasos, n_classes):
     X, y = blobs(n_classes)
     clf = PegasosSVC(C=2.0, gamma="scale", polish=True, random_state=0).fit(X, y)
     save(clf, tmp_path / "a")
-    said, told = said_of(tmp_path / "a", capsys), told_of(tmp_path / "a", capsys)
+    said, told = said_of(kpegasos, tmp_path / "a"), told_of(kpegasos, tmp_path / "a")
     assert said["model"] == "PegasosSVC, native file"
-    assert said["written by"].startswith(f"kpegasos {kpegasos.__version__}, python 3.")
+    assert said["written by"].startswith(f"kpegasos {__version__}, python 3.")
     assert said["kernel"] == repr(clf._kernel) == told["kernel"]
     assert said["parameters"] == "C=2.0, polish=True"
     assert said["support"].startswith(f"{clf.n_support_.sum()} vectors: {clf.n_support_[0]} of ")
@@ -169,7 +171,7 @@ def test_native_model_is_described(tmp_path, capsys, n_classes):
     assert re.fullmatch(r"[\d,]+ steps of Pegasos, .* s in the solver", said["training"])
 
 
-def test_every_kind_of_model_is_described(tmp_path, capsys):
+def test_every_kind_of_model_is_described(tmp_path, kpegasos):
     (X, y), path = blobs(), tmp_path / "a"
     layers = CalibratedClassifierCV(make_pipeline(StandardScaler(), PegasosSVC()), ensemble=False)
     for model, kernel, name in (
@@ -178,36 +180,35 @@ def test_every_kind_of_model_is_described(tmp_path, capsys):
         (layers, None, "StandardScaler and PegasosSVC, native file, with probabilities"),
     ):
         save(model.fit(X, y), path)
-        said = said_of(path, capsys)
+        said = said_of(kpegasos, path)
         assert kernel in (None, said["kernel"])
         assert name in (None, said["model"])
         uncertified = said["objective"].endswith("without a certified gap")
         assert uncertified == isinstance(model, PegasosSVR)
     PegasosSVC(gamma=0.1).fit(X, y).to_libsvm(path)
-    said = said_of(path, capsys)
+    said = said_of(kpegasos, path)
     assert said["model"] == "PegasosSVC, LIBSVM's format"
     assert said["objective"] == "not known: the file holds no certificate"
     assert not {"written by", "training"} & set(said)
 
 
-def test_search_that_is_kept_is_described(tmp_path, capsys):
+def test_search_that_is_kept_is_described(tmp_path, kpegasos):
     X, y = blobs()
     search = PegasosSVCCV([1.0, 10.0], gammas=[0.1], cv=3, refit=False, warm_start=True).fit(X, y)
     save(search, tmp_path / "a")
-    said, told = said_of(tmp_path / "a", capsys), told_of(tmp_path / "a", capsys)
+    said, told = said_of(kpegasos, tmp_path / "a"), told_of(kpegasos, tmp_path / "a")
     assert said["search"].startswith("completed, 6 of 6 cells, best C=")
     assert told["search"]["best_parameters"] == search.best_params_
     assert "kernel" not in said
     assert said["model"] == "PegasosSVCCV, native file"
 
 
-def test_columns_that_a_small_file_names_take_no_memory(tmp_path, capsys):
+def test_columns_that_a_small_file_names_take_no_memory(tmp_path, kpegasos, refusal):
     path = tmp_path / "wide.svm"
     path.write_text("1 2000000000:1\n-1 1:1\n-1 1:1\n")
-    told = told_of(path, capsys, "--no-forecast")
+    told = told_of(kpegasos, path, "--no-forecast")
     assert told["n_features"] == 2 * 10**9
     assert told["n_constant"] == 2 * 10**9 - 2
     assert (told["lowest"], told["highest"], told["n_duplicates"]) == (0.0, 1.0, 1)
-    assert main(["scale", "-l", "0", str(path), str(tmp_path / "out")]) == 1
-    said = capsys.readouterr().err
+    said = refusal("scale", "-l", "0", path, "out")
     assert re.search(r"ranges of 2000000000 features take [\d,]+ MiB, and [\d,]+ MiB", said)

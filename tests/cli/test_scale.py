@@ -105,11 +105,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("content", BROKEN)
-def test_broken_ranges_are_named_with_their_line(kpegasos, tmp_path, content):
+def test_broken_ranges_are_named_with_their_line(refusal, tmp_path, content):
     X, y = examples()
     write_rows(tmp_path / "data", X, y)
     (tmp_path / "ranges").write_text(content)
-    ran = kpegasos("scale", "-r", "ranges", "data", "out")
-    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
-    assert ran.err.startswith(f"kpegasos scale: ranges, {BROKEN[content]}")
-    assert not (tmp_path / "out").exists()
+    sentence = refusal("scale", "-r", "ranges", "data", "out")
+    assert sentence.startswith(f"ranges, {BROKEN[content]}")

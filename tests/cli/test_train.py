@@ -35,23 +35,22 @@ def test_model_lies_in_the_current_folder_under_the_name_of_the_data(kpegasos, t
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name", "kind"),
+    ("arguments", "name", "is_native"),
     [
-        (["m.model"], "m.model", "libsvm"),
-        (["m.skops"], "m.skops", "native"),
-        (["m"], "m", "native"),
-        (["m", "--format", "libsvm"], "m", "libsvm"),
-        (["m.model", "--format", "native"], "m.model", "native"),
-        (["--scale", "standard"], "data.skops", "native"),
-        (["--kernel", "laplacian"], "data.skops", "native"),
+        ("m.model", "m.model", False),
+        ("m.skops", "m.skops", True),
+        ("m", "m", True),
+        ("m --format libsvm", "m", False),
+        ("m.model --format native", "m.model", True),
+        ("--scale standard", "data.skops", True),
+        ("--kernel laplacian", "data.skops", True),
     ],
 )
 def test_format_is_that_of_the_name_unless_it_is_given(
-    kpegasos, tmp_path, data, arguments, name, kind
+    kpegasos, tmp_path, data, arguments, name, is_native
 ):
-    assert kpegasos("train", data, *arguments).status == 0
-    is_zip = (tmp_path / name).read_bytes().startswith(b"PK")
-    assert is_zip == (kind == "native")
+    assert kpegasos("train", data, *arguments.split()).status == 0
+    assert (tmp_path / name).read_bytes().startswith(b"PK") == is_native
     assert kpegasos("predict", data, name).out.startswith("Accuracy = ")
 
 
@@ -155,14 +154,13 @@ def test_linear_and_regression_are_estimators_of_their_own(kpegasos, data):
     assert load("m").relative_gap_ <= 1e-6
 
 
-def test_labels_are_of_the_kind_that_model_and_format_have(kpegasos, tmp_path, data):
+def test_labels_are_of_the_kind_that_model_and_format_have(kpegasos, refusal, tmp_path, data):
     X, y = examples()
     halves = write_rows(tmp_path / "halves", X, y + 0.5)
     for arguments in ((), ("--chunks", "-t", "0")):
-        ran = kpegasos("train", *arguments, halves)
-        assert (ran.status, ran.out) == (1, "")
-        assert ran.err.startswith(f"kpegasos train: {halves}: labels of classes must be whole")
-        assert "or texts, got -0.5; --regression is for other numbers" in ran.err
+        sentence = refusal("train", *arguments, halves)
+        assert sentence.startswith(f"{halves}: labels of classes must be whole")
+        assert "or texts, got -0.5; --regression is for other numbers" in sentence
     assert kpegasos("train", "--regression", halves).status == 0
     write_table("data.csv", X, np.where(y > 0, "ill", "well"))
     ran = kpegasos("train", "data.csv", "m.model")
@@ -175,7 +173,7 @@ def test_labels_are_of_the_kind_that_model_and_format_have(kpegasos, tmp_path, d
     assert (ran.status, ran.err) == (0, "kpegasos train: no example has the label 5 of a weight\n")
 
 
-def test_scaling_is_part_of_the_model(kpegasos, tmp_path):
+def test_scaling_is_part_of_the_model(kpegasos, refusal, tmp_path):
     X, y = examples()
     large = write_rows(tmp_path / "large", 1000.0 * X + 500.0 * (X != 0.0), y)
     for scale in ("standard", "minmax", "maxabs"):
@@ -190,9 +188,7 @@ def test_scaling_is_part_of_the_model(kpegasos, tmp_path):
     for arguments in (["--scale", "standard"], ["-q"], ["-t", "0"]):
         assert "spans" not in kpegasos("train", wide, "m", *arguments).err
     data = write_rows(tmp_path / "data", np.where(np.abs(X) > 0.6, X, 0.0), y)
-    ran = kpegasos("train", data, "--scale", "minmax")
-    assert (ran.status, ran.err.count("\n")) == (1, 1)
-    assert "maxabs or standard" in ran.err
+    assert "maxabs or standard" in refusal("train", data, "--scale", "minmax")
     assert kpegasos("train", data, "--scale", "standard").status == 0
 
 
@@ -208,16 +204,15 @@ def test_probabilities_of_several_classes_are_native(kpegasos, tmp_path):
     np.testing.assert_array_equal(values[:, 0], values[:, 1:].argmax(axis=1) + 1)
 
 
-def test_probabilities_of_few_examples_have_as_many_folds(kpegasos, tmp_path):
+def test_probabilities_of_few_examples_have_as_many_folds(kpegasos, refusal, tmp_path):
     X, y = examples()
     few = np.concatenate((np.flatnonzero(y == 1)[:3], np.flatnonzero(y == -1)[:40]))
     write_rows(tmp_path / "three", X[few], y[few])
     write_rows(tmp_path / "one", X[few[2:]], y[few[2:]])
     assert kpegasos("train", "-b", "1", "three").status == 0
     assert kpegasos("predict", "-b", "1", "three", "three.model", "out").status == 0
-    ran = kpegasos("train", "-b", "1", "one")
-    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
-    assert "--probability needs at least two examples of each class, got one of 1" in ran.err
+    sentence = "--probability needs at least two examples of each class, got one of 1\n"
+    assert refusal("train", "-b", "1", "one") == sentence
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -243,8 +238,6 @@ def test_large_files_are_read_part_by_part(kpegasos, data, monkeypatch):
 
 
 @pytest.mark.parametrize("model", ["no/folder/m.model", ".", "data/m"])
-def test_model_that_cannot_be_written_is_found_before_training(kpegasos, data, monkeypatch, model):
+def test_model_that_cannot_be_written_is_found_before_training(refusal, data, monkeypatch, model):
     monkeypatch.setattr(PegasosSVC, "fit", lambda *_: pytest.fail("it was trained"))
-    ran = kpegasos("train", data, model)
-    assert (ran.status, ran.out, ran.err.count("\n")) == (1, "", 1)
-    assert ran.err.startswith(f"kpegasos train: {model}: ")
+    assert refusal("train", data, model).startswith(f"{model}: ")

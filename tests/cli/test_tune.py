@@ -19,7 +19,6 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from kpegasos import PegasosSVC, PegasosSVCCV, load, save
 from kpegasos.cli import tune
-from kpegasos.cli.main import main
 
 VALUES = ["--C", "2^-1:3:2", "--gamma", "0.02,0.2", "-v", "3"]
 
@@ -40,12 +39,11 @@ def press(stopper):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_search_and_model_are_those_of_the_estimator(tmp_path, capsys, n_classes):
-    data, model = write_blobs(tmp_path / "data", n_classes), tmp_path / "best.skops"
-    assert main(["tune", data, str(model), *VALUES]) == 0
+def test_search_and_model_are_those_of_the_estimator(tmp_path, kpegasos, n_classes):
+    data = write_blobs(tmp_path / "data", n_classes)
+    best, cells, fitted = kpegasos("tune", data, "best.skops", *VALUES).out.splitlines()
     X, y = blobs(n_classes)
     expected = search_of(X, y)
-    best, cells, fitted = capsys.readouterr().out.splitlines()
     C, gamma, rate = best.split()
     assert {"C": float(C), "gamma": float(gamma)} == expected.best_params_
     assert float(rate) == pytest.approx(100 * expected.best_score_, rel=1e-5)
@@ -54,39 +52,37 @@ def test_search_and_model_are_those_of_the_estimator(tmp_path, capsys, n_classes
     assert re.fullmatch(
         rf".* within [\d.]+% of the optimum \(certified\), {size} support vectors, .* s", fitted
     )
-    np.testing.assert_allclose(load(model).decision_function(X), expected.decision_function(X))
+    found = load("best.skops").decision_function(X)
+    np.testing.assert_allclose(found, expected.decision_function(X))
 
 
-def test_settings_are_those_of_the_search(data, tmp_path, capsys):
-    (X, y), model = blobs(), str(tmp_path / "best.model")
+def test_settings_are_those_of_the_search(data, kpegasos):
+    X, y = blobs()
     log2 = ["-log2c", "-1,3,2", "-log2g", "-2,-6,-2", "-v", "3", "--metric", "f1"]
-    assert main(["tune", data, model, *log2]) == 0
-    best = capsys.readouterr().out.split()
+    best = kpegasos("tune", data, "best.model", *log2).out.split()
     expected = search_of(X, y, gammas=[2.0**-2, 2.0**-4, 2.0**-6], scoring="f1")
     assert [float(each) for each in best[:2]] == list(expected.best_params_.values())
     assert float(best[2]) == pytest.approx(expected.best_score_, 1e-5)
-    read = PegasosSVC.from_libsvm(model).decision_function(X)
+    read = PegasosSVC.from_libsvm("best.model").decision_function(X)
     np.testing.assert_allclose(read, expected.decision_function(X), atol=1e-9)
     scalers = StandardScaler(), MinMaxScaler((-1.0, 1.0)), MaxAbsScaler()
     for kind, scaler in zip(("standard", "minmax", "maxabs"), scalers, strict=True):
-        assert main(["tune", data, str(tmp_path / "m"), *VALUES, "--scale", kind, "-q"]) == 0
+        assert kpegasos("tune", data, "m", *VALUES, "--scale", kind, "-q").status == 0
         Z = scaler.fit_transform(X)
         decisions = search_of(Z, y).decision_function(Z)
-        np.testing.assert_allclose(load(tmp_path / "m").decision_function(X), decisions)
+        np.testing.assert_allclose(load("m").decision_function(X), decisions)
 
 
-def test_json_has_every_cell(data, tmp_path, capsys):
-    results = tmp_path / "cells.csv"
-    command = ["tune", data, str(tmp_path / "m.skops"), *VALUES, "--results", str(results)]
-    assert main([*command, "--json"]) == 0
-    told, expected = json.loads(capsys.readouterr().out), search_of(*blobs())
+def test_json_has_every_cell(data, kpegasos):
+    command = ("tune", data, "m.skops", *VALUES, "--results", "cells.csv", "--json")
+    told, expected = json.loads(kpegasos(*command).out), search_of(*blobs())
     assert told["best_parameters"] == expected.best_params_
     assert [cell["mean_score"] for cell in told["cells"]] == pytest.approx(
         expected.cv_results_["mean_test_score"].tolist()
     )
     assert (told["status"], told["n_folds"], told["n_missing"]) == ("completed", 3, 0)
     assert told["model"]["n_support"] == expected.support_.size
-    with results.open(newline="") as file:
+    with open("cells.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [name for name in expected.cv_results_ if name != "params"]
     for name in ("param_C", "param_gamma", "mean_test_score", "max_relative_gap"):
@@ -101,40 +97,38 @@ def test_json_has_every_cell(data, tmp_path, capsys):
         ("path.pdf", b"%PDF", ["--gamma", "0.1", "--C", "1,2", "-v", "3"]),
     ],
 )
-def test_picture_is_drawn(data, tmp_path, name, head, values):
-    assert main(["tune", data, *values, "--plot", str(tmp_path / name), "-q"]) == 0
+def test_picture_is_drawn(data, kpegasos, tmp_path, name, head, values):
+    assert kpegasos("tune", data, *values, "--plot", name, "-q").status == 0
     assert (tmp_path / name).read_bytes().startswith(head)
 
 
-def test_table_is_for_terminals(data, capsys, monkeypatch):
-    assert main(["tune", data, *VALUES]) == 0
-    assert "support" not in capsys.readouterr().out
+def test_table_is_for_terminals(data, kpegasos, monkeypatch):
+    assert "support" not in kpegasos("tune", data, *VALUES).out
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: True)
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
-    assert main(["tune", data, *VALUES]) == 0
-    out, err = capsys.readouterr()
-    titles, best, *others = out.splitlines()
+    ran = kpegasos("tune", data, *VALUES)
+    titles, best, *others = ran.out.splitlines()
     assert titles.split("  ")[-1] == "support"
     expected = search_of(*blobs())
     assert [float(word) for word in best.split()[:2]] == list(expected.best_params_.values())
     assert best.split()[2] == f"{100 * expected.best_score_:.4g}"
     assert len(others) == 5 + 2
-    assert "18/18 cells" not in out
-    assert "18/18" in err
+    assert "18/18 cells" not in ran.out
+    assert "18/18" in ran.err
 
 
 @pytest.mark.parametrize(
     ("kernel", "n_values"), [("linear", 1), ("poly", 4), ("sigmoid", 3), ("cosine", 1)]
 )
-def test_best_line_has_the_values_that_the_kernel_has(data, capsys, kernel, n_values):
+def test_best_line_has_the_values_that_the_kernel_has(data, kpegasos, kernel, n_values):
     values = ["--C", "1", "--gamma", "0.1", "--degree", "2", "--coef0", "-0.5,0"]
     values = values if kernel == "sigmoid" else values[:-2]
-    status = main(["tune", data, "--kernel", kernel, *values, "-v", "3", "--strict"])
-    best, certified = capsys.readouterr().out.splitlines()
+    ran = kpegasos("tune", data, "--kernel", kernel, *values, "-v", "3", "--strict")
+    best, certified = ran.out.splitlines()
     assert len(best.split()) == n_values + 1
     assert best.startswith("1.0 ")
     # The sigmoid kernel is not positive semi-definite: there is no gap to be certified.
-    assert status == (3 if kernel == "sigmoid" else 0)
+    assert ran.status == (3 if kernel == "sigmoid" else 0)
     assert ("no certified gaps" in certified) == (kernel == "sigmoid")
 
 
@@ -143,43 +137,42 @@ def test_best_line_has_the_values_that_the_kernel_has(data, capsys, kernel, n_va
 
 @pytest.mark.usefixtures("default_handler")
 @pytest.mark.parametrize("n_cells", [2, 9])
-def test_interrupted_search_is_kept_and_goes_on(data, tmp_path, capsys, monkeypatch, n_cells):
-    kept, model = tmp_path / "kept", tmp_path / "best.skops"
-    command = ["tune", data, str(model), *VALUES, "--jobs", "1", "--resume", str(kept)]
+def test_interrupted_search_is_kept_and_goes_on(data, tmp_path, kpegasos, monkeypatch, n_cells):
+    model = tmp_path / "best.skops"
+    command = ["tune", data, model, *VALUES, "--jobs", "1", "--resume", "kept"]
     with monkeypatch.context() as patch:
         after_cells(patch, n_cells, press)
-        assert main(command) == 130
-    out, err = capsys.readouterr()
-    n_missing = int(re.search(r"with (\d+) of 18 cells missing, .*kept has what is done", err)[1])
-    assert 0 < n_missing < 18
-    assert f"{18 - n_missing} of 18 cells" in out
+        ran = kpegasos(*command)
+    assert ran.status == 130
+    missing = re.search(r"with (\d+) of 18 cells missing, kept has what is done", ran.err)
+    assert 0 < int(missing[1]) < 18
+    assert f"{18 - int(missing[1])} of 18 cells" in ran.out
     assert not model.exists()
     seen = []
     with monkeypatch.context() as patch:
         after_cells(patch, 1, lambda stopper: seen.append("a cell"))
-        assert main(command) == 0
+        best = kpegasos(*command).out.splitlines()[0]
         assert seen
-        best = capsys.readouterr().out.splitlines()[0]
         assert model.exists()
         seen.clear()
-        assert main(command) == 0  # nothing is left to do
-    assert capsys.readouterr().out.splitlines()[0] == best
+        assert kpegasos(*command).out.splitlines()[0] == best  # nothing is left to do
     assert not seen
-    assert main(["tune", data, *VALUES]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == best
+    assert kpegasos("tune", data, *VALUES).out.splitlines()[0] == best
 
 
 @pytest.mark.usefixtures("default_handler")
-def test_limits_and_late_interrupts_leave_what_is_reached(data, tmp_path, capsys, monkeypatch):
-    command = ["tune", data, *VALUES, "--jobs", "1", "--resume", str(tmp_path / "kept")]
+def test_limits_and_late_interrupts_leave_what_is_reached(data, kpegasos, monkeypatch):
+    command = ["tune", data, *VALUES, "--jobs", "1", "--resume", "kept"]
     with monkeypatch.context() as patch:
         after_cells(patch, 9, lambda stopper: setattr(stopper, "deadline", 0.0))
-        assert main([*command, "--max-time", "100", "--strict"]) == 3
-    err = capsys.readouterr().err
-    assert re.fullmatch(r"kpegasos tune: .* stopped by max_time with \d+ of 18 cells .*\n", err)
-    assert main(command) == 0
-    assert main(["tune", data, *VALUES, "--max-time", "1e-9"]) == 1
-    assert "--max-time was too short" in capsys.readouterr().err
+        ran = kpegasos(*command, "--max-time", "100", "--strict")
+    assert ran.status == 3
+    said = r"kpegasos tune: .* stopped by max_time with \d+ of 18 cells .*\n"
+    assert re.fullmatch(said, ran.err)
+    assert kpegasos(*command).status == 0
+    ran = kpegasos("tune", data, *VALUES, "--max-time", "1e-9")
+    assert ran.status == 1
+    assert "--max-time was too short" in ran.err
     fit = PegasosSVC.fit
 
     def stopped(self, *arguments):
@@ -187,14 +180,12 @@ def test_limits_and_late_interrupts_leave_what_is_reached(data, tmp_path, capsys
         raise KeyboardInterrupt
 
     monkeypatch.setattr(PegasosSVC, "fit", stopped)
-    model = tmp_path / "best.skops"
-    assert main(["tune", data, str(model), *VALUES]) == 130
-    assert load(model).predict(blobs()[0]).shape == (120,)
+    assert kpegasos("tune", data, "best.skops", *VALUES).status == 130
+    assert load("best.skops").predict(blobs()[0]).shape == (120,)
 
 
-def test_other_search_is_not_gone_on_from(data, tmp_path, capsys):
-    kept = str(tmp_path / "kept")
-    assert main(["tune", data, *VALUES, "--resume", kept]) == 0
+def test_other_search_is_not_gone_on_from(data, tmp_path, kpegasos, refusal):
+    assert kpegasos("tune", data, *VALUES, "--resume", "kept").status == 0
     before = (tmp_path / "kept").read_bytes()
     other = write_blobs(tmp_path / "other", n_samples=121)
     for arguments in (
@@ -205,23 +196,20 @@ def test_other_search_is_not_gone_on_from(data, tmp_path, capsys):
         [data, "--scale", "standard"],
         [other],
     ):
-        assert main(["tune", *VALUES, *arguments, "--resume", kept]) == 1
-        assert f"{kept}: holds another search" in capsys.readouterr().err
+        sentence = refusal("tune", *VALUES, *arguments, "--resume", "kept")
+        assert sentence.startswith("kept: holds another search")
         assert (tmp_path / "kept").read_bytes() == before
 
 
 @pytest.mark.parametrize("content", ["model", "search", "text"])
-def test_other_files_are_not_overwritten(data, tmp_path, capsys, content):
+def test_other_files_are_not_overwritten(data, tmp_path, refusal, content):
     kept, (X, y) = tmp_path / "kept", blobs()
     if content == "text":
         kept.write_text("a letter")
     else:
         save(PegasosSVC().fit(X, y) if content == "model" else search_of(X, y), kept)
     before = kept.read_bytes()
-    assert main(["tune", data, *VALUES, "--resume", str(kept)]) == 1
-    err = capsys.readouterr().err
-    assert str(kept) in err
-    assert err.count("\n") == 1
+    assert str(kept) in refusal("tune", data, *VALUES, "--resume", kept)
     assert kept.read_bytes() == before
 
 

@@ -45,14 +45,18 @@ def test_what_cannot_be_loaded_is_not_written(stored):
     assert list(stored.parent.iterdir()) == [stored]
 
 
-def changed(path, edit):
-    """Write the archive anew, its schema edited as text."""
+def rewrite(path, edit):
+    """Write the archive anew, with ``edit(name, content)`` in place of each of its files."""
     content = io.BytesIO()
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(content, "w") as new:
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
-            data = old.read(name)
-            new.writestr(name, edit(data.decode()) if name == "schema.json" else data)
+            new.writestr(name, edit(name, old.read(name)))
     path.write_bytes(content.getvalue())
+
+
+def changed(path, edit):
+    """Edit the schema of an archive as text."""
+    rewrite(path, lambda name, data: edit(data.decode()) if name == "schema.json" else data)
 
 
 @pytest.mark.parametrize(
@@ -124,21 +128,19 @@ def test_damaged_versions_are_told_of(versions, model, tmp_path):
 
 
 def with_arrays(path, edit):
-    """Write the archive anew, with ``edit(name, array or matrix)`` in place of its arrays."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            data, file = old.read(name), io.BytesIO()
-            if name.endswith(".npz"):
-                rows = edit(name, sparse.load_npz(io.BytesIO(data)))
-                parts = {each: getattr(rows, each) for each in ("data", "indices", "indptr")}
-                np.savez(file, format=b"csr", shape=rows.shape, _is_array=False, **parts)
-                data = file.getvalue()
-            elif name.endswith(".npy"):
-                np.save(file, edit(name, np.load(io.BytesIO(data))))
-                data = file.getvalue()
-            new.writestr(name, data)
-    path.write_bytes(content.getvalue())
+    """Write the archive anew, with ``edit(array or matrix)`` in place of its arrays."""
+
+    def edited(name, data):
+        file = io.BytesIO()
+        if name.endswith(".npz"):
+            rows = edit(sparse.load_npz(io.BytesIO(data)))
+            parts = {each: getattr(rows, each) for each in ("data", "indices", "indptr")}
+            np.savez(file, format=b"csr", shape=rows.shape, _is_array=False, **parts)
+        elif name.endswith(".npy"):
+            np.save(file, edit(np.load(io.BytesIO(data))))
+        return file.getvalue() or data
+
+    rewrite(path, edited)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_vectors_of_other_features_are_refused(kernel, place, index, tmp_path):
     path = tmp_path / "model"
     save(classifier(kernel).fit(sparse.csr_matrix(X), y), path)
 
-    def edit(name, rows):
+    def edit(rows):
         if sparse.issparse(rows) and rows.shape[1] == X.shape[1]:
             getattr(rows, place)[3] = index
         return rows
@@ -168,7 +170,7 @@ def test_arrays_that_do_not_fit_each_other_are_refused(edit, kind, tmp_path):
     X, y, _ = data(2)
     path = tmp_path / "model"
     save(kind(epochs=1, random_state=0).fit(X, y * 1.0), path)
-    with_arrays(path, lambda _, array: edit(array) if array.ndim == 2 else array)
+    with_arrays(path, lambda array: edit(array) if array.ndim == 2 else array)
     with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
         load(path)
 
@@ -225,21 +227,14 @@ def test_warm_start_of_negative_counters_is_refused(counter, tmp_path):
 
 def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):
     monkeypatch.setattr(files, "_HARMLESS", 2**20)
-    with_arrays(stored, lambda *_: np.zeros(2**21))
+    with_arrays(stored, lambda _: np.zeros(2**21))
     with pytest.raises(ValueError, match=r"must unpack to at most \d+ bytes, 200 times its size"):
         load(stored)
 
 
 def test_array_of_more_entries_than_memory_has_room_for_is_refused(stored):
-    head = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        head, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
-    )
-    content = io.BytesIO()
-    with zipfile.ZipFile(stored) as old, zipfile.ZipFile(content, "w") as new:
-        for name in old.namelist():
-            wrong = name.endswith(".npy")
-            new.writestr(name, head.getvalue() if wrong else old.read(name))
-    stored.write_bytes(content.getvalue())
+    head, form = io.BytesIO(), {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+    np.lib.format.write_array_header_1_0(head, form)
+    rewrite(stored, lambda name, data: head.getvalue() if name.endswith(".npy") else data)
     with pytest.raises(ValueError, match=r"must hold arrays that memory has room for, got more$"):
         load(stored)
