@@ -139,22 +139,22 @@ def _targets_text(targets: dict[str, Any] | None) -> str:
 
 def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
     """Return what is known of a model that was read."""
+    from kpegasos.cli import models
     from kpegasos.cli.files import plain
-    from kpegasos.cli.models import NATIVE, core_of, facts_of_model, layers_of, steps_before
     from kpegasos.estimators.exports import seconds_of_training
     from kpegasos.exports.native import stored_versions
     from kpegasos.model_selection import PegasosSVCCV
 
     facts: dict[str, Any] = {
         "format": model.format,
-        "versions": stored_versions(path) if model.format == NATIVE else {},
-        "steps_before": steps_before(model.estimator),
+        "versions": stored_versions(path) if model.format == models.NATIVE else {},
+        "steps_before": models.steps_before(model.estimator),
         "has_probabilities": hasattr(model.estimator, "predict_proba"),
     }
-    layers = layers_of(model.estimator)
+    layers = models.layers_of(model.estimator)
     for search in [each for each in layers if isinstance(each, PegasosSVCCV)][:1]:
-        facts["search"] = _facts_of_search(search)
-    core = core_of(model.estimator)
+        facts["search"] = models.facts_of_search(search)
+    core = layers[-1]
     if isinstance(core, PegasosSVCCV):  # without a model of all examples
         return facts
     # The kernel itself knows the gamma that "scale" and "auto" stood for.
@@ -164,7 +164,7 @@ def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
     if sizes is not None and hasattr(core, "classes_"):
         per_class = dict(zip(map(str, core.classes_.tolist()), sizes.tolist(), strict=True))
     facts |= {
-        **facts_of_model(model.estimator),
+        **models.facts_of_model(model.estimator),
         "kernel": str(getattr(core, "kernel", "linear")) if kernel is None else repr(kernel),
         "parameters": {
             name: value
@@ -175,21 +175,6 @@ def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
         "seconds": seconds_of_training(core),
     }
     return {name: plain(value) for name, value in facts.items()}
-
-
-def _facts_of_search(search: Any) -> dict[str, Any]:
-    import numpy as np
-
-    gaps = search.relative_gaps_[np.isfinite(search.relative_gaps_)]
-    return {
-        "status": search.status_,
-        "metric": search.scoring or "accuracy",
-        "n_cells": search.scores_.size,
-        "n_missing": len(search.missing_),
-        "largest_relative_gap": float(gaps.max()) if gaps.size else None,
-        "best_parameters": getattr(search, "best_params_", None),
-        "best_score": getattr(search, "best_score_", None),
-    }
 
 
 def _model_lines(facts: dict[str, Any], model: ModelFile) -> Iterator[tuple[str, str]]:

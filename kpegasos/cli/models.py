@@ -351,3 +351,17 @@ def facts_of_model(model: Any) -> dict[str, Any]:
         if getattr(fitted, f"{name}_", None) is not None:
             facts[name] = np.atleast_1d(getattr(fitted, f"{name}_"))
     return facts
+
+
+def facts_of_search(search: Any) -> dict[str, Any]:
+    """Return what is told of a search."""
+    gaps = search.relative_gaps_[np.isfinite(search.relative_gaps_)]
+    return {
+        "status": search.status_,
+        "metric": search.scoring or "accuracy",
+        "n_cells": search.scores_.size,
+        "n_missing": len(search.missing_),
+        "largest_relative_gap": float(gaps.max()) if gaps.size else None,
+        "best_parameters": getattr(search, "best_params_", None),
+        "best_score": getattr(search, "best_score_", None),
+    }

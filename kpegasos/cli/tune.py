@@ -412,6 +412,8 @@ def _report(search: PegasosSVCCV, fit: Fit, options: argparse.Namespace) -> None
 
 def _facts_of(search: Any) -> dict[str, Any]:
     """Return what ``--json`` tells of a search."""
+    from kpegasos.cli.models import facts_of_search
+
     results = search.cv_results_
     columns = {
         "mean_score": results["mean_test_score"],
@@ -424,12 +426,8 @@ def _facts_of(search: Any) -> dict[str, Any]:
         for row, parameters in enumerate(results["params"])
     ]
     return {
-        "status": search.status_,
-        "metric": search.scoring,
+        **facts_of_search(search),
         "n_folds": search.n_splits_,
-        "best_parameters": getattr(search, "best_params_", None),
-        "best_score": getattr(search, "best_score_", None),
-        "n_missing": len(search.missing_),
         "kernel_evaluations": search.kernel_evaluations_,
         "cells": cells,
     }
@@ -469,14 +467,15 @@ def _shown_score(score: float, metric: str, digits: int = 6) -> str:
 
 def _certified_line(search: Any, seconds: float) -> str:
     """Say how many cells are done, and how exactly."""
-    import numpy as np
-
     from kpegasos.cli.files import percent, shown_seconds
+    from kpegasos.cli.models import facts_of_search
 
-    gaps = search.relative_gaps_[np.isfinite(search.relative_gaps_)]
-    n_cells, n_missing = search.scores_.size, len(search.missing_)
+    facts = facts_of_search(search)
+    n_cells, n_missing, gap = (
+        facts[name] for name in ("n_cells", "n_missing", "largest_relative_gap")
+    )
     done = f"{n_cells - n_missing} of {n_cells} cells" if n_missing else f"{n_cells} cells"
     certified = "no certified gaps"
-    if gaps.size:
-        certified = f"each within {percent(float(gaps.max()))} of its optimum (certified)"
+    if gap is not None:
+        certified = f"each within {percent(gap)} of its optimum (certified)"
     return f"{done}, {certified}, {shown_seconds(seconds)}"
