@@ -12,6 +12,7 @@ library only, so that ``kpegasos --help`` is there at once. Imported by nothing.
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,13 @@ DATA_FORMATS = ("svmlight", "csv", "tsv", "npz", "npy", "parquet", "arrow")
 #: Those of LIBSVM's ``-t``, by number.
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 KERNELS = (*LIBSVM_KERNELS, "polynomial", "laplacian", "chi2", "additive_chi2", "cosine")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what commands share, and what needs NumPy, when it is first asked for."""
+    if name in ("files", "models"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class UsageError(Exception):

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from kpegasos import cli
 from kpegasos.cli import DATA_FORMATS, STANDARD, UsageError, add_report_options, integer_from
 
 SUMMARY = "write examples in another format: SVMLight, CSV, NPZ, NPY, Parquet, Arrow"
@@ -44,7 +45,6 @@ def run(options: argparse.Namespace) -> int:
     """Read, write, and say how much; returns the exit status."""
     from scipy import sparse
 
-    from kpegasos.cli.files import check_outputs, check_room, counted, read_given, write_by
     from kpegasos.datasets import write_table
     from kpegasos.datasets.files import is_compressed
     from kpegasos.datasets.tables import FORMATS, format_by_name
@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
     if to is None:
         known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
         raise UsageError(f"--to must be given unless OUT ends in {known}, got {options.out!r}")
-    check_outputs({"OUT": options.out}, options.data)
-    table = read_given(options)
+    cli.files.check_outputs({"OUT": options.out}, options.data)
+    table = cli.files.read_given(options)
     if table.y is None and to == "svmlight":
         raise ValueError(
             f"{options.data}: the examples must have labels for svmlight; --label names their "
@@ -65,16 +65,17 @@ def run(options: argparse.Namespace) -> int:
     if sparse.issparse(table.X) and to not in ("svmlight", "npz"):  # others write zeros
         entries = f"{options.data}: {n_samples} x {n_features} entries"
         n_bytes = n_samples * n_features * table.X.dtype.itemsize
-        check_room(n_bytes, entries, f"; npz and svmlight keep sparse data, {to} writes zeros")
+        advice = f"; npz and svmlight keep sparse data, {to} writes zeros"
+        cli.files.check_room(n_bytes, entries, advice)
 
     def write(name: str) -> None:
         # Names of columns that a format has no place for are left out by it.
         write_table(name, table.X, table.y, format=to, feature_names=table.feature_names)
 
-    write_by(options.out, write, place.suffix if is_compressed(place) else "")
+    cli.files.write_by(options.out, write, place.suffix if is_compressed(place) else "")
     if not options.quiet:
         labels = "no labels" if table.y is None else "labels"
-        size = f"{counted(n_samples, 'row')}, {counted(n_features, 'feature')}"
+        size = cli.files.shown_size(n_samples, n_features)
         out = sys.stderr if options.out == STANDARD else sys.stdout
         print(f"{options.out}: {size}, {labels}, {to}", file=out)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from kpegasos import cli
 from kpegasos.cli import UsageError, add_report_options
 
 SUMMARY = "list and fetch the real data sets"
@@ -34,12 +35,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(as_json: bool) -> None:
-    from kpegasos.cli.files import print_json, table_lines
     from kpegasos.datasets import catalogue
 
     entries = catalogue()
     if as_json:
-        print_json({"data_sets": [entry._asdict() for entry in entries]})
+        cli.files.print_json({"data_sets": [entry._asdict() for entry in entries]})
         return
     rows = [list(_TITLES)]
     for entry in entries:
@@ -47,12 +47,11 @@ def _list(as_json: bool) -> None:
         place = entry.folder or ("can be fetched" if entry.fetchable else "no mirror")
         texts = [f"{entry.megabytes:.1f}", entry.licence, str(place)]
         rows.append([entry.name, *(f"{size:,}" for size in sizes), *texts])
-    for line in table_lines(rows, left=[0, 6, 7]):
+    for line in cli.files.table_lines(rows, left=[0, 6, 7]):
         print(line)
 
 
 def _fetch(names: list[str], as_json: bool) -> None:
-    from kpegasos.cli.files import print_json
     from kpegasos.datasets import fetch
 
     found = {}
@@ -61,4 +60,4 @@ def _fetch(names: list[str], as_json: bool) -> None:
         if not as_json:
             print("\n".join(found[name]))
     if as_json:
-        print_json(found)
+        cli.files.print_json(found)

@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from kpegasos import cli
 from kpegasos.cli import STANDARD, UsageError, add_report_options
 
 SUMMARY = "write a model for other programs: LIBSVM, ONNX"
@@ -28,16 +29,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read a model and write it; returns the exit status."""
-    from kpegasos.cli.files import check_outputs
-    from kpegasos.cli.models import Place, core_of, read_model, write_model
-
     format = options.format or _format_of(options.out)
-    check_outputs({"OUT": options.out}, options.model)
-    model = read_model(options.model).estimator
+    cli.files.check_outputs({"OUT": options.out}, options.model)
+    model = cli.models.read_model(options.model).estimator
     _check(model, format, options.model)
-    write_model(Place(options.out, format), model)
+    cli.models.write_model(cli.models.Place(options.out, format), model)
     if not options.quiet and options.out != STANDARD:
-        print(f"{options.out}: {type(core_of(model)).__name__} as {format}")
+        print(f"{options.out}: {type(cli.models.core_of(model)).__name__} as {format}")
     return 0
 
 
@@ -54,16 +52,14 @@ def _format_of(path: str) -> str:
 
 def _check(model: Any, format: str, path: str) -> None:
     """Check that a format has a place for what is around a model."""
-    from kpegasos.cli.models import core_of, steps_before
-
     title = {"libsvm": "LIBSVM's format", "onnx": "ONNX", "native": ""}[format]
     if not title:
         return
-    if steps := steps_before(model):
+    if steps := cli.models.steps_before(model):
         raise ValueError(
             f"{path}: {title} has no place for {', '.join(steps)}; train on what 'kpegasos scale' "
             f"writes instead"
         )
-    inner = core_of(model) if hasattr(model, "calibrated_classifiers_") else model
+    inner = cli.models.core_of(model) if hasattr(model, "calibrated_classifiers_") else model
     if not hasattr(inner, f"to_{format}"):
         raise ValueError(f"{path}: {title} has no {type(model).__name__}")

@@ -426,6 +426,11 @@ def counted(number: int, name: str) -> str:
     return f"{number:,} {name}{'s' if number != 1 else ''}"
 
 
+def shown_size(n_samples: int, n_features: int) -> str:
+    """Say how large a table is, such as "1 row, 13 features"."""
+    return f"{counted(n_samples, 'row')}, {counted(n_features, 'feature')}"
+
+
 def shown_seconds(seconds: float) -> str:
     """Say seconds with two digits, or whole ones from ten on."""
     return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"

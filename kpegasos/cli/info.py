@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kpegasos import cli
 from kpegasos.cli import STANDARD, add_data_options, add_report_options
 
 if TYPE_CHECKING:
@@ -38,23 +39,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Look into the file, and say what is there; returns the exit status."""
-    from kpegasos.cli.files import facts_of, print_json, read_data
-    from kpegasos.cli.models import is_model, read_model
-
     path = options.data
-    if path != STANDARD and is_model(path):
-        model = read_model(path)
+    if path != STANDARD and cli.models.is_model(path):
+        model = cli.models.read_model(path)
         facts = {"file": path, "kind": "model", **_facts_of_model(path, model)}
         lines = list(_model_lines(facts, model))
     else:
-        table = read_data(options, finite=False)
-        known = facts_of(table.X, table.y)
+        table = cli.files.read_data(options, finite=False)
+        known = cli.files.facts_of(table.X, table.y)
         if options.forecast:
             known |= _forecast(table, known)
         facts = {"file": path, "kind": "data", "format": table.format, **known}
         lines = list(_data_lines(facts))
     if options.json:
-        print_json(facts)
+        cli.files.print_json(facts)
         return 0
     print(path)
     for title, text in lines:
@@ -93,9 +91,7 @@ def _forecast(table: Any, facts: dict[str, Any]) -> dict[str, Any]:
 
 def _data_lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Give titles and texts of what is known of examples."""
-    from kpegasos.cli.files import UNEVEN, counted
-
-    size = f"{counted(facts['n_samples'], 'row')}, {counted(facts['n_features'], 'feature')}"
+    size = cli.files.shown_size(facts["n_samples"], facts["n_features"])
     yield "examples", f"{size}, {facts['format']}"
     density = f"{100.0 * facts['density']:.3g}% of the entries are not zero"
     storage = f"{facts['storage']} {facts['dtype']}, {facts['mebibytes']:.3g} MiB"
@@ -113,7 +109,7 @@ def _data_lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     found, times = "no finite values", facts["unevenness"]
     if math.isfinite(facts["lowest"]):
         found = f"{facts['lowest']:.6g} to {facts['highest']:.6g}"
-        if times > UNEVEN:
+        if times > cli.files.UNEVEN:
             found += f"; the widest feature spans {times:,.3g} times the narrowest: scale them"
     yield "range", found
     if facts["n_constant"]:
@@ -139,21 +135,19 @@ def _targets_text(targets: dict[str, Any] | None) -> str:
 
 def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
     """Return what is known of a model that was read."""
-    from kpegasos.cli import models
-    from kpegasos.cli.files import plain
     from kpegasos.estimators.exports import seconds_of_training
     from kpegasos.exports.native import stored_versions
     from kpegasos.model_selection import PegasosSVCCV
 
     facts: dict[str, Any] = {
         "format": model.format,
-        "versions": stored_versions(path) if model.format == models.NATIVE else {},
-        "steps_before": models.steps_before(model.estimator),
+        "versions": stored_versions(path) if model.format == cli.models.NATIVE else {},
+        "steps_before": cli.models.steps_before(model.estimator),
         "has_probabilities": hasattr(model.estimator, "predict_proba"),
     }
-    layers = models.layers_of(model.estimator)
+    layers = cli.models.layers_of(model.estimator)
     for search in [each for each in layers if isinstance(each, PegasosSVCCV)][:1]:
-        facts["search"] = models.facts_of_search(search)
+        facts["search"] = cli.models.facts_of_search(search)
     core = layers[-1]
     if isinstance(core, PegasosSVCCV):  # without a model of all examples
         return facts
@@ -164,7 +158,7 @@ def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
     if sizes is not None and hasattr(core, "classes_"):
         per_class = dict(zip(map(str, core.classes_.tolist()), sizes.tolist(), strict=True))
     facts |= {
-        **models.facts_of_model(model.estimator),
+        **cli.models.facts_of_model(model.estimator),
         "kernel": str(getattr(core, "kernel", "linear")) if kernel is None else repr(kernel),
         "parameters": {
             name: value
@@ -174,17 +168,14 @@ def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
         "support_per_class": per_class,
         "seconds": seconds_of_training(core),
     }
-    return {name: plain(value) for name, value in facts.items()}
+    return {name: cli.files.plain(value) for name, value in facts.items()}
 
 
 def _model_lines(facts: dict[str, Any], model: ModelFile) -> Iterator[tuple[str, str]]:
     """Give titles and texts of what is known of a model."""
-    from kpegasos.cli.files import counted, shown_seconds
-    from kpegasos.cli.models import NATIVE, core_of, objective_text
-
     names = [*facts["steps_before"], facts.get("estimator", "PegasosSVCCV")]
     kind = f"{' and '.join(names)}, "
-    kind += "native file" if facts["format"] == NATIVE else "LIBSVM's format"
+    kind += "native file" if facts["format"] == cli.models.NATIVE else "LIBSVM's format"
     yield "model", kind + ", with probabilities" * facts["has_probabilities"]
     if facts["versions"]:
         yield "written by", ", ".join(f"{name} {each}" for name, each in facts["versions"].items())
@@ -198,15 +189,15 @@ def _model_lines(facts: dict[str, Any], model: ModelFile) -> Iterator[tuple[str,
     if facts["n_support"] is not None:
         sizes = (facts["support_per_class"] or {}).items()
         each = ", ".join(f"{size} of class {name}" for name, size in sizes)
-        yield "support", counted(facts["n_support"], "vector") + (f": {each}" if each else "")
+        size = cli.files.counted(facts["n_support"], "vector")
+        yield "support", f"{size}: {each}" if each else size
     objective = "not known: the file holds no certificate"
-    yield (
-        "objective",
-        objective_text(core_of(model.estimator)) if "objective" in facts else objective,
-    )
+    if "objective" in facts:
+        objective = cli.models.objective_text(cli.models.core_of(model.estimator))
+    yield "objective", objective
     parts = [f"{sum(facts['n_steps']):,} steps of Pegasos"] if "n_steps" in facts else []
     if facts["seconds"] is not None:
-        parts.append(f"{shown_seconds(facts['seconds'])} in the solver")
+        parts.append(f"{cli.files.shown_seconds(facts['seconds'])} in the solver")
     if parts:
         yield "training", ", ".join(parts)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kpegasos import cli
 from kpegasos.cli import (
     STANDARD,
     UsageError,
@@ -63,13 +65,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict as the options say; returns the exit status."""
-    from kpegasos.cli.files import check_outputs, write_lines
-    from kpegasos.cli.models import read_model
-
-    check_outputs({"OUT": options.out}, options.data, options.model)
+    cli.files.check_outputs({"OUT": options.out}, options.data, options.model)
     if options.out is None and (options.decisions or options.probabilities):
         raise UsageError("OUT must be given for decisions and probabilities; - is the output here")
-    model = read_model(options.model)
+    model = cli.models.read_model(options.model)
     _check_kind(model.estimator, options)
     X, y, is_narrow = _examples(options, model)
     if y is None and options.out is None:
@@ -80,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     model, X = _matched(model, X, is_narrow, options)
     labels, values = _predictions(model.estimator, X, options)
     if options.out is not None:
-        write_lines(options.out, _lines(labels, values, model, options))
+        cli.files.write_lines(options.out, _lines(labels, values, model, options))
     if y is not None and not options.quiet:
         _report(y, labels, model.estimator, options)
     return 0
@@ -100,14 +99,11 @@ def _check_kind(estimator: Any, options: argparse.Namespace) -> None:
 
 def _examples(options: argparse.Namespace, model: ModelFile) -> tuple[Any, Any, bool]:
     """Read X, y, and whether the file may have left columns of zeros out."""
-    from kpegasos.cli.files import read_data, read_kernel_values
-    from kpegasos.cli.models import core_of
-
-    kernel = getattr(core_of(model.estimator), "kernel", None)
+    kernel = getattr(cli.models.core_of(model.estimator), "kernel", None)
     if isinstance(kernel, str) and kernel == "precomputed":
-        K, y, _ = read_kernel_values(options)
+        K, y, _ = cli.files.read_kernel_values(options)
         return K, y, False
-    table = read_data(options)
+    table = cli.files.read_data(options)
     return table.X, table.y, table.format == "svmlight"
 
 
@@ -129,19 +125,14 @@ def _matched(
     model: ModelFile, X: Any, is_narrow: bool, options: argparse.Namespace
 ) -> tuple[ModelFile, Any]:
     """Return model and data with equally many columns, where their formats leave that open."""
-    import warnings
-
-    from kpegasos.cli.files import with_zeros
-    from kpegasos.cli.models import LIBSVM, core_of
-
     estimator, width = model.estimator, X.shape[1]
     needed = estimator.n_features_in_
     if width < needed and is_narrow:
-        return model, with_zeros(X, needed)
-    if width > needed and model.format == LIBSVM:  # whose file says nothing of columns
+        return model, cli.files.with_zeros(X, needed)
+    if width > needed and model.format == cli.models.LIBSVM:  # whose file says nothing of columns
         wider = type(estimator).from_libsvm(options.model, n_features=width)
         return model._replace(estimator=wider), X
-    if width > needed and is_narrow and hasattr(core_of(estimator), "coef_"):
+    if width > needed and is_narrow and hasattr(cli.models.core_of(estimator), "coef_"):
         # A feature that no example of the training had would have the weight zero.
         warnings.warn(
             f"columns of {options.data} beyond {needed} are left out, as {options.model} does not "
@@ -240,8 +231,6 @@ def _report(y: Any, predicted: Any, estimator: Any, options: argparse.Namespace)
     from sklearn.base import is_regressor
     from sklearn.metrics import classification_report, confusion_matrix
 
-    from kpegasos.cli.files import print_json
-
     out = sys.stderr if options.out == STANDARD else sys.stdout
     scores = scores_of(y, predicted, regression=is_regressor(estimator))
     classes = np.unique(np.concatenate([y, predicted])) if options.report else None
@@ -252,7 +241,7 @@ def _report(y: Any, predicted: Any, estimator: Any, options: argparse.Namespace)
                 "classes": classes,
                 "confusion": confusion_matrix(y, predicted, labels=classes),
             }
-        print_json(scores, out)
+        cli.files.print_json(scores, out)
         return
     for line in score_lines(scores):
         print(line, file=out)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kpegasos import cli
 from kpegasos.cli import (
     STANDARD,
     UsageError,
@@ -68,15 +69,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Scale as the options say; returns the exit status."""
-    from kpegasos.cli.files import (
-        check_outputs,
-        check_room,
-        labels_of,
-        read_data,
-        with_zeros,
-        write_by,
-        write_lines,
-    )
     from kpegasos.datasets import write_table
     from kpegasos.datasets.files import is_compressed
     from kpegasos.datasets.tables import format_by_name
@@ -84,25 +76,25 @@ def run(options: argparse.Namespace) -> int:
     if options.upper <= options.lower:
         raise UsageError(f"--upper must be above --lower, got {options.upper} and {options.lower}")
     inputs = filter(None, (options.data, options.restore))
-    check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
-    table = read_data(options)
+    cli.files.check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
+    table = cli.files.read_data(options)
     width = table.X.shape[1]
-    check_room(64 * width, f"{options.data}: ranges of {width} features")
+    cli.files.check_room(64 * width, f"{options.data}: ranges of {width} features")
     ranges = _ranges(table, options)
     if options.save is not None:
-        write_lines(options.save, _range_lines(ranges))
+        cli.files.write_lines(options.save, _range_lines(ranges))
     y = table.y
     if ranges.target is not None and y is not None:
         y = _to_limits(_numbers(y, options), *ranges.target)
-    X, place = with_zeros(table.X, ranges.first.size), Path(options.out)
+    X, place = cli.files.with_zeros(table.X, ranges.first.size), Path(options.out)
     format = format_by_name(place) or table.format
     if format == "svmlight" and not is_compressed(place):  # which has all digits
-        y = labels_of(table._replace(y=y), options.data)
+        y = cli.files.labels_of(table._replace(y=y), options.data)
         _warn_of_zeros(X, ranges)
-        write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
+        cli.files.write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
     else:
         scaled, names = _scaled(X, ranges), table.feature_names
-        write_by(
+        cli.files.write_by(
             options.out,
             lambda name: write_table(name, scaled, y, format=format, feature_names=names),
         )

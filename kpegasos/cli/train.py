@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kpegasos import cli
 from kpegasos.cli import (
     INTERRUPTED,
     KERNELS,
@@ -280,8 +283,6 @@ def _has_certificate(options: argparse.Namespace) -> bool:
 
 def _weights(given: list[tuple[str, float]], y: Any) -> dict[Any, float] | None:
     """Look up class weights by the labels that the data have; a label that they lack is told."""
-    import warnings
-
     import numpy as np
 
     weights = {}
@@ -309,8 +310,6 @@ def _names(text: str, label: Any) -> bool:
 
 def run(options: argparse.Namespace) -> int:
     """Train as the options say; returns the exit status."""
-    from kpegasos.cli.models import with_scaling, worst_gap, write_model
-
     _check_options(options)
     in_chunks = _is_read_in_chunks(options)
     _place(options, None)  # what the options alone rule out, before the data are read
@@ -321,14 +320,14 @@ def run(options: argparse.Namespace) -> int:
         X, y = _examples(options)
         if options.scale is None and options.kernel not in ("linear", "precomputed"):
             _tell_of_scales(X)
-        estimator = with_scaling(make_estimator(options, y), options.scale, X)
+        estimator = cli.models.with_scaling(make_estimator(options, y), options.scale, X)
         if options.folds is not None:
             _cross_validate(estimator, X, y, options)
             return 0
         place = _place(options, y)
         fit = _fitted(estimator, X, y, options)
-    write_model(place, fit.model)
-    reached = worst_gap(fit.model) <= (0.01 if options.tol is None else options.tol)
+    cli.models.write_model(place, fit.model)
+    reached = cli.models.worst_gap(fit.model) <= (0.01 if options.tol is None else options.tol)
     if not options.quiet:
         _report(fit, y, reached, place, options)
     if fit.interrupted:
@@ -340,29 +339,23 @@ def _examples(options: argparse.Namespace) -> tuple[Any, Any]:
     """Read X and y; of a precomputed kernel X is the square matrix of its values."""
     import numpy as np
 
-    from kpegasos.cli.files import labels_of, read_data, read_kernel_values
-
     if options.kernel == "precomputed":
-        X, y, numbers = read_kernel_values(options)
+        X, y, numbers = cli.files.read_kernel_values(options)
         if not np.array_equal(numbers, np.arange(1, y.size + 1)):
             raise ValueError(
                 f"{options.data}: examples to train on must be numbered from 1 on, in order"
             )
     else:
-        table = read_data(options)
-        X, y = table.X, labels_of(table, options.data)
+        table = cli.files.read_data(options)
+        X, y = table.X, cli.files.labels_of(table, options.data)
     _check_classes(y, options)
     return X, y
 
 
 def _tell_of_scales(X: Any) -> None:
     """Warn of features that leave others without a say in the kernel."""
-    import warnings
-
-    from kpegasos.cli.files import UNEVEN, unevenness_of
-
-    times = unevenness_of(X)
-    if times > UNEVEN:
+    times = cli.files.unevenness_of(X)
+    if times > cli.files.UNEVEN:
         warnings.warn(
             f"the widest feature spans {times:,.3g} times the narrowest, which hardly counts in "
             "the kernel; scale them, by --scale standard",
@@ -374,7 +367,6 @@ def _check_classes(y: Any, options: argparse.Namespace) -> None:
     """Check that labels are numbers for a regression, else classes, and more than one."""
     import numpy as np
 
-    from kpegasos.cli.files import refuse_one_class
     from kpegasos.utils.validation import shown
 
     if options.regression:
@@ -388,17 +380,14 @@ def _check_classes(y: Any, options: argparse.Namespace) -> None:
             f"{options.data}: labels of classes must be whole numbers or texts, got "
             f"{float(broken[0] if broken.size else y[0])!r}; --regression is for other numbers"
         )
-    refuse_one_class(y, options.data)
+    cli.files.refuse_one_class(y, options.data)
 
 
 def _place(options: argparse.Namespace, y: Any) -> Place:
     """Find out where the model goes; checked as far as it can be before training."""
-    from kpegasos.cli.files import check_outputs
-    from kpegasos.cli.models import place_of
-
-    place = place_of(options, y)
+    place = cli.models.place_of(options, y)
     if options.folds is None:
-        check_outputs({"MODEL": place.path}, options.data)
+        cli.files.check_outputs({"MODEL": place.path}, options.data)
     return place
 
 
@@ -406,19 +395,17 @@ def _fitted(estimator: Any, X: Any, y: Any, options: argparse.Namespace) -> Fit:
     """Train, with progress on a terminal, and with probabilities if they are asked for."""
     from sklearn.calibration import CalibratedClassifierCV
 
-    from kpegasos.cli.models import core_of, run_fit, shows_progress
-
     folds = _calibration_folds(y, options.random_state) if options.probability else None
-    core = core_of(estimator)
-    core.verbose = shows_progress(options.quiet)
-    fit = run_fit(estimator, lambda: estimator.fit(X, y))
+    core = cli.models.core_of(estimator)
+    core.verbose = cli.models.shows_progress(options.quiet)
+    fit = cli.models.run_fit(estimator, lambda: estimator.fit(X, y))
     core.verbose = False
     # A loss may have probabilities of its own.
     if folds is None or fit.interrupted or hasattr(fit.model, "predict_proba"):
         return fit
     model = CalibratedClassifierCV(fit.model, method="sigmoid", cv=folds, ensemble=False)
     try:
-        second = run_fit(model, lambda: model.fit(X, y))
+        second = cli.models.run_fit(model, lambda: model.fit(X, y))
     except KeyboardInterrupt:
         return fit._replace(interrupted=True)
     model.set_params(cv=5)  # the folds have served, and no file needs them
@@ -442,20 +429,16 @@ def _calibration_folds(y: Any, seed: int) -> Any:
 
 def _cross_validate(estimator: Any, X: Any, y: Any, options: argparse.Namespace) -> None:
     """Print the score of held-out predictions, as ``svm-train -v``."""
-    import time
-
     from sklearn.model_selection import cross_val_predict
 
-    from kpegasos.cli.files import print_json
-    from kpegasos.cli.models import folds_for
     from kpegasos.cli.predict import score_lines, scores_of
 
     begin = time.perf_counter()
-    predicted = cross_val_predict(estimator, X, y, cv=folds_for(y, options))
+    predicted = cross_val_predict(estimator, X, y, cv=cli.models.folds_for(y, options))
     scores = scores_of(y, predicted, regression=bool(options.regression))
     if options.json:
         seconds = time.perf_counter() - begin
-        print_json({**scores, "folds": options.folds, "seconds": seconds})
+        cli.files.print_json({**scores, "folds": options.folds, "seconds": seconds})
         return
     for line in score_lines(scores, held_out=True):
         print(line)
@@ -516,7 +499,6 @@ def _trained_in_chunks(options: argparse.Namespace) -> tuple[Fit, Place]:
     """Find columns and labels of a file, a chunk at a time, and fit a linear estimator to it."""
     import numpy as np
 
-    from kpegasos.cli.models import run_fit
     from kpegasos.datasets import SvmlightChunks
     from kpegasos.large.chunks import fit_chunks
 
@@ -532,7 +514,7 @@ def _trained_in_chunks(options: argparse.Namespace) -> tuple[Fit, Place]:
     estimator = make_estimator(options, known).set_params(polish=False)
     chunks = SvmlightChunks(options.data, n_features=width, dtype=np.float64)
     epochs = 5 if options.epochs is None else options.epochs
-    fit = run_fit(estimator, lambda: fit_chunks(estimator, chunks, epochs=epochs))
+    fit = cli.models.run_fit(estimator, lambda: fit_chunks(estimator, chunks, epochs=epochs))
     return fit, place
 
 
@@ -541,20 +523,17 @@ def _trained_in_chunks(options: argparse.Namespace) -> tuple[Fit, Place]:
 
 def _report(fit: Fit, y: Any, reached: bool, place: Place, options: argparse.Namespace) -> None:
     """Say what has come of it, on the standard output if nothing else goes there."""
-    from kpegasos.cli.files import print_json
-    from kpegasos.cli.models import closing_line, core_of, facts_of_model
-
     out = sys.stderr if place.path == STANDARD else sys.stdout
     if options.json:
-        facts = {**place._asdict(), **facts_of_model(fit.model)}
+        facts = {**place._asdict(), **cli.models.facts_of_model(fit.model)}
         facts["model"] = facts.pop("path")
         ended = {"seconds": fit.seconds, "interrupted": fit.interrupted, "reached": reached}
-        print_json(facts | ended, out)
+        cli.files.print_json(facts | ended, out)
         return
     if y is not None:
-        for line in _libsvm_lines(core_of(fit.model), y):
+        for line in _libsvm_lines(cli.models.core_of(fit.model), y):
             print(line, file=out)
-    last = closing_line(fit.model, fit.seconds)
+    last = cli.models.closing_line(fit.model, fit.seconds)
     if fit.interrupted:
         last += f"; stopped by Ctrl-C, the model reached so far is in {place.path}"
     print(last, file=out)

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from kpegasos import cli
 from kpegasos.cli import (
     INTERRUPTED,
     KERNELS,
@@ -232,19 +233,16 @@ def _different(text: str, values: list[Value]) -> list[Value]:
 
 def run(options: argparse.Namespace) -> int:
     """Search, write what is asked for, and say what was found; returns the exit status."""
-    from kpegasos.cli.files import labels_of, read_data, refuse_one_class
-    from kpegasos.cli.models import folds_for, place_of, worst_gap, write_model
-
     _check(options)
-    table = read_data(options)
-    X, y = table.X, labels_of(table, options.data)
-    refuse_one_class(y, options.data)
-    place = None if options.model is None else place_of(options, y)
+    table = cli.files.read_data(options)
+    X, y = table.X, cli.files.labels_of(table, options.data)
+    cli.files.refuse_one_class(y, options.data)
+    place = None if options.model is None else cli.models.place_of(options, y)
     # Indices, which can be kept beside what is done.
-    search = _search_of(list(folds_for(y, options).split(X, y)), options)
+    search = _search_of(list(cli.models.folds_for(y, options).split(X, y)), options)
     fit = _fitted(search, X, y, options)
     if place is not None and fit.model is not None:
-        write_model(place, fit.model)
+        cli.models.write_model(place, fit.model)
     _write(search, options)
     if not options.quiet:
         _report(search, fit, options)
@@ -255,7 +253,9 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if not hasattr(search, "best_params_"):
         raise ValueError("--max-time was too short for a cell to be complete in all folds")
-    gap = worst_gap(search.best_estimator_) if hasattr(search, "best_estimator_") else 0.0
+    gap = (
+        cli.models.worst_gap(search.best_estimator_) if hasattr(search, "best_estimator_") else 0.0
+    )
     # NaN, where nothing is certified, has not been reached.
     reached = (search.relative_gaps_ <= search.tol).all() and gap <= search.tol
     return UNREACHED if options.strict and (search.missing_ or not reached) else 0
@@ -265,8 +265,6 @@ def _check(options: argparse.Namespace) -> None:
     """Find out before long work what cannot be done."""
     from matplotlib.backend_bases import FigureCanvasBase
 
-    from kpegasos.cli.files import check_outputs
-    from kpegasos.cli.models import place_of
     from kpegasos.model_selection.scoring import make_scorer_of
 
     try:
@@ -283,8 +281,8 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--resume must be the name of a file, got '-'")
     outputs = {f"--{name}": getattr(options, name) for name in ("resume", "results", "plot")}
     if options.model is not None:
-        outputs = {"MODEL": place_of(options, None).path, **outputs}
-    check_outputs(outputs, options.data)
+        outputs = {"MODEL": cli.models.place_of(options, None).path, **outputs}
+    cli.files.check_outputs(outputs, options.data)
 
 
 def _suffix(path: str) -> str:
@@ -300,7 +298,6 @@ def _search_of(folds: list[tuple[Any, Any]], options: argparse.Namespace) -> Peg
         Naming the file that is to be gone on from.
     """
     from kpegasos import PegasosSVCCV, load
-    from kpegasos.cli.models import shows_progress
 
     search = PegasosSVCCV()
     # Parameters that are not given have their defaults, whatever they were.
@@ -309,7 +306,7 @@ def _search_of(folds: list[tuple[Any, Any]], options: argparse.Namespace) -> Peg
         "cv": folds,
         "refit": options.model is not None,
         "warm_start": options.resume is not None,
-        "verbose": shows_progress(options.quiet),
+        "verbose": cli.models.shows_progress(options.quiet),
     }
     if options.resume is not None and os.path.exists(options.resume):
         search = load(options.resume)
@@ -332,12 +329,11 @@ def _fitted(search: PegasosSVCCV, X: Any, y: Any, options: argparse.Namespace) -
     from sklearn.pipeline import make_pipeline
 
     from kpegasos import save
-    from kpegasos.cli.models import run_fit, with_scaling
     from kpegasos.model_selection.search import OtherSearchError
 
-    whole = with_scaling(search, options.scale, X)
+    whole = cli.models.with_scaling(search, options.scale, X)
     try:
-        fit = run_fit(whole, lambda: whole.fit(X, y))
+        fit = cli.models.run_fit(whole, lambda: whole.fit(X, y))
     except OtherSearchError:
         raise ValueError(
             f"{options.resume}: holds another search; data, values, folds, metric, kernel and "
@@ -360,14 +356,12 @@ def _write(search: PegasosSVCCV, options: argparse.Namespace) -> None:
     """Write the table and the picture, as far as they are asked for and there."""
     import numpy as np
 
-    from kpegasos.cli.files import write_by, write_csv
-
     if options.results is not None:
         columns = {name: each for name, each in search.cv_results_.items() if name != "params"}
         rows = zip(*(np.asarray(each).tolist() for each in columns.values()), strict=True)
-        write_csv(options.results, [columns, *rows])
+        cli.files.write_csv(options.results, [columns, *rows])
     if options.plot is not None and hasattr(search, "best_params_"):
-        write_by(options.plot, lambda name: _draw(search, name, _suffix(options.plot)))
+        cli.files.write_by(options.plot, lambda name: _draw(search, name, _suffix(options.plot)))
 
 
 def _draw(search: PegasosSVCCV, name: str, suffix: str) -> None:
@@ -391,29 +385,24 @@ def _report(search: PegasosSVCCV, fit: Fit, options: argparse.Namespace) -> None
     The line of the chosen values and their score is the last one of LIBSVM's grid.py, such as
     "8.0 0.03125 94.8"; C comes first, then what else the kernel has.
     """
-    from kpegasos.cli.files import print_json, table_lines
-    from kpegasos.cli.models import closing_line, facts_of_model
-
     out = sys.stderr if STANDARD in (options.model, options.results) else sys.stdout
     if options.json:
-        model = {} if fit.model is None else {"model": facts_of_model(fit.model)}
-        print_json({**_facts_of(search), "seconds": fit.seconds, **model}, out)
+        model = {} if fit.model is None else {"model": cli.models.facts_of_model(fit.model)}
+        cli.files.print_json({**_facts_of(search), "seconds": fit.seconds, **model}, out)
         return
     if out.isatty():
-        for line in table_lines(list(_cells(search))):
+        for line in cli.files.table_lines(list(_cells(search))):
             print(line, file=out)
     if hasattr(search, "best_params_"):
         score = _shown_score(search.best_score_, search.scoring)
         print(*map(repr, search.best_params_.values()), score, file=out)
     print(_certified_line(search, fit.seconds), file=out)
     if fit.model is not None:
-        print(closing_line(fit.model, search.refit_time_), file=out)
+        print(cli.models.closing_line(fit.model, search.refit_time_), file=out)
 
 
 def _facts_of(search: Any) -> dict[str, Any]:
     """Return what ``--json`` tells of a search."""
-    from kpegasos.cli.models import facts_of_search
-
     results = search.cv_results_
     columns = {
         "mean_score": results["mean_test_score"],
@@ -426,7 +415,7 @@ def _facts_of(search: Any) -> dict[str, Any]:
         for row, parameters in enumerate(results["params"])
     ]
     return {
-        **facts_of_search(search),
+        **cli.models.facts_of_search(search),
         "n_folds": search.n_splits_,
         "kernel_evaluations": search.kernel_evaluations_,
         "cells": cells,
@@ -435,8 +424,6 @@ def _facts_of(search: Any) -> dict[str, Any]:
 
 def _cells(search: Any) -> Iterator[list[str]]:
     """Give rows of a table of the cells, the titles and then the best cell first."""
-    from kpegasos.cli.files import percent
-
     results, metric = search.cv_results_, search.scoring
     names = [name.removeprefix("param_") for name in results if name.startswith("param_")]
     score = f"{metric} %" if metric == "accuracy" else metric
@@ -455,7 +442,7 @@ def _cells(search: Any) -> Iterator[list[str]]:
                 )
                 for kind in ("mean", "std")
             ),
-            shown_or_dash("max_relative_gap", row, percent),
+            shown_or_dash("max_relative_gap", row, cli.files.percent),
             shown_or_dash("mean_n_support", row, "{:.0f}".format),
         ]
 
@@ -467,15 +454,12 @@ def _shown_score(score: float, metric: str, digits: int = 6) -> str:
 
 def _certified_line(search: Any, seconds: float) -> str:
     """Say how many cells are done, and how exactly."""
-    from kpegasos.cli.files import percent, shown_seconds
-    from kpegasos.cli.models import facts_of_search
-
-    facts = facts_of_search(search)
+    facts = cli.models.facts_of_search(search)
     n_cells, n_missing, gap = (
         facts[name] for name in ("n_cells", "n_missing", "largest_relative_gap")
     )
     done = f"{n_cells - n_missing} of {n_cells} cells" if n_missing else f"{n_cells} cells"
     certified = "no certified gaps"
     if gap is not None:
-        certified = f"each within {percent(gap)} of its optimum (certified)"
-    return f"{done}, {certified}, {shown_seconds(seconds)}"
+        certified = f"each within {cli.files.percent(gap)} of its optimum (certified)"
+    return f"{done}, {certified}, {cli.files.shown_seconds(seconds)}"
