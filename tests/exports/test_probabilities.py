@@ -27,6 +27,8 @@ from sklearn.frozen import FrozenEstimator
 from kpegasos import PegasosSVC
 from kpegasos.estimators.base import couple
 
+pytest.importorskip("onnx", reason="needs onnx")
+
 
 def log_loss(make=classifier, **parameters):
     return make(loss="log_loss", **parameters)
