@@ -373,13 +373,15 @@ def _read_text(
         tell_fault()
         raise told_of(error, f"{place} must be a table of numbers") from None
     whole = frame.shape[1] == len(first) and isinstance(frame.index, pandas.RangeIndex)
+    if not whole:
+        tell_fault()
     frame.columns = range(frame.shape[1])
     X = frame[features].to_numpy(np.float64)
     # What a line lacks at its end is made up.
     doubtful = np.isinf(X).any() or frame.iloc[:, -1].isna().any()
     if column is not None:
         doubtful = doubtful or (frame[column].isna() | (frame[column] == "")).any()
-    if not whole or doubtful:
+    if doubtful:
         tell_fault()
     if frame.shape[0] == 0:
         raise ValueError(f"{place}: a table must have rows, got its header alone")

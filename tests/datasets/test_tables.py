@@ -278,6 +278,10 @@ FAULTS = {
     "header alone": (b"a,b\n", ": a table must have rows, got its header alone"),
     "few fields": (b"a,b\n1,2\n\n3\n", ", line 4: a line must have 2 fields, as the first, got 1"),
     "many fields": (b"1,2\n3,4,5\n", ", line 2: a line must have 2 fields, as the first, got 3"),
+    "more than the names": (
+        b"y,b\n1,2,x\n2,3\n",
+        ", line 2: a line must have 2 fields, as the first, got 3",
+    ),
     "name twice": (b"a,b,a\n1,2,3\n", ": names of columns must differ, got 'a' twice"),
     "not UTF-8": (b"a,b\n1,2\n3,\xff\n", ", line 3: text must be in UTF-8, got the byte b'\\xff'"),
     "UTF-16": ("a,b\n1,2\n".encode("utf-16"), ", line 1: text must be in UTF-8, got the byte"),
