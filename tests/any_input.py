@@ -4,14 +4,12 @@ Signatures are read, so that a new function or parameter is tried without being 
 values of parameters that must be given, as expressions: a failure reads as a call.
 """
 
-from __future__ import annotations
-
 import inspect
 import io
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import chdir
 from decimal import Decimal
 from fractions import Fraction
@@ -47,7 +45,7 @@ _ALWAYS = {
     "max_epochs", "max_time", "n_features", "n_samples",
 }  # fmt: skip
 #: Values of parameters; the first is the usual one.
-VALUES: dict[str, tuple[str, ...]] = {
+VALUES = {
     "C": ("1.0", "30"),
     "Cs": ("[0.1, 1.0, 10.0]", "np.array([10, 1])"),
     "K": ("X @ X.T",),
@@ -201,55 +199,55 @@ _BLOBS = make_blobs(24, centers=3, n_features=2, random_state=1)
 
 
 @cache
-def fitted(kind: type) -> Any:
+def fitted(kind):
     """A model that nobody modifies."""
     options = {"Cs": 2, "gammas": 2, "calibration": "sigmoid"} if "CV" in kind.__name__ else {}
     return kind(random_state=0, **options).fit(*MOONS)
 
 
-def _rows(kind: str) -> Any:
+def _rows(kind):
     if kind == "linear":
         return kpegasos.linear_rows(MOONS[0], intercept_scaling=1.0)
     return kpegasos.make_rows(MOONS[0], cache=kind, gamma=2.0, intercept_scaling=1.0)
 
 
 @cache
-def _folder() -> Path:
+def _folder():
     return Path(tempfile.mkdtemp())
 
 
 @cache
-def _svmlight() -> Path:
+def _svmlight():
     path = _folder() / "rows.svm"
     path.write_text("1 1:0.5 2:1\n-1 1:2\n1 2:-1\n-1 1:0.25 2:0.75\n")
     return path
 
 
 @cache
-def _stored() -> Path:
+def _stored():
     kpegasos.save(fitted(kpegasos.PegasosSVC), _folder() / "model.skops")
     return _folder() / "model.skops"
 
 
 @cache
-def _libsvm(kind: type) -> Path:
+def _libsvm(kind):
     path = _folder() / f"{kind.__name__}.model"
     fitted(kind).to_libsvm(path)
     return path
 
 
 @cache
-def _animation() -> Any:
+def _animation():
     model = kpegasos.PegasosSVC(gamma=2.0, epochs=2, random_state=0)
     return plotting.TrainingAnimation.from_estimator(model, *MOONS, grid_resolution=4)
 
 
 @cache
-def _searched() -> Any:
+def _searched():
     return GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.5, 2.0]}, cv=3).fit(*MOONS)
 
 
-def _solutions() -> Any:
+def _solutions():
     """A path of three solutions."""
     ones = np.ones(3)
     of_each = {"objectives": ones, "dual_bounds": 0.99 * ones, "relative_gaps": 0.01 * ones}
@@ -265,7 +263,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def make(text: str) -> Any:
+def make(text):
     """The value of an expression, a fresh one each time."""
     return eval(text, vars(kpegasos) | {name: getattr(kpegasos, name) for name in _OURS} | _NAMES)
 
@@ -284,34 +282,28 @@ class Target(NamedTuple):
     required: tuple[str, ...]
     check: Callable[[Any, dict[str, Any]], None]
 
-    def values(self, parameter: str) -> tuple[str, ...]:
+    def values(self, parameter):
         """Expressions of values that a parameter takes."""
         return self._of(parameter, VALUES)
 
-    def nasty(self, parameter: str) -> list[str]:
+    def nasty(self, parameter):
         """Expressions of values that it hardly means."""
         refused = self._of(parameter, _NOT_TRIED)
         return [text for text in NASTY if text not in refused]
 
-    def _of(self, parameter: str, table: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    def _of(self, parameter, table):
         method = self.name.rpartition(".")[2]
         names = (f"{self.name}.{parameter}", f"{method}.{parameter}", parameter)
         return next((table[name] for name in names if name in table), ())
 
     @property
-    def is_slow(self) -> bool:
+    def is_slow(self):
         """Whether it draws pictures or many documents, or searches."""
         return self.name.startswith((*plotting.__all__, "make_text_like", "PegasosSVCCV.fit"))
 
 
-def _target(
-    name: str,
-    call: Callable[..., Any],
-    *signatures: Callable[..., Any],
-    check: Callable[[Any, dict[str, Any]], None] | None = None,
-    also: tuple[str, ...] = (),
-) -> Target:
-    found: dict[str, inspect.Parameter] = {}
+def _target(name, call, *signatures, check=None, also=()):
+    found = {}
     for function in signatures or (call,):
         found |= inspect.signature(function).parameters
     named = [
@@ -325,13 +317,13 @@ def _target(
     )
 
 
-def _elsewhere(call: Callable[..., Any], **arguments: Any) -> Any:
+def _elsewhere(call, **arguments):
     """Call what may write to a path of any name, in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         return call(**arguments)
 
 
-def _fit(kind: Any, method: str, **arguments: Any) -> Any:
+def _fit(kind, method, **arguments):
     """Fit a model; nothing is left of it after an error."""
     data = {k: arguments.pop(k) for k in ("X", "y", "sample_weight", "groups") if k in arguments}
     if method == "partial_fit":
@@ -346,14 +338,14 @@ def _fit(kind: Any, method: str, **arguments: Any) -> Any:
         raise
 
 
-def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+def _methods(kind):
     for name, method in inspect.getmembers(kind, callable):
         ours = str(getattr(method, "__module__", "")).startswith("kpegasos")
         if not name.startswith("_") and (ours or name == "score"):
             yield name, method
 
 
-def _of_an_estimator(name: str, kind: Any) -> Iterator[Target]:
+def _of_an_estimator(name, kind):
     yield _target(f"{name}.fit", partial(_fit, kind, "fit"), kind, kind.fit, check=model)
     for method, function in _methods(kind):
         if method == "partial_fit":
@@ -365,7 +357,7 @@ def _of_an_estimator(name: str, kind: Any) -> Iterator[Target]:
             yield made._replace(parameters=("X",)) if method == "score" else made
 
 
-def _of_a_display(name: str, kind: Any) -> Iterator[Target]:
+def _of_a_display(name, kind):
     yield (constructor := _target(name, kind))
     for method, function in _methods(kind):
         if inspect.ismethod(function):  # of the class
@@ -374,14 +366,14 @@ def _of_a_display(name: str, kind: Any) -> Iterator[Target]:
             yield _target(f"{name}.{method}", function, function, *plot)
         elif len(inspect.signature(function).parameters) > 1:
 
-            def call(method: str = method, **arguments: Any) -> Any:
+            def call(method=method, **arguments):
                 usual = {p: make(constructor.values(p)[0]) for p in constructor.required}
                 return _elsewhere(getattr(kind(**usual), method), **arguments)
 
             yield _target(f"{name}.{method}", call, function)
 
 
-def _public() -> Iterator[tuple[str, Any, Any]]:
+def _public():
     left_out = " ".join(NOT_CALLED.values()).split()
     for module in MODULES:
         for name in module.__all__:
@@ -390,9 +382,9 @@ def _public() -> Iterator[tuple[str, Any, Any]]:
 
 
 @cache
-def targets() -> dict[str, Target]:
+def targets():
     """All that is called, by name."""
-    found: list[Target] = []
+    found = []
     checks = {"make_text_like": returned, "pegasos": result, "sdca": result, "fit_chunks": model}
     for name, thing, module in _public():
         if module is plotting:
@@ -416,11 +408,11 @@ def targets() -> dict[str, Target]:
 # --- what is asked of results ---------------------------------------------------------------------
 
 
-def returned(result: Any, arguments: dict[str, Any]) -> None:
+def returned(result, arguments):
     """Nothing more is known."""
 
 
-def model(model: Any, arguments: dict[str, Any]) -> None:
+def model(model, arguments):
     """A fitted model has a certificate that can be, and predicts its classes, or numbers."""
     assert hasattr(model, "classes_") or is_regressor(model), "no classes_ after a fit"
     if hasattr(model, "objective_"):
@@ -437,7 +429,7 @@ def model(model: Any, arguments: dict[str, Any]) -> None:
             prediction(model.predict(X), {"X": X, "model": model})
 
 
-def prediction(values: Any, arguments: dict[str, Any]) -> None:
+def prediction(values, arguments):
     """Predictions are finite, or of the classes; one for each row."""
     if np.ndim(values) == 0:  # an accuracy, or an R² that may be negative
         assert values <= 1
@@ -450,7 +442,7 @@ def prediction(values: Any, arguments: dict[str, Any]) -> None:
         assert np.isfinite(values).all()
 
 
-def result(result: Any, arguments: dict[str, Any]) -> None:
+def result(result, arguments):
     """A result has finite margins and a gap that can be."""
     assert np.isfinite(result.objective)
     assert result.gap >= 0 or np.isnan(result.gap)
@@ -458,12 +450,12 @@ def result(result: Any, arguments: dict[str, Any]) -> None:
     assert np.isfinite(result.coef).all()
 
 
-def bound(values: Any, arguments: dict[str, Any]) -> None:
+def bound(values, arguments):
     """A bound is not negative; it may be beyond all numbers."""
     assert (np.asarray(values) >= 0).all(), f"{values}"
 
 
-def data(points: Any, arguments: dict[str, Any]) -> None:
+def data(points, arguments):
     """Toy data are finite, and of two classes at the most."""
     X, y = points
     assert X.shape[0] == len(y) == arguments.get("n_samples", len(y))
@@ -471,7 +463,7 @@ def data(points: Any, arguments: dict[str, Any]) -> None:
     assert np.isin(y, [0, 1]).all()
 
 
-def _kernel_values(kernel: Any) -> Any:
+def _kernel_values(kernel):
     """Values of a kernel on the data, without their signs as some want histograms: finite."""
     values = kpegasos.KernelMatrix(kernel, np.abs(MOONS[0])).block(slice(None), slice(None))
     assert np.isfinite(values).all()
@@ -501,7 +493,7 @@ _ALIASES = {
 }  # fmt: skip
 
 
-def assert_clear(error: Exception, blamed: dict[str, Any]) -> None:
+def assert_clear(error, blamed):
     """Assert that an error is one clear sentence about one of some parameters."""
     if isinstance(error, NotFittedError) or getattr(error, "filename", None) is not None:
         return  # scikit-learn's sentence names the method, Python's the file
@@ -526,7 +518,7 @@ def assert_clear(error: Exception, blamed: dict[str, Any]) -> None:
     assert named, f"names none of {sorted(blamed)}: {type(error).__name__}: {message}"
 
 
-def _text(write: Any, value: Any) -> str:
+def _text(write, value):
     try:
         return str(write(value))
     except Exception:

@@ -49,7 +49,7 @@ class Integers(NamedTuple):
     omega: np.ndarray  # the weights scaled to mean one
 
 
-def make_integers() -> Integers:
+def make_integers():
     rng = np.random.default_rng(25)
     X = rng.integers(-2, 3, size=(37, 3)).astype(np.float64)
     y = np.where(X @ [1.0, -1.0, 1.0] + rng.integers(-2, 3, size=37) > 0, 1.0, -1.0)
@@ -68,7 +68,7 @@ def default_handler():
 
 
 @pytest.fixture(scope="session")
-def integers() -> Integers:
+def integers():
     return make_integers()
 
 

@@ -7,8 +7,6 @@ without compilation. What survives is read: it shows a property that no test has
 nothing needs.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import copy
@@ -20,9 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 
@@ -69,32 +66,32 @@ _OTHER_BOUND = {
 }  # fmt: skip
 
 
-def _operator(node: Any) -> None:
+def _operator(node):
     node.op = _OTHER_OPERATOR[type(node.op)]()
 
 
-def _bound(node: Any) -> None:
+def _bound(node):
     node.ops[0] = _OTHER_BOUND[type(node.ops[0])]()
 
 
-def _off_by_one(node: Any) -> None:
+def _off_by_one(node):
     node.value += 1
 
 
-def _swapped(node: Any) -> None:
+def _swapped(node):
     node.args[:2] = node.args[1::-1]
 
 
-def _halved(node: Any) -> None:
+def _halved(node):
     node.right = ast.BinOp(ast.Constant(0.5), ast.Mult(), node.right)
 
 
-def _is_number(node: Any) -> bool:
+def _is_number(node):
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 #: Whether a rule is for a node, and what it makes of it; a statement is dropped where that is None.
-RULES: dict[str, tuple[Callable[[Any], bool], Callable[[Any], None] | None]] = {
+RULES = {
     "operator": (
         lambda n: isinstance(n, ast.BinOp | ast.AugAssign) and type(n.op) in _OTHER_OPERATOR,
         _operator,
@@ -128,7 +125,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], Callable[[Any], None] | None]] = {
 }
 
 
-def _inside(node: ast.AST) -> Iterator[ast.AST]:
+def _inside(node):
     """What may be wrong in a function: neither types nor messages."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list"):
@@ -139,12 +136,12 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _inside(child)
 
 
-def faults_of(source: str, room: str = "", path: str = "") -> Iterator[Fault]:
+def faults_of(source, room="", path=""):
     """All faults that the rules make of a module's functions."""
     starts, tree = [0], ast.parse(source)
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    seen: set[tuple[str, int, int]] = set()
+    seen = set()
     functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
     for node in (inner for function in functions for inner in _inside(function)):
         for rule, (fits, change) in RULES.items():
@@ -165,16 +162,16 @@ def faults_of(source: str, room: str = "", path: str = "") -> Iterator[Fault]:
             yield Fault(room, path, node.lineno, rule, begin, end, old, new)  # type: ignore[attr-defined]
 
 
-def with_fault(source: str, fault: Fault) -> str:
+def with_fault(source, fault):
     """The module with a fault."""
     content = source.encode()
     return (content[: fault.begin] + fault.new.encode() + content[fault.end :]).decode()
 
 
-def drawn(count: int, seed: int, rooms: list[str]) -> list[Fault]:
+def drawn(count, seed, rooms):
     """Faults of the rooms in turn; of each, the rules are as likely as each other."""
     rng = random.Random(seed)
-    left: dict[str, dict[str, list[Fault]]] = {}
+    left = {}
     for room in rooms:
         left[room] = {rule: [] for rule in RULES}
         for folder in ROOMS[room].sources:
@@ -193,7 +190,7 @@ def drawn(count: int, seed: int, rooms: list[str]) -> list[Fault]:
 # --- trials ---
 
 
-def outcome(scratch: Path, room: str, limit: float) -> tuple[str, str]:
+def outcome(scratch, room, limit):
     """What the tests of a room say of the copy: the outcome, and the test that failed."""
     options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(scratch)}
@@ -213,7 +210,7 @@ def outcome(scratch: Path, room: str, limit: float) -> tuple[str, str]:
     return ("killed", said[0] if said else "") if ran.returncode else ("survived", "")
 
 
-def tried(fault: Fault, scratch: Path, limit: float) -> dict[str, Any]:
+def tried(fault, scratch, limit):
     """What becomes of a fault; the copy is as it was."""
     begin, path = time.perf_counter(), scratch / fault.path
     source = path.read_text(encoding="utf-8")
@@ -226,13 +223,13 @@ def tried(fault: Fault, scratch: Path, limit: float) -> dict[str, Any]:
     return {**fault._asdict(), "outcome": kind, "by": by, "seconds": seconds}
 
 
-def _row(found: dict[str, Any]) -> str:
+def _row(found):
     old, new = (" ".join(found[name].split())[:40] for name in ("old", "new"))
     place = f"{found['path']}:{found['line']}"
     return f"{found.get('outcome', ''):11} {place:45} {found['rule']:10} {old} -> {new}"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments=None):
     """Draw faults and try them; 1 if one survives."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=105)
@@ -246,7 +243,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print("\n".join(_row(fault._asdict()) for fault in faults))
         return 0
-    results: list[dict[str, Any]] = []
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "tree"
         shutil.copytree(ROOT, scratch, ignore=shutil.ignore_patterns(".git", ".*_cache"))

@@ -1,7 +1,5 @@
 """States and sessions that the tests of the playground share."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.datasets import make_blobs
 
@@ -11,7 +9,7 @@ from kpegasos.playground.messages import DEFAULTS
 from kpegasos.playground.session import Session
 
 
-def points_of(n_classes: int = 2, n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def points_of(n_classes=2, n=60, seed=0):
     """Overlapping clouds, classes in turns."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % n_classes
@@ -20,7 +18,7 @@ def points_of(n_classes: int = 2, n: int = 60, seed: int = 0) -> tuple[np.ndarra
     return centres[labels] + 0.7 * rng.standard_normal((n, 2)), labels
 
 
-def state_of(n_classes: int = 2, n: int = 60, held_out: int = 0, **changes: Any) -> dict[str, Any]:
+def state_of(n_classes=2, n=60, held_out=0, **changes):
     """A state; the last points are held out."""
     X, labels = points_of(n_classes, n)
     test = [place >= n - held_out for place in range(n)]
@@ -28,7 +26,7 @@ def state_of(n_classes: int = 2, n: int = 60, held_out: int = 0, **changes: Any)
     return {**DEFAULTS, **data, **changes}
 
 
-def session_of(state: dict[str, Any] | None = None, revision: int = 1) -> Session:
+def session_of(state=None, revision=1):
     """A session that has accepted a state."""
     session = Session()
     message = {"kind": "state", "revision": revision, "state": state or state_of()}
@@ -36,21 +34,21 @@ def session_of(state: dict[str, Any] | None = None, revision: int = 1) -> Sessio
     return session
 
 
-def shown(session: Session, t: int, **changes: Any) -> dict[str, Any]:
+def shown(session, t, **changes):
     """The frame of a step, without the seconds that it took."""
     (frame,) = session.handle({"kind": "show", "revision": 1, "t": t, "id": 7, **changes})
     assert frame["kind"] == "frame", frame
     return {name: value for name, value in frame.items() if name != "seconds"}
 
 
-def refusal(session: Session, message: Any) -> dict[str, Any]:
+def refusal(session, message):
     """The error that a message leads to."""
     (answer,) = session.handle(message)
     assert answer["kind"] == "error", answer
     return answer
 
 
-def fitted(state: dict[str, Any], pane: dict[str, Any], t: int, **changes: Any) -> PegasosSVC:
+def fitted(state, pane, t, **changes):
     """The estimator that a pane is to equal."""
     test = np.array(state["test"])
     names = ("fit_intercept", "batch_size", "sampling", "projection", "average", "loss")
@@ -63,9 +61,7 @@ def fitted(state: dict[str, Any], pane: dict[str, Any], t: int, **changes: Any) 
     return model.fit(np.array(state["points"])[~test], np.array(state["labels"])[~test])
 
 
-def preset_points(
-    name: str, n: int, noise: float, test_share: float = 0.0, classes: int = 2, seed: int = 0
-) -> dict[str, Any]:
+def preset_points(name, n, noise, test_share=0.0, classes=2, seed=0):
     """The points of a preset, which the page makes by itself."""
     rng = np.random.RandomState(seed)
     X, y = _drawn(name, n, noise, classes, rng)
@@ -74,7 +70,7 @@ def preset_points(
     return {"points": np.asarray(X).tolist(), "labels": y.tolist(), "test": test.tolist()}
 
 
-def _drawn(name: str, n: int, noise: float, n_classes: int, rng: Any) -> tuple[Any, Any]:
+def _drawn(name, n, noise, n_classes, rng):
     if name == "blobs":
         angles = 2 * np.pi * np.arange(n_classes) / n_classes
         centers = np.column_stack([np.cos(angles), np.sin(angles)])
@@ -92,7 +88,7 @@ def _drawn(name: str, n: int, noise: float, n_classes: int, rng: Any) -> tuple[A
 
 NAN, HUGE = float("nan"), 10**400
 #: Changes of a state, and the parameter that they are told by.
-BAD_STATES: list[tuple[str, dict[str, Any]]] = [
+BAD_STATES = [
     ("points", {"points": 3}),
     ("points", {"points": [[1.0]] * 60}),
     ("points", {"points": [["1", "2"]] * 60}),
@@ -140,7 +136,7 @@ BAD_STATES: list[tuple[str, dict[str, Any]]] = [
     ("seed", {"seed": 0.5}),
 ]
 #: Tables, and their labels or what is wrong with them.
-TABLES: dict[str, list[int] | str] = {
+TABLES = {
     "x,y,label\n1,2,a\n3,4e-1,b\n": [0, 1],
     "0.5;-1;2\n1;1;10\n2;2;2\n": [0, 1, 0],
     "height weight kind test\n1 2 yes 1\n3  4 no 0\n": [1, 0],

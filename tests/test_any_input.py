@@ -1,7 +1,5 @@
 """Whatever is passed, a call returns something sensible or says in one sentence what is wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io
@@ -27,8 +25,7 @@ QUICK = [name for name, target in TARGETS.items() if not target.is_slow]
 #: Parameters that say how long a call takes; nasty ones do not meet.
 DURATIONS = {"epochs", "max_epochs", "max_time", "n_iter_no_change", "n_steps"}
 EXAMPLES = settings(
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 

@@ -1,7 +1,5 @@
 """Run campaigns: ``python -m tests.campaigns certificates --seconds 600 --seed 0 --save``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from datetime import UTC, datetime
@@ -10,7 +8,7 @@ from experiments._meta import commit, machine, versions
 from tests.campaigns import harness
 
 
-def main() -> int:
+def main():
     """Run the campaigns that the command line names; 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="campaigns; all if none is named")

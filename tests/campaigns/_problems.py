@@ -1,14 +1,10 @@
 """Problems of the campaigns: examples, a kernel and parameters of a fit; and hard ones of them."""
 
-from __future__ import annotations
-
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.kernels.base import InnerProductKernel
@@ -24,9 +20,7 @@ class Cauchy(InnerProductKernel):
     translation_invariant = True
     positive_definite = True
 
-    def from_inner_products(
-        self, products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray
-    ) -> None:
+    def from_inner_products(self, products, norms_a, norms_b):
         products *= -2
         products += norms_a + norms_b
         np.maximum(products, 0, out=products)
@@ -34,18 +28,18 @@ class Cauchy(InnerProductKernel):
         products += 1
         np.reciprocal(products, out=products)
 
-    def diag(self, A: Any) -> np.ndarray:
+    def diag(self, A):
         return np.ones(A.shape[0])
 
 
 class Function:
     """A callable kernel: Gaussian by differences in float64, the same bits in any block."""
 
-    def __init__(self, gamma: float, sign: float = 1.0) -> None:
+    def __init__(self, gamma, sign=1.0):
         self.gamma = gamma
         self.sign = sign
 
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
+    def __call__(self, A, B):
         A, B = (np.asarray(Z.todense() if sparse.issparse(Z) else Z, float) for Z in (A, B))
         total = np.zeros((A.shape[0], B.shape[0]))
         for j in range(A.shape[1]):
@@ -78,18 +72,18 @@ class Case:
     #: "scale" or "auto" where the estimator finds gamma itself.
     gamma_rule: str | None = None
 
-    def gram(self, other: np.ndarray) -> np.ndarray:
+    def gram(self, other):
         """The matrix that ``kernel="precomputed"`` is given."""
         values = kernel_values(self.spec, other, self.rows)
         return np.ascontiguousarray(values.astype(self.rows.dtype))
 
-    def given(self, rows: np.ndarray) -> Any:
+    def given(self, rows):
         """What the estimator gets."""
         if self.kind == "precomputed":
             return self.gram(rows)
         return sparse.csr_array(rows) if self.is_sparse else rows
 
-    def kernel(self) -> Any:
+    def kernel(self):
         """The kernel as the estimator takes it."""
         if self.kind == "callable":
             return Function(self.spec.gamma, -1.0 if self.indefinite else 1.0)
@@ -97,19 +91,17 @@ class Case:
             return Cauchy(self.spec.gamma)
         return "precomputed" if self.kind == "precomputed" else self.spec.name
 
-    def estimator(self, **changes: Any) -> Any:
+    def estimator(self, **changes):
         if self.kind == "primal":
             return LinearPegasosSVC(**self.options)
         spec = self.spec
         named = {"gamma": self.gamma_rule or spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
         return PegasosSVC(kernel=self.kernel(), **named, **(self.options | changes))
 
-    def fit(self, **changes: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return self.estimator(**changes).fit(self.given(self.rows), self.y, self.weight)
+    def fit(self, **changes):
+        return self.estimator(**changes).fit(self.given(self.rows), self.y, self.weight)
 
-    def __str__(self) -> str:
+    def __str__(self):
         return (
             f"{self.kind}, {self.rows.dtype}, {self.rows.shape}, sparse={self.is_sparse}, "
             f"weighted={self.weight is not None}, gamma={self.gamma_rule}, {self.spec}, "
@@ -117,7 +109,7 @@ class Case:
         )
 
 
-def _labels(rng: np.random.Generator) -> np.ndarray:
+def _labels(rng):
     """Two or three classes, the rarest down to a single example."""
     draw = rng.random()
     n = int(rng.integers(4, 41) if draw < 0.75 else rng.integers(41, 81))
@@ -131,7 +123,7 @@ def _labels(rng: np.random.Generator) -> np.ndarray:
     return rng.permutation(y)
 
 
-def _rows(rng: np.random.Generator, y: np.ndarray) -> tuple[np.ndarray, bool]:
+def _rows(rng, y):
     """Examples with groups apart, an offset, duplicates, constant features; and if that is mild."""
     n, mild = y.size, True
     d = int(rng.integers(1, 9)) if some(rng, 0.9) else int(rng.integers(9, 41))
@@ -156,7 +148,7 @@ def _rows(rng: np.random.Generator, y: np.ndarray) -> tuple[np.ndarray, bool]:
     return rows, mild
 
 
-def _weight(rng: np.random.Generator, y: np.ndarray) -> np.ndarray | None:
+def _weight(rng, y):
     if some(rng, 0.5):
         return None
     spread = pick(rng, [0, 1, 3, 8])
@@ -177,7 +169,7 @@ _KINDS = {
 }
 
 
-def _kernel(rng: np.random.Generator, scale: float) -> tuple[str, KernelSpec, bool]:
+def _kernel(rng, scale):
     """What kind of model, its kernel, and whether that is mild; ``scale`` is that of a feature."""
     draw = pick(rng, [*_NAMES, "primal", "primal", "callable", "object", "precomputed"])
     kind = draw if draw in _KINDS else "named"
@@ -193,9 +185,9 @@ def _kernel(rng: np.random.Generator, scale: float) -> tuple[str, KernelSpec, bo
     return kind, KernelSpec(name, gamma, pick(rng, [0, 1, 2, 2, 3, 3, 5]), coef0), mild
 
 
-def _options(rng: np.random.Generator, kind: str, y: np.ndarray) -> tuple[dict[str, Any], bool]:
+def _options(rng, kind, y):
     """Parameters of an estimator, and whether they are mild."""
-    options: dict[str, Any] = {
+    options = {
         "C": power(rng, -4, 5),
         "epochs": pick(rng, [0.5, 1, 3, 10, 20]),
         "average": pick(rng, ["weighted", "suffix", "uniform", None]),
@@ -227,7 +219,7 @@ def _options(rng: np.random.Generator, kind: str, y: np.ndarray) -> tuple[dict[s
     return options, mild and not {"lam", "batch_size"} & options.keys()
 
 
-def draw_case(rng: np.random.Generator) -> tuple[Case, np.ndarray]:
+def draw_case(rng):
     """Draw a problem and a fit, and rows to decide on."""
     y = _labels(rng)
     rows, *mild = _rows(rng, y)

@@ -5,9 +5,6 @@ is bracketed by weak duality, which holds for any dual variables in the box, so 
 however far the ascent has come. Allowances are the judge's own rounding, nothing else.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +28,11 @@ class KernelSpec(NamedTuple):
     coef0: float = 0.0
 
     @property
-    def is_definite(self) -> bool:
+    def is_definite(self):
         return self.name != "sigmoid" and (self.name != "poly" or self.coef0 >= 0)
 
 
-def _distances(A: np.ndarray, B: np.ndarray, power: int) -> np.ndarray:
+def _distances(A, B, power):
     """``Σ |a - b|^power``, by differences, which lose no digits far from the origin."""
     total = np.zeros((A.shape[0], B.shape[0]), LONG)
     for j in range(A.shape[1]):
@@ -43,7 +40,7 @@ def _distances(A: np.ndarray, B: np.ndarray, power: int) -> np.ndarray:
     return total
 
 
-def kernel_values(spec: KernelSpec, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def kernel_values(spec, A, B):
     """Kernel values in long double, of shape (n_a, n_b)."""
     A, B = A.astype(LONG), B.astype(LONG)
     gamma, coef0 = LONG(spec.gamma), LONG(spec.coef0)
@@ -60,9 +57,7 @@ def kernel_values(spec: KernelSpec, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.asarray(np.tanh(base) if spec.name == "sigmoid" else base**spec.degree)
 
 
-def value_error(
-    spec: KernelSpec, A: np.ndarray, B: np.ndarray, unit: Any, *, radius: float | None = None
-) -> np.ndarray:
+def value_error(spec, A, B, unit, *, radius=None):
     """Bound of the error of kernel values that are computed with rounding ``unit``.
 
     Parameters
@@ -100,20 +95,20 @@ class Problem(NamedTuple):
     weight: np.ndarray
     lam: Any
 
-    def objective(self, coef: np.ndarray) -> tuple[Any, Any]:
+    def objective(self, coef):
         """``P(Σ coef φ(x))``, and the rounding of it."""
         coef = coef.astype(LONG)
         margins = self.kernel @ coef
         losses = self.weight * np.maximum(0, 1 - self.y * margins)
         return 0.5 * self.lam * (coef @ margins) + losses.mean(), self.shift(coef, self.error)
 
-    def shift(self, coef: np.ndarray, error: np.ndarray) -> Any:
+    def shift(self, coef, error):
         """How far an objective moves, at most, when kernel values move by ``error``."""
         size = np.abs(coef.astype(LONG))
         margins = error @ size
         return 0.5 * self.lam * (size @ margins) + (self.weight * margins).mean()
 
-    def dual(self, beta: np.ndarray) -> tuple[Any, Any]:
+    def dual(self, beta):
         """``D(beta)``, and the rounding of it."""
         coef = self.coefficients(beta)
         norm = coef @ self.kernel @ coef
@@ -122,20 +117,18 @@ class Problem(NamedTuple):
         rounding = 0.5 * self.lam * (size @ self.error @ size)
         return value, rounding + beta.size * UNIT
 
-    def coefficients(self, beta: np.ndarray) -> np.ndarray:
+    def coefficients(self, beta):
         """Signed coefficients that belong to dual variables in [0, 1]."""
         return np.asarray(beta.astype(LONG) * self.weight * self.y / (self.lam * self.y.size))
 
-    def variables(self, coef: np.ndarray) -> np.ndarray:
+    def variables(self, coef):
         """Dual variables in the box that belong to coefficients, clipped."""
         with np.errstate(all="ignore"):
             beta = coef * self.y * self.lam * self.y.size / self.weight
         return np.clip(np.nan_to_num(beta.astype(np.float64)), 0.0, 1.0)
 
 
-def make_problem(
-    kernel: np.ndarray, error: np.ndarray, y: np.ndarray, weight: np.ndarray, lam: float
-) -> Problem:
+def make_problem(kernel, error, y, weight, lam):
     """A problem whose weights are scaled to mean one, and errors include those of sums."""
     weight = weight.astype(LONG)
     error = error + 4 * (y.size + 4) * UNIT * np.abs(kernel)
@@ -165,7 +158,7 @@ def _ascend(hessian, linear, beta, order, passes):  # type: ignore[no-untyped-de
             break
 
 
-def interior_point(hessian: np.ndarray, linear: np.ndarray) -> np.ndarray:
+def interior_point(hessian, linear):
     """The same maximum by a primal-dual interior point method, which large C does not slow down."""
     x = np.full(linear.size, 0.5)
     low, high = np.ones_like(x), np.ones_like(x)
@@ -193,7 +186,7 @@ def interior_point(hessian: np.ndarray, linear: np.ndarray) -> np.ndarray:
     return best
 
 
-def bracket(problem: Problem, coefs: Iterable[np.ndarray] = ()) -> tuple[Any, Any]:
+def bracket(problem, coefs=()):
     """Bounds between which the minimum of a problem lies, the judge's rounding included.
 
     Parameters
@@ -208,7 +201,7 @@ def bracket(problem: Problem, coefs: Iterable[np.ndarray] = ()) -> tuple[Any, An
     linear = problem.weight.astype(np.float64)
     low, high = LONG(0), problem.weight.mean()
 
-    def consider(beta: np.ndarray) -> None:
+    def consider(beta):
         nonlocal low, high
         value, rounding = problem.dual(beta)
         low = max(low, value - rounding)

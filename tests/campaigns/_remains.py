@@ -1,21 +1,20 @@
-"""What an early end has left of an estimator: everything that a later call could depend on."""
-
-from __future__ import annotations
+"""What an estimator holds and claims: all that a later call could depend on, and certificates."""
 
 import dataclasses
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from kpegasos.fitting.pairs import pair_coefficients
+from kpegasos import LinearPegasosSVC
 from tests.campaigns._reference import bracket, make_problem
 
 #: Times differ from fit to fit, and functions are what they are.
 _NOT_COMPARED = {"seconds", "_kernel", "kernel", "history_", "history"}
 
 
-def contents(value: Any) -> Any:
+def contents(value):
     """Any object as nested tuples that compare equal if and only if the numbers' bits do."""
     if sparse.issparse(value):
         value = value.tocsr()
@@ -36,7 +35,7 @@ def contents(value: Any) -> Any:
     return str(value) if callable(value) else value
 
 
-def model_of(estimator: Any) -> Any:
+def model_of(estimator):
     """The contents of all attributes that fitting makes, histories without their times."""
     made = {
         name: value
@@ -49,7 +48,7 @@ def model_of(estimator: Any) -> Any:
     return contents(made), contents(objectives), "history_" in made
 
 
-def check_usable(estimator: Any, X: Any, n_features: int) -> None:
+def check_usable(estimator, X, n_features):
     """A model decides on all examples, and on no others."""
     assert estimator.n_features_in_ == n_features
     decisions = estimator.decision_function(X)
@@ -63,7 +62,51 @@ def check_usable(estimator: Any, X: Any, n_features: int) -> None:
     raise AssertionError("rows of another width were accepted")
 
 
-def check_certificate(estimator: Any, X: Any, y: np.ndarray, gram: np.ndarray) -> None:
+class Claim(NamedTuple):
+    """What a fit says of one binary problem."""
+
+    members: np.ndarray
+    y: np.ndarray
+    coef: np.ndarray
+    intercept: float
+    w: np.ndarray | None
+    objective: float
+    gap: float
+    relative_gap: float
+    lam: float
+    n_steps: int
+    alpha: np.ndarray
+    history: Any
+
+
+def claims_of(model, y, weight):
+    """What a fitted estimator says of each pair of classes, fitted on labels and weights."""
+    coefs = np.zeros((model.classes_.size - 1, y.size))
+    coefs[:, model.support_] = model.dual_coef_
+    pairs = list(combinations(range(model.classes_.size), 2))
+    histories = [model.history_] if len(pairs) == 1 else model.history_
+    alphas = model.alpha_[None] if len(pairs) == 1 else model.alpha_.toarray()
+    names = ("objective_", "duality_gap_", "relative_gap_", "lam_", "n_steps_")
+    columns = [np.atleast_1d(getattr(model, name)) for name in names]
+    claims = []
+    for number, (i, j) in enumerate(pairs):
+        first, second = (y == model.classes_[k] for k in (i, j))
+        members = np.flatnonzero((first | second) & (weight > 0))
+        claim = Claim(
+            members,
+            np.where(second if len(pairs) == 1 else first, 1.0, -1.0)[members],
+            np.where(first, coefs[j - 1], coefs[i])[members],
+            model.intercept_[number],
+            model.coef_[number] if isinstance(model, LinearPegasosSVC) else None,
+            *(column[number] for column in columns),
+            alphas[number][members],
+            histories[number],
+        )
+        claims.append(claim)
+    return claims
+
+
+def check_certificate(estimator, X, y, gram):
     """The objective is the model's own, and no model has a lower one than the bound.
 
     Parameters
@@ -75,28 +118,17 @@ def check_certificate(estimator: Any, X: Any, y: np.ndarray, gram: np.ndarray) -
     gram : ndarray of shape (n_samples, n_samples)
         Kernel values.
     """
-    decisions = estimator._decisions_of_pairs(X)
-    labels = np.searchsorted(estimator.classes_, y)
-    n_classes = estimator.classes_.size
-    coefs = np.zeros((decisions.shape[1], len(y)))
-    coefs[:, estimator.support_] = pair_coefficients(estimator.dual_coef_, estimator.n_support_)
-    number = 0
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            members = np.flatnonzero((labels == i) | (labels == j))
-            sign = np.where(labels[members] == (j if n_classes == 2 else i), 1.0, -1.0)
-            lam = np.ravel(estimator.lam_)[number]
-            coef = coefs[number]
-            norm = coef @ gram @ coef + coef.sum() ** 2
-            hinge = np.maximum(0.0, 1.0 - sign * decisions[members, number]).mean()
-            claimed = np.ravel(estimator.objective_)[number]
-            np.testing.assert_allclose(claimed, lam / 2 * norm + hinge, rtol=1e-7)
-            gap = np.ravel(estimator.duality_gap_)[number]
-            # No optimum is negative, but rounding of the objective is part of a gap.
-            assert 0 <= gap <= claimed * (1 + 1e-6), (gap, claimed)
-            kernel = gram[np.ix_(members, members)] + 1.0  # of the constant feature
-            task = make_problem(kernel, np.zeros_like(kernel), sign, np.ones(members.size), lam)
-            low, high = bracket(task, [coef[members]])
-            assert claimed - gap <= high * (1 + 1e-9), (claimed - gap, high)
-            assert claimed >= low * (1 - 1e-9), (claimed, low)
-            number += 1
+    claims = claims_of(estimator, y, np.ones(len(y)))
+    for claim, decisions in zip(claims, estimator._decisions_of_pairs(X).T, strict=True):
+        kernel = gram[np.ix_(claim.members, claim.members)] + 1.0  # of the constant feature
+        hinge = np.maximum(0.0, 1.0 - claim.y * decisions[claim.members]).mean()
+        own = claim.lam / 2 * (claim.coef @ kernel @ claim.coef) + hinge
+        np.testing.assert_allclose(claim.objective, own, rtol=1e-7)
+        # No optimum is negative, but rounding of the objective is part of a gap.
+        assert 0 <= claim.gap <= claim.objective * (1 + 1e-6), (claim.gap, claim.objective)
+        weight = np.ones(claim.y.size)
+        task = make_problem(kernel, np.zeros_like(kernel), claim.y, weight, claim.lam)
+        low, high = bracket(task, [claim.coef])
+        bound = claim.objective - claim.gap
+        assert bound <= high * (1 + 1e-9), (bound, high)
+        assert claim.objective >= low * (1 - 1e-9), (claim.objective, low)

@@ -5,12 +5,8 @@ Hard problems of the hinge loss in all forms of kernels, weights and parameters 
 are solved by `tests.naive_losses`, by scipy's L-BFGS-B on the dual or the primal.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
-from itertools import combinations
-from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -36,8 +32,9 @@ from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 from tests import naive_losses
 from tests.campaigns import _reference as judge
-from tests.campaigns._problems import Case, draw_case
-from tests.campaigns._reference import LONG, UNIT, KernelSpec
+from tests.campaigns._problems import draw_case
+from tests.campaigns._reference import LONG, UNIT
+from tests.campaigns._remains import claims_of
 from tests.campaigns.harness import check, pick, power, some
 
 CI_TRIALS = 50
@@ -54,7 +51,7 @@ _LEAST = 1e-9
 _WIDER = 1e-4
 
 
-def trial(rng: np.random.Generator) -> str:
+def trial(rng):
     """Draw a problem, fit it and judge what the fit says."""
     if some(rng, 0.3):
         return _any_loss(rng)
@@ -62,9 +59,8 @@ def trial(rng: np.random.Generator) -> str:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            clf = case.estimator()
             try:
-                clf.fit(case.given(case.rows), case.y, case.weight)
+                clf = case.fit()
             except ValueError as error:
                 return _judge_refusal(case, str(error))
         return f"{case.kind}: {_judge_fit(case, clf, new, caught)}"
@@ -75,24 +71,7 @@ def trial(rng: np.random.Generator) -> str:
 # --- the hinge loss -------------------------------------------------------------------------------
 
 
-class Claim(NamedTuple):
-    """What a fit says of one binary problem."""
-
-    members: np.ndarray
-    y: np.ndarray
-    coef: np.ndarray
-    intercept: float
-    w: np.ndarray | None
-    objective: float
-    gap: float
-    relative_gap: float
-    lam: float
-    n_steps: int
-    alpha: np.ndarray
-    history: Any
-
-
-def _weight_of(case: Case) -> np.ndarray:
+def _weight_of(case):
     """Sample weights times class weights."""
     weight = np.ones(case.y.size) if case.weight is None else case.weight
     by_class = case.options.get("class_weight") or {}
@@ -103,39 +82,18 @@ def _weight_of(case: Case) -> np.ndarray:
     return weight * np.array([by_class.get(c, 1.0) for c in case.y])
 
 
-def _claims(case: Case, clf: Any) -> list[Claim]:
+def _claims(case, clf):
     """What a fitted estimator says of each pair of classes."""
     weight = _weight_of(case)
-    coefs = np.zeros((clf.classes_.size - 1, case.y.size))
-    coefs[:, clf.support_] = clf.dual_coef_
-    pairs = list(combinations(range(clf.classes_.size), 2))
-    histories = [clf.history_] if len(pairs) == 1 else clf.history_
-    alphas = clf.alpha_[None] if len(pairs) == 1 else clf.alpha_.toarray()
-    names = ("objective_", "duality_gap_", "relative_gap_", "lam_", "n_steps_")
-    columns = [np.atleast_1d(getattr(clf, name)) for name in names]
-    claims = []
-    for number, (i, j) in enumerate(pairs):
-        first, second = (case.y == clf.classes_[k] for k in (i, j))
-        members = np.flatnonzero((first | second) & (weight > 0))
-        numbers = [column[number] for column in columns]
-        claim = Claim(
-            members,
-            np.where(second if len(pairs) == 1 else first, 1.0, -1.0)[members],
-            np.where(first, coefs[j - 1], coefs[i])[members],
-            clf.intercept_[number],
-            clf.coef_[number] if case.kind == "primal" else None,
-            *numbers,
-            alphas[number][members],
-            histories[number],
-        )
-        expected = case.options.get("lam") or 1 / (case.options["C"] * weight[members].sum())
+    claims = claims_of(clf, case.y, weight)
+    for claim in claims:
         is_ = claim.lam
+        expected = case.options.get("lam") or 1 / (case.options["C"] * weight[claim.members].sum())
         check(abs(is_ / expected - 1) < 1e-12, "lam_ is 1 / (C Σ weights)", lam=is_, of=expected)
-        claims.append(claim)
     return claims
 
 
-def _resolved(case: Case, clf: Any) -> KernelSpec:
+def _resolved(case, clf):
     """The kernel, whose gamma must be that of its rule to a few units in the last place."""
     if case.gamma_rule is None:
         return case.spec
@@ -148,7 +106,7 @@ def _resolved(case: Case, clf: Any) -> KernelSpec:
     return case.spec._replace(gamma=gamma)
 
 
-def _judge_refusal(case: Case, message: str) -> str:
+def _judge_refusal(case, message):
     """A refusal is one sentence that names a parameter, and has a reason."""
     check("\n" not in message and len(message) < 400, "a refusal is one sentence", said=message)
     check(_NAMED.search(message), "a refusal names a parameter", said=message)
@@ -159,7 +117,7 @@ def _judge_refusal(case: Case, message: str) -> str:
     return "not positive semi-definite" if blamed else "one clear sentence"
 
 
-def _judge_fit(case: Case, clf: Any, new: np.ndarray, caught: list[warnings.WarningMessage]) -> str:
+def _judge_fit(case, clf, new, caught):
     alarms = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
     first = f"{alarms[0].category.__name__}: {alarms[0].message}" if alarms else ""
     check(not alarms, "nothing but ConvergenceWarning is warned of", first=first)
@@ -179,12 +137,12 @@ def _judge_fit(case: Case, clf: Any, new: np.ndarray, caught: list[warnings.Warn
     return "fitted, tol not reached" if missed else "fitted"
 
 
-def _scaling(case: Case) -> Any:
+def _scaling(case):
     """The constant feature of the intercept."""
     return LONG(case.options["intercept_scaling"] if case.options["fit_intercept"] else 0.0)
 
 
-def _explained(case: Case, claim: Claim, problem: judge.Problem, spec: KernelSpec) -> Any:
+def _explained(case, claim, problem, spec):
     """What rounding of the fit itself may do to an objective: values in the type of X, sums."""
     counted = claim.alpha * problem.weight / (claim.lam * max(1, claim.n_steps))
     passes = 1e5 if case.options.get("polish") else max(1, claim.n_steps)
@@ -193,9 +151,7 @@ def _explained(case: Case, claim: Claim, problem: judge.Problem, spec: KernelSpe
     return problem.shift(claim.coef, values + sums) + problem.shift(10 * counted, sums)
 
 
-def _value_error(
-    case: Case, A: np.ndarray, B: np.ndarray, spec: KernelSpec, claim: Claim
-) -> np.ndarray:
+def _value_error(case, A, B, spec, claim):
     """What kernel values may be off by, computed in the type of X or in a wider one."""
     limits = np.finfo(case.rows.dtype)
     kept = limits.eps * np.abs(judge.kernel_values(spec, A, B)) + float(limits.smallest_subnormal)
@@ -210,9 +166,7 @@ def _value_error(
     return error + kept + A.shape[1] * float(limits.tiny) * abs(spec.gamma)
 
 
-def _values(
-    case: Case, rows: np.ndarray, members: np.ndarray, spec: KernelSpec
-) -> tuple[np.ndarray, np.ndarray]:
+def _values(case, rows, members, spec):
     """The judge's own kernel values between rows and examples, and what they may be off by."""
     if case.kind == "precomputed":
         values = case.gram(rows)[:, members].astype(LONG)
@@ -226,7 +180,7 @@ def _values(
     return values, judge.value_error(spec, rows, case.rows[members], UNIT)
 
 
-def _judge_claim(case: Case, claim: Claim, spec: KernelSpec, is_cut: bool) -> None:
+def _judge_claim(case, claim, spec, is_cut):
     """Compare what is said of a model with the model and with the optimum."""
     kernel, error = _values(case, case.rows[claim.members], claim.members, spec)
     weight = _weight_of(case)[claim.members]
@@ -265,7 +219,7 @@ def _judge_claim(case: Case, claim: Claim, spec: KernelSpec, is_cut: bool) -> No
         _judge_width(claim, problem, own, slack)
 
 
-def _judge_width(claim: Claim, problem: judge.Problem, own: Any, slack: Any) -> None:
+def _judge_width(claim, problem, own, slack):
     """A gap is no wider than the model's own dual point and rounding explain."""
     beta = claim.coef * claim.y * claim.lam * claim.y.size / problem.weight
     additions = claim.y.size + claim.n_steps
@@ -282,7 +236,7 @@ def _judge_width(claim: Claim, problem: judge.Problem, own: Any, slack: Any) -> 
     check(claim.gap <= widest, "the gap is no wider than it must be", gap=claim.gap, widest=widest)
 
 
-def _linear_objective(case: Case, claim: Claim, problem: judge.Problem, explained: Any) -> Any:
+def _linear_objective(case, claim, problem, explained):
     """``P`` of the primal vector; which must be the one of the coefficients."""
     scaling = _scaling(case)
     rows, w = case.rows[claim.members].astype(LONG), claim.w.astype(LONG)
@@ -296,7 +250,7 @@ def _linear_objective(case: Case, claim: Claim, problem: judge.Problem, explaine
     return own
 
 
-def _judge_history(claim: Claim) -> None:
+def _judge_history(claim):
     """The last record is the model's, costs only grow, and a bound is not given back."""
     last = claim.history.records[-1]
     recorded = [last.objective_average, last.gap, last.relative_gap]
@@ -309,9 +263,7 @@ def _judge_history(claim: Claim) -> None:
         check((np.diff(column) >= 0).all(), f"{name} never falls", column=column)
 
 
-def _judge_decisions(
-    case: Case, clf: Any, claims: list[Claim], spec: KernelSpec, rows: np.ndarray
-) -> None:
+def _judge_decisions(case, clf, claims, spec, rows):
     """Decisions are those of the coefficients."""
     all_found = clf._decisions_of_pairs(case.given(rows))
     check(np.isfinite(all_found).all(), "decisions are finite")
@@ -326,9 +278,7 @@ def _judge_decisions(
         check(off[worst] <= 0, "decisions are those of the model", **numbers)
 
 
-def _decisions(
-    case: Case, rows: np.ndarray, spec: KernelSpec, claim: Claim
-) -> tuple[np.ndarray, np.ndarray]:
+def _decisions(case, rows, spec, claim):
     """Decisions of a model in long double, and what rounding explains."""
     if claim.w is not None:
         w, wide = claim.w.astype(LONG), rows.astype(LONG)
@@ -351,12 +301,12 @@ _LOSSES = (*losses.CLASSIFICATION.values(), *losses.REGRESSION.values())
 _OTHER_ROAD = 1e-8
 
 
-def _drawn_rows(X: np.ndarray, rng: np.random.Generator) -> tuple[str, Any, np.ndarray]:
+def _drawn_rows(X, rng):
     """A kernel: its name, rows of it, and its matrix by scikit-learn."""
     wide = X.astype(np.float64)
     linear, rbf = wide @ wide.T, rbf_kernel(wide, gamma=0.3)
     product = rbf * polynomial_kernel(wide, None, 2, 0.1, 1.0)
-    rows: dict[str, Any] = {
+    rows = {
         "linear": lambda: (linear_rows(X), linear),
         "rbf": lambda: (make_rows(X, "rbf", gamma=0.3), rbf),
         "sum": lambda: (make_rows(X, RBF(0.3) + 0.5 * Linear()), rbf + 0.5 * linear),
@@ -366,7 +316,7 @@ def _drawn_rows(X: np.ndarray, rng: np.random.Generator) -> tuple[str, Any, np.n
     return name, *rows[name]()
 
 
-def _steps(problem: Any, rows: Any, rng: np.random.Generator, tol: float) -> Any:
+def _steps(problem, rows, rng, tol):
     return pegasos(
         problem,
         rows,
@@ -379,25 +329,25 @@ def _steps(problem: Any, rows: Any, rng: np.random.Generator, tol: float) -> Any
     )
 
 
-def _ascent(problem: Any, rows: Any, rng: np.random.Generator, tol: float) -> Any:
+def _ascent(problem, rows, rng, tol):
     return sdca(problem, rows, tol=tol, max_epochs=300, random_state=int(rng.integers(1000)))
 
 
-def polished(problem: Any, rows: Any, *, n_steps: int, seed: int, **options: Any) -> Any:
+def polished(problem, rows, *, n_steps, seed, **options):
     """What a polish makes of a few steps."""
-    fixed: dict[str, Any] = {"epochs": None, "checkpoints": None, "tol": None}
+    fixed = {"epochs": None, "checkpoints": None, "tol": None}
     run = make_run(problem, rows, PegasosOptions(), n_steps=n_steps, seed=seed, **fixed)
     while not run.finished:
         run.advance(Stopper())
     return polish(run, **options)
 
 
-def _polished(problem: Any, rows: Any, rng: np.random.Generator, tol: float) -> Any:
+def _polished(problem, rows, rng, tol):
     n_steps, seed = int(rng.integers(1, 40)), int(rng.integers(1000))
     return polished(problem, rows, n_steps=n_steps, seed=seed, tol=tol, max_epochs=300)
 
 
-def _any_loss(rng: np.random.Generator) -> str:
+def _any_loss(rng):
     """Hold the certificate of a small problem of any loss against its optimum."""
     kind = pick(rng, _LOSSES)
     loss = kind(*rng.uniform(0.05, 1.5, len(kind._fields)))
@@ -409,9 +359,7 @@ def _any_loss(rng: np.random.Generator) -> str:
     kernel, rows, K = _drawn_rows(X.astype(pick(rng, [np.float32, np.float64])), rng)
     problem = make_problem(y, lam=lam, sample_weight=weight, loss=loss)
     way, tol = pick(rng, [_steps, _steps, _ascent, _polished]), power(rng, -6, -1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        result = way(problem, rows, rng, tol)
+    result = way(problem, rows, rng, tol)
     values = {"weight": weight, **loss._asdict()}
     optimum = naive_losses.optimum(kind.__name__, K, y, lam, **values)
     own, zero = (

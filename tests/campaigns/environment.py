@@ -8,7 +8,6 @@ bits that this process finds, or the process ends with one clear sentence where 
 import contextlib
 import functools
 import hashlib
-import inspect
 import json
 import os
 import pickle
@@ -322,39 +321,21 @@ DIMENSIONS = [CACHE, VARIABLES, FLAGS, FOLDERS, STREAMS, MODES]
 # --- trials ---
 
 
-def compiled_functions():
-    """Every compiled function of the package that is imported here and has files of its own."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "kpegasos":
-            for value in vars(module).values():
-                compiled = hasattr(value, "stats") and not isinstance(value, type)
-                if compiled and value.__module__ == name and value.stats.cache_path:
-                    yield value
-
-
 @functools.cache
 def pristine():
     """A folder with a copy of the package, and what is compiled of it for the job's fits."""
     job.models(0)  # compiles them, where a plain process would look
     folder = tempfile.TemporaryDirectory()
     root = Path(folder.name)
-    copy = root / "kpegasos"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for function in compiled_functions():
-        source = Path(inspect.getfile(function.py_func))
-        kept = copy / source.parent.relative_to(PACKAGE) / "__pycache__"
-        kept.mkdir(exist_ok=True)
-        for file in Path(function.stats.cache_path).glob(
-            f"{source.stem}.{function.__name__}-*.nbc"
-        ):
-            shutil.copy(file, kept)
-    case = Case(root, plain_environment(), mode="listed")
-    run(case, 0, [root / "read"])
+    shutil.copytree(PACKAGE, root / "kpegasos", ignore=shutil.ignore_patterns("*.pyc"))
+    for mode in ("alone", "listed"):  # the first compiles what is kept elsewhere
+        case = Case(root, plain_environment(), mode=mode)
+        run(case, 0, [root / "read"])
     read = json.loads((root / "read").read_text("utf-8"))
     for file in case.kept():
         if str(file) not in read:
             file.unlink()
-    assert case.kept(), "a plain process reads what this one has compiled"
+    assert case.kept(), "a plain process reads what another has compiled"
     return folder
 
 

@@ -5,41 +5,25 @@ Errors come in kernels, callbacks and chunks of the user's, and in any call that
 as when memory is exhausted. Then the call is made again.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import signal
 import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import FrameType
-from typing import Any
 from unittest import mock
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 
 import kpegasos
-from kpegasos import (
-    RBF,
-    LinearPegasosSVC,
-    PegasosSVC,
-    fit_chunks,
-    make_problem,
-    make_rows,
-    pegasos,
-)
+from kpegasos import RBF, LinearPegasosSVC, PegasosSVC, fit_chunks, make_problem, make_rows, pegasos
 from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.utils import tuning
 from tests.campaigns._pressing import Presser
 from tests.campaigns._remains import check_certificate, check_usable, model_of
-from tests.campaigns.harness import SMALL, pick, power, some
+from tests.campaigns.harness import SMALL, blobs, pick, power, some
 
 CI_TRIALS = 60
 
@@ -49,24 +33,16 @@ _ERRORS = [
 ]  # fmt: skip
 
 
-def trial(rng: np.random.Generator) -> str:
+def trial(rng):
     """End something early, and look at what remains."""
     handler = signal.getsignal(signal.SIGINT)
     kind = pick(rng, [_fault, _fault, _fault, _reused_rows, _fit, _fit, _stream, _prediction])
     is_small = some(rng, 0.8) and kind in (_fault, _reused_rows)
     small = mock.patch.multiple(tuning, **SMALL) if is_small else nullcontext()
-    with small, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        outcome: str = kind(rng)
+    with small:
+        outcome = kind(rng)
     assert signal.getsignal(signal.SIGINT) is handler, "the handler of Ctrl-C is another now"
     return outcome
-
-
-def _data(rng: np.random.Generator, n_classes: int, n_samples: int = 60) -> tuple[Any, np.ndarray]:
-    return make_blobs(
-        n_samples, centers=n_classes, n_features=3, cluster_std=3.0,
-        random_state=int(rng.integers(5)),
-    )  # fmt: skip
 
 
 # --- faults ---------------------------------------------------------------------------------------
@@ -82,14 +58,14 @@ class Fault:
     Moments are calls of the user's functions, or, inside, any call that the package makes.
     """
 
-    def __init__(self, error: type[BaseException], moment: int = 0, *, inside: bool = False):
+    def __init__(self, error, moment=0, *, inside=False):
         self.error = error
         self.moment = moment
         self.inside = inside
         self.seen = 0
         self._lock = threading.Lock()
 
-    def pass_by(self) -> None:
+    def pass_by(self):
         """One of the moments."""
         with self._lock:
             self.seen += 1
@@ -97,7 +73,7 @@ class Fault:
         if strikes:
             raise self.error("a fault that was asked for")
 
-    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _profile(self, frame, event, argument):
         caller = {"call": frame.f_back, "c_call": frame}.get(event)
         if caller is None or not caller.f_code.co_filename.startswith(_PACKAGE):
             return
@@ -105,7 +81,7 @@ class Fault:
             self.pass_by()
 
     @contextmanager
-    def armed(self, functions: list[Any]) -> Iterator[None]:
+    def armed(self, functions):
         """Count and strike inside the block, on its thread and those that it starts."""
         if self.inside:
             threading.setprofile(self._profile)
@@ -126,24 +102,24 @@ class _User:
 
     fault: Fault | None = None
 
-    def user_code(self, *arguments: Any, **named: Any) -> None:
+    def user_code(self, *arguments, **named):
         if self.fault is not None:
             self.fault.pass_by()
 
-    def __getstate__(self) -> Any:  # a warm start knows a kernel by its state
+    def __getstate__(self):  # a warm start knows a kernel by its state
         return {name: value for name, value in vars(self).items() if name != "fault"}
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo):
         return self
 
 
 class Kernel(_User):
     """A Gaussian kernel; its value is the same for all faults, so its models can be compared."""
 
-    def __init__(self, gamma: float) -> None:
+    def __init__(self, gamma):
         self.gamma = gamma
 
-    def __call__(self, A: Any, B: Any) -> Any:
+    def __call__(self, A, B):
         self.user_code()
         squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * (A @ B.T)
         return np.exp(-self.gamma * np.maximum(squares, 0.0))
@@ -158,11 +134,11 @@ class Hooks(_User):
 class _Chunks(_User):
     """A function that gives three chunks."""
 
-    def __init__(self, X: Any, y: np.ndarray) -> None:
+    def __init__(self, X, y):
         self.X = X
         self.y = y
 
-    def __call__(self) -> Iterator[tuple[Any, np.ndarray]]:
+    def __call__(self):
         for begin in range(0, len(self.y), 20):
             self.user_code()
             yield self.X[begin : begin + 20], self.y[begin : begin + 20]
@@ -171,10 +147,10 @@ class _Chunks(_User):
 class _Case:
     """An estimator, and a call of it that a fault may end."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.X, self.y = _data(rng, pick(rng, [2, 2, 3]))
+    def __init__(self, rng):
+        self.X, self.y = blobs(rng, 60, centers=[2, 2, 3])
         self.call = pick(rng, ["fit", "fit", "partial_fit", "fit_chunks"])
-        self.user: list[Any] = []
+        self.user = []
         warm = self.call == "fit" and some(rng, 0.3)
         settings = {
             "C": power(rng, -1, 2), "epochs": int(rng.integers(1, 4)), "random_state": 0,
@@ -191,7 +167,7 @@ class _Case:
                 "cache": pick(rng, ["precomputed", "cached", "streamed", "auto"]),
                 "cache_mb": pick(rng, [1024.0, 1024.0, 0.05]),
             }
-            self.estimator: Any = PegasosSVC(**settings)
+            self.estimator = PegasosSVC(**settings)
         else:
             early = self.call == "fit" and not warm and some(rng, 0.4)
             self.estimator = LinearPegasosSVC(**settings, early_stopping=early)
@@ -205,7 +181,7 @@ class _Case:
         if self.call == "fit_chunks":
             self.user.append(self.chunks)
 
-    def make(self, estimator: Any, fault: Fault | None = None) -> None:
+    def make(self, estimator, fault=None):
         """The call."""
         with (fault or Fault(Exception)).armed(self.user):
             if self.call == "fit":
@@ -215,7 +191,7 @@ class _Case:
             else:
                 fit_chunks(estimator, self.chunks, epochs=2)
 
-    def begin(self, rng: np.random.Generator) -> None:
+    def begin(self, rng):
         """Let there be an earlier model, or none."""
         if (self.call == "partial_fit" and some(rng, 0.7)) or self.estimator.warm_start:
             self.make(self.estimator)
@@ -226,7 +202,7 @@ class _Case:
             self.estimator.set_params(**chosen)
 
 
-def _fault(rng: np.random.Generator) -> str:
+def _fault(rng):
     """An error at any moment of any call leaves one of two models, and the next call is as ever."""
     case = _Case(rng)
     error = pick(rng, _ERRORS)
@@ -244,7 +220,7 @@ def _fault(rng: np.random.Generator) -> str:
         return "no moment for a fault"
     whole = model_of(twin)
     fault = Fault(error, int(rng.integers(1, counter.seen + 1)), inside=counter.inside)
-    struck: BaseException | None = None
+    struck = None
     try:
         case.make(estimator, fault)
     except BaseException as raised:
@@ -265,9 +241,9 @@ def _fault(rng: np.random.Generator) -> str:
     return f"{what} after an error in {case.call}"
 
 
-def _reused_rows(rng: np.random.Generator) -> str:
+def _reused_rows(rng):
     """Rows in which an error struck go on to give the right values, and no state is cut in half."""
-    X, y = _data(rng, 2)
+    X, y = blobs(rng, 60, centers=[2])
     task = make_problem(2.0 * y - 1.0, lam=power(rng, -4, -1))
     kernel = Kernel(0.2)
     given = {"cache": pick(rng, ["cached", "cached", "streamed"]), "cache_mb": pick(rng, [9, 0.05])}
@@ -298,13 +274,13 @@ def _reused_rows(rng: np.random.Generator) -> str:
 # --- Ctrl-C ---------------------------------------------------------------------------------------
 
 
-def _presser(rng: np.random.Generator) -> Presser:
+def _presser(rng):
     """One press, or several in quick succession."""
     others = 10 ** rng.uniform(-6, -2, size=pick(rng, [0, 0, 1, 2]))
     return Presser([float(rng.uniform(0, 0.06)), *others.tolist()])
 
 
-def _estimator(rng: np.random.Generator, X: Any) -> tuple[Any, np.ndarray]:
+def _estimator(rng, X):
     """Any estimator that trains for ever, and the kernel values that it sees."""
     settings = {
         # max_time only keeps a trial that fails from running for ever
@@ -314,7 +290,7 @@ def _estimator(rng: np.random.Generator, X: Any) -> tuple[Any, np.ndarray]:
         "warm_start": some(rng, 0.3),
     }  # fmt: skip
     if some(rng, 0.35):
-        estimator: Any = LinearPegasosSVC(**settings)
+        estimator = LinearPegasosSVC(**settings)
         if not estimator.warm_start and some(rng, 0.3):
             estimator.set_params(early_stopping=True, n_iter_no_change=10**9)
         return estimator, X @ X.T
@@ -325,10 +301,9 @@ def _estimator(rng: np.random.Generator, X: Any) -> tuple[Any, np.ndarray]:
     return PegasosSVC(kernel=kernel, gamma=0.2, cache=cache, **settings), RBF(0.2).block(X, X)
 
 
-def _fit(rng: np.random.Generator) -> str:
+def _fit(rng):
     """A fit that is interrupted has the model reached so far, or that of before."""
-    n_classes = pick(rng, [2, 2, 3, 4])
-    X, y = _data(rng, n_classes, int(rng.integers(60, 400)))
+    X, y = blobs(rng, int(rng.integers(60, 400)), centers=[2, 2, 3, 4])
     estimator, gram = _estimator(rng, X)
     if HAS_CALLBACKS and estimator.checkpoints != "epoch" and some(rng, 0.2):
         estimator.set_callbacks(Hooks())
@@ -349,25 +324,25 @@ def _fit(rng: np.random.Generator) -> str:
         check_usable(estimator, X, 3)
         if not getattr(estimator, "early_stopping", False):
             check_certificate(estimator, X, y, gram)
-        if n_classes == 2 and estimator.n_steps_ < 30_000 and not estimator.polish:
+        if y.max() == 1 and estimator.n_steps_ < 30_000 and not estimator.polish:
             _check_is_fit_of_so_many_steps(estimator, X, y)
     _check_next_fit(estimator, X, y)
     return f"fit: {what}"
 
 
-def _ended(parameters: dict[str, Any]) -> dict[str, Any]:
+def _ended(parameters):
     """The same parameters for a fit that ends."""
     ends = {"n_steps": 300, "max_time": None, "polish": False, "tol": None, "warm_start": False}
     return {**parameters, **ends}
 
 
-def _check_is_fit_of_so_many_steps(estimator: Any, X: Any, y: np.ndarray) -> None:
+def _check_is_fit_of_so_many_steps(estimator, X, y):
     parameters = {**_ended(estimator.get_params()), "n_steps": int(estimator.n_steps_)}
     whole = type(estimator)(**parameters).fit(X, y)
     np.testing.assert_array_equal(whole.alpha_, estimator.alpha_)
 
 
-def _check_next_fit(estimator: Any, X: Any, y: np.ndarray) -> None:
+def _check_next_fit(estimator, X, y):
     """The next fit is that of a new estimator, or goes on from where a warm start has come."""
     parameters = _ended(estimator.get_params())
     if estimator.warm_start and hasattr(estimator, "n_steps_"):
@@ -384,16 +359,16 @@ def _check_next_fit(estimator: Any, X: Any, y: np.ndarray) -> None:
     assert model_of(estimator) == model_of(fresh.fit(X, y)), "the next fit makes another model"
 
 
-def _stream(rng: np.random.Generator) -> str:
+def _stream(rng):
     """A stream goes on after whole chunks, all pairs alike."""
-    X, y = _data(rng, pick(rng, [2, 3, 5]), int(rng.integers(60, 400)))
+    X, y = blobs(rng, int(rng.integers(60, 400)), centers=[2, 3, 5])
     classes = np.unique(y)
     if some(rng, 0.3):
         X = sparse.csr_matrix(X)
     parts = np.array_split(np.arange(len(y)), int(rng.integers(1, 4)))
     average = pick(rng, ["weighted", "suffix", None])
 
-    def feed(estimator: Any, first: int, last: float) -> None:
+    def feed(estimator, first, last):
         for number in itertools.count(first):
             if number == last:
                 return
@@ -415,7 +390,7 @@ def _stream(rng: np.random.Generator) -> str:
     return "partial_fit: whole chunks"
 
 
-def _chunks_of(online: Any, y: np.ndarray, parts: list[np.ndarray], classes: np.ndarray) -> int:
+def _chunks_of(online, y, parts, classes):
     """How many chunks a stream has seen, by the steps of its first pair."""
     of_pair = [int(np.isin(y[part], classes[:2]).sum()) for part in parts]
     steps, chunks = online.streams[0].state.steps, 0
@@ -426,14 +401,14 @@ def _chunks_of(online: Any, y: np.ndarray, parts: list[np.ndarray], classes: np.
     return chunks
 
 
-def _prediction(rng: np.random.Generator) -> str:
+def _prediction(rng):
     """Predictions stop, and the model is what it was."""
-    X, y = _data(rng, pick(rng, [2, 4]), int(rng.integers(60, 400)))
+    X, y = blobs(rng, int(rng.integers(60, 400)), centers=[2, 4])
     estimator = _estimator(rng, X)[0]
     estimator.set_params(**_ended(estimator.get_params())).fit(X, y)
     before, expected = model_of(estimator), estimator.predict(X)
     many = np.tile(X, (20_000 // len(y), 1))
-    call: Callable[[Any], Any] = pick(rng, [estimator.predict, estimator.decision_function])
+    call = pick(rng, [estimator.predict, estimator.decision_function])
     assert _presser(rng).during(lambda: [call(many) for _ in range(10**4)]) is not None
     assert model_of(estimator) == before
     np.testing.assert_array_equal(estimator.predict(X), expected)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import kpegasos
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
+from tests.campaigns.harness import pick
 
 CI_TRIALS = 25
 KINDS = [PegasosSVC, PegasosSVC, LinearPegasosSVC, PegasosSVR, LinearPegasosSVR, PegasosSVCCV]
@@ -54,10 +55,6 @@ class _WithStep:
 
 def subclass(kind):
     return type(f"Shifted{kind.__name__}", (_WithStep, kind), {"__init__": kind.__init__})
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 def drawn_parameters(rng, estimator):

@@ -4,16 +4,12 @@ What is measured is the most that Python and NumPy held at a time, in a call tha
 that nothing is compiled in it.
 """
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
-import warnings
-from typing import Any
+from functools import partial
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from tests.campaigns.harness import check, pick, power, some
@@ -24,7 +20,7 @@ MEBIBYTE = 1 << 20
 SLACK = 4 * MEBIBYTE
 
 
-def promised(X: Any, k: int, model: Any, n_new: int) -> float:
+def promised(X, k, model, n_new):
     """Bytes by the table "Memory" of the user guide; of a prediction if there are new rows."""
     (n, d), size, pairs = X.shape, size_of(X), k * (k - 1) // 2
     linear, is_sparse = isinstance(model, LinearPegasosSVC), sparse.issparse(X)
@@ -49,13 +45,13 @@ def promised(X: Any, k: int, model: Any, n_new: int) -> float:
     return float(total + min(model.cache_mb * MEBIBYTE, values))
 
 
-def size_of(X: Any) -> int:
+def size_of(X):
     """Bytes of some rows."""
     parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     return sum(int(part.nbytes) for part in parts)
 
 
-def _drawn_model(rng: np.random.Generator) -> Any:
+def _drawn_model(rng):
     options = {"epochs": pick(rng, [0.5, 1, 2]), "checkpoints": pick(rng, ["epoch", None])}
     options |= {"n_jobs": pick(rng, [None, 2, 3]), "random_state": 0}
     options["average"] = pick(rng, ["weighted", "suffix", None])
@@ -68,7 +64,7 @@ def _drawn_model(rng: np.random.Generator) -> Any:
     return PegasosSVC(kernel=kernel, cache=cache, cache_mb=mb, **polished, **options)
 
 
-def _peak(call: Any) -> int:
+def _peak(call):
     call()
     gc.collect()
     tracemalloc.start()
@@ -79,31 +75,28 @@ def _peak(call: Any) -> int:
         tracemalloc.stop()
 
 
-def trial(rng: np.random.Generator) -> str:
+def trial(rng):
     """Measure a fit or a prediction against the promise."""
     model, k = _drawn_model(rng), pick(rng, [2, 2, 2, 3, 5, 10])
     n, d = int(power(rng, 2.8, 3.6)), int(power(rng, 0.3, 3))
     if getattr(model, "kernel", "") == "laplacian":
         n, d = n // 4, min(d, 100)
     y = np.arange(n) % k
-    X: Any = rng.normal(size=(n, d)) + rng.normal(size=(k, d))[y]
+    X = rng.normal(size=(n, d)) + rng.normal(size=(k, d))[y]
     if some(rng, 0.3):
         X = sparse.random(n, 100 * d, min(1.0, 0.2 / d), "csr", random_state=rng)
     X = X.astype(pick(rng, [np.float32, np.float64]))
     n_new = int(power(rng, 3, 4)) if some(rng, 0.3) else 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        try:
-            model.fit(X, y)
-        except ValueError as error:
-            if "cache_mb must be at least" not in str(error):
-                raise
-            return "one clear sentence"
-        call = lambda: model.fit(X, y)  # noqa: E731
-        if n_new:
-            new = X[rng.integers(n, size=n_new)]
-            call = lambda: model.decision_function(new)  # noqa: E731
-        taken = _peak(call)
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        if "cache_mb must be at least" not in str(error):
+            raise
+        return "one clear sentence"
+    call = partial(model.fit, X, y)
+    if n_new:
+        call = partial(model.decision_function, X[rng.integers(n, size=n_new)])
+    taken = _peak(call)
     most = promised(X, k, model, n_new)
     numbers = {"taken": taken / MEBIBYTE, "promised": most / MEBIBYTE, "shape": X.shape}
     check(taken <= most, "no more than the table says", **numbers, k=k, n_new=n_new, model=model)

@@ -7,23 +7,17 @@ computing, or of the clock, whichever says less: on a busy machine the clock say
 that are compiled for the first time cannot be left, so that a trial has to be late three times.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import (
     RBF,
@@ -38,6 +32,7 @@ from kpegasos import (
 from kpegasos.datasets import write_svmlight
 from tests.campaigns._pressing import Presser
 from tests.campaigns._remains import check_usable
+from tests.campaigns.harness import blobs, pick
 
 CI_TRIALS = 12
 
@@ -47,7 +42,7 @@ _ATTEMPTS = 3
 _ONCE, _TWICE = 30.0, 10.0
 
 
-def trial(rng: np.random.Generator) -> dict[str, int]:
+def trial(rng):
     """End something at a random moment, and look at what there is."""
     kinds = [_slow_fit, _large_fit, _search, _path, _prediction, _chunks, _program]
     kind = kinds[int(rng.choice(len(kinds), p=[0.35, 0.15, 0.2, 0.1, 0.12, 0.07, 0.01]))]
@@ -55,9 +50,7 @@ def trial(rng: np.random.Generator) -> dict[str, int]:
     for attempt in range(_ATTEMPTS):
         rng.bit_generator.state = begin
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                outcome, late = kind(rng)
+            outcome, late = kind(rng)
             break
         except AssertionError as error:
             if " s late" not in str(error) or attempt == _ATTEMPTS - 1:
@@ -69,10 +62,10 @@ def trial(rng: np.random.Generator) -> dict[str, int]:
 class Slow:
     """A Gaussian kernel that computes for some seconds for each value."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds):
         self.seconds = seconds
 
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
+    def __call__(self, A, B):
         """Kernel values, after a while."""
         until = time.thread_time() + self.seconds * len(A) * len(B)
         while time.thread_time() < until:
@@ -80,23 +73,7 @@ class Slow:
         return RBF(0.2).block(A, B)
 
 
-def _pick(rng: np.random.Generator, *choices: Any) -> Any:
-    return choices[int(rng.integers(len(choices)))]
-
-
-def _data(rng: np.random.Generator, n_samples: int, n_features: int = 3) -> tuple[Any, np.ndarray]:
-    return make_blobs(
-        n_samples, centers=_pick(rng, 2, 2, 2, 3), n_features=n_features, cluster_std=3.0,
-        random_state=int(rng.integers(100)),
-    )  # fmt: skip
-
-
-def _end(
-    rng: np.random.Generator,
-    set_limit: Callable[[float], object] | None,
-    call: Callable[[], object],
-    first: Callable[[], float] = lambda: 0.0,
-) -> tuple[str, float]:
+def _end(rng, set_limit, call, first=lambda: 0.0):
     """Make a call that max_time or some presses end; says which, and how late it ended.
 
     ``first()`` is what the first model takes, and its evaluation, in seconds: it comes before.
@@ -119,20 +96,20 @@ def _end(
     return f"Ctrl-C, {ended}", presser.late
 
 
-def _times(number: int) -> str:
+def _times(number):
     return "one press" if number == 1 else "two"
 
 
-def _slow_fit(rng: np.random.Generator) -> tuple[str, float]:
+def _slow_fit(rng):
     """A slow kernel is left in its matrix, its rows, its polish."""
-    X, y = _data(rng, int(rng.integers(50, 400)))
+    X, y = blobs(rng, int(rng.integers(50, 400)))
     model = PegasosSVC(
-        kernel=Slow(float(10 ** rng.uniform(-5.5, -2.5))), cache=_pick(rng, "auto", "cached"),
-        polish=bool(rng.random() < 0.5), n_jobs=_pick(rng, None, 2), random_state=0,
+        kernel=Slow(float(10 ** rng.uniform(-5.5, -2.5))), cache=pick(rng, ["auto", "cached"]),
+        polish=bool(rng.random() < 0.5), n_jobs=pick(rng, [None, 2]), random_state=0,
         epochs=int(rng.integers(1, 5)),
     )  # fmt: skip
 
-    def first() -> float:
+    def first():
         """Diagonal, a row, and the support's rows, of each pair: the guarantee leaves them out."""
         n_in_pairs = len(y) * max(1, len(np.unique(y)) - 1)
         return float(model.kernel.seconds * n_in_pairs * (2 + model.support_.size))
@@ -146,13 +123,13 @@ def _slow_fit(rng: np.random.Generator) -> tuple[str, float]:
     return f"slow kernel: {ended}", late
 
 
-def _large_fit(rng: np.random.Generator) -> tuple[str, float]:
+def _large_fit(rng):
     """A fit of some seconds is left in its rows, its polish, its last look."""
-    X, y = _data(rng, int(rng.integers(1000, 6000)), 100)
+    X, y = blobs(rng, int(rng.integers(1000, 6000)), 100)
     model = PegasosSVC(
         C=float(10 ** rng.uniform(0, 3)), gamma=0.01, tol=1e-4, polish=bool(rng.random() < 0.7),
-        cache=_pick(rng, "auto", "auto", "cached", "streamed"), random_state=0,
-        row_dtype=_pick(rng, "auto", "float32"),
+        cache=pick(rng, ["auto", "auto", "cached", "streamed"]), random_state=0,
+        row_dtype=pick(rng, ["auto", "float32"]),
     )  # fmt: skip
     ended, late = _end(rng, lambda limit: model.set_params(max_time=limit), lambda: model.fit(X, y))
     if ended == "max_time" or hasattr(model, "classes_"):
@@ -160,14 +137,14 @@ def _large_fit(rng: np.random.Generator) -> tuple[str, float]:
     return f"large fit: {ended}", late
 
 
-def _search(rng: np.random.Generator) -> tuple[str, float]:
+def _search(rng):
     """A search has the best of the cells it has, or says that it has none."""
     slow = bool(rng.random() < 0.4)
-    X, y = _data(rng, int(rng.integers(50, 200) if slow else rng.integers(500, 3000)), 60)
-    kernel: Any = Slow(float(10 ** rng.uniform(-5, -3))) if slow else _pick(rng, "rbf", "poly")
+    X, y = blobs(rng, int(rng.integers(50, 200) if slow else rng.integers(500, 3000)), 60)
+    kernel = Slow(float(10 ** rng.uniform(-5, -3))) if slow else pick(rng, ["rbf", "poly"])
     search = PegasosSVCCV(
-        Cs=3, kernel=kernel, gammas=3, cv=3, n_jobs=_pick(rng, None, 1, 2), refit=False,
-        cache_mb=_pick(rng, "auto", "auto", 20.0), random_state=0,
+        Cs=3, kernel=kernel, gammas=3, cv=3, n_jobs=pick(rng, [None, 1, 2]), refit=False,
+        cache_mb=pick(rng, ["auto", "auto", 20.0]), random_state=0,
     )  # fmt: skip
     ended, late = _end(
         rng, lambda limit: search.set_params(max_time=limit), lambda: search.fit(X, y)
@@ -183,16 +160,16 @@ def _search(rng: np.random.Generator) -> tuple[str, float]:
     return f"search: {ended}, {'some' if search.missing_ else 'all'} cells", late
 
 
-def _path(rng: np.random.Generator) -> tuple[str, float]:
+def _path(rng):
     """A path has the values that it has come to."""
     X, y = make_blobs(int(rng.integers(200, 2500)), centers=2, cluster_std=5.0, random_state=1)
     problem = make_problem(2.0 * y - 1.0, lam=1.0)
     seconds = float(10 ** rng.uniform(-6, -4))
-    kernel = _pick(rng, Slow(seconds), "rbf") if len(y) < 600 else "rbf"
-    options: dict[str, Any] = {"tol": 1e-4}
-    found: list[Any] = []
+    kernel = pick(rng, [Slow(seconds), "rbf"]) if len(y) < 600 else "rbf"
+    options = {"tol": 1e-4}
+    found = []
 
-    def follow() -> None:
+    def follow():
         options_of_rows = {"gamma": 0.5} if kernel == "rbf" else {}
         rows = make_rows(X, kernel, cache="cached", **options_of_rows)
         found.append(regularization_path(problem, rows, np.logspace(-1, 4, 8), **options))
@@ -201,11 +178,11 @@ def _path(rng: np.random.Generator) -> tuple[str, float]:
     return f"path: {ended}", late
 
 
-def _prediction(rng: np.random.Generator) -> tuple[str, float]:
+def _prediction(rng):
     """Predictions of many rows, or by a slow kernel, are left; the model stays."""
     slow = bool(rng.random() < 0.5)
-    X, y = _data(rng, 300, 3 if slow else 100)
-    kernel: Any = Slow(0.0) if slow else "rbf"
+    X, y = blobs(rng, 300, 3 if slow else 100)
+    kernel = Slow(0.0) if slow else "rbf"
     model = PegasosSVC(kernel=kernel, random_state=0, epochs=2).fit(X, y)
     if slow:
         kernel.seconds = float(10 ** rng.uniform(-5, -2.5))
@@ -217,9 +194,9 @@ def _prediction(rng: np.random.Generator) -> tuple[str, float]:
     return f"prediction: {ended}", late
 
 
-def _chunks(rng: np.random.Generator) -> tuple[str, float]:
+def _chunks(rng):
     """A stream ends with its chunk."""
-    X, y = _data(rng, 20_000, 50)
+    X, y = blobs(rng, 20_000, 50)
     model = LinearPegasosSVC(random_state=0)
     parts = np.array_split(np.arange(len(y)), int(rng.integers(2, 20)))
     ended, late = _end(
@@ -232,10 +209,10 @@ def _chunks(rng: np.random.Generator) -> tuple[str, float]:
     return f"chunks: {ended}", late
 
 
-def _program(rng: np.random.Generator) -> tuple[str, float]:
+def _program(rng):
     """`kpegasos train` and `tune` end soon, whatever they do."""
     X, y = make_blobs(4000, centers=2, n_features=30, cluster_std=8.0, random_state=0)
-    presses, command = int(rng.integers(1, 3)), _pick(rng, "train", "tune")
+    presses, command = int(rng.integers(1, 3)), pick(rng, ["train", "tune"])
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         write_svmlight(data, X, y)

@@ -6,37 +6,27 @@ suffix of another. What is read must have the shapes and types that are document
 anything else must be one sentence that names the file, and nothing may be left behind.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
 import tempfile
 import warnings
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos import PegasosSVC, load, save
-from kpegasos.datasets import (
-    SvmlightChunks,
-    iter_svmlight,
-    load_svmlight,
-    read_table,
-    write_table,
-)
+from kpegasos.datasets import SvmlightChunks, iter_svmlight, load_svmlight, read_table, write_table
 from kpegasos.datasets.files import parse_idx
 from kpegasos.utils import files
 from tests.campaigns.harness import pick, some
 
 CI_TRIALS = 100
 
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+COMPRESS = {
     "": bytes,
     ".gz": lambda content: gzip.compress(content, 1, mtime=0),
     ".bz2": bz2.compress,
@@ -62,7 +52,7 @@ _LEFTOVERS = (
 # --- what happens to files ---
 
 
-def _mutated(rng: np.random.Generator, content: bytes) -> bytes:
+def _mutated(rng, content):
     """A few bytes wrong."""
     data = bytearray(content)
     for _ in range(rng.integers(1, 4)):
@@ -81,7 +71,7 @@ def _mutated(rng: np.random.Generator, content: bytes) -> bytes:
     return bytes(data)
 
 
-def _near_miss(rng: np.random.Generator, content: bytes) -> bytes:
+def _near_miss(rng, content):
     """A word replaced, put in or left out, as a careless program would."""
     separator = b"," if content.count(b",") > 5 else b" "
     lines = content.split(b"\n")
@@ -94,7 +84,7 @@ def _near_miss(rng: np.random.Generator, content: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def _broken(rng: np.random.Generator, content: bytes, text: bool) -> bytes:
+def _broken(rng, content, text):
     kind = rng.integers(8)
     if kind == 0:
         return content
@@ -105,7 +95,7 @@ def _broken(rng: np.random.Generator, content: bytes, text: bool) -> bytes:
     return pick(rng, _SPECIAL) if kind == 5 else _mutated(rng, content)
 
 
-def _compressed(rng: np.random.Generator, content: bytes, suffix: str) -> bytes:
+def _compressed(rng, content, suffix):
     """The file of a suffix: now and then of another compression, damaged, or a bomb."""
     kind = rng.integers(12)
     if kind == 0:
@@ -119,7 +109,7 @@ def _compressed(rng: np.random.Generator, content: bytes, suffix: str) -> bytes:
 # --- attacks: each writes a file, and returns how it is read, with whatever must be true then ---
 
 
-def _check_rows(X: Any, y: np.ndarray, n_features: int | None) -> None:
+def _check_rows(X, y, n_features):
     assert X.dtype == np.float32
     assert X.shape == (y.size, n_features or X.shape[1])
     assert y.dtype in (np.int64, np.float64)
@@ -130,7 +120,7 @@ def _check_rows(X: Any, y: np.ndarray, n_features: int | None) -> None:
         assert (np.diff(X.indices[begin:end]) > 0).all()
 
 
-def _svmlight(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
+def _svmlight(rng, folder):
     lines = []
     for _ in range(rng.integers(1, 12)):
         columns = np.flatnonzero(rng.random(9) < 0.4) + 1
@@ -142,7 +132,7 @@ def _svmlight(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
     content = _broken(rng, ("\n".join(lines) + "\n").encode(), text=True)
     path.write_bytes(_compressed(rng, content, suffix))
 
-    def read() -> None:
+    def read():
         X, y = load_svmlight(path, n_features=n_features)
         _check_rows(X, y, n_features)
         size = int(rng.integers(1, 100))
@@ -158,7 +148,7 @@ def _svmlight(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
     return read
 
 
-def _model(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
+def _model(rng, folder):
     """A model in LIBSVM's format."""
     k = int(rng.integers(2, 5))
     counts = rng.integers(0, 3, k)
@@ -176,7 +166,7 @@ def _model(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
     path = folder / "file.model"
     path.write_bytes(_broken(rng, ("\n".join(lines) + "\n").encode(), text=True))
 
-    def read() -> None:
+    def read():
         model = PegasosSVC.from_libsvm(path, n_features=pick(rng, [None, 9]))
         n_classes, n_vectors = model.classes_.size, model.n_support_.sum()
         assert (np.diff(model.classes_) > 0).all()
@@ -194,25 +184,25 @@ def _model(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
     return read
 
 
-def _own_model(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
+def _own_model(rng, folder):
     """A model of the package's own; `damaged` edits the arrays inside."""
     path = folder / "file.skops"
     X = np.arange(24.0).reshape(-1, 2) % 7
     save(PegasosSVC(epochs=1, random_state=0).fit(X, X[:, 0] > 2), path)
     path.write_bytes(_broken(rng, path.read_bytes(), text=False))
 
-    def read() -> None:
+    def read():
         assert type(load(path)).__module__.partition(".")[0] in ("kpegasos", "sklearn", "numpy")
 
     return read
 
 
-def _idx(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
+def _idx(rng, folder):
     shape = rng.integers(0, 5, rng.integers(1, 4))
     head = bytes([0, 0, 8, shape.size]) + shape.astype(">u4").tobytes()
     content = _broken(rng, head + rng.bytes(int(shape.prod())), text=False)
 
-    def read() -> None:
+    def read():
         array = parse_idx(content)
         assert array.dtype == np.uint8
         assert array.size <= len(content)
@@ -223,7 +213,7 @@ def _idx(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
 _FORMATS = ("csv", "tsv", "npz", "npy", *(("parquet", "arrow") if find_spec("pyarrow") else ()))
 
 
-def _table(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
+def _table(rng, folder):
     """A table, with or without names, labels and missing values, told by its name or content."""
     format = pick(rng, _FORMATS)
     is_text = format in ("csv", "tsv")
@@ -240,14 +230,14 @@ def _table(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
     suffix = pick(rng, COMPRESS) if is_text else ""
     path = folder / f"table{pick(rng, ['', f'.{format}'])}{suffix}"
     path.write_bytes(_compressed(rng, _broken(rng, content, is_text), suffix))
-    options: dict[str, Any] = {
+    options = {
         "format": format if some(rng, 0.3) else None,
         "label": pick(rng, [*["auto"] * 10, None, "last", "first", 1, -1, "label", "x0"]),
         "header": pick(rng, [*[None] * 8, True, False]),
         "dtype": pick(rng, [None, np.float32, np.float64]),
     }
 
-    def read() -> None:
+    def read():
         table = read_table(path, **options)
         X, y, names, dtype = table.X, table.y, table.feature_names, options["dtype"]
         assert X.ndim == 2
@@ -263,7 +253,7 @@ def _table(rng: np.random.Generator, folder: Path) -> Callable[[], Any]:
     return read
 
 
-def trial(rng: np.random.Generator) -> str:
+def trial(rng):
     """Write a file, and read it."""
     attack = pick(rng, [_svmlight, _svmlight, _model, _own_model, _table, _table, _idx])
     with (
@@ -288,5 +278,5 @@ def trial(rng: np.random.Generator) -> str:
     return f"{attack.__name__[1:]}: {outcome}"
 
 
-def _contents(place: str) -> dict[Path, bytes]:
+def _contents(place):
     return {path: path.read_bytes() for path in Path(place).rglob("*") if path.is_file()}

@@ -5,14 +5,9 @@ counts differ, the run is made again in long double: it is excused only if a mar
 rounding of the edge of the band of ties.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import combinations
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -27,15 +22,16 @@ from kpegasos.utils.validation import draw_seed
 from tests.campaigns import _reference as judge
 from tests.campaigns._problems import Case
 from tests.campaigns._reference import LONG, KernelSpec
+from tests.campaigns._remains import claims_of
 from tests.campaigns.harness import check, pick, power, some
 
 CI_TRIALS = 10
 
 
-def trial(rng: np.random.Generator) -> dict[str, int]:
+def trial(rng):
     """Fit one problem in several ways, and compare."""
     case = _draw_case(rng)
-    outcomes: Counter[str] = Counter()
+    outcomes = Counter()
     attacks = [_change_resources] * 3
     others = [_batches, _continued, _given_matrix, _polished, _by_the_book]
     attacks += [pick(rng, others)]
@@ -49,9 +45,9 @@ def trial(rng: np.random.Generator) -> dict[str, int]:
 
 
 @contextmanager
-def _resources(rng: np.random.Generator) -> Iterator[None]:
+def _resources(rng):
     """Other machine constants, and threads even for small products."""
-    choices: dict[str, list[Any]] = {
+    choices = {
         "TILE_ROWS": [1, 5, 16, 64],
         "FEWEST_ROWS": [2, 5, 16],
         "SMALL_TILE_ROWS": [1, 8, 32],
@@ -80,9 +76,9 @@ def _resources(rng: np.random.Generator) -> Iterator[None]:
 # --- attacks --------------------------------------------------------------------------------------
 
 
-def _change_resources(rng: np.random.Generator, case: Case, base: Any) -> str:
+def _change_resources(rng, case, base):
     """Another cache, budget, number of threads, or tile."""
-    changes: dict[str, Any] = {"n_jobs": pick(rng, [None, 2, 3])}
+    changes = {"n_jobs": pick(rng, [None, 2, 3])}
     if case.kind != "primal":
         changes["cache"] = pick(rng, ["cached", "cached", "cached", "streamed", "precomputed"])
         whole = case.rows.shape[0] ** 2 * case.rows.itemsize / 2**20
@@ -99,7 +95,7 @@ def _change_resources(rng: np.random.Generator, case: Case, base: Any) -> str:
     return _compare(case, base, other, f"{changes}", same_values=kept or case.is_exact)
 
 
-def _batches(rng: np.random.Generator, case: Case, base: Any) -> str:
+def _batches(rng, case, base):
     """Decisions of any batch of rows, in any order, between other calls."""
     new = case.rows[rng.integers(case.y.size, size=40)]
     new = (new + rng.normal(size=new.shape)).astype(new.dtype) if not case.is_exact else new
@@ -120,7 +116,7 @@ def _batches(rng: np.random.Generator, case: Case, base: Any) -> str:
     return "any batch, the same but for rounding"
 
 
-def _continued(rng: np.random.Generator, case: Case, base: Any) -> str:
+def _continued(rng, case, base):
     """Two or three fits of a warm start are one long fit."""
     parts = [int(rng.integers(1, 200)) for _ in range(int(rng.integers(2, 4)))]
     cache = {} if case.kind == "primal" else {"cache": pick(rng, ["cached", "precomputed"])}
@@ -134,7 +130,7 @@ def _continued(rng: np.random.Generator, case: Case, base: Any) -> str:
     return "warm start: " + _compare(case, whole, clf, f"parts {parts}, {cache}", same_values=True)
 
 
-def _given_matrix(rng: np.random.Generator, case: Case, base: Any) -> str:
+def _given_matrix(rng, case, base):
     """The kernel's own values, given as a matrix."""
     if case.kind == "primal" or (case.weight is not None and not case.weight.all()):
         return "no matrix to give"
@@ -146,7 +142,7 @@ def _given_matrix(rng: np.random.Generator, case: Case, base: Any) -> str:
     return "given matrix: " + _compare(case, base, clf, "given matrix", same_values=True)
 
 
-def _by_the_book(rng: np.random.Generator, case: Case, base: Any) -> str:
+def _by_the_book(rng, case, base):
     """The algorithm as written in the papers, in long double."""
     if case.options["projection"]:
         return "no whole counts to compare"
@@ -161,7 +157,7 @@ def _by_the_book(rng: np.random.Generator, case: Case, base: Any) -> str:
     return "replayed, the same counts"
 
 
-def _polished(rng: np.random.Generator, case: Case, base: Any) -> str:
+def _polished(rng, case, base):
     """Refined models: the same bits where all rows are kept, else the same optimum."""
     too_long = case.options.get("C", 1.0) > 100 or case.y.size > 100
     if case.spec.name == "sigmoid" or too_long:
@@ -184,7 +180,7 @@ def _polished(rng: np.random.Generator, case: Case, base: Any) -> str:
     return "polished, the same bits" if same else "polished, the same optimum"
 
 
-def _interval(clf: Any) -> tuple[np.ndarray, np.ndarray]:
+def _interval(clf):
     high = np.atleast_1d(clf.objective_)
     return high - np.atleast_1d(clf.duality_gap_), high
 
@@ -194,13 +190,13 @@ def _interval(clf: Any) -> tuple[np.ndarray, np.ndarray]:
 _NAMES = ["rbf", "rbf", "linear", "poly", "laplacian", "sigmoid", "cauchy", "callable"]
 
 
-def _draw_case(rng: np.random.Generator) -> Case:
+def _draw_case(rng):
     is_exact = some(rng, 0.4)
     n = int(rng.integers(12, 121)) if some(rng, 0.9) else int(rng.integers(121, 300))
     n_classes = int(pick(rng, [2, 2, 2, 3, 4]))
     y = rng.permutation(np.arange(n) % n_classes)
     d = int(rng.integers(1, 12))
-    options: dict[str, Any] = {
+    options = {
         "epochs": pick(rng, [0.7, 1, 2, 4, 8]),
         "random_state": int(rng.integers(2**31)),
         "average": pick(rng, ["weighted", "suffix", "uniform", None]),
@@ -246,18 +242,18 @@ def _draw_case(rng: np.random.Generator) -> Case:
     return Case(rows.astype(dtype), y, weight, kind, spec, options, is_sparse, is_exact)
 
 
-def _is_packed(case: Case) -> bool:
+def _is_packed(case):
     """Whether kernel values are the same bits wherever they are computed."""
     named = case.kind in ("named", "object") and case.spec.name != "laplacian"
     return named and not case.is_sparse
 
 
-def _has_own_bits(case: Case) -> bool:
+def _has_own_bits(case):
     """Whether kernel values do not depend on what they are computed with."""
     return _is_packed(case) or case.is_exact or case.kind == "callable"
 
 
-def _own_gram(case: Case) -> np.ndarray:
+def _own_gram(case):
     """Kernel values of all examples as the package computes them."""
     spec, kernel = case.spec, case.kernel()
     named = {"gamma": spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
@@ -265,7 +261,7 @@ def _own_gram(case: Case) -> np.ndarray:
     return GramRows.from_values(KernelMatrix(kernel, case.given(case.rows))).gram
 
 
-def _largest_value(case: Case, new: np.ndarray) -> float:
+def _largest_value(case, new):
     return float(np.abs(judge.kernel_values(case.spec, new, case.rows)).max()) + 4.0
 
 
@@ -276,11 +272,11 @@ _DOUBLE = np.finfo(float).eps
 _PROJECTED = 1e4
 
 
-def _counts_of(clf: Any) -> np.ndarray:
+def _counts_of(clf):
     return np.asarray(clf.alpha_.toarray() if sparse.issparse(clf.alpha_) else clf.alpha_[None])
 
 
-def _compare(case: Case, a: Any, b: Any, change: str, *, same_values: bool) -> str:
+def _compare(case, a, b, change, *, same_values):
     """Equal counts and coefficients, or a margin within rounding of the band of ties."""
     same_values = same_values and _has_own_bits(case)
     if case.options["projection"]:
@@ -317,12 +313,12 @@ def _compare(case: Case, a: Any, b: Any, change: str, *, same_values: bool) -> s
     return "the same bits" if not case.options["projection"] else "the same but for rounding"
 
 
-def _close(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _close(a, b):
     """Whether counts are the same but for the rounding of projections."""
     return np.isclose(a, b, rtol=1e-4, atol=1e-6 * float(np.abs(a).max(initial=0.0)))
 
 
-def _slack_of(case: Case, clf: Any, same_values: bool) -> Any:
+def _slack_of(case, clf, same_values):
     """What rounding may do to an objective: of kernel values, and of sums over all steps."""
     lam, n_steps = np.atleast_1d(clf.lam_), np.atleast_1d(clf.n_steps_)
     size = np.abs(clf.dual_coef_).sum() + (_counts_of(clf).sum() / (lam * n_steps)).max()
@@ -333,7 +329,7 @@ def _slack_of(case: Case, clf: Any, same_values: bool) -> Any:
     return 1e-9 * np.abs(np.atleast_1d(clf.objective_)) + unit * values * (size + lam * size**2)
 
 
-def _replayed(case: Case, clf: Any, number: int, *, same_values: bool) -> tuple[float, np.ndarray]:
+def _replayed(case, clf, number, *, same_values):
     """Make the run of a pair again, in long double.
 
     On the package's kernel values where these are the same bits in all fits, else on the judge's.
@@ -347,11 +343,11 @@ def _replayed(case: Case, clf: Any, number: int, *, same_values: bool) -> tuple[
         How often each example violated the margin.
     """
     weight = np.ones(case.y.size) if case.weight is None else case.weight
-    i, j = list(combinations(clf.classes_, 2))[number]
-    members = np.flatnonzero(((case.y == i) | (case.y == j)) & (weight > 0))
+    claim = claims_of(clf, case.y, weight)[number]
+    order = slice(None)
     if clf.classes_.size > 2 and case.options["sampling"] != "contiguous":
-        members = members[np.argsort(case.y[members], kind="stable")]
-    y = np.where(case.y[members] == (j if clf.classes_.size == 2 else i), 1, -1).astype(LONG)
+        order = np.argsort(case.y[claim.members], kind="stable")
+    members, y = claim.members[order], claim.y[order].astype(LONG)
     rows = case.rows[members]
     omega = (weight[members] / weight[members].mean()).astype(LONG)
     if same_values and case.kind != "primal":
@@ -367,8 +363,7 @@ def _replayed(case: Case, clf: Any, number: int, *, same_values: bool) -> tuple[
         error = judge.value_error(case.spec, rows, rows, eps, radius=radius)
     options = case.options
     scaling = options["intercept_scaling"] if options["fit_intercept"] else 0.0
-    lam = LONG(np.atleast_1d(clf.lam_)[number])
-    k, n_steps = options["batch_size"], int(np.atleast_1d(clf.n_steps_)[number])
+    lam, k, n_steps = LONG(claim.lam), options["batch_size"], int(claim.n_steps)
     stream = IndexStream(
         members.size, options["sampling"], draw_seed(options["random_state"]), (number,)
     )
@@ -380,15 +375,7 @@ def _replayed(case: Case, clf: Any, number: int, *, same_values: bool) -> tuple[
     return closest, counts
 
 
-def _replay(
-    kernel: np.ndarray,
-    error: np.ndarray,
-    y: np.ndarray,
-    omega: np.ndarray,
-    lam: Any,
-    draws: np.ndarray,
-    projection: bool,
-) -> tuple[float, np.ndarray]:
+def _replay(kernel, error, y, omega, lam, draws, projection):
     coef, counts = np.zeros(y.size, LONG), np.zeros(y.size, dtype=np.int64)
     margins = np.zeros(y.size, LONG)
     closest = np.inf

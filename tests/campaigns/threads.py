@@ -5,19 +5,13 @@ threads at once, which the interpreter switches as often as it can. Machine cons
 that runs have many slices. No call may hang.
 """
 
-from __future__ import annotations
-
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import permutations
 from threading import Barrier, Thread
-from typing import Any
 from unittest import mock
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import (
     LinearPegasosSVC,
@@ -44,17 +38,15 @@ CI_TRIALS = 12
 _PATIENCE = 120.0
 
 
-def trial(rng: np.random.Generator) -> str:
+def trial(rng):
     """Use one object from several threads, and compare."""
     kinds = [_rows, _rows, _rows, _estimator, _predictions, _search, _stream, _account, _session]
-    with mock.patch.multiple(tuning, **SMALL), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        outcome: str = pick(rng, kinds)(rng)
-    return outcome
+    with mock.patch.multiple(tuning, **SMALL):
+        return pick(rng, kinds)(rng)
 
 
 @contextmanager
-def _eager_switches() -> Iterator[None]:
+def _eager_switches():
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -63,12 +55,12 @@ def _eager_switches() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-def _at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+def _at_once(calls):
     """What calls return that begin at the same time, a thread each."""
-    found: list[Any] = [None] * len(calls)
+    found = [None] * len(calls)
     together = Barrier(len(calls))
 
-    def work(number: int) -> None:
+    def work(number):
         together.wait()
         try:
             found[number] = calls[number]()
@@ -88,7 +80,7 @@ def _at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     return found
 
 
-def _data(rng: np.random.Generator, n_features: int = 3) -> tuple[np.ndarray, np.ndarray]:
+def _data(rng, n_features=3):
     n = int(rng.integers(40, 160))
     X = rng.normal(size=(n, n_features))
     return X, np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
@@ -97,7 +89,7 @@ def _data(rng: np.random.Generator, n_features: int = 3) -> tuple[np.ndarray, np
 # --- rows -----------------------------------------------------------------------------------------
 
 
-_SOLVERS: dict[str, Callable[[Any, Any, int], Any]] = {
+_SOLVERS = {
     "pegasos": lambda problem, rows, seed: pegasos(problem, rows, epochs=3, random_state=seed),
     "sdca": lambda problem, rows, seed: sdca(problem, rows, tol=1e-3, random_state=seed),
     "polish": lambda *given: polished(*given[:2], n_steps=100, seed=given[2], tol=1e-3),
@@ -105,14 +97,14 @@ _SOLVERS: dict[str, Callable[[Any, Any, int], Any]] = {
 }
 
 
-def _rows(rng: np.random.Generator) -> str:
+def _rows(rng):
     """Runs on the same rows."""
     X, y = _data(rng)
     lam, gamma = power(rng, -3, -1), power(rng, -1, 1)
     problem = make_problem(y, lam=lam)
     cache = pick(rng, ["cached", "cached", "cached", "precomputed", "streamed", "features"])
 
-    def new() -> Any:
+    def new():
         if cache == "features":
             return linear_rows(X)
         room = len(y) * (int(rng.integers(20, 60)) if cache == "cached" else len(y) + 40)
@@ -142,17 +134,17 @@ def _rows(rng: np.random.Generator) -> str:
     return f"rows, {cache}"
 
 
-def _coef(result: Any) -> np.ndarray:
+def _coef(result):
     return np.asarray(result.coefs[0] if hasattr(result, "coefs") else result.coef)
 
 
-def _bracket(result: Any) -> tuple[float, float]:
+def _bracket(result):
     if hasattr(result, "objectives"):
         return float(result.dual_bounds[0]), float(result.objectives[0])
     return result.dual_bound, result.objective
 
 
-def _check_truth(K: np.ndarray, y: np.ndarray, lam: float, result: Any) -> None:
+def _check_truth(K, y, lam, result):
     """The objective is that of the coefficients, and no lower than the bound."""
     coef = _coef(result)
     low, told = _bracket(result)
@@ -165,21 +157,21 @@ def _check_truth(K: np.ndarray, y: np.ndarray, lam: float, result: Any) -> None:
 # --- estimators -----------------------------------------------------------------------------------
 
 
-def _models(rng: np.random.Generator) -> tuple[Any, list[Any], np.ndarray]:
+def _models(rng):
     """An estimator, what it may be fitted to, and new examples."""
     problems = [_data(rng) for _ in range(2)]
     options = {"random_state": int(rng.integers(100)), "epochs": 2}
-    model: Any = pick(rng, [PegasosSVC(**options), LinearPegasosSVC(**options)])
+    model = pick(rng, [PegasosSVC(**options), LinearPegasosSVC(**options)])
     if isinstance(model, PegasosSVC):
         model.set_params(cache=pick(rng, ["auto", "cached"]), polish=pick(rng, [False, True]))
     return model, problems, rng.normal(size=(50, 3))
 
 
-def _decisions(model: Any, problems: list[Any], new: np.ndarray) -> list[np.ndarray]:
+def _decisions(model, problems, new):
     return [type(model)(**model.get_params()).fit(*p).decision_function(new) for p in problems]
 
 
-def _estimator(rng: np.random.Generator) -> str:
+def _estimator(rng):
     """Fits of one estimator: the last one's model is left, whole."""
     model, problems, new = _models(rng)
     expected = _decisions(model, problems, new)
@@ -193,16 +185,16 @@ def _estimator(rng: np.random.Generator) -> str:
     return "estimators, fit"
 
 
-def _predictions(rng: np.random.Generator) -> str:
+def _predictions(rng):
     """Predictions while others fit are those of one model or the other."""
     model, problems, new = _models(rng)
     expected = _decisions(model, problems, new)
     model.fit(*problems[0])
 
-    def predict() -> list[np.ndarray]:
+    def predict():
         return [model.decision_function(new) for _ in range(40)]
 
-    def fit() -> None:
+    def fit():
         for number in (1, 0, 1):
             model.fit(*problems[number])
 
@@ -212,7 +204,7 @@ def _predictions(rng: np.random.Generator) -> str:
     return "estimators, predict while fit runs"
 
 
-def _search(rng: np.random.Generator) -> str:
+def _search(rng):
     """Fits of one search."""
     X, y = _data(rng)
     search = PegasosSVCCV(
@@ -230,7 +222,7 @@ def _search(rng: np.random.Generator) -> str:
 # --- streams --------------------------------------------------------------------------------------
 
 
-def _stream(rng: np.random.Generator) -> str:
+def _stream(rng):
     """Chunks of one stream: none is lost, and they come in some order."""
     chunks = [_data(rng) for _ in range(int(rng.integers(2, 4)))]
     options = {"lam": power(rng, -3, -1), "random_state": int(rng.integers(100)), "epochs": 2}
@@ -256,23 +248,23 @@ def _stream(rng: np.random.Generator) -> str:
 # --- memory ---------------------------------------------------------------------------------------
 
 
-def _account(rng: np.random.Generator) -> str:
+def _account(rng):
     """Grants and buffers: none is lost, none is given twice."""
     account, pool = Account(), BufferPool()
     kept = [account.grant(1.0, 1.0) for _ in range(100)]
 
-    def grant() -> None:
-        some: list[Any] = []
+    def grant():
+        some = []
         for _ in range(2000):
             some.append(account.grant(1.0, 1.0))
             if len(some) > 50:
                 some.clear()
 
-    def read() -> None:
+    def read():
         for _ in range(300):
             assert account.granted_mb >= len(kept)
 
-    def borrow(number: int) -> None:
+    def borrow(number):
         for size in range(1, 300):
             buffer = pool.acquire(size, np.dtype(np.float64))
             buffer[:] = number
@@ -287,7 +279,7 @@ def _account(rng: np.random.Generator) -> str:
 # --- the playground -------------------------------------------------------------------------------
 
 
-def _session(rng: np.random.Generator) -> str:
+def _session(rng):
     """Requests to one session."""
     state = state_of(n_classes=int(rng.integers(2, 4)), n=int(rng.integers(20, 60)))
     steps = rng.integers(1, 400, size=int(rng.integers(2, 5))).tolist()
@@ -298,7 +290,7 @@ def _session(rng: np.random.Generator) -> str:
     return "sessions"
 
 
-def _plain(frames: Any) -> Any:
+def _plain(frames):
     """Frames as they can be compared, without times."""
     if isinstance(frames, dict):
         return {k: _plain(v) for k, v in frames.items() if "seconds" not in str(k)}

@@ -1,7 +1,5 @@
 """Pages in a real Chromium: who serves them, and the words in which tests speak of them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
