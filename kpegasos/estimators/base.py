@@ -274,6 +274,21 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
             self._own_sigmoids()
 
 
+class PrecomputedMixin:
+    """What estimators say of X where it may be a kernel matrix."""
+
+    kernel: Any
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags
+
+
 def plan_fit(estimator: BasePegasos, X: Any, y: np.ndarray) -> FitPlan:
     """Plan the fit of an estimator to examples that have been validated, all of weight one."""
     targets = estimator._targets(y, np.ones(len(y)))
@@ -432,7 +447,7 @@ class OneVsOneMixin(ClassifierMixin):
             lambda decisions: couple(expit(slopes * decisions + offsets), n_classes),
         )
 
-    @available_if(_gives_probabilities)
+    @available_if(lambda estimator: hasattr(estimator, "predict_proba"))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`.
 

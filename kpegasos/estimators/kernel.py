@@ -10,7 +10,13 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
+from kpegasos.estimators.base import (
+    BasePegasos,
+    OneVsOneMixin,
+    PrecomputedMixin,
+    RegressionMixin,
+    keeps_parameters,
+)
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings, validated_rows
@@ -24,7 +30,7 @@ from kpegasos.solvers.result import Results
 from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisions
 
 
-class KernelEstimator(BasePegasos):
+class KernelEstimator(PrecomputedMixin, BasePegasos):
     """An estimator whose model is a sum of kernel values."""
 
     #: LIBSVM's names of the models that become such an estimator.
@@ -91,9 +97,6 @@ class KernelEstimator(BasePegasos):
         """Coefficients of the support vectors, and how many each class has if by SVC's layout."""
         raise NotImplementedError
 
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         sparse = not self._is_precomputed() if reset else self._kernel is not None
         return validated_rows(self, X, y, reset=reset, accept_sparse=sparse)
@@ -149,12 +152,6 @@ class KernelEstimator(BasePegasos):
             tie_order=getattr(self, "_tie_order", None),
         )
         return check_model(model, values=values)  # of a file, or edited
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
-        return tags
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.

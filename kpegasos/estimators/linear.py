@@ -50,7 +50,7 @@ class LinearEstimator(BasePegasos):
         return make_rows, {"_online": None}
 
     def _vectors(self, X: Any, support: np.ndarray, results: Results) -> dict[str, Any]:
-        coef = np.array([result.w for result in results])
+        coef = np.array(results.column("w"))
         return {"coef_": coef[0] if is_regressor(self) else coef}
 
     def __sklearn_tags__(self) -> Any:

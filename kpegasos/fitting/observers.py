@@ -28,7 +28,6 @@ from rich.progress import (
 )
 from sklearn.model_selection import train_test_split
 
-from kpegasos.solvers.driver import SolverRun
 from kpegasos.utils.patience import Counter, counting
 from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import check_labels
@@ -240,10 +239,10 @@ class _KernelValues(ProgressColumn):
 @contextmanager
 def progress_bar(
     enabled: bool, name: str, runs: int
-) -> Iterator[Callable[[int, SolverRun, float], None]]:
-    """Yield a function ``update(pair, run, share)`` to call at each checkpoint, from any thread.
+) -> Iterator[Callable[[int, Any, float, float], None]]:
+    """Yield a function ``update(pair, run, before, own)`` to call at checkpoints, from any thread.
 
-    The share is what is done of a pair, from 0 to 1.
+    Of a pair, from 0 to 1, so much was done before the run, and so much is the run's own.
 
     Parameters
     ----------
@@ -255,14 +254,14 @@ def progress_bar(
         How many runs there are.
     """
     if not enabled or sys.stdout is None:
-        yield lambda pair, run, share: None
+        yield lambda pair, run, before, own: None
         return
     done = [0.0] * runs
     with _progress(TextColumn("gap {task.fields[gap]}")) as progress:
         task = progress.add_task(name, total=runs, gap="?")
 
-        def update(pair: int, run: SolverRun, share: float) -> None:
-            done[pair] = share
+        def update(pair: int, run: Any, before: float, own: float) -> None:
+            done[pair] = before + own * run.progress
             gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
             progress.update(task, completed=sum(done), gap=gap)
 

@@ -26,7 +26,6 @@ from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
 from kpegasos.rows.base import RowSource, most_scaling
-from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.result import Result, Results
@@ -36,8 +35,9 @@ from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
 
-#: Called at each checkpoint with the number of a pair, its run, and what share of all is done.
-Update = Callable[[int, SolverRun, float], None]
+#: Called at each checkpoint with the number of a pair, its run, and how much of the pair, from 0 to
+#: 1, was done before the run and is the run's own.
+Update = Callable[[int, Any, float, float], None]
 
 
 _STOPPED = {"max_time": "stopped by max_time", "completed": "did not reach tol"}
@@ -138,7 +138,7 @@ class FitPlan:
     def advance(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> None:
         """Take the run of a pair to its next checkpoint."""
         run.advance(stopper, self.settings.tol)
-        update(number, run, (0.5 if self.settings.polish else 1.0) * run.progress)
+        update(number, run, 0.0, 0.5 if self.settings.polish else 1.0)
 
     def finish(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> Result:
         """Result of the run of a pair at its end, polished if asked for."""
@@ -149,9 +149,9 @@ class FitPlan:
             run,
             tol=self.settings.tol,
             stopper=stopper,
-            on_round=lambda ascent: update(number, ascent, 0.5 + 0.5 * ascent.progress),
+            on_round=lambda ascent: update(number, ascent, 0.5, 0.5),
         )
-        update(number, run, 1.0)
+        update(number, run, 1.0, 0.0)
         return result
 
 

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
-from kpegasos.fitting.inputs import settings_of, validated_rows
+from kpegasos.fitting.inputs import Settings, settings_of, validated_rows
 from kpegasos.large.totals import Totals, begin_without
 from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown
@@ -216,8 +216,8 @@ def fit_chunks(
     >>> fit_chunks(model, ArrayChunks(X, y, chunk_size=1000)).score(X, y) > 0.9
     True
     """
-    check_estimator(estimator)
-    n_epochs = _whole_epochs(settings_of(estimator).epochs if epochs is None else epochs)
+    settings = settings_of_stream(estimator)
+    n_epochs = _whole_epochs(settings.epochs if epochs is None else epochs)
     once = isinstance(chunks, Iterator)
     if once and n_epochs > 1:
         raise ValueError(f"epochs must be 1 for an iterator, which ends, got {n_epochs} instead")
@@ -252,8 +252,8 @@ def fit_chunks(
     return estimator
 
 
-def check_estimator(estimator: Any) -> None:
-    """Check that an estimator can be trained online, and its parameters; warn of old ones.
+def settings_of_stream(estimator: Any) -> Settings:
+    """Check that an estimator can be trained online, and its parameters, and return these.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def check_estimator(estimator: Any) -> None:
             f"estimator must be a LinearPegasosSVC or a LinearPegasosSVR, "
             f"got {type(estimator).__name__} instead"
         )
-    settings_of(estimator)
+    return settings_of(estimator)
 
 
 def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:

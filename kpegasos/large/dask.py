@@ -29,10 +29,10 @@ import numpy as np
 from sklearn.base import clone
 
 from kpegasos.estimators import LinearPegasosSVR
-from kpegasos.fitting.inputs import Settings, settings_of, validated_rows
+from kpegasos.fitting.inputs import Settings, validated_rows
 from kpegasos.fitting.model import unchanged_by_errors
 from kpegasos.fitting.streams import Chunk, OnlineModel, losses_at_zero
-from kpegasos.large.chunks import LinearEstimator, check_estimator
+from kpegasos.large.chunks import LinearEstimator, settings_of_stream
 from kpegasos.large.totals import Totals
 from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import as_integer, optional
@@ -121,8 +121,7 @@ def fit_dask(
         import distributed
     except ImportError as error:
         raise ImportError("fit_dask needs dask and distributed: install kpegasos[dask]") from error
-    check_estimator(estimator)
-    settings = settings_of(estimator)
+    settings = settings_of_stream(estimator)
     rounds = optional(as_integer, "rounds", rounds, least=1)
     if client is None:
         try:

@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators.base import OneVsOneMixin, keeps_parameters
+from kpegasos.estimators.base import OneVsOneMixin, PrecomputedMixin, keeps_parameters
 from kpegasos.estimators.exports import ExportMixin, sigmoids_of
 from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
@@ -99,7 +99,9 @@ def _calibrates(search: Any) -> bool:
 
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
-class PegasosSVCCV(ExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimator):
+class PegasosSVCCV(
+    PrecomputedMixin, ExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimator
+):
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
 
     Every cell, a value of C with a kernel on the training part of a fold, is solved to a certified
@@ -353,9 +355,6 @@ class PegasosSVCCV(ExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimat
         _report_early_end(self, settings.tol, stacklevel=5)  # the caller, beyond the decorator
         return self
 
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         if not reset and not hasattr(self, "best_estimator_"):
             raise NotFittedError(
@@ -409,18 +408,6 @@ class PegasosSVCCV(ExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimat
         )
         return probabilities
 
-    @available_if(_calibrates)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of ``predict_proba``, of shape (n_samples, n_classes).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            With ``kernel="precomputed"``, kernel values against the training examples.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score by ``scoring``, accuracy if None.
 
@@ -472,12 +459,6 @@ class PegasosSVCCV(ExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimat
         check_is_fitted(self)
         check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
         return self.best_estimator_.to_sklearn()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
-        return tags
 
 
 # --- the steps of a fit ---

@@ -476,9 +476,10 @@ def test_progress_goes_on_during_a_polish(monkeypatch):
         def __enter__(self):
             update = self._bar.__enter__()
 
-            def recorded(number, run, share):
+            def recorded(number, run, before, own):
+                share = before + own * run.progress
                 told.append((share, run.history.records[-1].relative_gap))
-                update(number, run, share)
+                update(number, run, before, own)
 
             return recorded
 
