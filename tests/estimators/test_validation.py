@@ -188,8 +188,6 @@ def test_no_number_of_megabytes_or_epochs_is_too_large():
 BAD_X = [
     (changed(X, (3, 1), np.nan), "X contains.*NaN"),
     (sparse.csr_matrix(changed(X, (3, 1), np.inf)), "X contains.*infinity"),
-    (X[:, 0], "Expected 2D array, got 1D array"),
-    (X[:, :0], "0 feature"),
     ([["a", "b"]] * 60, "^X must be a matrix of real numbers: could not convert"),
     (1j * X, "^X must be a matrix of real numbers: Complex data not supported"),
     (X.astype("M8[s]"), r"^X must hold real numbers, got datetime64\[s\]"),
@@ -203,7 +201,7 @@ def test_bad_rows_are_told(Estimator, rows, match):
     with np.errstate(all="ignore"):
         message = message_of(Estimator(), rows, Y)
         assert_rejected(Estimator(), rows, Y, match)
-    assert "\n" not in message or "2D array" in match
+    assert "\n" not in message
     assert len(message) < 400
 
 
@@ -290,16 +288,6 @@ def test_labels_of_numbers_one_by_one_in_a_stream():
         np.testing.assert_array_equal(given.coef_, expected.coef_)
     given = fit_chunks(clone(model), [(X, objects)])
     np.testing.assert_array_equal(given.coef_, fit_chunks(clone(model), [(X, Y)]).coef_)
-
-
-@BOTH
-def test_predict_of_wrong_input(Estimator):
-    clf = Estimator(epochs=1).fit(X, Y)
-    for rows, match in ((X[:, :2], r"X has 2 features.*expecting 3"), (X[0], "2D")):
-        with pytest.raises(ValueError, match=match):
-            clf.predict(rows)
-    with pytest.raises(ValueError, match="X contains NaN"):
-        clf.decision_function(X * np.nan)
 
 
 # --- values beyond what arithmetic can hold ---
@@ -479,14 +467,10 @@ def test_cache_mb_that_is_asked_for_is_enough(form, cache, n_jobs):
         (X, Y, {}, {}, "classes must be passed on the first call"),
         (X, Y, {"classes": [1]}, {}, "classes must hold at least two classes"),
         (X, Y + 5, {"classes": [0, 1]}, {}, "y must have classes among"),
-        (X * np.nan, Y, {"classes": [0, 1]}, {}, "X contains NaN"),
-        (X, Y[:-1], {"classes": [0, 1]}, {}, "inconsistent numbers of samples|length|y must"),
         (X, np.where(Y == 1, np.nan, 0.0), {"classes": [0, 1]}, {}, r"\by\b"),
         (X, np.array([0, None] * 30, object), {"classes": [0, 1]}, {}, r"\by\b"),
         (X, Y, {"classes": [0, 1]}, {"class_weight": "balanced"}, "class_weight"),
         (X, Y, {"classes": [0, 1]}, {"C": -1.0}, "^C must be"),
-        (X, Y, {"classes": [0, 1]}, {"average": "mean"}, "^average must be"),
-        (X * 1e200, Y, {"classes": [0, 1]}, {"projection": True}, r"\bX\b"),
         (X * 1e200, Y, {"classes": [0, 1]}, {}, r"\bX\b"),
         (X, Y, {"classes": [0, 1], "sample_weight": -ONES}, {}, "sample_weight"),
     ],

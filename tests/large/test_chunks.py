@@ -7,29 +7,13 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
+from chunk_cases import visits_of
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
-from sklearn.utils import check_random_state
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
-from kpegasos.core.draws import IndexStream
 from kpegasos.datasets import iter_svmlight, make_text_like
 from kpegasos.large import chunks as outofcore
-
-
-def visiting_order(n_samples, chunk_size, n_epochs, sampling="permutation", random_state=0):
-    """The examples in the order in which a fit over chunks draws them."""
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    starts = np.arange(0, n_samples, chunk_size)
-    draws, visit = [], 0
-    for epoch in range(n_epochs):
-        for chunk in IndexStream(starts.size, "permutation", seed).epoch(epoch):
-            size = min(chunk_size, n_samples - starts[chunk])
-            within = IndexStream(size, sampling, seed, (0, visit)).take(0, size)
-            draws.append(starts[chunk] + within)
-            visit += 1
-    return np.concatenate(draws)
-
 
 # The sequence of iterates
 
@@ -41,7 +25,7 @@ def test_iterates_are_those_of_pegasos_in_the_order_of_the_visits(integers, aver
         lam=integers.lam, average=average, sampling=sampling, epochs=3, random_state=0
     )
     fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
-    order = visiting_order(37, 10, 3, sampling)
+    order = np.concatenate(visits_of(37, 10, 3, sampling))
     run = naive.linear_pegasos(integers.X, integers.y, order, integers.lam, intercept_scaling=1)
     expected = np.array([float(v) for v in naive.average(run.iterates, average)])
     np.testing.assert_allclose(

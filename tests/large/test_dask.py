@@ -9,6 +9,7 @@ import time
 import naive
 import numpy as np
 import pytest
+from chunk_cases import in_chunks
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -30,15 +31,6 @@ AVERAGES = ["weighted", "suffix", "uniform", None]
 
 
 @pytest.fixture(scope="module")
-def client():
-    """One worker inside this process."""
-    with distributed.Client(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
-    ) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def two_processes():
     with (
         distributed.LocalCluster(
@@ -51,10 +43,6 @@ def two_processes():
         distributed.Client(cluster) as client,
     ):
         yield client
-
-
-def in_chunks(array, sizes):
-    return da.from_array(array, chunks=(tuple(sizes), *array.shape[1:]))
 
 
 # The mean of states

@@ -5,6 +5,7 @@ from functools import partial
 import naive_losses
 import numpy as np
 import pytest
+from chunk_cases import in_chunks, visits_of
 from number_cases import EACH, NAMES, data, parameter_of
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -37,19 +38,6 @@ def vector(model):
 
 
 # --- chunks ---
-
-
-def visits_of(n_samples, chunk_size, n_epochs):
-    """The examples in the order in which a fit over chunks draws them, visit by visit."""
-    seed = draw_seed(0)
-    starts = np.arange(0, n_samples, chunk_size)
-    visits = []
-    for epoch in range(n_epochs):
-        for chunk in IndexStream(starts.size, "permutation", seed).epoch(epoch):
-            size = min(chunk_size, n_samples - starts[chunk])
-            within = IndexStream(size, "permutation", seed, (0, len(visits))).take(0, size)
-            visits.append(starts[chunk] + within)
-    return visits
 
 
 def radii_of(cost, lam, visits):
@@ -130,21 +118,6 @@ def test_chunks_are_refused_in_one_sentence(lam, spoil, match):
 
 
 # --- partitions ---
-
-
-@pytest.fixture(scope="module")
-def client():
-    """One worker inside this process."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.Client(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
-    ) as client:
-        yield client
-
-
-def in_chunks(array, sizes):
-    da = pytest.importorskip("dask.array")
-    return da.from_array(array, chunks=(tuple(sizes), *array.shape[1:]))
 
 
 def of_partition(loss, X, y, weight, rows, number, n_steps):

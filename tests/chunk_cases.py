@@ -1,0 +1,26 @@
+"""Chunks and partitions of examples that several test files share."""
+
+import numpy as np
+import pytest
+
+from kpegasos.core.draws import IndexStream
+from kpegasos.utils.validation import draw_seed
+
+
+def visits_of(n_samples, chunk_size, n_epochs, sampling="permutation"):
+    """The examples in the order in which a fit over chunks draws them, visit by visit."""
+    seed = draw_seed(0)
+    starts = np.arange(0, n_samples, chunk_size)
+    visits = []
+    for epoch in range(n_epochs):
+        for chunk in IndexStream(starts.size, "permutation", seed).epoch(epoch):
+            size = min(chunk_size, n_samples - starts[chunk])
+            within = IndexStream(size, sampling, seed, (0, len(visits))).take(0, size)
+            visits.append(starts[chunk] + within)
+    return visits
+
+
+def in_chunks(array, sizes):
+    """A Dask array of parts with so many rows."""
+    da = pytest.importorskip("dask.array")
+    return da.from_array(array, chunks=(tuple(sizes), *array.shape[1:]))
