@@ -33,7 +33,12 @@ class Room(NamedTuple):
 
 
 _SOLVERS = ("tests/solvers", "tests/metamorphic/test_certificates.py")
-_ESTIMATORS = ("tests/estimators", "tests/metamorphic/test_relations.py", "tests/large")
+_ESTIMATORS = (
+    "tests/fitting",
+    "tests/estimators",
+    "tests/metamorphic/test_relations.py",
+    "tests/large",
+)
 ROOMS = {
     "core": Room(("core",), ("tests/core", "tests/solvers"), pure=True),
     "rows": Room(("rows",), ("tests/rows", "tests/metamorphic/test_resources.py", *_SOLVERS)),
