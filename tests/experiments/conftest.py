@@ -99,3 +99,12 @@ class Bench:
 def bench(tmp_path, monkeypatch):
     """Return a folder with one experiment."""
     return Bench(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def troubled(bench, monkeypatch):
+    """Return a folder whose experiment has failed in its third part."""
+    monkeypatch.setenv("FAKE_TROUBLE", "error")
+    with pytest.raises(RuntimeError, match="trouble"):
+        bench("line")
+    return bench

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from matplotlib import colors
-from pictures import color_of, says, texts
-from sklearn.datasets import make_moons
+from pictures import color_of, texts
 
-from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.plotting import ConvergenceDisplay
 from kpegasos.theory import weighted_average_bound
 
@@ -127,63 +124,3 @@ def test_convergence_dual_bound_stands_for_an_unknown_optimum(optimum, end):
     display.plot(bounds={"b": lambda T: 10 / T})
     edge = display.vacuous_["b"].get_paths()[0].vertices[:, 0].max()
     assert edge == pytest.approx(10 if optimum is None else end, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
-        ({"y": "suboptimality"}, ("optimum must be given", "got None")),
-        ({"y": ["gap", "dual_bound"]}, ("y must name columns of one kind", "got")),
-        ({"y": []}, ("y must name columns of one kind", r"got \[\]")),
-        ({"x": "cache_hits"}, ("x must be one of", "got 'cache_hits'")),
-        ({"x": "seconds"}, ("runs must have the column 'seconds' for x or y",)),
-        ({"label": "one"}, ("label must name each of the 3 curves", "got 1 names")),
-        ({"bounds": {"b": lambda T: T}}, ("optimum must be given", "got None")),
-        (
-            {"y": "epoch", "bounds": {"b": lambda T: T}},
-            ("bounds must stand beside objectives or suboptimality", "got"),
-        ),
-        (
-            {"optimum": 0.0, "bounds": {"b": lambda T: 1.0}},
-            (r"bounds\['b'\] must have a value for each step", r"got shape \(\)"),
-        ),
-    ],
-)
-def test_convergence_what_does_not_fit_is_refused(ax, options, parts):
-    curves = {**CURVES, "gap": [1, 1, 1], "cache_hits": [1, 2, 3]}
-    with pytest.raises(ValueError, match=says(*parts)):
-        ConvergenceDisplay.from_history(curves, ax=ax, **options)
-
-
-def test_convergence_estimators_without_a_history_are_refused(moons, iris):
-    X, y, _ = moons
-    runs = [{"iteration": [1], "gap": [1.0]}, {"iteration": [1, 2], "gap": [1.0, 0.5]}]
-    with pytest.raises(ValueError, match=says(r"same checkpoints, got \[1, 2\]")):
-        ConvergenceDisplay.from_history(runs, y="gap")
-    with pytest.raises(ValueError, match=says("gap must have", "2 checkpoints, got 3")):
-        ConvergenceDisplay(positions=[1, 2], curves={"gap": [1, 2, 3]})
-    stream = LinearPegasosSVC().partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match=says("history_", "got LinearPegasosSVC")):
-        ConvergenceDisplay.from_estimator(stream)
-    for pair in (None, (0, 0), (0, 7), (0, 1, 2)):
-        with pytest.raises(ValueError, match=says("pair must name two of the", "got")):
-            ConvergenceDisplay.from_estimator(iris[2], pair=pair)
-
-
-def test_convergence_tick_labels_of_the_defaults_do_not_overlap():
-    X, y = make_moons(200, noise=0.2, random_state=0)
-    for epochs in (2, 5, 20):
-        model = PegasosSVC(epochs=epochs, random_state=0).fit(X, y)
-        display = ConvergenceDisplay.from_estimator(model)
-        display.figure_.draw_without_rendering()
-        legend = display.legend_.get_window_extent()
-        assert display.ax_.get_window_extent().x1 < legend.x0, "it is beside the curves"
-        for labels, side in (
-            (display.ax_.get_xticklabels(), "x"),
-            (display.ax_.get_yticklabels(), "y"),
-        ):
-            boxes = [label.get_window_extent() for label in labels if label.get_text()]
-            assert len(boxes) >= 2
-            for one, other in pairwise(boxes):
-                assert getattr(one, f"{side}1") < getattr(other, f"{side}0")
-        assert not display.ax_.xaxis.get_minorticklabels()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pictures import color_of, says, texts
+from pictures import color_of, texts
 from sklearn.svm import SVC
 
 from kpegasos import PegasosSVC
@@ -48,21 +48,3 @@ def test_histogram_pair_of_several_classes(ax, iris, Estimator):
     np.testing.assert_allclose(display.margins, expected)
     assert np.mean(display.margins > 0) > 0.9
     assert model.decision_function_shape == "ovr"
-
-
-@pytest.mark.parametrize(
-    ("y", "decisions", "parts"),
-    [
-        ([0, 0], [1.0, 1.0], ("y must hold labels of two classes", r"got \[0\]")),
-        ([0, 1], [1.0], (r"decisions must have shape \(2,\)", r"got \(1,\)")),
-        ([0, 1], [1.0, np.nan], ("margins must be finite", "got 1 that are not")),
-    ],
-)
-def test_histogram_what_does_not_fit_is_refused(y, decisions, parts):
-    with pytest.raises(ValueError, match=says(*parts)):
-        MarginHistogramDisplay.from_predictions(y, decisions)
-    with pytest.raises(ValueError, match=says("margins must be finite numbers", "got none")):
-        MarginHistogramDisplay(margins=[], y=[])
-    masked = np.ma.masked_greater([0.5, 1e9], 10)
-    with pytest.raises(ValueError, match=r"^margins must have no masked entries, got 1 of 2"):
-        MarginHistogramDisplay(margins=masked, y=[0, 1])

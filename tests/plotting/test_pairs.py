@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
-from matplotlib import pyplot as plt
 from matplotlib import rcParams
-from pictures import says
 
 from kpegasos.plotting import OneVsOneDisplay
 
@@ -47,22 +44,6 @@ def test_pairs_many_classes_have_no_numbers_and_no_certificate_leaves_blanks():
     assert (written[3].get_color(), written[0].get_color()) == ("black", "white")
 
 
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
-        ({"metrics": ["speed"]}, ("metrics must be columns of a history", r"got \['speed'\]")),
-        ({"labels": ["a"]}, ("labels must name each of the 3 classes", "got 1 names")),
-        ({"metrics": []}, ("values must hold at least one quantity", "got none")),
-    ],
-)
-def test_pairs_what_does_not_fit_is_refused(iris, options, parts):
-    with pytest.raises(ValueError, match=says(*parts)):
-        OneVsOneDisplay.from_estimator(iris[2], **options)
-    with pytest.raises(ValueError, match=says(r"\(3,\)", "3 classes", r"got \(2,\)")):
-        OneVsOneDisplay(values={"gap": [1, 2]}, classes="abc")
-    with pytest.raises(ValueError, match=says("ax must hold 3 axes", "got 1")):
-        OneVsOneDisplay.from_estimator(iris[2], ax=plt.subplots()[1])
+def test_pairs_default_colours_and_names_of_metrics_from_an_index(iris):
     display = OneVsOneDisplay.from_estimator(iris[2], metrics=pd.Index(["gap"]), cmap=None)
     assert display.images_["gap"].get_cmap().name == rcParams["image.cmap"]
-    with pytest.raises(ValueError, match="cmap must be a colour map of matplotlib's, got 3"):
-        display.plot(cmap=3)

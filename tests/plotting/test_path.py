@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from pictures import color_of, says, texts
+from pictures import color_of, texts
 from search_cases import CS, GAMMAS, solutions, table
 
 from kpegasos.plotting import RegularizationPathDisplay
@@ -112,28 +111,3 @@ def test_path_of_solutions_may_come_in_any_order_and_have_scores():
     assert (display.chosen, display.one_standard_error_C_) == (10.0, 1.0)
     one = RegularizationPathDisplay.from_path(path, scores=folds[0])
     assert one.bands_["score"] is None
-
-
-def test_path_what_does_not_fit_is_refused():
-    for change, sentence in (
-        ({"relative_gaps": [0.1]}, r"path\.relative_gaps.*each of the 3.*got shape \(1,\)"),
-        ({"Cs": "abc"}, r"path\.Cs must be.*got 'abc'"),
-    ):
-        path = solutions()
-        vars(path).update(change)
-        with pytest.raises(ValueError, match=sentence):
-            RegularizationPathDisplay.from_path(path)
-    with pytest.raises(ValueError, match=says("path must have Cs", "got 3")):
-        RegularizationPathDisplay.from_path(3)
-    with pytest.raises(ValueError, match=says("scores must have an entry", r"got shape \(1, 2\)")):
-        RegularizationPathDisplay.from_path(solutions(), scores=[0.1, 0.2])
-    with pytest.raises(ValueError, match=says("panels must name some of", r"got \['speed'\]")):
-        RegularizationPathDisplay.from_path(solutions(), panels="speed")
-    with pytest.raises(ValueError, match=says("ax must hold 3 axes", "got 1")):
-        RegularizationPathDisplay.from_path(solutions(), ax=drawn().axes_)
-    with pytest.raises(ValueError, match=says("panels must name columns", "got 'speed'")):
-        drawn(panels="speed")
-    with pytest.raises(ValueError, match=says("chosen must be a positive", "got 0")):
-        RegularizationPathDisplay(Cs=CS, curves={"score": SCORES[0]}, chosen=0)
-    with pytest.raises(ValueError, match=says(r"curves\['score'\]", "each of the 3", "got shape")):
-        RegularizationPathDisplay(Cs=CS, curves={"score": [1.0]})
