@@ -23,7 +23,7 @@ from kpegasos import (
     Polynomial,
     Sigmoid,
 )
-from kpegasos.kernels import InnerProductKernel, Product, Scaled, Sum, gemm
+from kpegasos.kernels import CallableKernel, InnerProductKernel, Product, Scaled, Sum, gemm
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
@@ -60,7 +60,7 @@ class Constant:
     positive_definite = True
 
     def block(self, X, Z):
-        return np.full((X.shape[0], Z.shape[0]), 3.0)
+        return np.full((X.shape[0], Z.shape[0]), 3.0, X.dtype)
 
     def diag(self, X):
         return np.full(X.shape[0], 3.0)
@@ -153,8 +153,13 @@ MIXED = {
     "function": (RBF(0.7) + polynomial, lambda x, z: NARROW(x, z) + squares(x, z)),
     "object": (Constant() * RBF(0.7), lambda x, z: 3.0 * NARROW(x, z)),
 }
+OWN = {
+    "own map": (Cauchy(), lambda x, z: 1 / (1 + math.dist(x, z) ** 2)),
+    "own function": (CallableKernel(polynomial), squares),
+    "own object": (Constant(), lambda x, z: 3.0),
+}
 COMPOSED = MAPPED | MIXED
-CASES = NAMED | {"map": (Cauchy(), lambda x, z: 1 / (1 + math.dist(x, z) ** 2))} | COMPOSED
+CASES = NAMED | OWN | COMPOSED
 
 
 def points(case):

@@ -44,12 +44,10 @@ from kpegasos.core.state import (
     check_state,
 )
 from kpegasos.core.views import (
-    KernelView,
     View,
     add_row,
     inner,
     prefetch_draw,
-    require_rows,
     touch,
 )
 from kpegasos.losses.base import FLATTEST, best, pull
@@ -108,13 +106,6 @@ def _check_slice(
 def _check_dual_steps(state: LoopState, view: Any, *others: Any) -> None:
     _check_steps(state, view, *others)
     require_shape("squared_norms", view.squared_norms, state.alpha.shape)
-
-
-def _check_members(state: LoopState, view: Any, members: np.ndarray, examples: Examples) -> None:
-    check_state(state, view, examples)
-    require_indices("members", members, examples.label.size)
-    if isinstance(view, KernelView):
-        require_rows(view, members)
 
 
 @checked(_check_steps, again=_check_slice)
@@ -278,13 +269,3 @@ def dual_steps(
         state.counters[STEPS] += 1
         position += 1
     return status, position
-
-
-@checked(_check_members)
-@compiled()
-def add_rows(state: LoopState, view: View, members: np.ndarray, examples: Examples) -> None:
-    """Add the rows of some examples to both images, as often as they were counted."""
-    for i in members:
-        signed = examples.signed[i]
-        increment, stamp = state.alpha[i] * signed, state.stamps[i] * signed
-        add_row(view, state.image, state.stamped_image, i, increment, stamp)

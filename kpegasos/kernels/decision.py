@@ -268,7 +268,7 @@ class _OutputSums:
                 continue
             sums = np.empty((values.shape[0], coefs.shape[0]))
             part = np.ascontiguousarray(values[:, columns], dtype=np.float64)
-            packed.products(part).write(0, coefs.shape[0], sums)
+            packed.products(part)(0, coefs.shape[0], sums)
             _add_sums(sums, outputs, result)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -329,6 +330,10 @@ def _require_rows(rows: np.ndarray, n_features: int, dtype: np.dtype) -> None:
         )
 
 
+#: ``products(first, last, out)`` writes inner products of some rows with a range of packed ones.
+Products = Callable[[int, int, np.ndarray], None]
+
+
 def panel_width(dtype: np.dtype) -> int:
     """Examples of a panel: as many as lie side by side in a tile's vectors."""
     return _VECTORS * _BYTES // np.dtype(dtype).itemsize
@@ -381,25 +386,12 @@ class PackedMatrix:
         require_range("first and last", first, last, panels.shape[0] * self.width)
         _fill(panels, first, rows)
 
-    def products(self, rows: np.ndarray) -> PackedProducts:
-        """Products with other rows of shape (n_rows, n_features)."""
+    def products(self, rows: np.ndarray) -> Products:
+        """Pack other rows of shape (n_rows, n_features) for products with these."""
         _require_rows(rows, self._panels.shape[1], self._panels.dtype)
         strips = np.zeros((-(-rows.shape[0] // _ROWS), rows.shape[1], _ROWS), dtype=rows.dtype)
         _fill(strips, 0, rows)
-        return PackedProducts(strips, rows.shape[0], self._panels)
-
-
-class PackedProducts:
-    """Inner products of a block of rows with packed ones, to be written where wanted."""
-
-    def __init__(self, left: np.ndarray, n_rows: int, panels: np.ndarray) -> None:
-        self.n_rows = n_rows
-        self._left = left
-        self._panels = panels
-
-    def write(self, first: int, last: int, out: np.ndarray) -> None:
-        """Write the products with the packed rows ``first`` to ``last`` to ``out``."""
-        multiply(self._left, self._panels, self.n_rows, first, last, out)
+        return partial(multiply, strips, self._panels, rows.shape[0])
 
 
 # --- kernel values against packed examples --------------------------------------------------------
@@ -539,7 +531,7 @@ class PackedKernel:
 
     def _write_piece(
         self,
-        products: PackedProducts,
+        products: Products,
         squared_norms: np.ndarray,
         first: int,
         last: int,
@@ -558,13 +550,13 @@ class PackedKernel:
             self.write_tile(products, squared_norms, begin, end, tile)
             out[:, begin - first : end - first] = tile
 
-    def products(self, rows: np.ndarray) -> PackedProducts:
+    def products(self, rows: np.ndarray) -> Products:
         """Products of the examples with some rows, for `write_tile`."""
         return self._matrix.products(rows)
 
     def write_tile(
         self,
-        products: PackedProducts,
+        products: Products,
         squared_norms: np.ndarray,
         first: int,
         last: int,
@@ -574,7 +566,7 @@ class PackedKernel:
 
         Parameters
         ----------
-        products : PackedProducts
+        products : Products
             From `products`.
         squared_norms : ndarray of shape (n_rows,)
         first, last : int
@@ -582,5 +574,5 @@ class PackedKernel:
         tile : ndarray of shape (n_rows, last - first)
             Contiguous, of the dtype of the arithmetic.
         """
-        products.write(first, last, tile)
+        products(first, last, tile)
         self.kernel.apply(tile, squared_norms, self._norms[first:last])

@@ -2,15 +2,14 @@
 
 Numba stamps a cached function with the time and size of its own file. It does not see an edit in
 another file: an overload, a function that it calls, a constant. So the stamp is replaced by a
-digest of all sources that compiled code may be made of: the rooms `kpegasos.core`,
-`kpegasos.datasets`, `kpegasos.kernels`, `kpegasos.losses` and `kpegasos.utils`. A function may then
-live where it belongs.
+digest of all sources that the compiled code of a room may be made of: `SOURCES`. A function may
+then live where it belongs, and an edit compiles anew what it may change.
 
 Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
 `_Files` takes the place of index and files.
 
-What is compiled for types from elsewhere, such as somebody's own view of rows or loss, is not kept
-on disk.
+What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows or
+loss, is not kept on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
 """
 
@@ -37,21 +36,29 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.types import BaseTuple
 from numba.extending import register_jitable
 
-_ROOMS = ("core", "datasets", "kernels", "losses", "utils")
+#: Rooms and files that the compiled functions of a room are made of; a test looks for others.
+SOURCES = {
+    "core": ("core", "losses", "utils/compiled.py", "utils/tuning.py"),
+    "datasets": ("datasets/_svmlight_reader.py", "utils/compiled.py"),
+    "kernels": ("kernels", "utils/compiled.py", "utils/tuning.py"),
+    "losses": ("losses", "utils/compiled.py"),
+    "utils": ("utils/compiled.py", "utils/validation.py"),
+}
 
 #: Sums may be reordered and fused; nothing may assume that values are finite.
 FAST: Any = {"reassoc", "contract"}
 
 
 @cache
-def source_digest() -> str:
-    """Digest all sources that compiled functions are made of."""
+def source_digest(room: str) -> str:
+    """Digest all sources that the compiled functions of a room are made of."""
     digest = hashlib.sha256()
     package = files("kpegasos")  # a folder, or a part of a zip file
-    for room in _ROOMS:
-        sources = {path.name: path for path in (package / room).iterdir()}
-        for name in sorted(name for name in sources if name.endswith(".py")):
-            digest.update(sources[name].read_bytes())
+    for source in map(package.joinpath, SOURCES[room]):
+        found = [source] if source.is_file() else source.iterdir()
+        for path in sorted(found, key=lambda path: path.name):
+            if path.name.endswith(".py"):
+                digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -77,9 +84,9 @@ def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], An
         dispatcher: Any = njit(nogil=True, fastmath=fastmath, **options)(function)
         if inner and isinstance(dispatcher, CPUDispatcher):
             dispatcher.__class__ = _InnerDispatcher
-        elif hasattr(dispatcher, "enable_caching"):  # not under NUMBA_DISABLE_JIT
-            try:
-                dispatcher._cache = _SourceCache(function)
+        elif hasattr(dispatcher, "enable_caching") and (room := _room_of(function)) in SOURCES:
+            try:  # not under NUMBA_DISABLE_JIT
+                dispatcher._cache = _SourceCache(function, room)
             except RuntimeError:  # numba finds no folder that can be written
                 _say_that_nothing_is_kept()
         return dispatcher
@@ -90,6 +97,12 @@ def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], An
 def shared(function: Any) -> Any:
     """Let compiled code call a formula that the interpreter calls too, to the same bits."""
     return register_jitable(function)
+
+
+def _room_of(kind: Any) -> str:
+    """Return the room of a function or class; nothing for one from elsewhere."""
+    package, room, *_ = f"{kind.__module__}..".split(".")
+    return room if package == "kpegasos" else ""
 
 
 class _InnerDispatcher(CPUDispatcher):
@@ -113,18 +126,20 @@ def _say_that_nothing_is_kept() -> None:
 
 
 class _SourceCache(FunctionCache):
-    """Numba's cache of one function, for types of the package only.
+    """Numba's cache of one function, for types of the rooms that it is made of only.
 
     The private names of numba in this class and above are the only ones that the package uses.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, room: str) -> None:
         super().__init__(function)
-        self._cache_file = _Files(Path(self._cache_path), self._impl.filename_base)
+        self._rooms = frozenset(SOURCES[room])
+        folder, name = Path(self._cache_path), self._impl.filename_base
+        self._cache_file = _Files(folder, name, source_digest(room))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load what was compiled for these types, if it was kept and can be read."""
-        if not _are_ours(sig):
+        if not _are_of(self._rooms, sig):
             return None
         try:
             return super().load_overload(sig, target_context)
@@ -132,8 +147,8 @@ class _SourceCache(FunctionCache):
             return None  # written by another version of the package, with types that are no more
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for these types, if they are the package's own."""
-        if not _are_ours(sig):
+        """Keep what was compiled for these types, if they are of these rooms."""
+        if not _are_of(self._rooms, sig):
             return
         try:
             super().save_overload(sig, data)
@@ -149,17 +164,17 @@ class _Files:
     of the rest, which is unpickled only if that is right.
     """
 
-    def __init__(self, folder: Path, function: str) -> None:
-        self.folder, self.function = folder, function
+    def __init__(self, folder: Path, function: str, sources: str) -> None:
+        self.folder, self.function, self.sources = folder, function, sources
 
     def _path(self, key: Any) -> Path:
-        identity = f"{numba.__version__} {source_digest()} {key!r}"
+        identity = f"{numba.__version__} {self.sources} {key!r}"
         name = hashlib.sha256(identity.encode()).hexdigest()[:16]
         return self.folder / f"{self._prefix}{name}.nbc"
 
     @property
     def _prefix(self) -> str:
-        return f"{self.function}.{source_digest()[:8]}."
+        return f"{self.function}.{self.sources[:8]}."
 
     def load(self, key: Any) -> Any:
         """Load what was kept for a key; None if nothing was, or if it is damaged."""
@@ -197,14 +212,14 @@ class _Files:
                     path.unlink()
 
 
-def _are_ours(sig: Any) -> bool:
-    """Tell whether all named tuples of a signature, and within them, are the package's own."""
+def _are_of(rooms: frozenset[str], sig: Any) -> bool:
+    """Tell whether all named tuples of a signature, and within them, are of some rooms."""
     for kind in getattr(sig, "args", sig):
         own = getattr(kind, "instance_class", None)
-        if own is not None and not own.__module__.startswith("kpegasos."):
+        if own is not None and _room_of(own) not in rooms:
             return False
         members: Any = kind
-        if isinstance(kind, BaseTuple) and not _are_ours(tuple(members)):
+        if isinstance(kind, BaseTuple) and not _are_of(rooms, tuple(members)):
             return False
     return True
 

@@ -11,7 +11,7 @@ from path_cases import make_path, new_sets
 from scipy import sparse
 
 from kpegasos import FeatureRows, make_rows
-from kpegasos.core.loops import add_rows, dual_steps, primal_steps
+from kpegasos.core.loops import dual_steps, primal_steps
 from kpegasos.core.path import CELL, follow, gather, path_sums, remove_held_out
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import (
@@ -69,7 +69,6 @@ def arguments_of(call):
         "primal csr": steps_of(csr_view()),
         "dual kernel": kernel,
         "dual dense": steps_of(dense_view()),
-        "add rows": {"state": state, "view": view, "members": np.array([3, 4]), **LOOP},
         "ascend": {"state": state, "view": view, "sets": sets, **LOOP},
         "add moves": {"state": state, "view": view, "sets": sets},
         "margins": {"view": csr_view(), "vectors": columns, "first": 0, "last": N}
@@ -93,7 +92,6 @@ LOOPS = {
     "primal csr": primal_steps,
     "dual kernel": dual_steps,
     "dual dense": dual_steps,
-    "add rows": lambda state, view, members, examples, _: add_rows(state, view, members, examples),
     "ascend": ascend,
     "add moves": add_moves,
     "margins": sparse_margins,
@@ -126,12 +124,9 @@ def put(place, value):
 
 
 HELD = "members must have rows that are held"
-#: Loops, what is changed of their arguments, and what they say of it.
+BETWEEN = "must be a range within 0 and"
+#: Loops, what is changed of their arguments other than lengths, and what they say of it.
 REFUSED = [
-    *[
-        (STEPS, {f"state.{name}": shorter}, f"^{'image|' if name == 'image' else ''}{name} must")
-        for name in ("alpha", "stamps", "image", "stamped_image", "scalars", "counters", "pulls")
-    ],
     *[
         (STEPS, {"draws": put(7, wrong)}, "draws must be indices from 0 to 19")
         for wrong in (-1, N, 2**40)
@@ -139,7 +134,7 @@ REFUSED = [
     # Rows are fetched a few draws ahead of their turn.
     (["primal dense"], {"draws": put(14, 2**40), "stop": 10}, "draws must be indices"),
     *[
-        (STEPS, {"start": start, "stop": stop}, "start and stop must be a range")
+        (STEPS, {"start": start, "stop": stop}, f"start and stop {BETWEEN}")
         for start, stop in ((-2, 4), (0, 42), (6, 4))
     ],
     *[
@@ -147,95 +142,51 @@ REFUSED = [
         for draws in (DRAWS.astype(np.int32), DRAWS.astype(float), DRAWS.reshape(2, 20))
     ],
     (["primal kernel"], {"examples.label": np.ones(N + 1)}, "must have shape"),
-    (["primal kernel"], {"examples.signed": np.ones(N + 1)}, "must have shape"),
+    (["primal kernel", "gather"], {"view.slots": lambda slots: slots + 1}, "slots must be"),
     *[
-        (["primal kernel", "gather"], {f"view.{name}": change}, "(values|slots|ticks) must")
-        for name, change in (
-            ("values", narrower),
-            ("values", shorter),
-            ("slots", shorter),
-            ("slots", lambda slots: slots + 1),
-            ("ticks", shorter),
-        )
+        (["gather"], {"members": np.array(members)}, "members must be")
+        for members in ([0, N], [-1, 3], [0.5, 1.0])
     ],
-    (["primal dense", "primal csr"], {"view.members": shorter}, "members must have shape"),
-    # The projection and dual ascent read them.
-    (
-        ["primal kernel", "dual kernel"],
-        {"view.squared_norms": np.empty(0)},
-        "squared_norms must have shape",
-    ),
-    *[
-        (["add rows"], {"members": np.array(members)}, "members must be")
-        for members in ([0, N], [-1, 3], [[0, 1]], [0.5, 1.0])
-    ],
-    (["add rows"], {"view.slots": put(4, -1)}, HELD),
+    (["gather"], {"view.slots": put(3, -1)}, HELD),
+    (["gather"], {"out": np.zeros((1, 1))}, "out must have shape"),
     (["ascend"], {"sets.members": np.zeros(N + 1, dtype=np.int64)}, "size must be"),
     (
         ["ascend"],
         {"sets.members": put(1, N), "sets.counts": put(slice(0, 2), (1, 4))},
         "members mu",
     ),
-    (["ascend"], {"sets.moved": shorter}, "moved must have shape"),
-    (["ascend"], {"sets.wanted": shorter}, "wanted must have room for 4"),
-    (["ascend"], {"sets.counts": shorter}, "counts must have shape"),
     (["ascend"], {"sets.counts": np.array([1, 5, 0, 0, 0, 0])}, "n_members must be"),
-    (["ascend"], {"sets.hessian": narrower}, "hessian must have shape"),
-    (["ascend", "follow"], {"sets.seen": shorter}, "seen must have shape"),
-    (["ascend"], {"sets.scalars": np.zeros(0)}, "scalars must have shape"),
     (
         ["ascend", "add moves"],
         {"view.slots": put(1, -1), "sets.counts": np.array([1, 4, 0, 0, 1, 0])},
         HELD,
     ),
-    (["margins"], {"vectors": shorter}, "vectors must have shape"),
-    (["margins"], {"last": N + 1}, "first and last must be"),
-    (["margins"], {"first": -1}, "first and last must be"),
-    (["margins"], {"out": narrower}, "out must have shape"),
-    (["margins"], {"out": shorter}, "out must have shape"),
+    *[
+        (["margins", "remove"], wrong, f"first and last {BETWEEN}")
+        for wrong in ({"last": N_PATH + 1}, {"first": -1})
+    ],
     (["rows together"], {"rows": np.array([2, -2])}, "rows"),
     (["rows together"], {"rows": np.array([3, -1])}, "rows"),
     (["rows together"], {"work": np.ones((1, 5))}, "work"),
     *[
-        (["rows together"], {name: shorter}, f"^{name} must")
-        for name in ("increments", "stamps", "image", "stamped_image")
+        (["follow"], {"path.folds": change}, "folds must be indices from 0 to 1")
+        for change in (lambda folds: folds + 1, lambda folds: folds - 1)
     ],
-    (["gather"], {"view.slots": put(3, -1)}, HELD),
-    (["gather"], {"members": np.array([9, N])}, "members must be indices from 0 to 19"),
-    (["gather"], {"members": np.array([-1, 9])}, "members must be indices from 0 to 19"),
-    (["gather"], {"members": np.array([9.0, 3.0])}, "members must be a vector of int64"),
-    (["gather"], {"out": np.zeros((2, 3))}, "out must have shape"),
-    (["gather"], {"out": np.zeros((1, 1))}, "out must have shape"),
-    *[
-        (["follow", "remove", "path sums"], {f"path.{name}": shorter}, f"^{name} must have shape")
-        for name in ("folds", "alphas", "gaps", "duals", "n_sets", "additions", "counts")
-    ],
-    (["follow"], {"path.label": shorter}, "must have shape"),
-    (["follow"], {"path.signed": narrower}, "signed must have shape"),
-    (["follow"], {"path.images": narrower}, "images must have shape"),
-    (["follow"], {"path.folds": lambda folds: folds + 1}, "folds must be indices from 0 to 1"),
-    (["follow"], {"path.folds": lambda folds: folds - 1}, "folds must be indices from 0 to 1"),
-    (["follow"], {"path.counts": put(CELL, 7)}, "cell must be a range within 0 and 6"),
-    (["follow"], {"path.counts": put(CELL, -1)}, "cell must be a range within 0 and 6"),
-    *[
-        (["follow"], {f"state.{name}": shorter}, f"^{name} must have shape")
-        for name in ("alpha", "stamps", "image", "scalars", "counters")
-    ],
-    (["follow", "remove"], {"view.values": narrower}, "values must have shape"),
+    *[(["follow"], {"path.counts": put(CELL, cell)}, f"cell {BETWEEN} 6") for cell in (7, -1)],
     (["remove"], {"cells": np.array([0, 6])}, "cells must be indices from 0 to 5"),
     (["remove"], {"cells": np.array([-1])}, "cells must be indices from 0 to 5"),
     (["remove"], {"members": np.array([0, N_PATH])}, "members must be indices"),
     (["remove"], {"view.slots": put(1, -1)}, HELD),
-    (["remove"], {"moves": np.ones(3)}, "moves must have shape"),
-    (["remove"], {"first": -1}, "first and last must be a range"),
-    (["remove"], {"last": N_PATH + 1}, "first and last must be a range"),
-    (["path sums"], {"first": 4}, "first and last must be a range within 0 and 6"),
-    (["path sums"], {"first": -1}, "first and last must be a range within 0 and 6"),
-    (["path sums"], {"rounding": shorter}, "rounding must have shape"),
-    (["path sums"], {"coefs": shorter}, "coefs must have shape"),
-    (["path sums"], {"margins": narrower}, "margins must have shape"),
-    (["path sums"], {"sums": narrower}, "sums must have shape"),
+    *[(["path sums"], {"first": first}, f"first and last {BETWEEN} 6") for first in (4, -1)],
 ]
+#: Arrays whose lengths loops need not look at: what `FeatureRows` has checked, what they do not
+#: read, and lists that may be shorter.
+UNCHECKED = {
+    *["X", "data", "indices", "indptr"],
+    *[f"{call} {name}" for call in ("ascend", "follow") for name in ("pulls", "ahead")],
+    *[f"{call} squared_norms" for call in LOOPS if call not in STEPS],
+    "remove cells",
+}
 
 
 def with_changes(arguments, changes):
@@ -249,12 +200,26 @@ def with_changes(arguments, changes):
 
 
 def arrays_of(arguments):
-    flat = [
-        each
-        for value in arguments.values()
-        for each in (value if isinstance(value, tuple) else [value])
-    ]
-    return [each for each in flat if isinstance(each, np.ndarray)]
+    """Arrays by their places, as in `REFUSED`."""
+    flat = {
+        place: each
+        for name, value in arguments.items()
+        for place, each in (
+            [(f"{name}.{field}", each) for field, each in value._asdict().items()]
+            if isinstance(value, tuple)
+            else [(name, value)]
+        )
+    }
+    return {place: each for place, each in flat.items() if isinstance(each, np.ndarray)}
+
+
+def assert_refused(call, changes, match):
+    arguments = with_changes(arguments_of(call), changes)
+    before = copy.deepcopy(arguments)
+    with pytest.raises(ValueError, match=match):
+        LOOPS[call](*arguments.values())
+    for array, old in zip(*(arrays_of(each).values() for each in (arguments, before)), strict=True):
+        assert_array_equal(array, old)
 
 
 @pytest.mark.parametrize("call", LOOPS)
@@ -269,12 +234,17 @@ def test_loops_take_what_fits(call):
     ids=lambda value: "-".join(value) if isinstance(value, dict) else str(value),
 )
 def test_loops_refuse_what_does_not_fit(call, changes, match):
-    arguments = with_changes(arguments_of(call), changes)
-    before = copy.deepcopy(arguments)
-    with pytest.raises(ValueError, match=match):
-        LOOPS[call](*arguments.values())
-    for array, old in zip(arrays_of(arguments), arrays_of(before), strict=True):
-        assert_array_equal(array, old)
+    assert_refused(call, changes, match)
+
+
+@pytest.mark.parametrize("call", [call for call in LOOPS if call != "add moves"])
+def test_loops_refuse_arrays_of_other_lengths(call):
+    for place, array in arrays_of(arguments_of(call)).items():
+        name = place.rpartition(".")[2]
+        if array.size and not {name, f"{call} {name}"} & UNCHECKED:
+            assert_refused(call, {place: shorter}, r"\w must (be|have)")
+            if array.ndim == 2:
+                assert_refused(call, {place: narrower}, r"\w must (be|have)")
 
 
 @pytest.mark.parametrize("changed", [{"draws": DRAWS + N}, {"stop": 42}, {"first_rate": 9}])
@@ -306,18 +276,3 @@ def test_later_slices_refuse_what_a_slice_brings(as_rows, changed):
 def test_feature_rows_refuse_members_beyond_the_rows(as_rows, members):
     with pytest.raises(ValueError, match="members must be indices from 0 to 19"):
         FeatureRows(as_rows(X), members=np.array(members))
-
-
-@pytest.mark.parametrize(
-    ("field", "place", "value", "match"),
-    [
-        ("indices", 5, -1, "X must have column indices from 0 to 2"),
-        ("indices", 5, WIDTH, "X must have column indices from 0 to 2"),
-        ("indptr", -1, X.size + 1, "data, indices and shape agree"),
-    ],
-)
-def test_feature_rows_refuse_entries_of_no_feature(field, place, value, match):
-    S = sparse.csr_matrix(X)
-    getattr(S, field)[place] = value
-    with pytest.raises(ValueError, match=match):
-        FeatureRows(S)

@@ -14,9 +14,11 @@ each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "
 SAMPLINGS = st.sampled_from(["permutation", "uniform", "contiguous"])
 
 
+@pytest.mark.parametrize("sampling", ["permutation", "contiguous"])
 @pytest.mark.parametrize("n_samples", [1, 2, 10, 257])
-def test_permutation_each_epoch(n_samples):
-    epochs = IndexStream(n_samples, "permutation", 3).take(0, 20 * n_samples).reshape(20, -1)
+def test_each_epoch_is_a_permutation(n_samples, sampling):
+    epochs = IndexStream(n_samples, sampling, 3).take(0, 20 * n_samples).reshape(20, -1)
+    assert n_samples < RUN_LENGTH or len(np.unique(epochs, axis=0)) > 10
     assert_array_equal(np.sort(epochs, axis=1), np.tile(np.arange(n_samples), (20, 1)))
 
 
@@ -55,23 +57,6 @@ def test_seed_and_key_tell_apart(sampling):
     assert len({tuple(draws) for draws in streams}) == 12
 
 
-def test_contiguous_visits_every_example_once_an_epoch():
-    stream = IndexStream(1000, "contiguous", 0)
-    for number in range(3):
-        assert_array_equal(np.sort(stream.epoch(number)), np.arange(1000))
-    assert not np.array_equal(stream.epoch(0), stream.epoch(1))
-
-
-def test_contiguous_visits_consecutive_examples_together():
-    draws = IndexStream(1000, "contiguous", 0).epoch(0)
-    starts = np.flatnonzero(np.diff(draws) != 1) + 1
-    parts = np.split(draws, starts)
-    for part in parts:
-        assert part[0] % RUN_LENGTH == 0
-    # The last part is shorter; two that happen to be neighbours look like one.
-    assert len(parts) >= 1000 // RUN_LENGTH - 3
-
-
 @each_sampling
 def test_long_epochs_have_a_generator_each(sampling):
     """Seed, key and number of the epoch make the draws: old streams go on as they did."""
@@ -87,17 +72,6 @@ def test_long_epochs_have_a_generator_each(sampling):
         expected = (runs[:, None] * RUN_LENGTH + np.arange(RUN_LENGTH)).ravel()
         expected = expected[expected < n_samples]
     assert_array_equal(epoch, expected)
-
-
-def test_few_draws_are_made_where_few_are_asked_for():
-    asked = []
-
-    def sampling(rng, n_samples):
-        asked.append(n_samples)
-        return rng.permutation(n_samples)
-
-    IndexStream(50, sampling, 0).take(0, 75)
-    assert asked == [50, 50]
 
 
 @pytest.mark.parametrize("ahead", [40, 1000])

@@ -7,7 +7,7 @@ from conftest import make_integers
 from covering import each_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from kpegasos import (
@@ -79,21 +79,6 @@ def test_dual_bound_is_never_negative():
     problem = make_problem(DATA.y, 0.1)
     assert dual_bound(np.zeros(M), 0.0, problem) == 0.0
     assert dual_bound(np.full(M, 1e6), 1e30, problem) >= 0.0
-
-
-def test_dual_bound_stays_in_the_box():
-    """A β beyond 1, as uniform sampling makes, is scaled and not taken as it is."""
-    problem = make_problem([1, 1], 1.0)
-    # Two orthogonal points, one drawn far too often: β = (4, 0) by the counts.
-    bound = dual_bound(np.array([2.0, 0.0]), 1e-9, problem)
-    assert_allclose(bound, 0.5, rtol=1e-6)
-
-
-def test_weights_of_a_problem_have_mean_one():
-    problem = make_problem(DATA.y, 0.1, DATA.weight)
-    assert_allclose(problem.weight, DATA.omega, rtol=1e-15)
-    assert_array_equal(problem.examples.signed, DATA.y * problem.weight)
-    assert_array_equal(make_problem(DATA.y, 0.1).weight, np.ones(M))
 
 
 # --- the certificate ----------------------------------------------------------------------------

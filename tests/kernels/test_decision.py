@@ -3,7 +3,6 @@
 import gc
 import pickle
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -23,17 +22,9 @@ from kpegasos import (
 from kpegasos.estimators import base
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.kernels import decision as decision_module
-from kpegasos.kernels.decision import gram_decision, kernel_decision, pairs_of_class
+from kpegasos.kernels.decision import gram_decision, kernel_decision
 
 RNG = np.random.default_rng(0)
-
-
-def test_decision_of_many_tiles(monkeypatch):
-    monkeypatch.setattr(decision_module, "_TILE_VECTORS", 3)
-    coefs = RNG.normal(size=(2, 11))
-    expected = RBF(0.7).block(A, B) @ coefs.T
-    found = kernel_decision(RBF(0.7), A, B, coefs, block_mb=1e-4)
-    assert_allclose(found, expected, rtol=1e-12, atol=1e-14)  # sums of terms of size 1 may cancel
 
 
 def test_decision_without_rows():
@@ -56,15 +47,6 @@ def test_decision_of_a_function_asks_for_no_diagonal():
 
 
 # --- pairs of classes -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 5, 12])
-def test_pairs_of_class_in_lexicographic_order(n_classes):
-    pairs = list(combinations(range(n_classes), 2))
-    for number in range(n_classes):
-        others = [k for k in range(n_classes) if k != number]
-        expected = [pairs.index((min(number, k), max(number, k))) for k in others]
-        assert_array_equal(pairs_of_class(number, n_classes), expected)
 
 
 @pytest.mark.parametrize("sizes", [[3, 5], [0, 4, 7, 1], [6, 0, 1, 9, 2, 2, 5, 11]])

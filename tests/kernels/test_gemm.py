@@ -33,7 +33,7 @@ def packed(X):
 
 def product(X, rows, first, last):
     out = np.full((rows.shape[0], last - first), np.nan, X.dtype)
-    packed(X).products(rows).write(first, last, out)
+    packed(X).products(rows)(first, last, out)
     return out
 
 
@@ -68,7 +68,7 @@ def test_products_of_many_features(n_features):
 def test_products_write_nothing_else():
     X = RNG.normal(size=(100, 3))
     out = np.full((7, 50), np.nan)
-    packed(X).products(X[:4]).write(10, 40, out[:4, 5:35])
+    packed(X).products(X[:4])(10, 40, out[:4, 5:35])
     assert_allclose(out[:4, 5:35], X[:4] @ X[10:40].T)
     out[:4, 5:35] = np.nan
     assert np.isnan(out).all()
@@ -86,7 +86,7 @@ def test_products_are_written_in_any_layout_and_dtype(n_rows, n_samples):
         "wider": np.empty((n_rows, n_samples)),
     }
     for name, out in outs.items():
-        packed(X).products(rows).write(0, n_samples, out)
+        packed(X).products(rows)(0, n_samples, out)
         assert_array_equal(out, rows @ X.T, err_msg=name)
 
 
@@ -94,7 +94,7 @@ def test_products_are_written_in_any_layout_and_dtype(n_rows, n_samples):
 def test_products_of_no_features_are_zero(implementation, dtype):
     X = np.empty((40, 0), dtype)
     out = np.full((20, 40), np.nan, dtype)
-    packed(X).products(X[:20]).write(0, 40, out)
+    packed(X).products(X[:20])(0, 40, out)
     assert_array_equal(out, 0)
 
 

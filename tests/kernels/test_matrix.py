@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from kernel_cases import each_dtype, each_format, same_bits, whole
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -18,7 +16,7 @@ from kpegasos.kernels import matrix as matrix_module
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.decision import _add_products, kernel_product
 from kpegasos.kernels.functions import Cosine
-from kpegasos.kernels.gemm import PackedKernel, PackedMatrix, aligned_ranges
+from kpegasos.kernels.gemm import PackedKernel, PackedMatrix
 from kpegasos.kernels.maps import gaussian
 from kpegasos.kernels.matrix import ClassSortedMatrix, SharedProducts
 from kpegasos.rows.gram import GramRows
@@ -65,26 +63,20 @@ def test_matrix_of_slices_and_indices(kernel, as_rows):
 @same_bits
 @each_packed
 @each_dtype
-@pytest.mark.parametrize("height", [1, 8, 40])
-def test_rows_are_the_same_bits_in_any_block(kernel, dtype, height):
+@pytest.mark.parametrize(("height", "threads"), [(1, 1), (8, 2), (40, 7)])
+def test_rows_are_the_same_bits_in_any_block_on_any_threads(
+    kernel, dtype, height, threads, monkeypatch
+):
+    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     rows = RNG.normal(size=(N, 33)).astype(dtype)
-    blocks = KernelMatrix(KERNELS[kernel], rows)
-    gram = whole(blocks)
+    blocks = KernelMatrix(KERNELS[kernel], rows, threads=threads)
+    gram = whole(KernelMatrix(KERNELS[kernel], rows, threads=1))
     assert_array_equal(gram, gram.T)
     for top in range(0, N, height):
         members = np.arange(top, min(N, top + height))
         out = np.empty((members.size, 120), dtype)
         assert blocks.write_rows(members, out, 50, 170) == members.size * 120
         assert_array_equal(out, gram[members, 50:170])
-
-
-@same_bits
-@each_packed
-@pytest.mark.parametrize("threads", [2, 7])
-def test_rows_are_the_same_bits_on_any_number_of_threads(kernel, threads, monkeypatch):
-    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    one, several = (KernelMatrix(KERNELS[kernel], X, threads=each) for each in (1, threads))
-    assert_array_equal(whole(several), whole(one))
 
 
 @same_bits
@@ -113,15 +105,6 @@ def test_kernel_product_in_tiles(height, width):
     assert_array_equal(nothing, np.zeros((N, 2)))
 
 
-@given(st.integers(0, 300), st.integers(0, 300), st.integers(1, 40), st.integers(1, 20))
-def test_aligned_ranges_cover_all_and_end_at_panels(first, size, width, n_panels):
-    ranges = list(aligned_ranges(first, first + size, width, n_panels))
-    assert [i for begin, end in ranges for i in range(begin, end)] == [*range(first, first + size)]
-    assert all(begin < end for begin, end in ranges)
-    assert all(end % width == 0 for _, end in ranges[:-1])
-    assert all((end - 1) // width - begin // width < n_panels for begin, end in ranges)
-
-
 def packed(threads=1):
     kernel = PackedKernel(RBF(0.3), 5, np.dtype(np.float64), threads=threads)
     for rows in (slice(0, 30), slice(30, 31), slice(31, None)):
@@ -148,18 +131,6 @@ def test_kernel_values_of_nothing():
     packed().write(X[:3], NORMS[:3], np.empty((3, 0)), 40, 40)
     none = np.empty(0, dtype=int)
     assert KernelMatrix(RBF(1.0), X, none).write_rows(none, np.empty((0, 0))) == 0
-
-
-def test_rows_raise_what_a_thread_raised(monkeypatch):
-    class Broken(RBF):
-        def from_inner_products(self, products, norms_a, norms_b):
-            if 2 < norms_b.size < 100:
-                raise RuntimeError("broken kernel")
-
-    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    blocks = KernelMatrix(Broken(1.0), X, threads=4)
-    with pytest.raises(RuntimeError, match="broken kernel"):
-        whole(blocks)
 
 
 def test_pieces_of_a_built_in_kernel_do_not_follow_the_clock(monkeypatch):

@@ -7,17 +7,15 @@ import pytest
 from metamorphic_cases import (
     ROUNDING,
     Case,
-    far_clusters,
     grid_blobs,
     interval,
     objective,
     pair_problems,
     reference_coef,
     rounding_error,
-    true_objectives,
 )
 from numpy.testing import assert_allclose
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_blobs
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 
@@ -88,21 +86,6 @@ def test_certificate_is_true_of_any_small_problem(seed):
 
 
 # --- problems that were hard ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("average", ["weighted", "suffix"])
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-def test_certificate_after_projections_that_let_counts_vanish(cache, average):
-    X, y = make_moons(1500, noise=0.2, random_state=0)
-    options = {"C": 1000.0, "gamma": 2.0, "epochs": 1, "row_dtype": "float64", "random_state": 0}
-    clf = PegasosSVC(projection=True, cache=cache, average=average, **options).fit(X, y)
-    assert_allclose(clf.objective_, true_objectives(clf, X, y)[0], rtol=1e-9)
-
-
-def test_certificate_of_two_groups_far_apart():
-    X, y = far_clusters(1000.0, 120)
-    clf = Case("rbf", "float32", "dense", 2).fit(X, y, gamma=1.0, epochs=20)
-    assert_certified(clf, X, y, dtype="float32")
 
 
 @pytest.mark.parametrize("dtype", list(ROUNDING))

@@ -17,9 +17,6 @@ from metamorphic_cases import (
 )
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-
-from kpegasos import PegasosSVC
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -164,19 +161,6 @@ def test_predictions_in_parts_are_those_of_the_whole(case):
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
-@pytest.mark.parametrize("center", [0.0, 100.0, 10_000.0])
-def test_predictions_of_float64_rows_by_a_float32_model_do_not_depend_on_their_number(
-    kernel, center, layout
-):
-    rng = np.random.default_rng(0)
-    X = center + rng.normal(size=(many_rows(kernel, layout), 5))
-    case = Case(kernel, "float32", layout, 2)
-    clf = case.fit(X[:90], X[:90, 0] > center, gamma=0.5)
-    assert_same_in_parts(clf, sparse.csr_array(X) if layout == "csr" else X, atol=1e-4)
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr"])
 @cases(dtype="float32", layout="dense", n_classes=3)
 def test_rows_of_another_type_are_predicted_alike(case, layout):
     """What either type holds exactly, and the model of either."""
@@ -216,15 +200,6 @@ def test_weight_of_zero_is_absence(case):
     expected = decisions(a, case.rows(X))
     atol = case.rounding * np.abs(expected).max()
     assert_allclose(decisions(b, case.rows(X)), expected, rtol=0, atol=atol)
-
-
-@cases()
-def test_class_weights_are_weights(case):
-    X, y = case.data()
-    by_class = {0: 0.5, 1: 3.0, 2: 1.0}
-    weight = np.array([by_class[label] for label in y])
-    by_class = {label: by_class[label] for label in np.unique(y)}
-    assert_same_model(case.fit(X, y, class_weight=by_class), case.fit(X, y, weight))
 
 
 @cases()
@@ -274,11 +249,3 @@ def test_five_epochs_and_five_more_are_ten(case):
     once = case.fit(X, y, epochs=10, average=average)
     assert_array_equal(warm.n_steps_, once.n_steps_)
     assert_same_model(warm, once)
-
-
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-def test_fits_that_go_on_do_not_depend_on_the_cache(cache):
-    X, y = Case("rbf", "float64", "dense", 2).data()
-    options = {"gamma": 0.5, "random_state": 0, "cache": cache}
-    warm = PegasosSVC(epochs=5, warm_start=True, **options).fit(X, y).fit(X, y)
-    assert_same_model(warm, PegasosSVC(epochs=10, **options).fit(X, y), rtol=1e-12)

@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from conftest import stream
 from covering import each_pair
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference_cases import LAM, N_STEPS, K, X, Y, compiled
 from scipy import sparse
@@ -98,34 +96,6 @@ def test_reference_equals_compiled(sampling, projection, batch_size, linear):
     factor = LAM * batch_size * N_STEPS
     reference = steps(given, Y, LAM, draws, **options)
     assert_equal_runs(reference, *runs, linear=linear, factor=factor)
-
-
-@settings(max_examples=25)
-@given(
-    n_samples=st.integers(1, 40),
-    seed=st.integers(0, 2**32 - 1),
-    n_steps=st.integers(1, 120),
-    batch_size=st.integers(1, 6),
-    log_lam=st.floats(-3, 0),
-    projection=st.booleans(),
-)
-def test_reference_equals_compiled_whatever_the_problem(
-    n_samples, seed, n_steps, batch_size, log_lam, projection
-):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(n_samples, 3))
-    y, lam = rng.choice([-1, 1], n_samples), 10.0**log_lam
-    batch_size = min(batch_size, n_samples)
-    options = {"batch_size": batch_size, "projection": projection}
-    draws = index_stream(n_samples, n_steps * batch_size, random_state=seed)
-    gram = points @ points.T
-    every = {"y": y, "lam": lam, "n_steps": n_steps, "random_state": seed} | options
-    for linear, reference, rows in (
-        (True, pegasos_linear(points, y, lam, draws, **options), linear_rows(points)),
-        (False, pegasos_kernel(gram, y, lam, draws, **options), make_rows(gram, "precomputed")),
-    ):
-        factor = lam * batch_size * n_steps
-        assert_equal_runs(reference, *compiled(rows, **every), y, linear=linear, factor=factor)
 
 
 def test_constant_feature_is_a_column_or_added_to_the_kernel():
