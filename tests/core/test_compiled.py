@@ -167,32 +167,27 @@ def package_copy(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_edited_overload_is_used_although_its_caller_was_cached(package_copy, tmp_path):
-    before = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
-    assert before["file"] == str(package_copy / "__init__.py")
-    files = [
-        p for p in package_copy.glob("core/*.py") if INNER_PRODUCT.search(p.read_text("utf-8"))
-    ]
-    assert len(files) == 1
-    source, edits = INNER_PRODUCT.subn(r"\g<1>2.0 * \g<2>", files[0].read_text("utf-8"))
-    assert edits == 1
-    files[0].write_text(source, "utf-8")
-    after = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
-    assert after["alpha"] != before["alpha"]
-    assert after["alpha"] == in_fresh_process(SPARSE_FIT, tmp_path / "empty")["alpha"]
-
-
-@pytest.mark.slow
-def test_edit_that_no_compiled_code_is_made_of_compiles_nothing(package_copy, tmp_path):
+def test_an_edit_compiles_anew_what_is_made_of_it_and_nothing_else(package_copy, tmp_path):
     before = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
     assert before["file"] == str(package_copy / "__init__.py")
     assert before["misses"] > 0
     for path in ("solvers/__init__.py", "kernels/base.py", "utils/boundary.py"):
         with (package_copy / path).open("a", encoding="utf-8") as file:
             file.write("# an edit\n")
+    same = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
+    assert same["misses"] == 0
+    assert same["alpha"] == before["alpha"]
+    # An overload, whose callers were cached.
+    edited = [
+        (path, *INNER_PRODUCT.subn(r"\g<1>2.0 * \g<2>", path.read_text("utf-8")))
+        for path in package_copy.glob("core/*.py")
+    ]
+    ((path, source, edits),) = [each for each in edited if each[2]]
+    assert edits == 1
+    path.write_text(source, "utf-8")
     after = in_fresh_process(SPARSE_FIT, tmp_path / "cache")
-    assert after["misses"] == 0
-    assert after["alpha"] == before["alpha"]
+    assert after["alpha"] != before["alpha"]
+    assert after["alpha"] == in_fresh_process(SPARSE_FIT, tmp_path / "empty")["alpha"]
 
 
 #: What makes a function compiled, and the methods of losses, which overloads take.
