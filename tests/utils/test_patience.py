@@ -101,6 +101,21 @@ def test_pace_calls_a_quick_function_as_a_whole(monkeypatch):
     assert max(rows * columns for rows, columns in quick.shapes[:-1]) <= 512
 
 
+@pytest.mark.parametrize("held_up", range(1, 8))
+def test_pace_calls_a_quick_function_as_a_whole_though_a_call_be_held_up(held_up, monkeypatch):
+    """A busy machine stops any call for some moments: of two in a row, the faster one counts."""
+    quick = Timed(monkeypatch, 1e-8, seconds_of_a_call=1e-4)
+
+    def function(A, B):
+        quick.now += 5.0 * (len(quick.shapes) == held_up)
+        return quick(A, B)
+
+    pace = Pace()
+    for _ in range(4):
+        pace.call(function, A, B)
+        assert quick.shapes[-1] == (300, 200)
+
+
 @pytest.mark.parametrize("seconds_each", [1e-4, 5e-3, 0.2])
 def test_pace_cuts_a_slow_function_into_pieces_of_a_moment(seconds_each, monkeypatch):
     slow = Timed(monkeypatch, seconds_each)
