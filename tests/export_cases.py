@@ -1,7 +1,5 @@
 """Models that every format is tried on, and what is compared of them."""
 
-import shutil
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,9 +8,6 @@ from sklearn.datasets import make_blobs
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
 
 N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
-needs_libsvm = pytest.mark.skipif(
-    not (shutil.which("svm-train") and shutil.which("svm-predict")), reason="needs libsvm-tools"
-)
 
 #: Kernels of LIBSVM by the estimators' names, with parameters for values that are not extreme.
 LIBSVM_KERNELS = {

@@ -229,46 +229,41 @@ def _read_ranges(path: str, n_features: int) -> Ranges:
 
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = [line.split() for line in file]
-    waiting = [(at, words) for at, words in enumerate(lines, 1) if words][::-1]
-    here: tuple[int, list[str]] = (0, [])
+    rows = ((at, words) for at, words in enumerate(lines, 1) if words)
+    end: tuple[int, list[str]] = (len(lines) + 1, [])
 
-    def error(what: str) -> ValueError:
-        got = f", got {' '.join(here[1])[:40]!r}" if here[1] else ""
-        return ValueError(f"{path}, line {here[0]}: {what}{got}")
+    def error(at: int, words: list[str], what: str) -> ValueError:
+        said = (
+            f"{what}, got {' '.join(words)[:40]!r}" if words else "must be there, but the file ends"
+        )
+        return ValueError(f"{path}, line {at}: {said}")
 
-    def following() -> list[str]:
-        nonlocal here
-        here = waiting.pop() if waiting else (len(lines) + 1, [])
-        if not here[1]:
-            raise error("must be there, but the file ends")
-        return here[1]
-
-    def following_numbers(count: int) -> list[float]:
-        words = following()
+    def numbers(at: int, words: list[str], count: int) -> list[float]:
         try:
             found = [float(word) for word in words]
         except ValueError:
             found = []
         if len(found) != count or not all(map(math.isfinite, found)):
-            raise error(f"must hold {count} finite numbers")
+            raise error(at, words, f"must hold {count} finite numbers")
         return found
 
+    at, words = next(rows, end)
     target: Any = None
-    if waiting and waiting[-1][1] == ["y"]:
-        following()
-        target = (*following_numbers(2), *following_numbers(2))
-    method = {"x": "minmax", "standard": "standard"}.get(" ".join(following()))
+    if words == ["y"]:
+        target = (*numbers(*next(rows, end), 2), *numbers(*next(rows, end), 2))
+        at, words = next(rows, end)
+    method = {"x": "minmax", "standard": "standard"}.get(" ".join(words))
     if method is None:
-        raise error("must be 'x' or 'standard'")
-    lower, upper = following_numbers(2) if method == "minmax" else (0.0, 0.0)
-    rows = {}
-    while waiting:
-        column, first, second = following_numbers(3)
+        raise error(at, words, "must be 'x' or 'standard'")
+    lower, upper = numbers(*next(rows, end), 2) if method == "minmax" else (0.0, 0.0)
+    found = {}
+    for at, words in rows:
+        column, first, second = numbers(at, words, 3)
         if not (column.is_integer() and 1 <= column < 2**31):
-            raise error("must begin with the number of a feature, from 1 on")
-        rows[int(column) - 1] = (first, second)
-    values = np.full((max([n_features, *(column + 1 for column in rows)]), 2), np.nan)
-    for place, row in rows.items():
+            raise error(at, words, "must begin with the number of a feature, from 1 on")
+        found[int(column) - 1] = (first, second)
+    values = np.full((max([n_features, *(column + 1 for column in found)]), 2), np.nan)
+    for place, row in found.items():
         if row[0] != row[1] or method == "standard":
             values[place] = row
     return Ranges(method, lower, upper, values[:, 0].copy(), values[:, 1].copy(), target)

@@ -219,42 +219,34 @@ def test_other_files_are_not_overwritten(data, tmp_path, refusal, content):
 # --- values to search, as words of a command line ---
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("0.1,1,10", [0.1, 1.0, 10.0]),
-        (" 3 , 1 ", [3.0, 1.0]),
-        ("2^-5:15:2", [2.0**k for k in range(-5, 16, 2)]),
-        ("2^3:-15:-2", [2.0**k for k in range(3, -16, -2)]),
-        ("10^-1:3:1", [0.1, 1.0, 10.0, 100.0, 1000.0]),
-        ("10^1:-1", [10.0, 1.0, 0.1]),
-        ("2^0:1:0.5", [1.0, 2.0**0.5, 2.0]),
-        ("2^0:2:1,100", [1.0, 2.0, 4.0, 100.0]),
-        ("10^0:1:0.1", [10.0 ** (k * 0.1) for k in range(11)]),
-    ],
-)
-def test_numbers_are_lists_and_powers(text, values):
-    assert tune.numbers(text) == values
-    for exponent in range(-30, 31):  # decimal powers are the numbers that are written
-        assert tune.numbers(f"10^{exponent}") == [float(f"1e{exponent}")]
+ODD_POWERS = [2.0**k for k in range(-5, 16, 2)]
 
 
 @pytest.mark.parametrize(
-    ("text", "values"),
+    ("read", "text", "values"),
     [
-        ("-5,15,2", [2.0**k for k in range(-5, 16, 2)]),
-        ("0,0,1", [1.0]),
-        ("-1,2,2", [0.5, 2.0]),  # the end is not met
+        (tune.numbers, "0.1,1,10", [0.1, 1.0, 10.0]),
+        (tune.numbers, " 3 , 1 ", [3.0, 1.0]),
+        (tune.numbers, "2^-5:15:2", ODD_POWERS),
+        (tune.numbers, "2^15:-5:-2", ODD_POWERS[::-1]),
+        (tune.numbers, "10^1:-1", [10.0, 1.0, 0.1]),
+        (tune.numbers, "2^0:1:0.5", [1.0, 2.0**0.5, 2.0]),
+        (tune.numbers, "2^0:2:1,100", [1.0, 2.0, 4.0, 100.0]),
+        (tune.numbers, "10^0:1:0.1", [10.0 ** (k * 0.1) for k in range(11)]),
+        # Decimal powers are the numbers that are written.
+        (tune.numbers, "10^-30:30:1", [float(f"1e{k}") for k in range(-30, 31)]),
+        (tune.gammas, "scale,2^-1:1:1,auto", ["scale", 0.5, 1.0, 2.0, "auto"]),
+        (tune.degrees, "2^0:2", [1, 2, 4]),
+        (tune.log2_of_C, "-5,15,2", ODD_POWERS),
+        (tune.log2_of_gamma, "15,-5,-2", ODD_POWERS[::-1]),
+        (tune.log2_of_C, "0,0,1", [1.0]),
+        (tune.log2_of_C, "-1,2,2", [0.5, 2.0]),  # the end is not met
+        (tune.log2_of_C, "null", [1.0]),
+        (tune.log2_of_gamma, "null", ["auto"]),
     ],
 )
-def test_exponents_of_two_are_those_of_grid_py(text, values):
-    assert tune.log2_of_C(text) == tune.log2_of_gamma(text) == values
-
-
-def test_other_words_of_values_are_those_of_their_options():
-    assert (tune.log2_of_C("null"), tune.log2_of_gamma("null")) == ([1.0], ["auto"])
-    assert tune.gammas("scale,2^-1:1:1,auto") == ["scale", 0.5, 1.0, 2.0, "auto"]
-    assert [repr(degree) for degree in tune.degrees("2^0:2")] == ["1", "2", "4"]
+def test_values_are_lists_and_powers(read, text, values):
+    assert [repr(value) for value in read(text)] == [repr(value) for value in values]
 
 
 @pytest.mark.parametrize(

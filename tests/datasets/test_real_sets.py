@@ -182,13 +182,10 @@ def test_idx_set_is_parsed(tiny):
     "content",
     [
         b"",
-        b"\0\0\x08",
-        b"\0\0\x08\x02\0\0\0\x01",
         bytes([0, 0, 13, 1, 0, 0, 0, 0]),
         idx(np.zeros((2, 3), np.uint8))[:-1],
         idx(np.zeros((2, 3), np.uint8)) + b"1",
         b"\0\0\x08\xff" + 1020 * b"\xff",
-        b"\0\0\x08\x02" + 8 * b"\xff",
     ],
 )
 def test_idx_of_another_type_or_size_is_refused_in_a_sentence(content):

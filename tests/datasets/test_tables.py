@@ -325,13 +325,8 @@ def test_field_that_is_no_finite_number_is_refused(tmp_path, field):
         ({"format": "xls"}, "format must be one of ('svmlight', 'csv', 'tsv', 'npz', 'npy', 'pa"),
         ({"label": "c"}, "label must be the name or number of one of the 2 columns of "),
         ({"label": 2}, "got 2 instead"),
-        ({"label": -3}, "got -3 instead"),
         ({"label": 1.5}, "label must be the name or number of a column, 'first', 'last', 'auto'"),
-        ({"label": True}, "label must be the name or number of a column"),
         ({"n_features": 3}, "n_features must be 2, as in "),
-        ({"n_features": 0}, "n_features must be a positive integer, got 0"),
-        ({"header": "yes"}, "header must be True or False, got 'yes'"),
-        ({"dtype": int}, "dtype must be numpy.float32 or numpy.float64, got <class 'int'>"),
     ],
 )
 def test_parameters_of_a_table_are_checked(tmp_path, options, match):
@@ -364,18 +359,6 @@ def test_what_is_no_path_is_refused():
 
 
 # --- binary files ---
-
-
-@pytest.mark.parametrize("format", ["npz", "npy", "parquet", "arrow"])
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-9], lambda b: b"nothing" * 9])
-def test_damaged_binary_file_is_named(tmp_path, format, damage):
-    pytest.importorskip("pyarrow")
-    path = tmp_path / f"table.{format}"
-    write_table(path, np.arange(12.0).reshape(4, 3), [1, 2, 3, 4])
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match="must be") as error:
-        read_table(path)
-    assert message_of(error).startswith(str(path))
 
 
 class Payload:
@@ -511,17 +494,14 @@ def test_without_a_library_the_extra_is_named(tmp_path, monkeypatch, format, lib
         ({"X": [1.0]}, "X must have two dimensions, rows and features, got shape (1,)"),
         ({"y": [1, 2]}, "y must have shape (1,), as X has rows, got (2,) instead"),
         ({"y": [np.nan]}, "y must hold finite numbers or texts for csv, got [nan] instead"),
-        ({"y": [None]}, "y must hold finite numbers or texts for csv, got [None] instead"),
         ({"y": [-(2**53)]}, "y must hold integers below 9007199254740992 for csv, got"),
         ({"y": [2**63], "path": "t.npz"}, "y must hold integers below 9223372036854775808 for npz"),
         ({"y": [""]}, "y must hold texts that are not empty, got ''"),
         ({"y": ["\ud800"]}, "y must hold texts of Unicode, got '\\ud800'"),
         ({"feature_names": ["a", "b"]}, "feature_names must be 1 different texts, one for each"),
         ({"feature_names": "a"}, "feature_names must be 1 different texts, one for each"),
-        ({"feature_names": [1]}, "feature_names must be 1 different texts, one for each"),
         ({"feature_names": ["\ud800"]}, "feature_names must hold texts of Unicode, got"),
         ({"feature_names": ["Y"], "y": [1]}, "feature_names must not have what labels are called"),
-        ({"format": "xls"}, "format must be one of ("),
         ({"path": "t.xls"}, "format must be given unless path ends in one of ('.svm', "),
         ({"path": "t.svm"}, "y must be given for the format svmlight, got None"),
         ({"path": "t.svm", "X": [[np.nan]], "y": [1]}, "X must hold finite numbers, got NaN"),

@@ -1,12 +1,12 @@
 """`to_libsvm` and `from_libsvm`: the same model before and after, and in LIBSVM's own programs."""
 
-import subprocess
 import tracemalloc
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 import pytest
+from cli_cases import libsvm, needs_libsvm
 from covering import each_pair
 from export_cases import (
     LIBSVM_KERNELS,
@@ -14,7 +14,6 @@ from export_cases import (
     classifier,
     data,
     linear_classifier,
-    needs_libsvm,
     regressors,
     targets,
 )
@@ -26,16 +25,10 @@ from kpegasos import PegasosSVC, PegasosSVR
 from kpegasos.kernels.functions import KERNELS, Polynomial
 
 
-def run(program, *arguments):
-    """A program of LIBSVM; what it says."""
-    command = [program, *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
-
-
 def predicted(folder, model, X, *, zero_based=False):
     """What svm-predict makes of a model and rows."""
     dump_svmlight_file(X, np.zeros(X.shape[0]), str(folder / "rows"), zero_based=zero_based)
-    run("svm-predict", folder / "rows", model, folder / "out")
+    libsvm("svm-predict", folder / "rows", model, folder / "out")
     return np.loadtxt(folder / "out")
 
 
@@ -99,7 +92,7 @@ def test_model_of_svm_train_is_read(number, kernel, n_classes, tmp_path):
     X, y, new = data(n_classes)
     dump_svmlight_file(X, y, str(tmp_path / "train"), zero_based=False)
     options = ["-q", "-t", number, "-g", 0.05, "-d", 2, "-r", 0.3]
-    run("svm-train", *options, tmp_path / "train", tmp_path / "model")
+    libsvm("svm-train", *options, tmp_path / "train", tmp_path / "model")
     model = PegasosSVC.from_libsvm(tmp_path / "model")
     assert model.kernel == kernel
     np.testing.assert_array_equal(model.classes_, np.unique(y))
@@ -119,7 +112,7 @@ def test_given_matrices_go_both_ways(n_classes, tmp_path):
     model = classifier("precomputed").fit(K, y)
     model.to_libsvm(tmp_path / "ours")
     dump_svmlight_file(with_positions(K), y, str(tmp_path / "train"), zero_based=True)
-    run("svm-train", "-q", "-t", 4, tmp_path / "train", tmp_path / "its")
+    libsvm("svm-train", "-q", "-t", 4, tmp_path / "train", tmp_path / "its")
     read = PegasosSVC.from_libsvm(tmp_path / "its", n_features=len(X))
     for name, each in (("ours", model), ("its", read)):
         found = predicted(tmp_path, tmp_path / name, rows, zero_based=True)
@@ -131,7 +124,7 @@ def test_given_matrices_go_both_ways(n_classes, tmp_path):
 def test_regression_of_svm_train_is_read(kind, tmp_path):
     X, _, new = data()
     dump_svmlight_file(X, targets(X), str(tmp_path / "train"), zero_based=False)
-    run("svm-train", "-q", "-s", kind, tmp_path / "train", tmp_path / "model")
+    libsvm("svm-train", "-q", "-s", kind, tmp_path / "train", tmp_path / "model")
     model = PegasosSVR.from_libsvm(tmp_path / "model")
     found = predicted(tmp_path, tmp_path / "model", new)
     np.testing.assert_allclose(model.predict(new), found, rtol=1e-5)

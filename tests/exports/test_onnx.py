@@ -156,9 +156,16 @@ def test_graph_refuses_what_onnx_cannot_say(monkeypatch, tmp_path):
     ):
         with pytest.raises(ValueError, match=sentence):
             model.to_onnx(tmp_path / "model.onnx")
-    monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", 1000)
+    model = classifier().fit(X, y)
+    model.to_onnx(tmp_path / "model.onnx")
+    constants = onnx.load(tmp_path / "model.onnx").graph.initializer
+    held = sum(onnx.numpy_helper.to_array(each).nbytes for each in constants)
+    monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", held)
+    model.to_onnx(tmp_path / "model.onnx")
+    (tmp_path / "model.onnx").unlink()
+    monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", held - 1)
     with pytest.raises(ValueError, match="support_vectors_ must be below 2 GiB for ONNX"):
-        classifier().fit(X, y).to_onnx(tmp_path / "model.onnx")
+        model.to_onnx(tmp_path / "model.onnx")
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"to_onnx needs the package onnx: pip install 'kpegaso"):
         classifier().fit(X, y).to_onnx(tmp_path / "model.onnx")

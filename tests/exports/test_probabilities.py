@@ -1,10 +1,10 @@
 """Probabilities go with a model: to onnxruntime and svm-predict, and from svm-train."""
 
-import subprocess
 from functools import partial
 
 import numpy as np
 import pytest
+from cli_cases import libsvm, needs_libsvm
 from covering import each_pair
 from export_cases import (
     N_CLASSES,
@@ -12,7 +12,6 @@ from export_cases import (
     classifier,
     data,
     linear_classifier,
-    needs_libsvm,
     regressors,
     search,
     targets,
@@ -45,8 +44,7 @@ def assert_onnx_agrees(model, path, X, probabilities):
 def by_libsvm(folder, model, X):
     """Classes, and probabilities with the classes in ascending order, of ``svm-predict -b 1``."""
     dump_svmlight_file(X, np.zeros(len(X)), str(folder / "rows"), zero_based=False)
-    command = ["svm-predict", "-b", "1", "-q", folder / "rows", model, folder / "out"]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    libsvm("svm-predict", "-b", "1", "-q", folder / "rows", model, folder / "out")
     head, *lines = (folder / "out").read_text().splitlines()
     order = np.argsort(np.array(head.split()[1:], dtype=int))
     rows = np.array([list(map(float, line.split())) for line in lines])
@@ -155,8 +153,7 @@ def test_probabilities_come_back(kernel, n_classes, tmp_path):
 def test_model_of_svm_train_has_its_probabilities(n_classes, tmp_path):
     X, y, new = data(n_classes)
     dump_svmlight_file(X, y, str(tmp_path / "train"), zero_based=False)
-    command = ["svm-train", "-b", "1", "-q", "-g", "0.05", tmp_path / "train", tmp_path / "model"]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    libsvm("svm-train", "-b", "1", "-q", "-g", "0.05", tmp_path / "train", tmp_path / "model")
     model = PegasosSVC.from_libsvm(tmp_path / "model")
     labels, found = by_libsvm(tmp_path, tmp_path / "model", new)
     # LIBSVM stops its coupling of more than two classes early.
