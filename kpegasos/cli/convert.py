@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from kpegasos import cli
-from kpegasos.cli import DATA_FORMATS, STANDARD, UsageError, add_report_options, integer_from
 
 SUMMARY = "write examples in another format: SVMLight, CSV, NPZ, NPY, Parquet, Arrow"
 USAGE = "kpegasos convert [options] IN OUT"
@@ -24,10 +23,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
         dest="data_format",
-        choices=DATA_FORMATS,
+        choices=cli.DATA_FORMATS,
         help="format of IN; svmlight is LIBSVM's",
     )
-    parser.add_argument("--to", choices=DATA_FORMATS, help="format of OUT")
+    parser.add_argument("--to", choices=cli.DATA_FORMATS, help="format of OUT")
     parser.add_argument(
         "--label",
         default="auto",
@@ -36,9 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "called label, target, class or y unless given",
     )
     parser.add_argument(
-        "--n-features", type=integer_from(1), help="columns of IN, if more than it names"
+        "--n-features", type=cli.integer_from(1), help="columns of IN, if more than it names"
     )
-    add_report_options(parser, "quiet")
+    cli.add_report_options(parser, "quiet")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     to = options.to or format_by_name(place)
     if to is None:
         known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
-        raise UsageError(f"--to must be given unless OUT ends in {known}, got {options.out!r}")
+        raise cli.UsageError(f"--to must be given unless OUT ends in {known}, got {options.out!r}")
     cli.files.check_outputs({"OUT": options.out}, options.data)
     table = cli.files.read_given(options)
     if table.y is None and to == "svmlight":
@@ -76,6 +75,6 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         labels = "no labels" if table.y is None else "labels"
         size = cli.files.shown_size(n_samples, n_features)
-        out = sys.stderr if options.out == STANDARD else sys.stdout
+        out = sys.stderr if options.out == cli.STANDARD else sys.stdout
         print(f"{options.out}: {size}, {labels}, {to}", file=out)
     return 0

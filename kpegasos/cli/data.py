@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from kpegasos import cli
-from kpegasos.cli import UsageError, add_report_options
 
 SUMMARY = "list and fetch the real data sets"
 USAGE = "kpegasos data [--json] list | fetch NAME ..."
@@ -20,13 +19,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell a parser what is done with data sets."""
     parser.add_argument("action", choices=("list", "fetch"))
     parser.add_argument("names", metavar="NAME", nargs="*", help="as 'kpegasos data list' says")
-    add_report_options(parser, "json")
+    cli.add_report_options(parser, "json")
 
 
 def run(options: argparse.Namespace) -> int:
     """List or fetch; returns the exit status."""
     if (options.action == "fetch") != bool(options.names):
-        raise UsageError("names must be given to fetch, and to list none")
+        raise cli.UsageError("names must be given to fetch, and to list none")
     if options.action == "list":
         _list(options.json)
     else:

@@ -7,7 +7,6 @@ import os
 from typing import Any
 
 from kpegasos import cli
-from kpegasos.cli import STANDARD, UsageError, add_report_options
 
 SUMMARY = "write a model for other programs: LIBSVM, ONNX"
 USAGE = "kpegasos export [options] MODEL OUT"
@@ -24,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="of kpegasos or LIBSVM")
     parser.add_argument("out", metavar="OUT", help="file to write; - is the standard output")
     parser.add_argument("--format", choices=tuple(_ENDINGS), help="of OUT")
-    add_report_options(parser, "quiet")
+    cli.add_report_options(parser, "quiet")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     model = cli.models.read_model(options.model).estimator
     _check(model, format, options.model)
     cli.models.write_model(cli.models.Place(options.out, format), model)
-    if not options.quiet and options.out != STANDARD:
+    if not options.quiet and options.out != cli.STANDARD:
         print(f"{options.out}: {type(cli.models.core_of(model)).__name__} as {format}")
     return 0
 
@@ -45,7 +44,7 @@ def _format_of(path: str) -> str:
     for name, known in _ENDINGS.items():
         if ending == known:
             return name
-    raise UsageError(
+    raise cli.UsageError(
         f"--format must be given unless OUT ends in {', '.join(_ENDINGS.values())}, got {path!r}"
     )
 

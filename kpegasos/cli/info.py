@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kpegasos import cli
-from kpegasos.cli import STANDARD, add_data_options, add_report_options
 
 if TYPE_CHECKING:
     from kpegasos.cli.models import ModelFile
@@ -33,14 +32,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="try a part of the examples to forecast what 'kpegasos train FILE' takes; yes unless "
         "--no-forecast",
     )
-    add_data_options(parser)
-    add_report_options(parser, "json")
+    cli.add_data_options(parser)
+    cli.add_report_options(parser, "json")
 
 
 def run(options: argparse.Namespace) -> int:
     """Look into the file, and say what is there; returns the exit status."""
     path = options.data
-    if path != STANDARD and cli.models.is_model(path):
+    if path != cli.STANDARD and cli.models.is_model(path):
         model = cli.models.read_model(path)
         facts = {"file": path, "kind": "model", **_facts_of_model(path, model)}
         lines = list(_model_lines(facts, model))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kpegasos.cli import integer_from
+from kpegasos import cli
 
 SUMMARY = "draw points in a browser, watch Pegasos train on them, see its certificate"
 
@@ -14,7 +14,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", help="CSV: two columns of features and one of labels")
     parser.add_argument(
         "--port",
-        type=integer_from(0, 65_535),
+        type=cli.integer_from(0, 65_535),
         default=8765,
         help="8765 unless given; the next if taken",
     )

@@ -9,14 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kpegasos import cli
-from kpegasos.cli import (
-    STANDARD,
-    UsageError,
-    add_data,
-    add_data_options,
-    add_report_options,
-    flag,
-)
 
 if TYPE_CHECKING:
     from kpegasos.cli.models import ModelFile
@@ -30,7 +22,7 @@ model is a native file or LIBSVM's, told apart by its content."""
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell a parser what predicting takes."""
-    add_data(parser)
+    cli.add_data(parser)
     parser.add_argument("model", metavar="MODEL", help="file of a model")
     parser.add_argument(
         "out",
@@ -49,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "-b",
         dest="probabilities",
-        type=flag,
+        type=cli.flag,
         default=False,
         metavar="0|1",
         help="1 is --probabilities",
@@ -59,15 +51,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="precision, recall and F1 of each class, and the confusion matrix",
     )
-    add_data_options(parser)
-    add_report_options(parser, "json", "quiet")
+    cli.add_data_options(parser)
+    cli.add_report_options(parser, "json", "quiet")
 
 
 def run(options: argparse.Namespace) -> int:
     """Predict as the options say; returns the exit status."""
     cli.files.check_outputs({"OUT": options.out}, options.data, options.model)
     if options.out is None and (options.decisions or options.probabilities):
-        raise UsageError("OUT must be given for decisions and probabilities; - is the output here")
+        raise cli.UsageError(
+            "OUT must be given for decisions and probabilities; - is the output here"
+        )
     model = cli.models.read_model(options.model)
     _check_kind(model.estimator, options)
     X, y, is_narrow = _examples(options, model)
@@ -231,7 +225,7 @@ def _report(y: Any, predicted: Any, estimator: Any, options: argparse.Namespace)
     from sklearn.base import is_regressor
     from sklearn.metrics import classification_report, confusion_matrix
 
-    out = sys.stderr if options.out == STANDARD else sys.stdout
+    out = sys.stderr if options.out == cli.STANDARD else sys.stdout
     scores = scores_of(y, predicted, regression=is_regressor(estimator))
     classes = np.unique(np.concatenate([y, predicted])) if options.report else None
     if options.json:

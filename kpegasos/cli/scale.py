@@ -14,14 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kpegasos import cli
-from kpegasos.cli import (
-    STANDARD,
-    UsageError,
-    add_data,
-    add_data_options,
-    add_report_options,
-    number,
-)
 
 SUMMARY = "scale features to a range or to variance 1, save and restore the ranges"
 USAGE = "kpegasos scale [options] DATA [OUT]"
@@ -35,12 +27,12 @@ _BLOCK = 2**24
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell a parser what scaling takes."""
-    add_data(parser)
+    cli.add_data(parser)
     parser.add_argument(
         "out",
         metavar="OUT",
         nargs="?",
-        default=STANDARD,
+        default=cli.STANDARD,
         help="file to write; the standard output unless given",
     )
     parser.add_argument(
@@ -49,13 +41,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="minmax",
         help="to limits, as it is unless given, or to mean 0 and variance 1",
     )
-    parser.add_argument("-l", "--lower", type=number, default=-1.0, help="-1 unless given")
-    parser.add_argument("-u", "--upper", type=number, default=1.0, help="1 unless given")
+    parser.add_argument("-l", "--lower", type=cli.number, default=-1.0, help="-1 unless given")
+    parser.add_argument("-u", "--upper", type=cli.number, default=1.0, help="1 unless given")
     parser.add_argument(
         "-y",
         "--target",
         nargs=2,
-        type=number,
+        type=cli.number,
         metavar=("LOWER", "UPPER"),
         help="scale the labels to these limits; they stay as they are unless given",
     )
@@ -63,8 +55,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ranges.add_argument("-s", "--save", metavar="FILE", help="write the ranges of the features")
     ranges.add_argument("-r", "--restore", metavar="FILE", help="scale by ranges that were saved")
     parser.add_argument("--exact", action="store_true", help="write all digits, not six")
-    add_data_options(parser)
-    add_report_options(parser, "quiet")
+    cli.add_data_options(parser)
+    cli.add_report_options(parser, "quiet")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
     from kpegasos.datasets.tables import format_by_name
 
     if options.upper <= options.lower:
-        raise UsageError(f"--upper must be above --lower, got {options.upper} and {options.lower}")
+        raise cli.UsageError(
+            f"--upper must be above --lower, got {options.upper} and {options.lower}"
+        )
     inputs = filter(None, (options.data, options.restore))
     cli.files.check_outputs({"OUT": options.out, "--save": options.save}, *inputs)
     table = cli.files.read_data(options)

@@ -15,25 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kpegasos import cli
-from kpegasos.cli import (
-    INTERRUPTED,
-    KERNELS,
-    LIBSVM_KERNELS,
-    STANDARD,
-    UNREACHED,
-    UsageError,
-    add_data,
-    add_data_options,
-    add_model_options,
-    add_report_options,
-    add_run_options,
-    flag,
-    integer_from,
-    not_negative,
-    number,
-    parameters_among,
-    positive,
-)
 
 if TYPE_CHECKING:
     from kpegasos.cli.models import Fit, Place
@@ -75,7 +56,7 @@ def prepared(arguments: Sequence[str]) -> list[str]:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell a parser what training takes."""
-    add_data(parser)
+    cli.add_data(parser)
     parser.add_argument(
         "model",
         metavar="MODEL",
@@ -90,29 +71,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files and reports")
     add = files.add_argument
     add(
-        "-v", "--folds", type=integer_from(2), help="cross-validate in so many folds, write nothing"
+        "-v",
+        "--folds",
+        type=cli.integer_from(2),
+        help="cross-validate in so many folds, write nothing",
     )
-    add("--n-features", type=integer_from(1), help="columns of DATA, if more than it names")
-    add_data_options(files)
-    add_model_options(files)
-    add_report_options(files, "json", "quiet")
+    add("--n-features", type=cli.integer_from(1), help="columns of DATA, if more than it names")
+    cli.add_data_options(files)
+    cli.add_model_options(files)
+    cli.add_report_options(files, "json", "quiet")
 
 
 def _add_kernel(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--kernel", choices=KERNELS, default="rbf", help="rbf unless given")
+    add("--kernel", choices=cli.KERNELS, default="rbf", help="rbf unless given")
     kernel = "linear, poly, rbf, sigmoid or precomputed, by number"
     add("-t", dest="kernel", type=_kernel, metavar="0..4", help=kernel)
     gamma = "a number, scale, or auto for 1 / n_features, as it is unless given"
     add("-g", "--gamma", type=_gamma, default="auto", help=gamma)
-    add("-d", "--degree", type=integer_from(0), default=3, help="of poly; 3 unless given")
-    add("-r", "--coef0", type=number, default=0.0, help="of poly and sigmoid; 0 unless given")
+    add("-d", "--degree", type=cli.integer_from(0), default=3, help="of poly; 3 unless given")
+    add("-r", "--coef0", type=cli.number, default=0.0, help="of poly and sigmoid; 0 unless given")
 
 
 def _add_problem(group: argparse._ArgumentGroup) -> None:
     strength = group.add_mutually_exclusive_group()
-    strength.add_argument("-c", "--C", type=positive, default=1.0, help="cost; 1 unless given")
-    strength.add_argument("--lam", type=positive, help="lambda of the papers, in place of C")
+    strength.add_argument("-c", "--C", type=cli.positive, default=1.0, help="cost; 1 unless given")
+    strength.add_argument("--lam", type=cli.positive, help="lambda of the papers, in place of C")
     add = group.add_argument
     svm_type = "C-SVC, or epsilon-SVR as --regression"
     add("-s", dest="regression", type=_svm_type, metavar="0|3", help=svm_type)
@@ -120,7 +104,7 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
     loss = "hinge, or epsilon_insensitive of a regression, unless given"
     add("--loss", choices=(*_LOSSES, *_REGRESSION_LOSSES), help=loss)
     epsilon = "of a regression; 0.1 unless given"
-    add("-p", "--epsilon", type=not_negative, default=0.1, help=epsilon)
+    add("-p", "--epsilon", type=cli.not_negative, default=0.1, help=epsilon)
     add(
         "--weight",
         action="append",
@@ -139,13 +123,13 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
     )
     intercept.add_argument(
         "--intercept-scaling",
-        type=positive,
+        type=cli.positive,
         default=1.0,
         help="1 unless given; the larger, the less the intercept is regularised, which in LIBSVM "
         "it is not",
     )
     probability = "fit a sigmoid to held-out decisions, for probabilities"
-    add("-b", dest="probability", type=flag, metavar="0|1", default=False, help=(
+    add("-b", dest="probability", type=cli.flag, metavar="0|1", default=False, help=(
         "1 is --probability"
     ))  # fmt: skip
     add("--probability", action="store_true", help=probability)
@@ -155,13 +139,15 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
 
 def _add_training(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("-e", "--tol", type=positive, help="certified relative gap to reach; 0.01 unless given")
+    add("-e", "--tol", type=cli.positive, help="certified relative gap to reach; 0.01 unless given")
     no_polish = "steps of Pegasos only, without dual ascent"
     add("--no-polish", dest="polish", action="store_false", help=no_polish)
     length = group.add_mutually_exclusive_group()
-    length.add_argument("--epochs", type=positive, help="draws of Pegasos per example")
-    length.add_argument("--steps", dest="n_steps", type=integer_from(1), help="steps of Pegasos")
-    add("--batch-size", type=integer_from(1), default=1, help="examples of a step")
+    length.add_argument("--epochs", type=cli.positive, help="draws of Pegasos per example")
+    length.add_argument(
+        "--steps", dest="n_steps", type=cli.integer_from(1), help="steps of Pegasos"
+    )
+    add("--batch-size", type=cli.integer_from(1), default=1, help="examples of a step")
     sampling = ("permutation", "uniform")
     add("--sampling", choices=sampling, default="permutation", help="of the draws")
     add(
@@ -170,7 +156,7 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
         default="weighted",
         help="of the iterates; weighted unless given",
     )
-    add_run_options(group)
+    cli.add_run_options(group)
     add(
         "--chunks",
         action="store_true",
@@ -182,11 +168,11 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
 def _kernel(text: str) -> str:
     if text not in ("0", "1", "2", "3", "4"):
         raise argparse.ArgumentTypeError(f"must be an integer from 0 to 4, got {text!r}")
-    return LIBSVM_KERNELS[int(text)]
+    return cli.LIBSVM_KERNELS[int(text)]
 
 
 def _gamma(text: str) -> str | float:
-    return text if text in ("scale", "auto") else positive(text)
+    return text if text in ("scale", "auto") else cli.positive(text)
 
 
 def _svm_type(text: str) -> bool:
@@ -206,7 +192,7 @@ def _weight(text: str) -> tuple[str, float]:
     label, _, factor = text.rpartition("=")
     if not label:
         raise argparse.ArgumentTypeError(f"must be a label and a factor, as 1=5, got {text!r}")
-    return label, positive(factor)
+    return label, cli.positive(factor)
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -214,22 +200,24 @@ def _check_options(options: argparse.Namespace) -> None:
     losses = _REGRESSION_LOSSES if options.regression else _LOSSES
     if options.loss is not None and options.loss not in losses:
         kind = "a regression" if options.regression else "a classifier"
-        raise UsageError(f"--loss must be one of {', '.join(losses)} of {kind}, got {options.loss}")
+        raise cli.UsageError(
+            f"--loss must be one of {', '.join(losses)} of {kind}, got {options.loss}"
+        )
     if options.weight and options.balanced:
-        raise UsageError("--balanced and --weight must not be given both")
+        raise cli.UsageError("--balanced and --weight must not be given both")
     if options.regression and (options.weight or options.balanced):
-        raise UsageError("--weight and --balanced must be of a classifier, and this is none")
+        raise cli.UsageError("--weight and --balanced must be of a classifier, and this is none")
     if options.regression and options.probability:
-        raise UsageError("--probability must be of a classifier, and this is none")
+        raise cli.UsageError("--probability must be of a classifier, and this is none")
     if options.strict and not options.polish and options.tol is None:
-        raise UsageError("--strict must come with --tol where there is no polish")
+        raise cli.UsageError("--strict must come with --tol where there is no polish")
     if not _has_certificate(options) and (options.strict or options.tol is not None):
-        raise UsageError(
+        raise cli.UsageError(
             f"--tol and --strict must be of a positive semi-definite kernel, and {options.kernel} "
             f"is none here"
         )
     if options.scale and options.kernel == "precomputed":
-        raise UsageError("--scale must be of features, and a precomputed kernel has none")
+        raise cli.UsageError("--scale must be of features, and a precomputed kernel has none")
 
 
 # --- the estimator ---
@@ -258,7 +246,7 @@ def make_estimator(options: argparse.Namespace, y: Any) -> Any:
     else:
         kind = PegasosSVR if options.regression else PegasosSVC
     estimator = kind()
-    given = parameters_among(options, estimator)
+    given = cli.parameters_among(options, estimator)
     if options.average == "none":
         given["average"] = None
     if not _has_certificate(options):
@@ -331,8 +319,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         _report(fit, y, reached, place, options)
     if fit.interrupted:
-        return INTERRUPTED
-    return UNREACHED if options.strict and not reached else 0
+        return cli.INTERRUPTED
+    return cli.UNREACHED if options.strict and not reached else 0
 
 
 def _examples(options: argparse.Namespace) -> tuple[Any, Any]:
@@ -476,12 +464,16 @@ def _is_read_in_chunks(options: argparse.Namespace) -> bool:
             return False
     why = "--chunks" if options.chunks else f"{options.data} is large and read in parts, which"
     if not linear:
-        raise UsageError(f"{why} must be for --kernel linear, got {options.kernel}")
+        raise cli.UsageError(f"{why} must be for --kernel linear, got {options.kernel}")
     if not plain:
-        raise UsageError(f"{why} must be for a plain file in LIBSVM's format, got {options.data}")
+        raise cli.UsageError(
+            f"{why} must be for a plain file in LIBSVM's format, got {options.data}"
+        )
     for name, option in _EXCLUDED.items():
         if getattr(options, name):
-            raise UsageError(f"{why} must come without {option}, which needs all examples at once")
+            raise cli.UsageError(
+                f"{why} must come without {option}, which needs all examples at once"
+            )
     return True
 
 
@@ -523,7 +515,7 @@ def _trained_in_chunks(options: argparse.Namespace) -> tuple[Fit, Place]:
 
 def _report(fit: Fit, y: Any, reached: bool, place: Place, options: argparse.Namespace) -> None:
     """Say what has come of it, on the standard output if nothing else goes there."""
-    out = sys.stderr if place.path == STANDARD else sys.stdout
+    out = sys.stderr if place.path == cli.STANDARD else sys.stdout
     if options.json:
         facts = {**place._asdict(), **cli.models.facts_of_model(fit.model)}
         facts["model"] = facts.pop("path")

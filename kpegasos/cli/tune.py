@@ -15,21 +15,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kpegasos import cli
-from kpegasos.cli import (
-    INTERRUPTED,
-    KERNELS,
-    STANDARD,
-    UNREACHED,
-    UsageError,
-    add_data,
-    add_data_options,
-    add_model_options,
-    add_report_options,
-    add_run_options,
-    integer_from,
-    parameters_among,
-    positive,
-)
 
 if TYPE_CHECKING:
     from kpegasos import PegasosSVCCV
@@ -48,7 +33,7 @@ Ctrl-C."""
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell a parser what a search takes."""
-    add_data(parser)
+    cli.add_data(parser)
     parser.add_argument(
         "model",
         metavar="MODEL",
@@ -58,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     _add_values(parser.add_argument_group("values"))
     group = parser.add_argument_group("search")
     add = group.add_argument
-    add("-v", "--folds", type=integer_from(2), default=5, metavar="N", help="5 unless given")
+    add("-v", "--folds", type=cli.integer_from(2), default=5, metavar="N", help="5 unless given")
     add(
         "--metric",
         dest="scoring",
@@ -69,12 +54,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "-e",
         "--tol",
-        type=positive,
+        type=cli.positive,
         default=0.01,
         metavar="GAP",
         help="certified relative gap of each cell and of the model; 0.01 unless given",
     )
-    add_run_options(group)
+    cli.add_run_options(group)
     add(
         "--resume",
         metavar="FILE",
@@ -83,16 +68,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("files and reports")
     output.add_argument("--plot", metavar="FILE", help="a picture of the scores: png, pdf, svg")
     output.add_argument("--results", metavar="FILE", help="a table of all cells: CSV")
-    add_data_options(output)
-    add_model_options(output)
-    add_report_options(output, "json", "quiet")
+    cli.add_data_options(output)
+    cli.add_model_options(output)
+    cli.add_report_options(output, "json", "quiet")
     # What a training is asked besides.
     parser.set_defaults(regression=False, probability=False)
 
 
 def _add_values(group: argparse._ArgumentGroup) -> None:
     """Tell a parser of the kernels whose rows can be read from a file, and of their parameters."""
-    kernels = [name for name in KERNELS if name not in ("precomputed", "polynomial")]
+    kernels = [name for name in cli.KERNELS if name not in ("precomputed", "polynomial")]
     group.add_argument("--kernel", choices=kernels, default="rbf", help="rbf unless given")
 
     def add(name: str, dest: str, read: Any, help: str, **options: Any) -> None:
@@ -250,7 +235,7 @@ def run(options: argparse.Namespace) -> int:
         kept = f", {options.resume} has what is done" if options.resume is not None else ""
         missing = f"{len(search.missing_)} of {search.scores_.size} cells missing"
         print(f"kpegasos tune: stopped by Ctrl-C with {missing}{kept}", file=sys.stderr)
-        return INTERRUPTED
+        return cli.INTERRUPTED
     if not hasattr(search, "best_params_"):
         raise ValueError("--max-time was too short for a cell to be complete in all folds")
     gap = (
@@ -258,7 +243,7 @@ def run(options: argparse.Namespace) -> int:
     )
     # NaN, where nothing is certified, has not been reached.
     reached = (search.relative_gaps_ <= search.tol).all() and gap <= search.tol
-    return UNREACHED if options.strict and (search.missing_ or not reached) else 0
+    return cli.UNREACHED if options.strict and (search.missing_ or not reached) else 0
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -270,15 +255,17 @@ def _check(options: argparse.Namespace) -> None:
     try:
         make_scorer_of(options.scoring)
     except ValueError as error:
-        raise UsageError(str(error).replace("scoring", "--metric", 1)) from None
+        raise cli.UsageError(str(error).replace("scoring", "--metric", 1)) from None
     if options.plot is not None:
         known = sorted(FigureCanvasBase.get_supported_filetypes())
         if _suffix(options.plot) not in known:
-            raise UsageError(f"--plot must end in one of {', '.join(known)}, got {options.plot!r}")
+            raise cli.UsageError(
+                f"--plot must end in one of {', '.join(known)}, got {options.plot!r}"
+            )
         if options.Cs is not None and len(options.Cs) < 2:
-            raise UsageError("--plot must come with at least two values of C, got one")
-    if options.resume == STANDARD:
-        raise UsageError("--resume must be the name of a file, got '-'")
+            raise cli.UsageError("--plot must come with at least two values of C, got one")
+    if options.resume == cli.STANDARD:
+        raise cli.UsageError("--resume must be the name of a file, got '-'")
     outputs = {f"--{name}": getattr(options, name) for name in ("resume", "results", "plot")}
     if options.model is not None:
         outputs = {"MODEL": cli.models.place_of(options, None).path, **outputs}
@@ -301,7 +288,7 @@ def _search_of(folds: list[tuple[Any, Any]], options: argparse.Namespace) -> Peg
 
     search = PegasosSVCCV()
     # Parameters that are not given have their defaults, whatever they were.
-    parameters = search.get_params() | parameters_among(options, search)
+    parameters = search.get_params() | cli.parameters_among(options, search)
     parameters |= {
         "cv": folds,
         "refit": options.model is not None,
@@ -385,7 +372,7 @@ def _report(search: PegasosSVCCV, fit: Fit, options: argparse.Namespace) -> None
     The line of the chosen values and their score is the last one of LIBSVM's grid.py, such as
     "8.0 0.03125 94.8"; C comes first, then what else the kernel has.
     """
-    out = sys.stderr if STANDARD in (options.model, options.results) else sys.stdout
+    out = sys.stderr if cli.STANDARD in (options.model, options.results) else sys.stdout
     if options.json:
         model = {} if fit.model is None else {"model": cli.models.facts_of_model(fit.model)}
         cli.files.print_json({**_facts_of(search), "seconds": fit.seconds, **model}, out)
