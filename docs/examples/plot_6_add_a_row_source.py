@@ -43,9 +43,9 @@ class QuantisedRows(KernelSource):
         self.evaluations += missing.size * self.n_samples
         return KernelView(self.values, self.slots, self.ticks, self.squared_norms(), 0.0)
 
-    def advance(self, algorithm, state, draws, stop, examples, parameters):
+    def advance(self, steps, draws, stop):
         view = self.ensure_rows(np.unique(draws[:stop]), 0)
-        run_loop(algorithm, state, view, draws, stop, examples, parameters)
+        run_loop(steps, view, draws, stop)
 
     def product(self, columns):
         return self.stored @ columns / self.scale

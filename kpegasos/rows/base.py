@@ -15,8 +15,8 @@ import math
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from scipy import sparse
 from kpegasos.core.evaluation import Sums, evaluate_held, loss_errors, steepness
 from kpegasos.core.state import (
     RESCALE,
+    STEPS,
     Examples,
     Iterate,
     LoopParameters,
@@ -65,6 +66,63 @@ class Algorithm(NamedTuple):
     loop: Callable[..., tuple[int, int]]
     priority: Callable[[LoopState, np.ndarray, Examples, LoopParameters], np.ndarray]
     from_zero: bool
+
+
+@dataclass(eq=False, slots=True)
+class Steps:
+    """A loop in the midst of a run.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+    state : LoopState
+    examples : Examples
+    parameters : LoopParameters
+    """
+
+    algorithm: Algorithm
+    state: LoopState
+    examples: Examples
+    parameters: LoopParameters
+    _checked: View | None = None
+
+    @property
+    def done(self) -> int:
+        """Steps that have been done."""
+        return self.state.counters.item(STEPS)
+
+    def priority(self, members: np.ndarray) -> np.ndarray:
+        """Score how soon the loop will update some examples; see `Algorithm`."""
+        return self.algorithm.priority(self.state, members, self.examples, self.parameters)
+
+    def take(
+        self, view: View, draws: np.ndarray, start: int, stop: int, *, kept: bool = False
+    ) -> tuple[int, int]:
+        """Run the loop over ``draws[start:stop]``; returns its status and the next draw.
+
+        Parameters
+        ----------
+        view : View
+        draws : ndarray of int64
+        start, stop : int
+        kept : bool, default=False
+            Whether the rows keep the view, so that its arrays are checked once a run.
+        """
+        loop = self.algorithm.loop
+        if kept and view is self._checked:
+            loop = getattr(loop, "again", loop)
+        found = loop(self.state, view, draws, start, stop, self.examples, self.parameters)
+        self._checked = view
+        if found[0] == RESCALE:
+            fold_scale(self.state)
+        return found
+
+
+def run_loop(steps: Steps, view: View, draws: np.ndarray, stop: int, *, kept: bool = False) -> None:
+    """Run a loop over ``draws[:stop]`` where no row is missing; ``kept`` as in `Steps.take`."""
+    status, position = RESCALE, 0
+    while status == RESCALE:
+        status, position = steps.take(view, draws, position, stop, kept=kept)
 
 
 class Evaluated(NamedTuple):
@@ -406,48 +464,13 @@ class RowSource(ABC):
         super().__init_subclass__(**options)
         cls.unchanging = unchanging
 
-    #: Loop, state, view and examples of the slice before.
-    _known: tuple[Any, ...] = (None,)
-
     def __init__(self, n_samples: int, positive_definite: bool) -> None:
         self.n_samples = n_samples
         self.positive_definite = positive_definite
 
     @abstractmethod
-    def advance(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
+    def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``; later draws are for look-ahead only."""
-
-    def _advance_on(
-        self,
-        view: View,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
-        """Run a loop on a view that does not change; its arrays are checked once a checkpoint."""
-        arrays = algorithm.loop, state, view, examples
-        known = all(map(is_, self._known, arrays))
-        run_loop(algorithm, state, view, draws, stop, examples, parameters, known=known)
-        self._known = arrays
-
-    def end_slices(self) -> None:
-        """Let go of the run before: what comes next is checked as a whole."""
-        self._known = (None,)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: no part of a run."""
-        return {**vars(self), "_known": (None,)}
 
     @abstractmethod
     def evaluate(
@@ -552,27 +575,6 @@ class RowSource(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Give memory back to where it came from; the rows are not used any more."""
-
-
-def run_loop(
-    algorithm: Algorithm,
-    state: LoopState,
-    view: View,
-    draws: np.ndarray,
-    stop: int,
-    examples: Examples,
-    parameters: LoopParameters,
-    *,
-    known: bool = False,
-) -> None:
-    """Run a loop over ``draws[:stop]`` where no row is missing; ``known`` if its arrays are."""
-    position, status, loop = 0, RESCALE, algorithm.loop
-    if known:
-        loop = getattr(loop, "again", loop)
-    while status == RESCALE:
-        status, position = loop(state, view, draws, position, stop, examples, parameters)
-        if status == RESCALE:
-            fold_scale(state)
 
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -9,10 +9,9 @@ decide which of them violate; margins are brought up to date behind.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from threading import Lock
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,16 +20,13 @@ from kpegasos.core.state import (
     DONE,
     RESCALE,
     SCALE,
-    STEPS,
     Examples,
-    LoopParameters,
-    LoopState,
     fold_scale,
 )
 from kpegasos.core.views import KernelView, add_rows_together
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.base import Algorithm, KernelSource
+from kpegasos.rows.base import KernelSource, Steps
 from kpegasos.rows.budget import (
     budget_bytes,
     budget_mb,
@@ -324,24 +320,6 @@ class RowCache:
 # --- draws by tiles -------------------------------------------------------------------------------
 
 
-class Steps(NamedTuple):
-    """A loop in the midst of a run."""
-
-    algorithm: Algorithm
-    state: LoopState
-    examples: Examples
-    parameters: LoopParameters
-
-    @property
-    def done(self) -> int:
-        """Steps that have been done."""
-        return int(self.state.counters[STEPS])
-
-    def priority(self, members: np.ndarray) -> np.ndarray:
-        """Score how soon the loop will update some examples; see `Algorithm`."""
-        return self.algorithm.priority(self.state, members, self.examples, self.parameters)
-
-
 class DrawTile:
     """Some draws, and the kernel values of their examples among each other.
 
@@ -553,14 +531,37 @@ def _parts(missing: np.ndarray, most: int) -> Iterator[slice]:
 # --- rows that are kept ---------------------------------------------------------------------------
 
 
-def _require_matrix(values: Any) -> None:
-    if not isinstance(values, KernelMatrix):
-        raise ValueError(
-            f"values must be kernel values, such as a KernelMatrix, got {shown(values)} instead"
-        )
+class _ComputedRows(KernelSource):
+    """Rows whose kernel values are computed when they are needed, within a budget."""
+
+    computes_as_asked = True
+
+    def __init__(
+        self,
+        values: KernelMatrix,
+        cache: str,
+        needed_mb: Callable[[KernelMatrix], float],
+        cache_mb: float | str,
+        intercept_scaling: float,
+        tile_rows: int | None,
+    ) -> None:
+        if not isinstance(values, KernelMatrix):
+            raise ValueError(
+                f"values must be kernel values, such as a KernelMatrix, got {shown(values)} instead"
+            )
+        super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        self._budget_mb = budget_mb(cache_mb, most_mb_used(values))
+        check_budget(cache, needed_mb(values), self._budget_mb, values)
+        self._tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
+        self._values = values
+        self._know(values)
+
+    def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + B²`` of each example."""
+        return self._values.diagonal + self.kernel_offset
 
 
-class CachedRows(KernelSource):
+class CachedRows(_ComputedRows):
     """Look-ahead over a `RowCache`, or `TiledSteps` where rows are missing or violators are many.
 
     Rows that fit are kept. The others are computed whenever their examples violate, those of a tile
@@ -586,8 +587,6 @@ class CachedRows(KernelSource):
         If the budget has no room for a few rows.
     """
 
-    computes_as_asked = True
-
     def __init__(
         self,
         values: KernelMatrix,
@@ -598,24 +597,19 @@ class CachedRows(KernelSource):
         tile_draws: int | None = None,
         pool: BufferPool | None = None,
     ) -> None:
-        _require_matrix(values)
         if pool is not None and not isinstance(pool, BufferPool):
             raise ValueError(f"pool must be a BufferPool, got {shown(pool)} instead")
-        super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
-        cache_mb = budget_mb(cache_mb, most_mb_used(values))
-        check_budget("cached", cached_mb_needed(values), cache_mb, values)
-        tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
+        needed = "cached", cached_mb_needed
+        super().__init__(values, *needed, cache_mb, intercept_scaling, tile_rows)
         tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
-        capacity = cache_capacity(values, cache_mb)
+        capacity = cache_capacity(values, self._budget_mb)
         self.image_size = self.n_samples
-        self._values = values
-        self._know(values)
         self._cache = RowCache(
             values,
             self.squared_norms(),
             self.kernel_offset,
             capacity.rows,
-            max(1, min(capacity.tile_rows, tile_rows)),
+            max(1, min(capacity.tile_rows, self._tile_rows)),
             pool or BufferPool(),
         )
         self.row_capacity = self._cache.row_capacity
@@ -634,37 +628,25 @@ class CachedRows(KernelSource):
     def evaluations(self, number: int) -> None:
         self._cache.evaluations = number
 
-    def advance(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
+    def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
-        steps = Steps(algorithm, state, examples, parameters)
         self._cache.begin(steps.done)
         at_once = self._values.rows_at_once(self._cache.tile_rows)
         tiles, position = self._tiles, 0
-        if tiles and (not at_once or parameters.batch_size > tiles.largest_batch):
+        if tiles and (not at_once or steps.parameters.batch_size > tiles.largest_batch):
             tiles = None  # a row that takes long is left while it is computed
         while tiles and position < stop and tiles.are_better(steps, draws[position:stop]):
             end = min(stop, position + tiles.length(steps, at_once))
             tiles.advance(steps, draws[position:end])
             position = end
         while position < stop:
-            status, position = algorithm.loop(
-                state, self._cache.view, draws, position, stop, examples, parameters
-            )
+            status, position = steps.take(self._cache.view, draws, position, stop, kept=True)
             if status == DONE:  # what is left is less than a batch
                 return
             if status == RESCALE:
-                fold_scale(state)
                 continue
             # Within a batch there is no step to end at.
-            with finishing() if state.counters[BATCH_OFFSET] else nullcontext():
+            with finishing() if steps.state.counters[BATCH_OFFSET] else nullcontext():
                 if tiles and self._cache.is_full:
                     end = min(stop, position + tiles.length(steps, at_once))
                     tiles.advance(steps, draws[position:end])
@@ -709,10 +691,6 @@ class CachedRows(KernelSource):
         """``(K + B²) @ columns``."""
         return kernel_product(self._values, columns, self.kernel_offset, self._cache.tile_rows)
 
-    def squared_norms(self) -> np.ndarray:
-        """``k(x, x) + B²`` of each example."""
-        return self._values.diagonal + self.kernel_offset
-
     def forget(self) -> None:
         """Give up all rows that are kept."""
         self._cache.forget()
@@ -725,7 +703,7 @@ class CachedRows(KernelSource):
 # --- rows that are not kept -----------------------------------------------------------------------
 
 
-class UncachedRows(KernelSource):
+class UncachedRows(_ComputedRows):
     """Kernel rows that are not kept: a tile of draws is scored against the support.
 
     One product scores a tile of upcoming draws against the support so far. The kernel values inside
@@ -749,7 +727,6 @@ class UncachedRows(KernelSource):
     """
 
     image_kind = "none"
-    computes_as_asked = True
 
     def __init__(
         self,
@@ -759,35 +736,21 @@ class UncachedRows(KernelSource):
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
     ) -> None:
-        _require_matrix(values)
-        super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
-        cache_mb = budget_mb(cache_mb, most_mb_used(values))
-        check_budget("streamed", uncached_mb_needed(values), cache_mb, values)
-        self._values = values
-        self._know(values)
-        self._budget = budget_bytes(cache_mb)
+        needed = "streamed", uncached_mb_needed
+        super().__init__(values, *needed, cache_mb, intercept_scaling, tile_rows)
+        self._budget = budget_bytes(self._budget_mb)
         self._largest_batch = math.isqrt(self._budget // scored_bytes(values))
-        tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
-        self._tile_draws = max(1, min(tile_rows, self._largest_batch))
+        self._tile_draws = max(1, min(self._tile_rows, self._largest_batch))
 
-    def advance(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
+    def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``, a tile of them at a time."""
-        k = parameters.batch_size
+        k = steps.parameters.batch_size
         if k > self._largest_batch:
             needed = k * k * scored_bytes(self._values) / tuning.MEBIBYTE
             raise ValueError(
                 f"cache_mb must be at least {1.005 * needed:.3g} for batch_size={k} with "
                 f"cache='streamed', got room for batches of {self._largest_batch} instead"
             )
-        steps = Steps(algorithm, state, examples, parameters)
         length = max(k, self._values.rows_at_once(self._tile_draws) // k * k)
         position = 0
         done = 1
@@ -831,7 +794,3 @@ class UncachedRows(KernelSource):
         height = self._tile_draws
         width = self._width(height)
         return kernel_product(self._values, columns, self.kernel_offset, height, width)
-
-    def squared_norms(self) -> np.ndarray:
-        """``k(x, x) + B²`` of each example."""
-        return self._values.diagonal + self.kernel_offset

@@ -7,23 +7,24 @@ computed when they are asked for. Few columns make a factor ``K = Z Zᵀ`` that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos.core.evaluation import loss_errors, steepness
-from kpegasos.core.state import Examples, Iterate, LoopParameters, LoopState
+from kpegasos.core.state import Examples, Iterate, LoopState
 from kpegasos.core.views import CsrView, DenseView, dense_margins, sparse_margins
 from kpegasos.rows.base import (
-    Algorithm,
     Decisions,
     Evaluated,
     Factor,
     RowSource,
+    Steps,
     new_rows,
+    run_loop,
 )
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_numbers
@@ -39,19 +40,6 @@ from kpegasos.utils.validation import (
 )
 
 # --- factors --------------------------------------------------------------------------------------
-
-
-class Features(Protocol):
-    """Rows of features, with a constant one at their end."""
-
-    n_samples: int
-    image_size: int
-
-    def margins(self, vectors: np.ndarray) -> np.ndarray:
-        """``Z @ vectors``."""
-
-    def sums(self, columns: np.ndarray) -> np.ndarray:
-        """``Zᵀ @ columns``."""
 
 
 class HeldFactor(Factor):
@@ -102,24 +90,11 @@ class StreamedFactor(Factor):
 
     Parameters
     ----------
-    rows : Features
-    parts : callable
-        ``parts(copies)`` yields ranges of examples of which so many copies may be made.
-    gather : callable
-        ``gather(part)`` returns its features, an array or a CSR matrix of any real dtype.
-    constant : float
-        Last column of Z.
+    rows : FeatureRows
     """
 
-    def __init__(
-        self,
-        rows: Features,
-        parts: Callable[[int], Iterable[slice]],
-        gather: Callable[[slice], Any],
-        constant: float,
-    ) -> None:
-        self._rows, self._parts, self._gather = rows, parts, gather
-        self.size, self._constant = rows.image_size, constant
+    def __init__(self, rows: FeatureRows) -> None:
+        self._rows, self.size = rows, rows.image_size
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """``Zᵀ diag(weights) Z``."""
@@ -127,9 +102,9 @@ class StreamedFactor(Factor):
         # Rows in float64, and once more where they come from a sparse matrix.
         height = max(1, tuning.GATHER_BYTES // (3 * 8 * self.size))
         scaled = np.empty((min(height, weights.size), self.size))
-        for part in self._parts(3):
+        for part in self._rows.parts(3):
             heed()
-            roots, rows = np.sqrt(weights[part]), self._gather(part)
+            roots, rows = np.sqrt(weights[part]), self._rows.gather(part)
             if np.count_nonzero(roots) < 0.5 * roots.size:
                 used = np.flatnonzero(roots)
                 roots, rows = roots[used], rows[used]
@@ -138,7 +113,7 @@ class StreamedFactor(Factor):
                 some = slice(top, top + height)
                 filled = scaled[: roots[some].size]
                 _scale(rows[some], roots[some], filled[:, :-1])
-                filled[:, -1] = self._constant * roots[some]
+                filled[:, -1] = self._rows.intercept_scaling * roots[some]
                 total += filled.T @ filled
         return total
 
@@ -149,29 +124,6 @@ class StreamedFactor(Factor):
     def sums(self, coef: np.ndarray) -> np.ndarray:
         """``Zᵀ @ coef``."""
         return self._rows.sums(coef)
-
-
-def factor_of(
-    rows: Features,
-    parts: Callable[[int], Iterable[slice]],
-    gather: Callable[[slice], Any],
-    constant: float,
-) -> Factor | None:
-    """Make the factor of rows of features, held if they are few; None if columns are many or none.
-
-    Parameters are those of `StreamedFactor`.
-    """
-    height, width = rows.n_samples, rows.image_size
-    if min(height, width) > tuning.MOST_COLUMNS:
-        return None
-    if 8 * height * width <= tuning.GATHER_BYTES:
-        Z = np.empty((height, width))
-        features = gather(slice(0, height))
-        Z[:, :-1] = features if isinstance(features, np.ndarray) else features.toarray()
-        Z[:, -1] = constant
-        factor = HeldFactor(Z)
-        return factor if factor.size else None
-    return StreamedFactor(rows, parts, gather, constant) if width <= tuning.MOST_COLUMNS else None
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -240,17 +192,9 @@ class FeatureRows(RowSource, unchanging=True):
         if self._view.squared_norms.size == 0:
             self._view = self._make_view(self.squared_norms())
 
-    def advance(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
+    def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
-        self._advance_on(self._view, algorithm, state, draws, stop, examples, parameters)
+        run_loop(steps, self._view, draws, stop, kept=True)
 
     def evaluate(
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
@@ -258,26 +202,16 @@ class FeatureRows(RowSource, unchanging=True):
         """Coefficients, margins, norm and vector of some iterates of a state."""
         vectors = [iterate.image(state) for iterate in iterates]
         margins = self.margins(np.stack(vectors, axis=1))
-        found, loss = [], examples.loss
-        for j, (iterate, vector) in enumerate(zip(iterates, vectors, strict=True)):
-            additions = iterate.additions(state, examples)
-            squared_norm = float(vector @ vector)
+        found, in_sum = [], 0.5 * (self.image_size + 2) * _EPS
+        for iterate, vector, margin in zip(iterates, vectors, margins.T, strict=True):
+            additions, squared_norm = iterate.additions(state, examples), float(vector @ vector)
             length, error = squared_norm**0.5, additions * _EPS * self._longest
-            in_sum = 0.5 * (vector.size + 2) * _EPS
-            of_margin = (in_sum + _EPS) * length * self._longest
-            found.append(
-                Evaluated(
-                    iterate.coefficients(state),
-                    margins[:, j],
-                    squared_norm,
-                    vector,
-                    loss_rounding=of_margin
-                    * steepness(loss, margins[:, j], examples.label, of_margin),
-                    # The norm of what belongs to the coefficients may be another.
-                    norm_rounding=error * (2.0 * length + error) + in_sum * squared_norm,
-                    additions=additions,
-                )
-            )
+            of_loss = of_margin = (in_sum + _EPS) * length * self._longest
+            of_loss *= steepness(examples.loss, margin, examples.label, of_margin)
+            # The norm of what belongs to the coefficients may be another.
+            of_norm = error * (2.0 * length + error) + in_sum * squared_norm
+            coef, more = iterate.coefficients(state), (of_loss, of_norm, additions)
+            found.append(Evaluated(coef, margin, squared_norm, vector, *more))
         return found
 
     def settle(
@@ -292,9 +226,9 @@ class FeatureRows(RowSource, unchanging=True):
         features, sizes = np.zeros((2, self.image_size - 1))
         vector = np.abs(self.image_of(evaluated))
         margin_sizes = np.full(self.n_samples, self.intercept_scaling * vector[-1])
-        for part in self._parts(copies=6):  # of which some in float64
+        for part in self.parts(copies=6):  # of which some in float64
             heed()
-            rows = self._gather(part).T
+            rows = self.gather(part).T
             features += rows @ signed[part]
             rows = abs(rows)
             sizes += rows @ np.abs(signed[part])
@@ -342,7 +276,7 @@ class FeatureRows(RowSource, unchanging=True):
             raise ValueError("evaluated must come from feature rows, got kernel rows instead")
         return evaluated.vector
 
-    def _parts(self, copies: int = 1) -> Iterator[slice]:
+    def parts(self, copies: int = 1) -> Iterator[slice]:
         """Ranges of examples whose rows are gathered together, and copied so many times."""
         if sparse.issparse(self.X):
             # With squares in float64 and a copy or two of either.
@@ -353,7 +287,8 @@ class FeatureRows(RowSource, unchanging=True):
         for top in range(0, self.n_samples, height):
             yield slice(top, min(self.n_samples, top + height))
 
-    def _gather(self, part: slice) -> Any:
+    def gather(self, part: slice) -> Any:
+        """Features of some examples, an array or a CSR matrix."""
         return self.X[part] if self._whole else self.X[self.members[part]]
 
     def margins(self, vectors: np.ndarray) -> np.ndarray:
@@ -374,8 +309,8 @@ class FeatureRows(RowSource, unchanging=True):
             vectors = np.ascontiguousarray(vectors.T, dtype=np.float64)
             _on_threads(dense_margins, self._view, vectors, result, self.X.size)
             return result
-        for part in self._parts(copies=3):  # float32 and float64
-            result[part] = self._gather(part) @ vectors[:-1]
+        for part in self.parts(copies=3):  # float32 and float64
+            result[part] = self.gather(part) @ vectors[:-1]
         result += self.intercept_scaling * vectors[-1]
         return result
 
@@ -387,14 +322,23 @@ class FeatureRows(RowSource, unchanging=True):
         columns : ndarray of shape (n_samples,)
         """
         result = np.zeros(self.image_size)
-        for part in self._parts(copies=3):
-            result[:-1] += self._gather(part).T @ columns[part]
+        for part in self.parts(copies=3):
+            result[:-1] += self.gather(part).T @ columns[part]
         result[-1] = self.intercept_scaling * columns.sum()
         return result
 
     def factor(self) -> Factor | None:
-        """The rows with their constant feature, held if they are few."""
-        return factor_of(self, self._parts, self._gather, self.intercept_scaling)
+        """The rows with their constant feature, held if they are few; None if columns are many."""
+        height, width = self.n_samples, self.image_size
+        if min(height, width) > tuning.MOST_COLUMNS:
+            return None
+        if 8 * height * width > tuning.GATHER_BYTES:
+            return StreamedFactor(self) if width <= tuning.MOST_COLUMNS else None
+        Z, features = np.empty((height, width)), self.gather(slice(0, height))
+        Z[:, :-1] = features if isinstance(features, np.ndarray) else features.toarray()
+        Z[:, -1] = self.intercept_scaling
+        factor = HeldFactor(Z)
+        return factor if factor.size else None
 
     def factor_passes(self) -> float:
         """Return how many passes of single steps cost as much as one system of `factor`."""
@@ -405,8 +349,8 @@ class FeatureRows(RowSource, unchanging=True):
     def squared_norms(self) -> np.ndarray:
         """``‖(x, B)‖²`` of each example."""
         result = np.empty(self.n_samples)
-        for part in self._parts():
-            rows = self._gather(part)
+        for part in self.parts():
+            rows = self.gather(part)
             if sparse.issparse(rows):
                 squares = rows.astype(np.float64).power(2)
                 result[part] = np.asarray(squares.sum(axis=1)).ravel()

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.state import Examples, LoopParameters, LoopState
 from kpegasos.core.views import KernelView
 from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.base import Algorithm, KernelSource, TrainingPoints
+from kpegasos.rows.base import KernelSource, Steps, TrainingPoints, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
@@ -106,17 +105,9 @@ class GramRows(KernelSource, unchanging=True):
         rows.points = TrainingPoints(values.kernel, values.X, values.members)
         return rows
 
-    def advance(
-        self,
-        algorithm: Algorithm,
-        state: LoopState,
-        draws: np.ndarray,
-        stop: int,
-        examples: Examples,
-        parameters: LoopParameters,
-    ) -> None:
+    def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
-        self._advance_on(self._view, algorithm, state, draws, stop, examples, parameters)
+        run_loop(steps, self._view, draws, stop, kept=True)
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """All kernel rows."""

@@ -31,7 +31,7 @@ from kpegasos.core.problem import Problem, dual_bounds, total_loss
 from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State
 from kpegasos.core.steps import rates_of
 from kpegasos.losses import is_hinge
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
 from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
@@ -378,6 +378,8 @@ class SolverRun(ABC):
     #: Whether results hold what another run could go on from.
     keeps_state: bool = True
     most_steps: float = math.inf
+    #: Of the slice before.
+    _known_work: Steps | None = None
 
     def __init__(
         self,
@@ -470,12 +472,6 @@ class SolverRun(ABC):
 
     def take_steps(self, target: int, stopper: Stopper) -> str | None:
         """Run the loop up to a step, in slices; returns the stopper's reason if that came first."""
-        try:
-            return self._take_slices(target, stopper)
-        finally:
-            self.rows.end_slices()
-
-    def _take_slices(self, target: int, stopper: Stopper) -> str | None:
         state, slicer, rows, k = self.state, self._slicer, self.rows, self.parameters.batch_size
         steps, averages_suffix = state.loop.counters.item(STEPS), state.options.average == "suffix"
         reason: str | None = None
@@ -492,14 +488,13 @@ class SolverRun(ABC):
             n_draws, begin = (end - steps) * k, time.perf_counter()
             self._slice_begin = begin
             # A user's functions may take long; where one fails, the state is still whole.
-            draws, parameters = self._draws(steps, end), self._parameters(steps, end)
+            draws, work = self._draws(steps, end), self._work(steps, end)
             drawing = time.perf_counter() - begin
             state.seconds += drawing
             account, whole = self.on_account(), state.whole
-            work = state.loop, draws, n_draws, self.examples, parameters
             try:
                 with account, patience():
-                    rows.advance(self.algorithm, *work)
+                    rows.advance(work, draws, n_draws)
                     if averages_suffix and end & (end - 1) == 0:
                         state.take_suffix_snapshot()
             except CutShort:
@@ -523,13 +518,15 @@ class SolverRun(ABC):
             ahead = self.rows.look_ahead(steps * k, k)
         return self._stream.take((steps - first) * k, (end - first) * k + ahead)
 
-    def _parameters(self, steps: int, end: int) -> LoopParameters:
-        """Give some steps their sizes, where these are not Pegasos' own."""
-        step, parameters = self.state.options.step, self.parameters
-        if step is None:
-            return parameters
-        rates = rates_of(step, steps + 1, end - steps, parameters.lam)
-        return parameters._replace(rates=rates, first_rate=steps + 1)
+    def _work(self, steps: int, end: int) -> Steps:
+        """Give rows what they need for some steps: their sizes too, if not Pegasos' own."""
+        loop, step, work = self.state.loop, self.state.options.step, self._known_work
+        if work is None or work.state is not loop:  # its arrays are checked once
+            work = self._known_work = Steps(self.algorithm, loop, self.examples, self.parameters)
+        if step is not None:
+            rates = rates_of(step, steps + 1, end - steps, self.parameters.lam)
+            work.parameters = self.parameters._replace(rates=rates, first_rate=steps + 1)
+        return work
 
     def _may_go_on(self, stopper: Stopper) -> bool:
         """Tell whether rows may compute what the next step needs; else the slice ends there."""

@@ -22,6 +22,7 @@ from kpegasos.core.views import (
     sparse_margins,
 )
 from kpegasos.core.working_sets import LEFT, add_moves, ascend, new_working_sets
+from kpegasos.rows.base import Steps
 from kpegasos.solvers.pegasos import PRIMAL
 
 N, WIDTH = 20, 3
@@ -254,18 +255,19 @@ def test_later_slices_refuse_what_a_slice_brings(as_rows, changed):
     rows = as_rows(X)
     state = new_state(N, rows.image_size, PegasosOptions(), 0.1, 0).loop
     parameters = LoopParameters(0.1, N, 1, False, False)
-    rows.advance(PRIMAL, state, DRAWS, 20, EXAMPLES, parameters)
+    steps = Steps(PRIMAL, state, EXAMPLES, parameters)
+    rows.advance(steps, DRAWS, 20)
     if "first_rate" in changed:
-        parameters = parameters._replace(rates=np.ones(40), **changed)
+        steps.parameters = parameters._replace(rates=np.ones(40), **changed)
     draws, stop = changed.get("draws", DRAWS), changed.get("stop", 40)
     before = copy.deepcopy(state)
     with pytest.raises(ValueError, match="must be"):
-        rows.advance(PRIMAL, state, draws, stop, EXAMPLES, parameters)
+        rows.advance(steps, draws, stop)
     for array, old in zip(state, before, strict=True):
         assert_array_equal(array, old)
     other = state._replace(alpha=state.alpha[:-1])
     with pytest.raises(ValueError, match="alpha must have shape"):
-        rows.advance(PRIMAL, other, DRAWS, 20, EXAMPLES, parameters._replace(rates=np.empty(0)))
+        rows.advance(Steps(PRIMAL, other, EXAMPLES, parameters), DRAWS, 20)
 
 
 # --- indices that rows of features hold -----------------------------------------------------------

@@ -44,10 +44,10 @@ def _(view, draws, position):
 class DiagonalRows(GramRows):
     """A source that advances on the view above."""
 
-    def advance(self, algorithm, state, draws, stop, examples, parameters):
+    def advance(self, steps, draws, stop):
         diagonal = self.gram.diagonal().copy()
         view = DiagonalView(diagonal, diagonal)
-        run_loop(algorithm, state, view, draws, stop, examples, parameters)
+        run_loop(steps, view, draws, stop)
 
 
 @pytest.mark.pure_python

@@ -1,18 +1,17 @@
 """Gram matrices: checked, only read, not copied."""
 
-import pickle
-
 import numpy as np
 import pytest
 from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import Y, each_dtype, make_gram
 
-from kpegasos import RBF, KernelMatrix, linear_rows, make_problem, make_rows, pegasos
+from kpegasos import RBF, KernelMatrix, make_problem, make_rows, pegasos
 from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
 from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.functions import make_kernel
+from kpegasos.rows.base import Steps
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.pegasos import PRIMAL
 from kpegasos.utils import tuning
@@ -137,23 +136,14 @@ def test_squared_norms_are_the_callers_own():
     assert_array_equal(rows.squared_norms(), np.ones(Y.size))
 
 
-@pytest.mark.parametrize("rows", [make_rows, linear_rows])
-def test_rows_keep_and_pickle_nothing_of_a_run(rows):
-    """Between two checkpoints a monitor may do what it likes with the arrays of the run."""
-    source = rows(np.random.default_rng(0).normal(size=(Y.size, 3)))
-    pegasos(make_problem(Y, 0.1), source, n_steps=20, random_state=0)
-    assert source._known == (None,)
-    source._known = (lambda: "nobody can pickle this",)
-    assert pickle.loads(pickle.dumps(source))._known == (None,)
-
-
 @pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
 def test_draws_that_are_less_than_a_batch_are_left(cache):
     source = make_rows(np.random.default_rng(0).normal(size=(Y.size, 3)), cache=cache)
     problem = make_problem(Y, 0.1)
     state = new_state(Y.size, source.image_size, PegasosOptions(batch_size=3), 0.1, 0)
     parameters = LoopParameters(0.1, Y.size, 3, False, False)
-    source.advance(PRIMAL, state.loop, np.arange(8), 8, problem.examples, parameters)
+    steps = Steps(PRIMAL, state.loop, problem.examples, parameters)
+    source.advance(steps, np.arange(8), 8)
     assert state.steps == 2
 
 

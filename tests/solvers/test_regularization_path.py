@@ -27,6 +27,7 @@ from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.solvers import path as path_module
 from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Interrupted
+from kpegasos.utils import tuning
 
 X, Y = noisy(60)
 #: In an order of no kind.
@@ -190,6 +191,7 @@ def test_no_time_leaves_all_values_missing(source):
     ("source", "step"), [("gram", 1), ("evicting", 1), ("uncached", 9), ("features", 2)]
 )
 def test_a_path_that_is_stopped_keeps_the_smallest_values(source, step, monkeypatch):
+    monkeypatch.setattr(tuning, "SLICE_SECONDS", np.inf)  # whatever the load of the machine
     monkeypatch.setattr(PathRun, "sets_before_pause", 1)
     whole = path_of(source, tol=1e-6)
     order, numbers = np.argsort(CS), []

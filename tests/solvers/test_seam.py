@@ -47,8 +47,8 @@ class DenseRows(RowSource):
         ticks = np.zeros(X.shape[0], dtype=np.int64)
         self.view = KernelView(self.K, everything, ticks, self.K.diagonal().copy(), 0.0)
 
-    def advance(self, algorithm, state, draws, stop, examples, parameters):
-        run_loop(algorithm, state, self.view, draws, stop, examples, parameters)
+    def advance(self, steps, draws, stop):
+        run_loop(steps, self.view, draws, stop)
 
     def ensure_rows(self, members, t):
         return self.view

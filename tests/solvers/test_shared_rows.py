@@ -39,9 +39,9 @@ class OwnRows(KernelSource):
         n = self.n_samples
         return KernelView(self.gram, np.arange(n), np.zeros(n, np.int64), np.ones(n), 0.0)
 
-    def advance(self, algorithm, state, draws, stop, examples, parameters):
+    def advance(self, steps, draws, stop):
         view = self.ensure_rows(draws[:stop], 0)
-        run_loop(algorithm, state, view, draws, stop, examples, parameters)
+        run_loop(steps, view, draws, stop)
 
     def product(self, columns):
         self._meet()
