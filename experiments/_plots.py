@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -208,40 +208,26 @@ def handle(label: str, **style: Any) -> Line2D:
     return Line2D([], [], label=label, **style)
 
 
-def log_log(
-    ax: Axes, *, alpha: float = 0.25, which: Literal["major", "both"] = "major", **properties: Any
-) -> None:
-    """Make both axes logarithmic, with a grid of some opacity.
-
-    Parameters
-    ----------
-    ax : Axes
-        The axes.
-    alpha : float, default 0.25
-        Opacity of the grid.
-    which : {"major", "both"}, default "major"
-        Ticks that have a grid line.
-    **properties
-        More of what ``ax.set`` takes.
-    """
-    from kpegasos.plotting.style import log_ticks
-
-    ax.set(xscale="log", yscale="log", **properties)
-    log_ticks(ax)
-    ax.grid(alpha=alpha, which=which)
-
-
 def log_x(ax: Axes, **properties: Any) -> None:
     """Make the horizontal axis logarithmic, with ticks that can be read, and add a grid."""
     from kpegasos.plotting.style import log_ticks
 
     ax.set(xscale="log", **properties)
-    log_ticks(ax, "x")
+    log_ticks(ax)
     ax.grid(alpha=0.25)
 
 
+def log_log(ax: Axes, **properties: Any) -> None:
+    """Make both axes logarithmic, with ticks that can be read, and add a grid."""
+    log_x(ax, yscale="log", **properties)
+
+
 def legend_above(
-    ax: Axes, handles: Sequence[Line2D], *, over_title: bool = False, **options: Any
+    ax: Axes,
+    looks: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    over_title: bool = False,
+    **options: Any,
 ) -> None:
     """Put a legend in one line above axes, where lines have no ends of their own.
 
@@ -249,8 +235,8 @@ def legend_above(
     ----------
     ax : Axes
         The axes; with a title of one line if the legend is to be above that.
-    handles : sequence of Line2D
-        What the legend has, by their labels.
+    looks : mapping of str to mapping or None
+        What the legend has: options of lines, by their labels; the lines of the axes if None.
     over_title : bool, default False
         Whether the legend is above the title and may be wider than the axes.
     **options
@@ -266,7 +252,9 @@ def legend_above(
         up = (1.6 * float(ax.title.get_fontsize()) + 2) / 72
         place["bbox_transform"] = ax.transAxes + ScaledTranslation(0, up, figure.dpi_scale_trans)
         ax.set_title("\n\n" + ax.get_title(loc="left"))  # for the room
-    legend = ax.legend(handles=list(handles), ncols=len(handles), **{**place, **own, **options})
+    handles: Any = [handle(label, **style) for label, style in (looks or {}).items()]
+    handles = handles or [line for line in ax.get_lines() if str(line.get_label())[0] != "_"]
+    legend = ax.legend(handles=handles, ncols=len(handles), **{**place, **own, **options})
     legend.set_in_layout(not over_title)
 
 

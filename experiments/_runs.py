@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.preprocessing import normalize
 
+from experiments._tables import shortened
 from kpegasos import Record, linear_rows, make_problem, make_rows, pegasos, sdca
-from kpegasos.datasets import load_adult, load_rcv1_sample, load_usps, make_toy
+from kpegasos.datasets import load_adult, load_rcv1_sample, load_usps, make_text_like, make_toy
 
 
 class Setting(NamedTuple):
@@ -19,6 +20,44 @@ class Setting(NamedTuple):
     title: str
     y: np.ndarray
     rows: Any
+
+
+class Split(NamedTuple):
+    """Examples of a linear problem, to train and to test with."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+    def error(self, w: np.ndarray) -> float:
+        """Return the share of test examples on the wrong side of w."""
+        return float(np.mean((self.X_test @ w > 0) != (self.y_test > 0)))
+
+    def optimum(self, lam: float, **options: Any) -> dict[str, float]:
+        """Return the certified optimum, as `sdca` finds it, and the test error there."""
+        problem, rows = make_problem(self.y, lam), linear_rows(self.X)
+        found = sdca(problem, rows, random_state=0, **options)
+        assert found.w is not None
+        bounds = {"objective": found.objective, "dual_bound": found.dual_bound}
+        return {**bounds, "test_error": self.error(found.w)}
+
+
+@cache
+def documents(n_train: int, n_test: int = 23_149, *shape: Any, **options: Any) -> Split:
+    """Make synthetic documents, as many to train with and to test with."""
+    X, y = make_text_like(n_train + n_test, *shape, **options)
+    return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+
+
+def plane(
+    decide: Callable[[np.ndarray], Any], X: np.ndarray, away: float, n: int
+) -> dict[str, Any]:
+    """Return what a picture of regions has: n × n points of the plane, and decisions there."""
+    xx, yy = np.linspace(X.min(axis=0) - away, X.max(axis=0) + away, n).T
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
+    values = shortened(np.reshape(decide(grid), (n, n)), 3)
+    return {"xx": xx.round(4), "yy": yy.round(4), "values": values, "X": X.round(3)}
 
 
 def moons(n_samples: int, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

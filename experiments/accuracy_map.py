@@ -8,6 +8,7 @@ is the algorithm of its pseudocode (independent draws, last iterate, no intercep
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -97,7 +98,8 @@ def _told_crossings(results: dict[str, Any]) -> dict[float, int]:
 
 def _told_count(crossings: dict[float, int], results: dict[str, Any]) -> str:
     """Say how many λ come to the reported accuracy, and when."""
-    among = f"{len(crossings)} of {len(results['lams'])} λ from {_told_ends(results['lams'])}"
+    lams = span(results["lams"], partial(rounded, digits=1))
+    among = f"{len(crossings)} of {len(results['lams'])} λ from {lams}"
     if not crossings:
         return f"none of {len(results['lams'])} λ reaches it within {results['steps'][-1]:,} steps"
     steps = span(crossings.values(), "{:,}".format)
@@ -113,10 +115,6 @@ def _told_cell(row: dict[str, Any]) -> str:
 def _told_gain(points: float) -> str:
     """Write points of accuracy with their sign."""
     return f"{round(points, 1) + 0.0:+.1f}".replace("-", "−")
-
-
-def _told_ends(values: list[float]) -> str:
-    return f"{rounded(min(values), 1)} to {rounded(max(values), 1)}"
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
@@ -209,13 +207,17 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         plots.band(right, results["steps"], curve, color=color, linewidth=1.8, label=name)
     reported = 100 * results["reported"]
     right.axhline(reported, color=plots.VERMILION, linewidth=2)
-    plots.log_x(
-        right, xlabel=f"{plots.WORDS['steps']} of each pair", ylabel=plots.WORDS["test_accuracy"]
-    )
+    plots.log_x(right, ylabel=plots.WORDS["test_accuracy"])
+    right.set_xlabel(f"{plots.WORDS['steps']} of each pair")
     label = f"term paper: {reported:.2f}%"
     style: Any = {"color": plots.text_color(plots.VERMILION), "fontsize": 10, "va": "baseline"}
     plots.beside(right, label, (results["steps"][0], reported), (0, 4), **style)
-    return plots.state(figure, _told_title(results), _told_setting(results))
+    return plots.state(
+        figure,
+        _told_title(results),
+        f"Fashion-MNIST, {results['images']:,} training images, one against one; independent "
+        f"draws, last iterate, no intercept. Median and 20–80% of {len(results['seeds'])} runs.",
+    )
 
 
 def _told_title(results: dict[str, Any]) -> str:
@@ -229,11 +231,4 @@ def _told_title(results: dict[str, Any]) -> str:
     return (
         f"Plain Pegasos passes the term paper's {number} after "
         f"{span(crossings.values(), '{:,}'.format)} steps {which}, and has {percent(best)} at best"
-    )
-
-
-def _told_setting(results: dict[str, Any]) -> str:
-    return (
-        f"Fashion-MNIST, {results['images']:,} training images, one against one; independent "
-        f"draws, last iterate, no intercept. Median and 20–80% of {len(results['seeds'])} runs."
     )

@@ -65,9 +65,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         m = setting(name).y.size
         steps = _steps(m, epochs)
         optima[name] = context.part(f"optimum of {name}", bracket, name, LAM_MS[name] / m, 1e-6)
-        found = context.part(
-            f"{name}, {sampling}", _excess, name, sampling, steps, seeds, optima[name]["f*"]
-        )
+        where = (name, sampling, steps, seeds, optima[name]["f*"])
+        found = context.part(f"{name}, {sampling}", _excess, *where)
         excess = {kind: np.array(values) for kind, values in found.items()}
         curves[f"{name}, {sampling}"] = {
             "epoch": np.array(steps) / m,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import SGDClassifier
@@ -27,10 +27,10 @@ from experiments import _plots as plots
 from experiments._claims import JOURNAL, OURS, Claim, duration, mark, percent
 from experiments._measure import repeated
 from experiments._run import ExperimentContext
-from experiments._runs import hinge_objective
+from experiments._runs import Split, documents, hinge_objective
 from experiments._tables import select
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
-from kpegasos.datasets import load_covtype, make_text_like
+from kpegasos.datasets import load_covtype
 
 FULL_TIME = "13 min"
 QUICK_TIME = "25 s"
@@ -54,30 +54,18 @@ TO_EPSILON = "within the paper's ε of f*"
 GOALS = ("within 1% of f*", "within 0.1% of f*", "1.1 times the optimal test error", TO_EPSILON)
 
 
-class Data(NamedTuple):
-    """Training and test examples of a binary problem."""
-
-    X: Any
-    y: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
-    lam: float
-
-
 @cache
-def load(name: str, quick: bool) -> Data:
+def load(name: str, quick: bool) -> Split:
     """Load or make a problem."""
-    lam = PROBLEMS[name]
     if name == "Covertype":
         # With columns onto [0, 1] the error is 22.6% for class 1 and 23.8% for class 2.
         data = load_covtype(positive=1)
         n = 20_000 if quick else len(data.y_train)
         X, X_test = (np.asarray(X, np.float32) for X in (data.X_train[:n], data.X_test))
-        return Data(X, data.y_train[:n], X_test, data.y_test, lam)
+        return Split(X, data.y_train[:n], X_test, data.y_test)
     n_train, n_test, n_words, density, noise = SHAPES[name]
     n = min(20_000, n_train) if quick else n_train
-    X, y = make_text_like(n + n_test, n_words, density, noise=noise, random_state=0)
-    return Data(X[:n], y[:n], X[n:], y[n:], lam)
+    return documents(n, n_test, n_words, density, noise=noise, random_state=0)
 
 
 class Ascent:
@@ -97,26 +85,20 @@ class Ascent:
 
 def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]:
     """Name: function from an effort to an estimator, and the efforts."""
-    data = load(name, quick)
-    n_samples = data.y.size
-    common: dict[str, Any] = {
-        "lam": data.lam,
-        "fit_intercept": False,
-        "checkpoints": None,
-        "random_state": 0,
-    }
+    n_samples, lam = load(name, quick).y.size, PROBLEMS[name]
+    common: dict[str, Any] = {"fit_intercept": False, "random_state": 0}
 
     def ours(share: float, **options: Any) -> LinearPegasosSVC:
-        return LinearPegasosSVC(n_steps=max(1, int(share * n_samples)), **common, **options)
+        options |= {"n_steps": max(1, int(share * n_samples)), "checkpoints": None, **common}
+        return LinearPegasosSVC(lam=lam, **options)
 
     def sgd(passes: float, average: bool) -> SGDClassifier:
-        options: dict[str, Any] = {"fit_intercept": False, "random_state": 0, "tol": None}
-        return SGDClassifier(alpha=data.lam, max_iter=int(passes), average=average, **options)
+        options: Any = {"max_iter": int(passes), "tol": None, **common}
+        return SGDClassifier(alpha=lam, average=average, **options)
 
     def liblinear(passes: float) -> LinearSVC:
-        options: dict[str, Any] = {"fit_intercept": False, "random_state": 0, "tol": 1e-12}
-        C = 1.0 / (data.lam * n_samples)
-        return LinearSVC(C=C, loss="hinge", max_iter=int(passes), **options)
+        options: Any = {"max_iter": int(passes), "tol": 1e-12, **common}
+        return LinearSVC(C=1.0 / (lam * n_samples), loss="hinge", **options)
 
     shares = _SHARES[::4] if quick else _SHARES
     passes = _PASSES[::4] if quick else _PASSES
@@ -129,22 +111,13 @@ def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]
     solvers["SGDClassifier"] = (partial(sgd, average=False), passes)
     solvers["SGDClassifier, averaged"] = (partial(sgd, average=True), passes)
     solvers["LinearSVC, hinge"] = (liblinear, passes)
-    solvers["SDCA"] = (partial(Ascent, data.lam), passes)
+    solvers["SDCA"] = (partial(Ascent, lam), passes)
     return solvers
 
 
 def _optimum(name: str, quick: bool) -> dict[str, float]:
     """Certified optimum, and the test error there."""
-    data = load(name, quick)
-    result = sdca(
-        make_problem(data.y, data.lam), linear_rows(data.X), tol=2e-4, max_epochs=400, max_time=240
-    )
-    errors = np.mean((data.X_test @ result.w > 0) != (data.y_test > 0))
-    return {
-        "objective": result.objective,
-        "dual_bound": result.dual_bound,
-        "test_error": float(errors),
-    }
+    return load(name, quick).optimum(PROBLEMS[name], tol=2e-4, max_epochs=400, max_time=240)
 
 
 def _measure(name: str, solver: str, effort: float, quick: bool) -> dict[str, float]:
@@ -158,12 +131,11 @@ def _measure(name: str, solver: str, effort: float, quick: bool) -> dict[str, fl
             lambda: make(effort).fit(data.X, data.y), 1 if quick else 3, _ENOUGH
         )
     w = np.ravel(model.coef_).astype(float)
-    wrong = (data.X_test @ w > 0) != (data.y_test > 0)
     row = {
         "effort": effort,
         "seconds": float(np.median(seconds)),
-        "objective": hinge_objective(data.y, data.X @ w, w @ w, data.lam),
-        "test_error": float(np.mean(wrong)),
+        "objective": hinge_objective(data.y, data.X @ w, w @ w, PROBLEMS[name]),
+        "test_error": data.error(w),
     }
     if isinstance(model, LinearPegasosSVC):
         row["relative_gap"] = float(model.relative_gap_)

@@ -191,9 +191,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     optima = {name: context.part(f"optimum of {name}", _optimum, name, epochs) for name in names}
     table, parts = [], [(name, treatment) for name in names for treatment in TREATMENTS]
     for name, treatment in context.progress(parts, "treatments"):
-        values = np.array(
-            context.part(f"{name}, {treatment}", _runs, name, treatment, steps, seeds)
-        )
+        found = context.part(f"{name}, {treatment}", _runs, name, treatment, steps, seeds)
+        values = np.array(found)
         excess = values[:, :, 0] - optima[name]["f*"]
         off = np.abs(values[:, :, 1] - optima[name]["b*"])
         for i, n_steps in enumerate(steps):

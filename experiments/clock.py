@@ -510,10 +510,10 @@ def _told_data(results: dict[str, Any], name: str) -> str:
     return str(results["titles"][name]).partition(",")[0].partition(" ")[0]
 
 
-def _told_legend(ax: plots.Axes, handles: list[Any]) -> None:
+def _told_legend(ax: plots.Axes) -> None:
     """Put a legend over the title of a panel."""
-    place = {"bbox_to_anchor": (-0.12, 1.0), "columnspacing": 0.7, "handletextpad": 0.0}
-    plots.legend_above(ax, handles, over_title=True, fontsize=9, **place)
+    place: Any = {"bbox_to_anchor": (-0.12, 1.0), "columnspacing": 0.7, "handletextpad": 0.0}
+    plots.legend_above(ax, over_title=True, fontsize=9, **place)
 
 
 def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
@@ -525,11 +525,9 @@ def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
         size, alpha = (x * (step - 1), y * (step - 1)), 0.75 if ahead > 1.1 else 0.3
         ax.add_patch(Rectangle((x, y), *size, lw=0, color=plots.METHODS[best].color, alpha=alpha))
         ax.plot(x * step**0.5, y * step**0.5, plots.METHODS[best].marker, color="white", ms=4)
-    handles = [
-        ax.plot([], [], look.marker, color=look.color, label=name)[0]
-        for look in [plots.METHODS[kind] for kind in METHODS if kind in {cell[2] for cell in cells}]
-        for name in [look.name.removesuffix(" iterate").removesuffix(" average")]
-    ]
+    for look in [plots.METHODS[kind] for kind in METHODS if kind in {cell[2] for cell in cells}]:
+        name = look.name.removesuffix(" iterate").removesuffix(" average")
+        ax.plot([], [], look.marker, color=look.color, label=name)
     plots.log_log(ax, xlabel=plots.WORDS["lam_T"], ylabel="passes T/m")
     for which, column in (("xlim", 0), ("ylim", 1)):
         corners = [cell[:2][column] for cell in cells]
@@ -537,7 +535,7 @@ def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
     ax.axvline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":", zorder=3)
     ax.set_title("the best after T steps")
-    _told_legend(ax, handles)
+    _told_legend(ax)
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -551,11 +549,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     _told_crossings(lost, results, [kind for kind in KINDS if kind not in timed], False)
     kept.set_title("these keep the time of λT")
     lost.set(title="these do not", xlabel=f"{plots.WORDS['lam']}  (falls to the right)")
-    handles = [
-        kept.plot([], [], marker, color=plots.GREY, label=_told_data(results, name))[0]
-        for name, marker in zip(results["titles"], MARKERS, strict=False)
-    ]
-    _told_legend(kept, handles)
+    for name, marker in zip(results["titles"], MARKERS, strict=False):
+        kept.plot([], [], marker, color=plots.GREY, label=_told_data(results, name))
+    _told_legend(kept)
     _told_map(figure.add_subplot(grid[:, 1]), results)
     return plots.state(
         figure,

@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments import _plots as plots
 from experiments._run import ExperimentContext
-from experiments._tables import select, shortened
+from experiments._runs import plane
+from experiments._tables import select
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
@@ -51,12 +52,9 @@ def _model(C: float, gamma: float, epochs: float, tol: float) -> tuple[PegasosSV
 def _panel(gamma: float, epochs: float, tol: float) -> dict[str, Any]:
     X, y = make_toy(PROBLEM, N_TRAIN, random_state=0)
     model, row = _model(C, gamma, epochs, tol)
-    xx, yy = np.linspace(X.min(axis=0) - 0.2, X.max(axis=0) + 0.2, GRID).T
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
-    values = shortened(model.decision_function(grid).reshape(GRID, GRID), 3)
     return {
         "row": {"problem": PROBLEM, "kernel": f"RBF, γ = {gamma:g}", **row},
-        "panel": {"xx": xx.round(4), "yy": yy.round(4), "values": values, "X": X.round(3), "y": y},
+        "panel": {**plane(model.decision_function, X, 0.2, GRID), "y": y},
     }
 
 

@@ -154,15 +154,9 @@ def _dots(ax: Any, table: list[dict[str, Any]]) -> list[str]:
         ax.plot(held, height, style.marker, color=style.color, markersize=8)
         ax.plot(test, height, style.marker, color=style.color, markersize=8, mfc="white", mew=1.6)
         for value, side in ((held, 9), (test, -9)):
-            plots.beside(
-                ax,
-                f"{value:.1f}",
-                (value, height),
-                (side, 0),
-                ha="left" if side > 0 else "right",
-                fontsize=10,
-                color=plots.text_color(style.color),
-            )
+            text: Any = {"fontsize": 10, "color": plots.text_color(style.color)}
+            text["ha"] = "left" if side > 0 else "right"
+            plots.beside(ax, f"{value:.1f}", (value, height), (side, 0), **text)
     plots.rows_down(ax, [NAMES.get(kernel, kernel) for kernel in kernels])
     ax.margins(x=0.12)
     return kernels
@@ -177,19 +171,12 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ax.set_xlabel("accuracy of the best cell, %")
     ax.grid(alpha=0.25, axis="x")
     ax.tick_params(axis="y", length=0)
-    handles = [
-        plots.handle(
-            name, color=plots.METHODS[key].color, marker=plots.METHODS[key].marker, linestyle="none"
-        )
-        for name, key in MODELS.items()
-    ]
-    grey: dict[str, Any] = {"color": plots.GREY, "marker": "o", "linestyle": "none"}
-    handles.append(plots.handle("held-out folds", **grey))
-    handles.append(plots.handle("test half", markerfacecolor="white", **grey))
-    dots: dict[str, Any] = {"color": plots.GREY, "linestyle": ":"}
-    name = f"test, scikit-learn's example: {results['reported']:.0%}"
-    handles.append(plots.handle(name, **dots))
-    plots.legend_above(ax, handles)
+    dots: dict[str, Any] = {"linestyle": "none", "markersize": 6}
+    looks = {name: plots.METHODS[key].options(**dots) for name, key in MODELS.items()}
+    grey = {"color": plots.GREY, "marker": "o", **dots}
+    looks |= {"held-out folds": grey, "test half": {**grey, "markerfacecolor": "white"}}
+    reported = f"test, scikit-learn's example: {results['reported']:.0%}"
+    plots.legend_above(ax, looks | {reported: {"color": plots.GREY, "linestyle": ":"}})
     pairs = {
         kernel: {r["model"]: r["cv_accuracy"] for r in table if r["kernel"] == kernel}
         for kernel in kernels

@@ -198,7 +198,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 SIDES = {
     "kpegasos": (plots.BLACK, "o"),
     "scikit-learn": (plots.ORANGE, "v"),
-    "term paper": ("#666666", "x"),
+    "term paper": (plots.DARK_GREY, "x"),
 }
 
 
@@ -232,23 +232,15 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
         ax.plot([low, high], [height] * 2, color=color, linewidth=2.5)
         ax.plot([low, high], [height] * 2, marker, color=color, markersize=7)
         number = f"{high:.1f}%" if low == high else f"{low:.1f}–{high:.1f}%"
-        plots.beside(
-            ax,
-            number + (f", {note}" if note else ""),
-            (high, height),
-            (8, 0),
-            fontsize=9.5,
-            color=plots.text_color(color),
-        )
+        style: Any = {"fontsize": 9.5, "color": plots.text_color(color)}
+        text = ", ".join(filter(None, (number, note)))
+        plots.beside(ax, text, (high, height), (8, 0), **style)
     ax.set_yticks(range(len(rows)), [name for name, _, _, _ in rows], fontsize=9.5)
     ax.tick_params(axis="y", length=0)
     ax.set(xlabel="test accuracy, %; seconds to fit", xlim=(lowest - 2, 106))
     ax.set_xticks([75, 80, 85, 90])
-    handles = [
-        plots.handle(side, color=color, marker=marker, linestyle="none")
-        for side, (color, marker) in SIDES.items()
-    ]
-    plots.legend_above(ax, handles)
+    looks = {side: {"color": c, "marker": m, "linestyle": "none"} for side, (c, m) in SIDES.items()}
+    plots.legend_above(ax, looks)
 
 
 def _confusion(ax: Any, counts: np.ndarray, labels: list[str]) -> None:

@@ -53,6 +53,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -64,7 +65,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from experiments import _plots as plots
-from experiments._claims import AHEAD, Claim, bold, duration, listed, mark
+from experiments._claims import AHEAD, Claim, bold, duration, listed, mark, span
 from experiments._measure import in_a_process, repeated, timed, touch_memory
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
@@ -686,27 +687,21 @@ def tables(results: dict[str, Any]) -> str:
     )
 
 
-#: Name of each tool, and the method whose look it has, or its colour and marker.
-_LOOKS: dict[str, tuple[str, str | tuple[str, str]]] = {
-    OURS: (OURS, "polished"),
-    "PegasosSVC": ("GridSearchCV, PegasosSVC", "Pegasos"),
-    "intelex": ("GridSearchCV, intelex", "intelex"),
-    "SVC": ("GridSearchCV, SVC", "SVC"),
-    SINGLE: ("dearest single fit", (plots.GREY, "|")),
-    "torchkm": ("TorchKM, GPU, published", (plots.PURPLE, "P")),
-    "thundersvm": ("ThunderSVM, same GPU, published", (plots.SKY, "D")),
-    "scikit_learn": ("scikit-learn, published", (plots.ORANGE, "X")),
+#: What each tool is called, and its look, that of its method if figures have one for it.
+_LOOKS = {
+    OURS: replace(plots.METHODS["polished"], name=OURS),
+    "PegasosSVC": replace(plots.METHODS["Pegasos"], name="GridSearchCV, PegasosSVC"),
+    "intelex": replace(plots.METHODS["intelex"], name="GridSearchCV, intelex"),
+    "SVC": replace(plots.METHODS["SVC"], name="GridSearchCV, SVC"),
+    SINGLE: plots.Look("dearest single fit", plots.GREY, "|"),
+    "torchkm": plots.Look("TorchKM, GPU, published", plots.PURPLE, "P"),
+    "thundersvm": plots.Look("ThunderSVM, same GPU, published", plots.SKY, "D"),
+    "scikit_learn": plots.Look("scikit-learn, published", plots.ORANGE, "X"),
 }
 
 
 def _style(tool: str) -> dict[str, Any]:
-    look = _LOOKS[tool][1]
-    known = (
-        (plots.METHODS[look].color, plots.METHODS[look].marker) if isinstance(look, str) else look
-    )
-    color, marker = known
-    style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 8}
-    return {**style, "markeredgewidth": 1.5, "linestyle": "none"}
+    return _LOOKS[tool].options(markersize=8, markeredgewidth=1.5, linestyle="none")
 
 
 def _seconds(ax: plots.Axes, lines: dict[str, list[Row]]) -> None:
@@ -717,12 +712,8 @@ def _seconds(ax: plots.Axes, lines: dict[str, list[Row]]) -> None:
         ends = [min(measured), max(measured)]
         ax.plot(ends, [height] * 2, color=plots.SILVER, linewidth=1, zorder=1)
         for position, row in enumerate(sorted(rows, key=lambda row: float(row["seconds"]))):
-            ax.plot(
-                row["seconds"],
-                height,
-                zorder=3 if row["tool"] == OURS else 2,
-                **_style(row["tool"]),
-            )
+            above = 3 if row["tool"] == OURS else 2
+            ax.plot(row["seconds"], height, zorder=above, **_style(row["tool"]))
             if ours and row["seconds"] != ours:
                 shift = (0, (8, -17)[position % 2])  # neighbours may be close
                 ratio = f"{plots.times(row['seconds'] / ours)}×"
@@ -779,13 +770,11 @@ def _finding(table: list[Row]) -> str:
     """What a search costs, in single fits and beside the peers."""
     found = []
     if single := _ratios(table, (SINGLE,)):
-        costs = sorted(1 / ratio for ratio in single)
-        found.append(
-            f"costs {plots.times(costs[0])} to {plots.times(costs[-1])} times its dearest fit"
-        )
+        costs = span([1 / ratio for ratio in single], plots.times)
+        found.append(f"costs {costs} times its dearest fit")
     if peers := _ratios(table, ("intelex", "SVC")):
-        span = f"{plots.times(min(peers))} to {plots.times(max(peers))}"
-        found.append(f"GridSearchCV with the faster peer takes {span} times as long")
+        longer = span(peers, plots.times)
+        found.append(f"GridSearchCV with the faster peer takes {longer} times as long")
     return "A search by PegasosSVCCV " + "; ".join(found) if found else "Seconds of a search"
 
 
@@ -803,6 +792,6 @@ def plot(results: Row) -> plots.Figure:
     _seconds(simulated, _simulated(results))
     simulated.set_title("TorchKM's protocol: 50 λ, 10 folds")
     used = {row["tool"] for row in [*results["table"], *results["published"]]}
-    handles = [plots.handle(_LOOKS[tool][0], **_style(tool)) for tool in _LOOKS if tool in used]
+    handles = [plots.handle(_LOOKS[tool].name, **_style(tool)) for tool in _LOOKS if tool in used]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return plots.state(figure, _finding(table))

@@ -104,9 +104,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     slopes, table = results["slopes"], results["table"]
     first, last = (f({row["epochs"] for row in table}) for f in (min, max))
     rates = {
-        method: [
-            row["slope"] for row in slopes if row["method"] == method and row["epochs"] == first
-        ]
+        method: [row["slope"] for row in select(slopes, method=method, epochs=first)]
         for method in (*METHODS, "SDCA")
     }
     cases = ahead = 0
@@ -182,11 +180,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         for ax, name in zip(row, names, strict=True):
             _panel(ax, results, name, count)
     plots.outer_labels(axes, "1/λ", plots.WORDS["suboptimality"])
-    slopes = [
-        -row["slope"]
-        for row in results["slopes"]
-        if row["method"] == "Pegasos" and row["epochs"] == counts[0] and row["data"] in names
-    ]
+    own = select(results["slopes"], method="Pegasos", epochs=counts[0])
+    slopes = [-row["slope"] for row in own if row["data"] in names]
     lead = _lead(table, names, counts[0])
     span = f"{min(slopes):.1f} to {max(slopes):.1f}" if slopes else "?"
     return plots.state(

@@ -10,12 +10,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, mark, percent
 from experiments._run import ExperimentContext
-from experiments._tables import shortened
+from experiments._runs import plane
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 
@@ -37,9 +35,6 @@ def _fit(problem: str, kernel: str, epochs: int, tol: float) -> dict[str, Any]:
     X, y = make_toy(problem, N_TRAIN, random_state=0)
     X_test, y_test = make_toy(problem, N_TEST, random_state=1)
     model = PegasosSVC(C=C, **KERNELS[kernel], epochs=epochs, tol=tol, random_state=0).fit(X, y)
-    low, high = X.min(axis=0) - 0.2, X.max(axis=0) + 0.2
-    xx, yy = (np.linspace(*ends, GRID) for ends in zip(low, high, strict=True))
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
     return {
         "row": {
             "problem": problem,
@@ -52,14 +47,7 @@ def _fit(problem: str, kernel: str, epochs: int, tol: float) -> dict[str, Any]:
             "certified_gap": model.duality_gap_,
             "relative_gap": model.relative_gap_,
         },
-        "panel": {
-            "xx": xx.round(4),
-            "yy": yy.round(4),
-            "values": shortened(model.decision_function(grid).reshape(GRID, GRID), 3),
-            "X": X.round(3),
-            "y": y,
-            "support": model.support_,
-        },
+        "panel": plane(model.decision_function, X, 0.2, GRID) | {"y": y, "support": model.support_},
     }
 
 

@@ -63,9 +63,8 @@ def _surface(name: str, noise: float, n_samples: int) -> np.ndarray:
     """Decisions on a grid."""
     x, y = np.meshgrid(*EXTENT)
     model = _model(name, 0).fit(*_data(n_samples, noise, 0))
-    return np.asarray(model.decision_function(np.column_stack((x.ravel(), y.ravel())))).reshape(
-        GRID, GRID
-    )
+    decisions = model.decision_function(np.column_stack((x.ravel(), y.ravel())))
+    return np.reshape(decisions, (GRID, GRID))
 
 
 def _curves(name: str, n_samples: int, seeds: int, n_steps: int) -> dict[str, Any]:
@@ -89,7 +88,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     n_samples, seeds, n_steps = (200, 3, 2000) if context.quick else (600, SEEDS, 100_000)
     table, surfaces, curves = [], {}, {}
     for name, noise in context.progress(list(product(NAMES, NOISE)), "losses"):
-        found = context.part(f"{name}, {noise:g}", _errors, name, noise, n_samples, seeds)
+        key = f"{name}, {noise:g}"
+        found = context.part(key, _errors, name, noise, n_samples, seeds)
         table.append(
             {
                 "loss": name,
@@ -100,13 +100,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 "largest_gap": float(np.max(found["gap"])),
             }
         )
-        surfaces[f"{name}, {noise:g}"] = context.part(
-            f"{name}, {noise:g}, surface", _surface, name, noise, n_samples
-        )
+        surfaces[key] = context.part(f"{key}, surface", _surface, name, noise, n_samples)
+    how = (n_samples, min(seeds, 10), n_steps)
     for name in NAMES:
-        curves[name] = context.part(
-            f"{name}, curves", _curves, name, n_samples, min(seeds, 10), n_steps
-        )
+        curves[name] = context.part(f"{name}, curves", _curves, name, *how)
     points = {f"{noise:g}": _data(n_samples, noise, 0) for noise in NOISE}
     return {
         "seeds": list(range(seeds)),
@@ -192,11 +189,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         plots.band(steps, curve["steps"], curve["excess"], **style)
     plots.log_log(steps, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["relative_suboptimality"])
     steps.set_title("t-weighted average")
-    handles = [
-        plots.handle(NAMES[name], color=color, linestyle=line)
-        for name, (color, line) in LOOKS.items()
-    ]
-    plots.legend_above(clean, handles, over_title=True)
+    looks = {NAMES[name]: {"color": c, "linestyle": line} for name, (c, line) in LOOKS.items()}
+    plots.legend_above(clean, looks, over_title=True)
     clean_errors = [r["test_error"] for r in results["table"] if not r["wrong_labels"]]
     noisy = [row for row in results["table"] if row["wrong_labels"]]
     least, most = (f(noisy, key=lambda row: float(row["test_error"])) for f in (min, max))

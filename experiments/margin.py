@@ -21,6 +21,7 @@ from sklearn.svm import SVC
 from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, mark, percent
 from experiments._run import ExperimentContext
+from experiments._runs import plane
 from experiments._tables import percentiles, summary
 from kpegasos import Result, linear_rows, make_problem, pegasos, sdca
 
@@ -119,8 +120,6 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     exact = sdca(problem, rows, tol=1e-7, max_epochs=100_000, random_state=0)
     first = results[0]
     assert first.w is not None
-    xx, yy = np.linspace(X.min(axis=0) - 0.5, X.max(axis=0) + 0.5, GRID).T
-    grid = np.stack(np.meshgrid(xx, yy), axis=-1)
     return {
         "iteration": first.history["iteration"],
         "margin": np.array(margins),
@@ -133,13 +132,7 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
         "model": {
             "degrees": _degrees(first),
             "margin": _margin(first, signs),
-            "panel": {
-                "xx": xx,
-                "yy": yy,
-                "values": (grid @ first.w + first.intercept).round(4),
-                "X": X,
-                "y": y,
-            },
+            "panel": {**plane(first.decision_function, X, 0.5, GRID), "y": y},
         },
     }
 

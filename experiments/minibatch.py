@@ -42,15 +42,10 @@ def _finals(name: str, method: str, k: int, steps: list[int], seeds: int) -> np.
     """Objective of the returned iterate after each number of steps, a row for each seed."""
     _, y, rows = setting(name)
     problem = make_problem(y, LAM_M / y.size)
-    options: dict[str, Any] = {
-        "n_steps": max(steps),
-        "checkpoints": sorted(set(steps)),
-        "batch_size": k,
-    }
-    options |= METHODS[method]
+    options: Any = {"batch_size": k, "checkpoints": sorted(set(steps)), **METHODS[method]}
     values = []
     for seed in range(seeds):
-        history = pegasos(problem, rows, random_state=seed, **options).history
+        history = pegasos(problem, rows, n_steps=max(steps), random_state=seed, **options).history
         found = dict(zip(history["iteration"], history["objective_average"], strict=True))
         values.append([found[step] for step in steps])
     return np.array(values)
@@ -85,12 +80,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         lam = LAM_M / m
         optima[name] = context.part(f"optimum of {name}", bracket, name, lam, 1e-6)
         steps = [*(round(count * m / k) for count in epochs), *fixed]
-        values = (
-            np.array(
-                context.part(f"{name}, {method}, k = {k}", _finals, name, method, k, steps, seeds)
-            )
-            - optima[name]["f*"]
-        )
+        found = context.part(f"{name}, {method}, k = {k}", _finals, name, method, k, steps, seeds)
+        values = np.array(found) - optima[name]["f*"]
         budgets = [*(("kT", count) for count in epochs), *(("T", count) for count in fixed)]
         for (what, budget), step, column in zip(budgets, steps, values.T, strict=True):
             table.append(

@@ -116,13 +116,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
             n_samples = factor * n_texts
             for way in context.progress(list(WAYS), "ways"):
                 sizes = {"n_samples": n_samples, "n_test": n_test, "n_features": n_features}
-                result = context.part(
-                    f"{factor} {way}", _apart, {"folder": name, "way": way, **sizes}
-                )
-                data_mb = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
-                table.append(
-                    {"way": way, "factor": factor, "texts": n_samples, "data_mb": data_mb, **result}
-                )
+                job = {"folder": name, "way": way, **sizes}
+                row = {"way": way, "factor": factor, "texts": n_samples}
+                row["data_mb"] = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
+                table.append(row | context.part(f"{factor} {way}", _apart, job))
     peaks = [row["peak_mb"] for row in table if row["way"] == "chunks"]
     return {
         "seeds": [0],

@@ -65,21 +65,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     table = []
     for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
         key, steps = f"{name}, lam = {lam:g}", spaced(min(most, 100.5 / lam), 6)
-        found = optima[name][f"{lam:g}"] = context.part(
-            f"optimum of {key}", bracket, name, lam, 1e-6, 2000
-        )
-        without, projected = (
-            context.part(
-                f"{key}, {'with' if on else 'without'}",
-                _objectives,
-                name,
-                lam,
-                steps,
-                seeds,
-                on,
-            )
-            for on in (False, True)
-        )
+        found = context.part(f"optimum of {key}", bracket, name, lam, 1e-6, 2000)
+        optima[name][f"{lam:g}"], where = found, (name, lam, steps, seeds)
+        without = context.part(f"{key}, without", _objectives, *where, False)
+        projected = context.part(f"{key}, with", _objectives, *where, True)
         curve: dict[str, Any] = {"T": steps, "lam_T": lam * np.array(steps)}
         for iterate in ("last", "average"):
             plain, inside = (np.array(w[iterate]) - found["f*"] for w in (without, projected))

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from experiments import _plots as plots
-from experiments._claims import OURS, Claim, duration
+from experiments._claims import OURS, Claim, duration, span
 from experiments._measure import repeated, timed
 from experiments._run import ExperimentContext
 from experiments._tables import select
@@ -174,11 +174,8 @@ def _toys(axes: list[Any], results: dict[str, Any]) -> None:
             ax.plot(results["grid"], values, color=color, linestyle=line, linewidth=1.8)
         ax.set(ylim=(-1.4, 2.2), xlabel="x", ylabel="target" if ax is axes[0] else "")
         ax.set_title(f"{name}, one target in ten too high")
-    handles = [
-        plots.handle(loss.replace("_", " "), color=color, linestyle=line)
-        for loss, (color, line) in LOOKS.items()
-    ]
-    plots.legend_above(axes[0], handles, over_title=True)
+    looks = {k.replace("_", " "): {"color": c, "linestyle": line} for k, (c, line) in LOOKS.items()}
+    plots.legend_above(axes[0], looks, over_title=True)
 
 
 def _timed(ax: Any, table: list[dict[str, Any]]) -> list[float]:
@@ -208,16 +205,16 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     _toys([axes["sinc"], axes["steps"]], results)
     leads = _timed(axes["time"], results["table"])
     solvers = {row["solver"] for row in results["table"]}
-    handles = [
-        plots.handle(name, **plots.METHODS[key].options(linestyle="none"))
+    looks = {
+        name: plots.METHODS[key].options(linestyle="none")
         for solver, (key, name) in SOLVERS.items()
         if solver in solvers
-    ]
-    plots.legend_above(axes["time"], handles)
-    span = f"{plots.times(min(leads))} to {plots.times(max(leads))}" if leads else "?"
+    }
+    plots.legend_above(axes["time"], looks)
+    faster = span(leads, plots.times) if leads else "?"
     return plots.state(
         figure,
-        f"To 1% of the optimum PegasosSVR is {span} times as fast as the fastest peer",
+        f"To 1% of the optimum PegasosSVR is {faster} times as fast as the fastest peer",
         "Above: models of three losses on 300 points. Below: median seconds of a fit, peers at the "
         "largest tolerance that brings them within 1%; made tables (Friedman's function) of "
         "20,000 × 8 and 2,000 × 10, and the diabetes data.",

@@ -10,7 +10,7 @@ at every example, stand beside them. The dependence on λ is that of the seconds
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,8 @@ from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, slope
 from experiments._measure import timed
 from experiments._run import ExperimentContext
-from experiments._runs import first_record
+from experiments._runs import Split, documents, first_record
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
-from kpegasos.datasets import make_text_like
 
 FULL_TIME = "6 min"
 QUICK_TIME = "15 s"
@@ -37,29 +36,14 @@ def _sizes(quick: bool) -> tuple[int, ...]:
     return (5_000, 20_000) if quick else (50_000, 100_000, 200_000, 400_000, _LARGEST)
 
 
-@cache
-def _data(quick: bool) -> tuple[Any, np.ndarray, Any, np.ndarray]:
-    n_samples, n_test = _sizes(quick)[-1], 4_000 if quick else _TEST
-    X, y = make_text_like(n_samples + n_test, random_state=1)
-    return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
-
-
-def _errors(w: np.ndarray, quick: bool) -> float:
-    _, _, X_test, y_test = _data(quick)
-    return float(np.mean((X_test @ w > 0) != (y_test > 0)))
-
-
-def _best_error(quick: bool) -> float:
-    X, y, _, _ = _data(quick)
-    result = sdca(make_problem(y, LAM), linear_rows(X), tol=1e-3)
-    assert result.w is not None
-    return _errors(result.w, quick)
+def _data(quick: bool) -> Split:
+    return documents(_sizes(quick)[-1], 4_000 if quick else _TEST, random_state=1)
 
 
 def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[str, float]:
     """Steps and seconds until the test error is at most the target."""
-    X, y, _, _ = _data(quick)
-    X, y = X[:n_samples], y[:n_samples]
+    data = _data(quick)
+    X, y = data.X[:n_samples], data.y[:n_samples]
     rows, problem, options = linear_rows(X), make_problem(y, LAM), {"sampling": "contiguous"}
     pegasos(problem, rows, n_steps=2000, checkpoints=None, **options)  # type: ignore[arg-type]
     points = np.unique(np.geomspace(2000, 3e6, 90).astype(int)).tolist()
@@ -67,7 +51,7 @@ def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[
         problem,
         rows,
         points,
-        lambda run: _errors(run.result().w, quick) <= target,
+        lambda run: data.error(run.result().w) <= target,
         random_state=seed,
         **options,
     )
@@ -87,7 +71,7 @@ def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[
 
 def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
     """Steps and seconds until the objective is within ε of its optimum."""
-    X, y, _, _ = _data(quick)
+    X, y = _data(quick)[:2]
     n_samples = min(100_000, y.size)
     rows, problem = linear_rows(X[:n_samples]), make_problem(y[:n_samples], lam)
     f_star = sdca(problem, rows, tol=5e-4, max_epochs=200).dual_bound
@@ -112,7 +96,8 @@ def _medians(runs: list[dict[str, Any]], *columns: str) -> dict[str, float]:
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Measure against m at one λ, and against λ at one m."""
     seeds = range(2 if context.quick else 9)
-    target = 1.1 * context.part("best error", _best_error, context.quick)
+    best = context.part("best", _data(context.quick).optimum, LAM, tol=1e-3)
+    target = 1.1 * best["test_error"]
     by_size, by_lam = [], []
     for n_samples in context.progress(_sizes(context.quick), "examples"):
         work = partial(_to_accuracy, n_samples, target, quick=context.quick)

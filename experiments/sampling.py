@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from experiments import _plots as plots
-from experiments._claims import JOURNAL, Claim, exponent, listed, mark, medians, rounded, slope
+from experiments._claims import (
+    JOURNAL,
+    Claim,
+    exponent,
+    listed,
+    mark,
+    medians,
+    rounded,
+    slope,
+    span,
+)
 from experiments._run import ExperimentContext
 from experiments._runs import bracket, setting
 from experiments._tables import percentiles, summary
@@ -190,7 +200,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     axes[0].set_ylabel("f − f*, over that of new permutations")
     independent, once = (ends[name] for name in SAMPLINGS[:2])
     best = min(independent + once) >= 1
-    ranges = [f"{plots.times(min(of))} to {plots.times(max(of))}" for of in (independent, once)]
+    ranges = [span(of, plots.times) for of in (independent, once)]
     reported = [results["reported"][name] for name in SAMPLINGS]
     published = [plots.times(value / reported[2]) for value in reported]
     return plots.state(

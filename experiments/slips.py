@@ -216,9 +216,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     zero = context.part("step zero", _zero)
     runtimes: dict[str, list[Any]] = {str(m): [] for m in SIZES}
     for m, lam in context.progress(list(product(SIZES, lams)), "runtimes"):
-        runtimes[str(m)].append(
-            context.part(f"m = {m}, lam = {lam:g}", _runtimes, m, lam, seeds, MOST_STEPS)
-        )
+        reached = context.part(f"m = {m}, lam = {lam:g}", _runtimes, m, lam, seeds, MOST_STEPS)
+        runtimes[str(m)].append(reached)
     medians = np.array([[np.median(reached) for reached in own] for own in runtimes.values()])
     # For the larger λ the first steps are nearly enough.
     slope = np.polyfit(np.log(lams[-3:]), np.log(medians[:, -3:]).mean(axis=0), 1)[0]

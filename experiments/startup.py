@@ -81,14 +81,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         ax.barh(height, median, color=plots.BLUE, height=0.62)
         ax.plot([low, high], [height + 0.22] * 2, color=plots.BLACK, linewidth=1.4)
         inside = median > 0.25 * max(row["median_seconds"] for row in table)
-        plots.beside(
-            ax,
-            f"{median:.2f} s",
-            (median, height),
-            (-6 if inside else 6, 2),
-            ha="right" if inside else "left",
-            color="white" if inside else "black",
-        )
+        shift, ha, color = (-6, "right", "white") if inside else (6, "left", "black")
+        plots.beside(ax, f"{median:.2f} s", (median, height), (shift, 2), ha=ha, color=color)
     plots.rows_down(ax, [row["job"] for row in table])
     ax.set_xlabel("seconds from the start of the process to its end")
     ax.grid(alpha=0.25, axis="x")

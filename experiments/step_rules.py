@@ -80,13 +80,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         least = optima[lam].dual_bound
         tuned[f"{lam:g}"] = context.part(f"tuned {lam:g}", _tuned, lam, n_steps, least)
     for lam, name in context.progress(list(product(lambdas, names)), "runs"):
-        c = tuned[f"{lam:g}"]
         rule: Any = DelayedInverse() if name == LATER else None
         if name in MISTUNED:
-            rule = InverseSquareRoot(c * MISTUNED[name])
-        found = context.part(
-            f"{lam:g}, {name}", _excess, lam, rule, n_steps, seeds, optima[lam].dual_bound
-        )
+            rule = InverseSquareRoot(tuned[f"{lam:g}"] * MISTUNED[name])
+        where = (lam, rule, n_steps, seeds, optima[lam].dual_bound)
+        found = context.part(f"{lam:g}, {name}", _excess, *where)
         steps, excess = np.array(found["steps"]), np.array(found["excess"])
         table.append(_summary(lam, name, steps, excess))
         curves[f"{lam:g}, {name}"] = {"steps": steps, "excess": percentiles(excess)}

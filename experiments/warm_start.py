@@ -441,13 +441,10 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
     x = np.arange(len(starts))
     for title, (color, marker) in zip(results["titles"], LOOKS, strict=False):
         rows = {row["way"]: row for row in select(results["table"], data=title, tol=tol)}
-        low, middle, high = np.array(
-            [[rows[way].get(f"ratio{end}") for way in starts] for end in ("_low", "", "_high")],
-            dtype=float,
-        )
-        ax.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+        keys = ("ratio_low", "ratio", "ratio_high")
+        ratios: Any = [[rows[way].get(key) for way in starts] for key in keys]
         style: Any = {"marker": marker, "markersize": 4.5, "linewidth": 1.6}
-        ax.plot(x, middle, color=color, label=_told_name(title), **style)
+        plots.band(ax, x, ratios, color=color, label=_told_name(title), **style)
     ax.axhline(1, color=plots.BLACK, linewidth=1.2)
     ax.set_xticks(x, [start.replace(" ", "\n") for start in starts], fontsize=9)
     ax.set_title(f"to a gap of {_told_share(tol)}")
@@ -464,7 +461,7 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
 def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
     """Draw kernel values of other ways, a line for each set, at the tightest tolerance."""
     tol, longest = results["tolerances"][-1], results["starts"][-1]
-    titles, handles = results["titles"], []
+    titles = results["titles"]
     for way, name, method in (
         (DEFAULT, "default", "polished"),
         (longest, f"{longest} epochs", "Pegasos"),
@@ -474,7 +471,7 @@ def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
         found = {row["data"]: row.get("ratio") for row in rows}
         known = [(found[title], at) for at, title in enumerate(titles) if found[title]]
         style = plots.METHODS[method].options(linestyle="", markersize=6)
-        handles += ax.plot(*zip(*known, strict=True), label=name, **style)
+        ax.plot(*zip(*known, strict=True), label=name, **style)
     whole = [select(results["table"], data=title, tol=tol)[0]["whole_matrix"] for title in titles]
     ax.plot(whole, range(len(titles)), "|", color=plots.GREY, markersize=14, markeredgewidth=2)
     ax.axvline(1, color=plots.BLACK, linewidth=1.2)
@@ -485,7 +482,7 @@ def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
     plots.rows_down(ax, [_told_name(title) for title in titles])
     ax.grid(alpha=0.25, axis="x")
     ax.set_title(f"to a gap of {_told_share(tol)}: starts and SDCA")
-    plots.legend_above(ax, handles, over_title=True)
+    plots.legend_above(ax, over_title=True)
 
 
 def _told_note(results: dict[str, Any]) -> str:
