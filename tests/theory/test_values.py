@@ -221,6 +221,7 @@ def test_bounds_begin_at_the_step_of_their_theorem(bound):
         (lambda: alpha_suffix_bound(9, 1, 1, 1), "share must be above 0 and below 1, got 1"),
         (lambda: random_stop_bound(9, 1, 1, 0.5), "delta must be above 0 and below 1/2, got 0.5"),
         (lambda: median_excess_bound(9, 1, 1, 0.5), "delta must be above 0 and below 1/2, got 0.5"),
+        (lambda: optimum_norm_bound([1, 1], [1, 1, 1]), r"lam, radius must .*, got \(2,\), \(3,\)"),
         (lambda: optimum_norm_bound(0, 1), "lam must be a positive finite number, got 0"),
         (lambda: objective_bound(1, -1), "radius must be a positive finite number, got -1"),
         # s = 3 runs of less than three steps
