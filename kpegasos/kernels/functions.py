@@ -252,8 +252,27 @@ class Sigmoid(_Numbers, InnerProductKernel):
         return np.tanh(self.gamma * row_norms(A, squared=True).astype(np.float64) + self.coef0)
 
 
+class _OfSums(Composable):
+    """A kernel whose values are no larger than 1, of distances that are sums in float64."""
+
+    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
+        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
+
+        Terms are made of differences in the dtype of the rows. Those of χ² are quotients of what
+        scikit-learn adds and subtracts in it, where the sum is then rounded, twice multiplied and
+        mapped: the exponent has less than three of these roundings, of which a value has at most
+        its e-th part.
+        """
+        in_sums = n_roundings * float(np.finfo(np.float64).eps)
+        return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
+
+    def value_bound(self, squared_norms: np.ndarray) -> float:
+        """Size that no value exceeds: 1."""
+        return 1.0 if self.positive_definite else math.inf  # type: ignore[attr-defined]
+
+
 @dataclass(frozen=True)
-class Laplacian(_Numbers, Composable):
+class Laplacian(_Numbers, _OfSums):
     """``exp(-gamma ‖a − b‖₁)``."""
 
     gamma: float = 1.0
@@ -269,18 +288,6 @@ class Laplacian(_Numbers, Composable):
         with np.errstate(over="ignore"):
             values *= -self.gamma
             return np.exp(values, out=values).astype(A.dtype, copy=False)
-
-    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
-        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
-
-        Sums in float64 are of differences in the dtype of the rows.
-        """
-        in_sums = n_roundings * float(np.finfo(np.float64).eps)
-        return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
-
-    def value_bound(self, squared_norms: np.ndarray) -> float:
-        """Size that no value exceeds: 1."""
-        return 1.0 if self.positive_definite else math.inf
 
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,)."""
@@ -306,7 +313,7 @@ def _as_histograms(kernel: Any, rows: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Chi2(Composable):
+class Chi2(_OfSums):
     """``exp(-gamma Σ (a − b)² / (a + b))`` of dense features that are not negative, as counts are.
 
     Parameters
@@ -337,20 +344,6 @@ class Chi2(Composable):
         A, B = _as_histograms(self, A), _as_histograms(self, B)
         with np.errstate(over="ignore"):
             return np.asarray(chi2_kernel(A, B, gamma=self.gamma))
-
-    def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
-        """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
-
-        scikit-learn sums in float64 the quotients of what it adds and subtracts in the dtype of the
-        rows, where the sum is then rounded, twice multiplied and mapped. The exponent has less than
-        three of these roundings, of which a value has at most its e-th part.
-        """
-        in_sums = n_roundings * float(np.finfo(np.float64).eps)
-        return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
-
-    def value_bound(self, squared_norms: np.ndarray) -> float:
-        """Size that no value exceeds: 1."""
-        return 1.0
 
     def diag(self, A: Any) -> np.ndarray:
         """Ones, float64 of shape (n_a,).
@@ -510,23 +503,16 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
     """
     if isinstance(kernel, str):
         return _named_kernel(kernel, parameters)
-    if isinstance(kernel, type):
+    if isinstance(kernel, type) or not (isinstance(kernel, Kernel) or callable(kernel)):
         raise ValueError(
-            f"kernel must be a name, a callable or a kernel object, got the class "
-            f"{kernel.__name__} instead"
+            f"kernel must be a name, a callable or a kernel object, got {shown(kernel)} instead"
         )
-    if parameters and (isinstance(kernel, Kernel) or callable(kernel)):
+    if parameters:
         raise TypeError(
             f"kernel must be a name to take parameters, got {shown(kernel)} with "
             f"{sorted(parameters)}"
         )
-    if isinstance(kernel, Kernel):
-        return kernel
-    if callable(kernel):
-        return CallableKernel(kernel)
-    raise ValueError(
-        f"kernel must be a name, a callable or a kernel object, got {shown(kernel)} instead"
-    )
+    return kernel if isinstance(kernel, Kernel) else CallableKernel(kernel)
 
 
 def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
@@ -544,22 +530,16 @@ def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:
     return made
 
 
-def _variance(X: np.ndarray) -> float:
-    """``X.var()`` in float64, without a float64 copy of X."""
+def _variance(X: Any) -> float:
+    """``X.var()`` in float64, without a float64 copy of X and without cancellation."""
+    entries, size = X, X.shape[0] * X.shape[1]
     height = max(1, tuning.MAP_BYTES // max(1, X.shape[1] * 8))
-    tiles = [X[top : top + height] for top in range(0, X.shape[0], height)]
-    mean = sum(float(tile.sum(dtype=np.float64)) for tile in tiles) / X.size
-    return sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles) / X.size
-
-
-def _sparse_variance(X: Any) -> float:
-    """``X.var()`` of a CSR matrix, without a copy of its entries and without cancellation."""
-    size = X.shape[0] * X.shape[1]
-    height = tuning.GATHER_BYTES // 8
-    tiles = [X.data[top : top + height] for top in range(0, X.data.size, height)]
+    if sparse.issparse(X):
+        entries, height = X.data, tuning.GATHER_BYTES // 8
+    tiles = [entries[top : top + height] for top in range(0, len(entries), height)]
     mean = sum(float(tile.sum(dtype=np.float64)) for tile in tiles) / size
     square = sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles)
-    return (square + (size - X.data.size) * mean * mean) / size
+    return (square + (size - entries.size) * mean * mean) / size
 
 
 def scale_gamma(gamma: str | float, X: Any) -> float:
@@ -567,7 +547,7 @@ def scale_gamma(gamma: str | float, X: Any) -> float:
     if isinstance(gamma, str):
         if as_choice("gamma", gamma, ("scale", "auto")) == "auto":
             return 1.0 / X.shape[1]
-        variance = _sparse_variance(X) if sparse.issparse(X) else _variance(X)
+        variance = _variance(X)
         gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else math.inf
         if math.isfinite(gamma):
             return gamma
