@@ -216,7 +216,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
         """Make binary problems and rows of what has been validated."""
         pairs = targets.pairs(settings)
         make_rows, known = self._prepare(X, pairs, settings)
-        states: list[Any] = [None] * len(pairs)
+        states = None
         known |= {"_states_digest": None, "_fitted": parameters_read_later(self)}
         if settings.warm_start:
             digest = problem_digest(self.get_params(), [X, *targets[:2]], known.get("_kernel"))
@@ -272,21 +272,6 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
         if "_model_names" in vars(self):
             self._exported(values=True)
             self._own_sigmoids()
-
-
-class PrecomputedMixin:
-    """What estimators say of X where it may be a kernel matrix."""
-
-    kernel: Any
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
-        return tags
 
 
 def plan_fit(estimator: BasePegasos, X: Any, y: np.ndarray) -> FitPlan:

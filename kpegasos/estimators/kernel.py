@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators.base import (
     BasePegasos,
     OneVsOneMixin,
-    PrecomputedMixin,
     RegressionMixin,
     keeps_parameters,
 )
@@ -28,6 +27,21 @@ from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisions
+
+
+class PrecomputedMixin:
+    """What estimators say of X where it may be a kernel matrix."""
+
+    kernel: Any
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags
 
 
 class KernelEstimator(PrecomputedMixin, BasePegasos):

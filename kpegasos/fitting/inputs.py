@@ -283,14 +283,6 @@ def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     return weight
 
 
-def takes_sample_weight(scorer: Callable[..., Any]) -> bool:
-    """Whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
-    try:
-        return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
-    except ValueError:  # compiled functions may have none
-        return False
-
-
 def validated_rows(
     estimator: Any,
     X: Any,

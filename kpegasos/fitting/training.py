@@ -58,8 +58,8 @@ class FitPlan:
     settings : Settings
     seed : int
         Of all draws; the number of a pair tells its draws apart.
-    states : list of State or None
-        For each pair, where to go on from.
+    states : list of State, or None
+        For each pair, where to go on from; None to begin anew.
     known : dict
         Attributes of the model that training does not change.
     attributes : callable
@@ -75,7 +75,7 @@ class FitPlan:
     make_rows: Callable[[Pair, int, bool], RowSource]
     settings: Settings
     seed: int
-    states: list[State | None]
+    states: list[State | None] | None
     known: dict[str, Any]
     attributes: Callable[[Results], dict[str, Any]]
     in_step: bool
@@ -104,7 +104,7 @@ class FitPlan:
             tol=settings.tol,
             seed=self.seed,
             spawn_key=(pair.number,),
-            state=self.states[pair.number],
+            state=None if self.states is None else self.states[pair.number],
         )
         if self.is_slow:
             run.fewest_draws = 1
@@ -169,11 +169,11 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
         See `Update`.
     """
     plan.prepare(stopper)
-    threads = n_threads(plan.settings.n_jobs, len(plan.pairs))
-    found = None
+    n_pairs, found = len(plan.pairs), None
+    threads = n_threads(plan.settings.n_jobs, n_pairs)
     if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
         found = _train_small(plan, stopper, threads)
-    left = range(len(plan.pairs)) if found is None else found.left
+    left = range(n_pairs) if found is None else found.left
     waiting = [len(left)]
     lock = Lock()
     failures: list[BaseException] = []
@@ -316,7 +316,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     longest = max(map(len, points))
     if longest > _MOST_POINTS:
         return None
-    own = parts.pairs or pairs
+    own = pairs if parts.pairs is None else parts.pairs
     return SmallPairs(
         gram=parts.gram,
         offset=offset,

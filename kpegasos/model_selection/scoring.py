@@ -8,6 +8,8 @@ to the decisions of an estimator. Here these are given as its features.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from inspect import signature
 from itertools import combinations
 from numbers import Real
 from typing import Any
@@ -20,7 +22,6 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import OneVsOneMixin
-from kpegasos.fitting.inputs import takes_sample_weight
 from kpegasos.fitting.pairs import Targets, one_vs_rest
 from kpegasos.utils.validation import is_number, shown, told_of
 
@@ -127,7 +128,7 @@ class HeldOutScorer:
         self._X, self._y, self._classes = X, y, classes
         self._votes = decision_function_shape, break_ties
         self._scorer, self._name = make_scorer_of(scoring), scoring
-        self._weight = weight if takes_sample_weight(self._scorer) else None
+        self._weight = weight if _takes_weights(self._scorer) else None
         self.lacks_weight = weight is not None and self._weight is None
 
     def _stand_in(self, decisions: np.ndarray) -> GivenDecisions:
@@ -210,6 +211,14 @@ class HeldOutScorer:
         if not is_number(score, Real):
             raise ValueError(f"scoring must return a number, got {shown(score)} instead")
         return float(score)
+
+
+def _takes_weights(scorer: Callable[..., Any]) -> bool:
+    """Whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
+    try:
+        return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
+    except ValueError:  # compiled functions may have none
+        return False
 
 
 def make_scorer_of(scoring: Any) -> Any:

@@ -19,8 +19,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators.base import OneVsOneMixin, PrecomputedMixin, keeps_parameters
+from kpegasos.estimators.base import OneVsOneMixin, keeps_parameters
 from kpegasos.estimators.exports import ExportMixin, sigmoids_of
+from kpegasos.estimators.kernel import PrecomputedMixin
 from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (

@@ -101,9 +101,6 @@ def test_totals_of_parts_add():
         (lambda X, y: (X, np.where(y > 0, np.nan, y)), "^Input y contains NaN"),
         (lambda X, y: (X, 1e101 * np.ones(100)), r"^y must be of size 1e\+100 at the most"),
         (lambda X, y: (X, np.full(100, "a")), "^y must hold real numbers"),
-        (lambda X, y: (X, y, 0.0 * y), "sample_weight must have a positive entry"),
-        (lambda X, y: (X * np.nan, y), "X contains NaN"),
-        (lambda X, y: (X[:0], y[:0]), "chunks must hold examples, got none"),
     ],
 )
 def test_chunks_are_refused_in_one_sentence(lam, spoil, match):
