@@ -226,9 +226,14 @@ def test_warm_start_of_negative_counters_is_refused(counter, tmp_path):
 
 
 def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):
-    monkeypatch.setattr(files, "_HARMLESS", 2**20)
     with_arrays(stored, lambda _: np.zeros(2**21))
+    with zipfile.ZipFile(stored) as archive:
+        size = sum(each.file_size for each in archive.infolist())
+    monkeypatch.setattr(files, "_HARMLESS", size - 1)
     with pytest.raises(ValueError, match=r"must unpack to at most \d+ bytes, 200 times its size"):
+        load(stored)
+    monkeypatch.setattr(files, "_HARMLESS", size)
+    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
         load(stored)
 
 

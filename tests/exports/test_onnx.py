@@ -43,6 +43,10 @@ def assert_same(model, path, X, tolerance=1e-10):
         n for node in read.graph.node for a in node.attribute for x in a.g.node for n in x.input
     }
     assert {each.name for each in read.graph.initializer} <= used
+    inner = [
+        n for node in read.graph.node for a in node.attribute for x in a.g.node for n in x.output
+    ]
+    assert len(set(inner)) == len(inner)
 
 
 @each_pair(
