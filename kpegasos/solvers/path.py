@@ -417,8 +417,9 @@ class PathRun:
         Kernel values computed for it so far.
     whole : bool
         False once an error has come in the middle of a set.
-    sets_before_pause : int
-        Sets between two looks at the clock, where a set takes next to no time.
+    sets_before_pause, additions_before_pause : int
+        Sets between two looks at the clock where a set takes next to no time, and examples times
+        sets where there are many.
 
     Raises
     ------
@@ -426,7 +427,7 @@ class PathRun:
         If the kernel is not positive semi-definite.
     """
 
-    sets_before_pause = 64
+    sets_before_pause, additions_before_pause = 64, 1 << 18
 
     def __init__(
         self,
@@ -519,7 +520,8 @@ class PathRun:
         path, loop, sets = self.path, self._loop, self._sets
         reason = stopper.reason()
         while reason is None:
-            path.counts[BEFORE_PAUSE] = min(self.sets_before_pause, 1 + 2**18 // path.label.size)
+            sets_in_time = 1 + self.additions_before_pause // path.label.size
+            path.counts[BEFORE_PAUSE] = min(self.sets_before_pause, sets_in_time)
             status = NEED_ROWS
             with OnAccount(self.rows, self):
                 try:

@@ -114,14 +114,6 @@ def test_auto_fits_the_budget(n, cache_mb, expected):
     assert type(rows) is expected
 
 
-@pytest.mark.parametrize(
-    ("cache", "expected"),
-    [("precomputed", GramRows), ("cached", CachedRows), ("streamed", UncachedRows)],
-)
-def test_cache_by_name(cache, expected):
-    assert type(make_rows(X, "rbf", cache=cache)) is expected
-
-
 @pytest.mark.parametrize("data", [X.tolist(), X.astype(np.float16), X.astype(">f8")], ids=type)
 def test_rows_of_other_types_are_float64(data):
     rows = make_rows(data, "linear")

@@ -24,12 +24,9 @@ from solver_cases import (
 )
 
 from kpegasos import (
-    RBF,
-    GramRows,
     KernelMatrix,
     Linear,
     Sigmoid,
-    UncachedRows,
     linear_rows,
     make_problem,
     make_rows,
@@ -123,18 +120,6 @@ def test_sdca_steps_are_exact(source):
     assert result.status == "tolerance"
 
 
-def test_sdca_uncached_beyond_one_tile():
-    """Rows that are not kept are seen a tile at a time; the dual steps are those of them all."""
-    X, y = noisy()
-    values, task = KernelMatrix(RBF(0.5), X), make_problem(y, 0.02)
-    options = {"tol": 1e-5, "max_epochs": 500, "random_state": 0}
-    whole = sdca(task, GramRows.from_values(values), **options)
-    for tile_rows in (16, 64, 120):
-        result = sdca(task, UncachedRows(values, tile_rows=tile_rows), **options)
-        assert result.status == "tolerance"
-        assert_allclose(result.objective, whole.objective, rtol=1e-5)
-
-
 @pytest.mark.parametrize("make", [lambda X: make_rows(X, "rbf"), linear_rows])
 @pytest.mark.parametrize("tol", [0.0, 1e-12])
 def test_sdca_makes_all_its_epochs(make, tol):
@@ -144,14 +129,6 @@ def test_sdca_makes_all_its_epochs(make, tol):
     assert result.n_steps == 7 * y.size
     assert_array_equal(result.history["iteration"], y.size * np.arange(1, 8))
     assert (np.diff(result.history["dual_bound"]) >= 0).all()
-
-
-def test_sdca_ends_at_a_deadline():
-    X, y = noisy()
-    rows = make_rows(X, "rbf")
-    result = sdca(make_problem(y, 1e-3), rows, tol=1e-12, max_epochs=10**6, max_time=1e-9)
-    assert result.status == "max_time"
-    assert result.n_steps >= 1
 
 
 @every_rows

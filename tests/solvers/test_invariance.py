@@ -28,7 +28,6 @@ from kpegasos import (
     make_problem,
     make_rows,
     pegasos,
-    sdca,
 )
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.utils import tuning
@@ -57,29 +56,6 @@ def test_cache_size_does_not_matter(n_rows):
     assert_array_equal(result.alpha, whole.alpha)
     assert_allclose(result.coef, whole.coef, rtol=1e-12)
     assert_allclose(result.margins, whole.margins, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_cache_does_not_matter_on_floats(dtype):
-    """Rounding in the products does not tell, as margins of just 1 do not occur."""
-    X = np.random.default_rng(1).normal(size=(300, 4)).astype(dtype)
-    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
-    task, options = make_problem(y, 1e-3), {"epochs": 4, "batch_size": 7, "random_state": 0}
-    results = [
-        pegasos(task, make_rows(X, "rbf", cache=name, cache_mb=mb), **options)
-        for name, mb in (("precomputed", 10), ("cached", 10), ("cached", 0.1), ("streamed", 0.1))
-    ]
-    for result in results[1:]:
-        assert_array_equal(result.alpha, results[0].alpha)
-        assert_allclose(result.objective, results[0].objective, rtol=1e-6)
-
-
-def test_rows_can_be_used_again():
-    """Rows that another run has left full give the same model."""
-    rows = make_kernel_rows("evicting", "poly")
-    run_pegasos(rows, random_state=7)
-    sdca(make_task(), rows, max_epochs=3, random_state=0)
-    assert_array_equal(run_pegasos(rows).alpha, by_the_book("poly").counts)
 
 
 @pytest.mark.parametrize("checkpoints", ["epoch", "log", [1, 2, 50], range(1, 100, 7)], ids=str)
