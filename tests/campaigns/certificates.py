@@ -291,6 +291,9 @@ def _decisions(case, rows, spec, claim):
     constant = _scaling(case) ** 2
     slack = error @ size + (claim.y.size + 4) * eps * (np.abs(values) @ size)
     slack = slack + (claim.y.size + 4) * _DOUBLE * constant * size.sum()
+    # Below the normal numbers rounding is no part of a value: a value, a product and a sum each.
+    smallest = LONG(np.finfo(case.rows.dtype).smallest_subnormal)
+    slack = slack + smallest * (size.sum() + 2 * claim.y.size)
     return values @ coef + constant * coef.sum(), slack
 
 
