@@ -40,7 +40,7 @@ _ESTIMATORS = (
     "tests/large",
 )
 ROOMS = {
-    "core": Room(("core",), ("tests/core", "tests/solvers"), pure=True),
+    "core": Room(("core",), ("tests/core", "tests/solvers", "tests/fitting"), pure=True),
     "rows": Room(("rows",), ("tests/rows", "tests/metamorphic/test_resources.py", *_SOLVERS)),
     "solvers": Room(("solvers",), _SOLVERS),
     "fitting": Room(("fitting", "estimators"), _ESTIMATORS),

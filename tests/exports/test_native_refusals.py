@@ -146,14 +146,14 @@ def with_arrays(path, edit):
 @pytest.mark.parametrize(
     ("place", "index"), [("indices", -3000), ("indices", 4 * 10**7), ("indptr", 2 * 10**8)]
 )
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_vectors_of_other_features_are_refused(kernel, place, index, tmp_path):
-    X, y, _ = data()
+@pytest.mark.parametrize(("kernel", "part"), [("rbf", "vectors"), ("linear", "counts")])
+def test_vectors_and_counts_of_other_columns_are_refused(kernel, part, place, index, tmp_path):
+    X, y, _ = data(3)
     path = tmp_path / "model"
     save(classifier(kernel).fit(sparse.csr_matrix(X), y), path)
 
     def edit(rows):
-        if sparse.issparse(rows) and rows.shape[1] == X.shape[1]:
+        if sparse.issparse(rows) and (rows.shape[1] == X.shape[1]) == (part == "vectors"):
             getattr(rows, place)[3] = index
         return rows
 

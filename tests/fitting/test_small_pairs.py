@@ -69,6 +69,7 @@ def assert_same(one, other):
     ids=lambda options: "-".join(options) or "plain",
 )
 @pytest.mark.parametrize("shape", [(9, 4), (3, 90)])
+@pytest.mark.pure_python
 def test_pairs_trained_together_are_those_trained_alone(shape, options, monkeypatch):
     X, y = data(*shape)
     together, left = fit_together(monkeypatch, X, y, **options)

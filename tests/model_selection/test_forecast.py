@@ -49,6 +49,13 @@ def test_forecast_of_kernel_values_is_within_a_factor_of_two(estimator):
     assert expected.seconds_range[0] <= expected.seconds <= expected.seconds_range[1]
 
 
+def test_costs_grow_by_the_power_between_the_last_two_parts():
+    parts = [forecasts._Cost(100, 1.0, 10.0), forecasts._Cost(200, 4.0, 40.0)]
+    for name, last, most in (("seconds", 4.0, 2.15), ("values", 40.0, 2.0)):
+        expected = last * 5.0 ** np.array([2.0, 1.85, most])
+        np.testing.assert_allclose(forecasts._grown(parts, 1000, name), expected)
+
+
 def test_forecast_of_few_examples_is_their_fit():
     expected = forecast(PegasosSVC(random_state=0), *SMALL)
     assert expected.n_probed == 300

@@ -28,7 +28,7 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.features import HeldFactor, StreamedFactor
 from kpegasos.solvers.driver import TimeSlicer
 from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import polish
+from kpegasos.solvers.polish import InteriorPointAscent, polish
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
 
@@ -291,6 +291,14 @@ def test_single_coordinates_go_first_where_systems_are_large(monkeypatch):
     hard = polish(run_on(task, X, epochs=3), tol=1e-3)
     assert hard.status == "tolerance"
     assert hard.history["epoch"][-1] < 100
+
+
+def test_newton_steps_are_due_where_the_gap_stands_still():
+    task, X = binary(20)
+    run = run_on(task, X)
+    ascent = InteriorPointAscent(run.problem, run.rows, run.state, max_epochs=10)
+    ascent._at_once, ascent._patience, ascent._gaps = False, 1e9, [0.5, 0.5, 0.5]
+    assert ascent._is_due()
 
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
