@@ -52,6 +52,13 @@ def test_cache_mb_too_small(cache, dtype, n, as_rows):
     make_rows(data, "rbf", cache=cache, cache_mb=needed)
 
 
+def test_a_budget_of_just_what_rows_take_will_do():
+    needed = cached_mb_needed(KernelMatrix(Linear(), X))
+    assert make_rows(X, "linear", cache="cached", cache_mb=needed).n_samples == len(X)
+    with pytest.raises(ValueError, match="cache_mb must be at least"):
+        make_rows(X, "linear", cache="cached", cache_mb=0.99 * needed)
+
+
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 100, 1000, 5000])
 @pytest.mark.parametrize("is_sparse", [False, True])
 @each_dtype
