@@ -19,6 +19,7 @@ from kpegasos.core.views import (
     DenseView,
     KernelView,
     add_rows_together,
+    dense_margins,
     sparse_margins,
 )
 from kpegasos.core.working_sets import LEFT, add_moves, ascend, new_working_sets
@@ -72,6 +73,8 @@ def arguments_of(call):
         "dual dense": steps_of(dense_view()),
         "ascend": {"state": state, "view": view, "sets": sets, **LOOP},
         "add moves": {"state": state, "view": view, "sets": sets},
+        "dense margins": {"view": dense_view(), "vectors": columns.T.copy(), "first": 0, "last": N}
+        | {"out": np.zeros((N, 2))},
         "margins": {"view": csr_view(), "vectors": columns, "first": 0, "last": N}
         | {"out": np.zeros((N, 2))},
         "rows together": {"values": np.ones((3, 4)), "work": np.ones((1, 4))}
@@ -95,6 +98,7 @@ LOOPS = {
     "dual dense": dual_steps,
     "ascend": ascend,
     "add moves": add_moves,
+    "dense margins": dense_margins,
     "margins": sparse_margins,
     "rows together": add_rows_together,
     "gather": gather,
@@ -163,9 +167,20 @@ REFUSED = [
         HELD,
     ),
     *[
-        (["margins", "remove"], wrong, f"first and last {BETWEEN}")
+        (["dense margins", "margins", "remove"], wrong, f"first and last {BETWEEN}")
         for wrong in ({"last": N_PATH + 1}, {"first": -1})
     ],
+    (
+        ["primal dense", "primal csr"],
+        {"state.image": shorter, "state.stamped_image": shorter},
+        "image must have shape",
+    ),
+    (
+        ["dual kernel"],
+        {"view.squared_norms": shorter, "parameters": PARAMETERS._replace(projection=False)},
+        "squared_norms must have shape",
+    ),
+    (["rows together"], {"image": shorter, "stamped_image": shorter}, "image must have shape"),
     (["rows together"], {"rows": np.array([2, -2])}, "rows"),
     (["rows together"], {"rows": np.array([3, -1])}, "rows"),
     (["rows together"], {"work": np.ones((1, 5))}, "work"),
