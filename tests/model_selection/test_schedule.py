@@ -182,7 +182,7 @@ def test_jobs_on_several_threads_have_a_thread_of_BLAS_each():
 def test_certificates_that_a_stop_cut_short_are_no_cells():
     """The first that is too large ends what is kept of a path; without a stop all of it is."""
     nothing = (None,) * 4
-    gaps, stopper = np.array([0.001, 0.02, 0.001]), Stopper()
+    gaps, stopper = np.array([0.01, 0.02, 0.001]), Stopper()
     task = Task(*nothing, 0.01, True, stopper, None, None)
     assert task.n_good(gaps) == 3
     stopper.interrupt()

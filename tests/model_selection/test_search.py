@@ -105,8 +105,9 @@ def test_scorer_without_weights_counts_examples_alike():
     def accuracy(estimator, X, y):
         return np.mean(estimator.predict(X) == y)
 
-    with pytest.warns(UserWarning, match="takes no sample_weight"):
+    with pytest.warns(UserWarning, match="takes no sample_weight") as caught:
         alike = small(scoring=accuracy).fit(X, y, weight)
+    assert caught[0].filename == __file__
     weighted = small(scoring="accuracy").fit(X, y, weight)
     assert (weighted.scores_ != alike.scores_).any()
     row = weighted.best_index_
