@@ -13,6 +13,8 @@ from kpegasos.core.averaging import (
 )
 from kpegasos.core.state import Iterate, PegasosOptions, new_state
 
+pytestmark = pytest.mark.pure_python
+
 
 @pytest.mark.parametrize("t", [*range(1, 40), 1023, 1024, 1025, 2**20])
 def test_suffix_start_by_the_book(t):
@@ -35,7 +37,7 @@ def test_combination_is_the_sum_over_all_steps(average, t, shrinking):
         increment = rng.integers(-1, 2, size=3) / scale
         q, stamped = q + increment, stamped + clock * increment
         if shrinking:
-            scale *= rng.uniform(0.8, 1.0)  # a scale below 2^-10 is folded in
+            scale *= rng.uniform(0.8, 1.0)  # a scale below 2^-10 is absorbed
         clock += scale / step if has_clock_over_t(average) else scale
         iterates.append((scale * q / (lam * k * step)).tolist())
         prefixes[step] = clock * q - stamped

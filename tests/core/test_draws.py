@@ -10,6 +10,8 @@ from numpy.testing import assert_array_equal
 
 from kpegasos.core.draws import RUN_LENGTH, SHORT_EPOCH, IndexStream
 
+pytestmark = pytest.mark.pure_python
+
 each_sampling = pytest.mark.parametrize("sampling", ["permutation", "uniform", "contiguous"])
 SAMPLINGS = st.sampled_from(["permutation", "uniform", "contiguous"])
 

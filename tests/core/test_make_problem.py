@@ -10,6 +10,8 @@ from sklearn.preprocessing import LabelEncoder
 
 from kpegasos import make_problem
 
+pytestmark = pytest.mark.pure_python
+
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 BOTH = {
     "signs": [1, -1, -1, 1],

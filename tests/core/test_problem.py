@@ -25,6 +25,8 @@ from kpegasos import (
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import dual_bound, mean_loss, primal
 
+pytestmark = pytest.mark.pure_python
+
 DATA = make_integers()
 K = naive.gram(DATA.X, DATA.X, "rbf", gamma=0.25)
 M = DATA.y.size

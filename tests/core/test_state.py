@@ -11,9 +11,11 @@ from kpegasos.core.state import (
     SQUARED_NORM,
     STEPS,
     PegasosOptions,
-    fold_scale,
+    absorb_scale,
     new_state,
 )
+
+pytestmark = pytest.mark.pure_python
 
 
 def state_in_work(average):
@@ -30,7 +32,7 @@ def state_in_work(average):
 
 
 @pytest.mark.parametrize("average", AVERAGES)
-def test_fold_scale_keeps_every_iterate(average):
+def test_absorb_scale_keeps_every_iterate(average):
     """Coefficients and images of the last iterate and of the average; the norm follows q."""
     state = state_in_work(average)
 
@@ -41,7 +43,7 @@ def test_fold_scale_keeps_every_iterate(average):
 
     before = look()
     norm = state.loop.scalars[SQUARED_NORM] * state.loop.scalars[SCALE] ** 2
-    fold_scale(state.loop)
+    absorb_scale(state.loop)
     assert state.loop.scalars[[SCALE, CLOCK]].tolist() == [1.0, 0.0]
     assert_allclose(state.loop.scalars[SQUARED_NORM], norm, rtol=1e-14)
     for (coef, image), (coef_before, image_before) in zip(look(), before, strict=True):
