@@ -59,7 +59,7 @@ def test_polish_ends_below_rounding(source, dtype, goal):
         assert result.status == "completed"  # the gap is a rounding error, and not 0
 
 
-@pytest.mark.parametrize("questions", [0, 1, 5, 60, 180])
+@pytest.mark.parametrize("questions", [0, 5, 180])
 def test_polish_cut_short_returns_its_best_iterate(questions, monkeypatch):
     """With large C the objective swings; the last iterate used to be returned."""
     monkeypatch.setattr(TimeSlicer, "done", lambda *_: None)  # whatever the load of the machine
@@ -82,16 +82,18 @@ def test_polish_cut_short_returns_no_worse_than_any_multiple_of_its_start(questi
     result = polish(run, tol=1e-9, stopper=Countdown(questions))
     assert result.status == "max_time"
     K = rbf_kernel(make_moons(1000, noise=0.25, random_state=0)[0], gamma=2.0)
+    image, polished = K @ start.coef, K @ result.coef
 
-    def objective(coef):
-        return 0.5 * lam * coef @ K @ coef + np.maximum(0, 1 - y * (K @ coef)).mean()
+    def objective(coef, image):
+        return 0.5 * lam * coef @ image + np.maximum(0, 1 - y * image).mean()
 
-    assert start.objective == pytest.approx(objective(start.coef))
-    least = min(objective(factor * start.coef) for factor in np.geomspace(1e-6, 10, 400))
+    assert start.objective == pytest.approx(objective(start.coef, image))
+    factors = np.geomspace(1e-6, 10, 400)
+    least = min(objective(factor * start.coef, factor * image) for factor in factors)
     assert least < 0.2 * start.objective
     assert result.objective <= least * (1 + 1e-3)
-    assert result.objective == pytest.approx(objective(result.coef))
-    assert_allclose(result.margins, K @ result.coef, rtol=1e-9, atol=1e-9)
+    assert result.objective == pytest.approx(objective(result.coef, polished))
+    assert_allclose(result.margins, polished, rtol=1e-9, atol=1e-9)
     assert result.history["objective_average"][-1] == pytest.approx(result.objective)
 
 
@@ -117,7 +119,7 @@ def test_polish_without_time_returns_the_best_multiple_of_its_start(C, linear):
     penalty = start.objective - hinge(1.0)
     least = min(factor**2 * penalty + hinge(factor) for factor in np.geomspace(1e-12, 2, 20_000))
     assert result.objective <= least * (1 + 1e-3)
-    assert result.dual_bound <= sdca(task, rows, tol=1e-6, max_epochs=20_000).objective
+    assert result.dual_bound <= sdca(task, rows, tol=1e-6, max_epochs=2_000).objective
     assert len(result.history) == len(start.history)
     assert result.history["objective_average"][-1] == pytest.approx(result.objective)
 
