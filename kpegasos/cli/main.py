@@ -210,7 +210,7 @@ def _ready_streams() -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """What is wrong, in one line."""
+    """Return what is wrong, in one line."""
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{error.filename}: "
         return f"{place}{error.strerror.lower()}"

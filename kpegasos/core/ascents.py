@@ -272,7 +272,7 @@ def _rising_share(
     label: np.ndarray,
     inverse: np.ndarray,
 ) -> float:
-    """The largest share of a move, by halves, for which the dual rises."""
+    """Return the largest share of a move, by halves, for which the dual rises."""
     linear = quadratic = before = 0.0
     for a in range(beta.size):
         if moves[a] != 0.0:

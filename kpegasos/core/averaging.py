@@ -23,7 +23,7 @@ AVERAGES = ("weighted", "uniform", "suffix", None)
 
 
 def has_clock_over_t(average: str | None) -> bool:
-    """Whether the clock of this average adds ``scale / t`` instead of ``scale``."""
+    """Tell whether the clock of this average adds ``scale / t`` instead of ``scale``."""
     return average in ("uniform", "suffix")
 
 
@@ -34,7 +34,7 @@ def suffix_start(t: int) -> int:
 
 @shared
 def weight_of(uniform: bool, t: int, unit: float) -> float:
-    """What the sums of a uniform or weighted average are multiplied by after t steps."""
+    """Return what the sums of a uniform or weighted average are multiplied by after t steps."""
     return unit / t if uniform else 2.0 * unit / (t * (t + 1.0))
 
 

@@ -83,11 +83,11 @@ class IndexStream:
         self._most_kept = max(_KEPT_EPOCHS, -(-_KEPT_DRAWS // max(1, n_samples)))
 
     def epoch(self, number: int) -> np.ndarray:
-        """Draws of one epoch, int64 of shape (n_samples,)."""
+        """Return draws of one epoch, int64 of shape (n_samples,)."""
         return self.take(number * self.n_samples, (number + 1) * self.n_samples)
 
     def take(self, start: int, stop: int) -> np.ndarray:
-        """Draws ``start .. stop - 1`` of the stream, int64 of shape (stop - start,)."""
+        """Return draws ``start .. stop - 1`` of the stream, int64 of shape (stop - start,)."""
         n_samples = self.n_samples
         if start == stop or n_samples == 0:
             return np.empty(0, dtype=np.int64)
@@ -101,7 +101,7 @@ class IndexStream:
         return draws[start - origin : stop - origin]
 
     def _short_epochs(self, first: int, last: int) -> np.ndarray:
-        """Draws of the epochs ``first .. last - 1``."""
+        """Return draws of the epochs ``first .. last - 1``."""
         in_runs = self.sampling == "contiguous"
         size = self._n_runs if in_runs else self.n_samples
         drawn = np.empty((last - first) * size, dtype=np.int64)
@@ -115,7 +115,7 @@ class IndexStream:
         return np.uint64(stream_key(self.seed, self.spawn_key))
 
     def _long_epoch(self, number: int) -> np.ndarray:
-        """Draws of an epoch with a generator of its own."""
+        """Return draws of an epoch with a generator of its own."""
         draws = self._epochs.get(number)
         if draws is None:
             sequence = np.random.SeedSequence(self.seed, spawn_key=(*self.spawn_key, number))
@@ -125,7 +125,7 @@ class IndexStream:
         return draws
 
     def _draw(self, rng: np.random.Generator) -> np.ndarray:
-        """An epoch of a generator, int64 of shape (n_samples,)."""
+        """Return an epoch of a generator, int64 of shape (n_samples,)."""
         n_samples, sampling = self.n_samples, self.sampling
         if callable(sampling):
             return _checked(sampling(rng, n_samples), n_samples).astype(np.int64)
@@ -140,13 +140,13 @@ class IndexStream:
         return -(-self.n_samples // RUN_LENGTH)
 
     def _of_runs(self, numbers: np.ndarray) -> np.ndarray:
-        """The examples of runs, whose last may be shorter."""
+        """Return the examples of runs, whose last may be shorter."""
         drawn = (numbers[:, None] * RUN_LENGTH + np.arange(RUN_LENGTH)).ravel()
         return drawn[drawn < self.n_samples]
 
 
 def stream_key(seed: int, spawn_key: Sequence[int]) -> int:
-    """A number of 64 bits made of the seed and the spawn key."""
+    """Return a number of 64 bits made of the seed and the spawn key."""
     text = repr((int(seed), *map(int, spawn_key))).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "little")
 
@@ -170,14 +170,14 @@ def draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np.
 
 @compiled(inner=True)
 def _mixed(state: np.uint64) -> np.uint64:
-    """The output of SplitMix64 in some state."""
+    """Return the output of SplitMix64 in some state."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST_FACTOR
     state = (state ^ (state >> np.uint64(27))) * _SECOND_FACTOR
     return state ^ (state >> np.uint64(31))
 
 
 def _checked(returned: Any, n_samples: int) -> np.ndarray:
-    """Draws of a user's function: compiled loops index by them."""
+    """Return draws of a user's function: compiled loops index by them."""
     try:
         refuse_masked("draws", returned)
         draws = np.asarray(returned)

@@ -276,7 +276,7 @@ def judge(
 
 @shared
 def _sum_rounding(n_samples: int) -> float:
-    """Relative rounding of a sum over the examples, and of a few numbers beside it."""
+    """Return the relative rounding of a sum over the examples, and of a few numbers beside it."""
     return (0.5 * n_samples + 16.0) * _EPS
 
 
@@ -304,7 +304,7 @@ def dual_bounds_of(
 
 @shared
 def _best_value(linear: float, quadratic: float, most: float) -> float:
-    """Maximum of ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
+    """Maximise ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
     quadratic = max(0.0, quadratic)
     theta = min(most, linear / quadratic) if quadratic > 0.0 else most
     return theta * linear - 0.5 * theta * theta * quadratic
@@ -431,7 +431,7 @@ def _gain_sums(
 
 
 def largest_multiple(loss: Any, beta: np.ndarray) -> float:
-    """The largest θ with ``θ β`` in the box of a loss; infinite if none is too large."""
+    """Return the largest θ with ``θ β`` in the box of a loss; infinite if none is too large."""
     least, most = float(beta.min(initial=0.0)), float(beta.max(initial=0.0))
     theta = math.inf
     if most > 0.0:
@@ -491,7 +491,7 @@ class DualLine:
         return found - _ROUNDINGS * _EPS * (abs(total) / n_samples + quadratic)
 
     def best(self) -> float:
-        """The θ that maximises ``D(θβ)``, nearly."""
+        """Return the θ that maximises ``D(θβ)``, nearly."""
         coef = self._data[0]
         most = largest_multiple(self._loss, self._unit * coef)
         if most <= 0.0 or not coef.any():
@@ -543,7 +543,7 @@ def _error_bounds(
 
 
 def loss_errors(loss: Any, decisions: np.ndarray, label: np.ndarray, errors: Any) -> np.ndarray:
-    """How far off losses are at the most, if their decisions may be off.
+    """Tell how far off losses are at the most, if their decisions may be off.
 
     Parameters
     ----------

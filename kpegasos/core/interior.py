@@ -49,7 +49,7 @@ class InteriorPoint(NamedTuple):
 
 
 def start(weight: np.ndarray, share: float, spread: float) -> InteriorPoint:
-    """A point to begin at, with w = 0.
+    """Return a point to begin at, with w = 0.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _multiplier_steps(
 
 
 def replace_gradient(point: InteriorPoint, gradient: np.ndarray) -> InteriorPoint:
-    """The same β with another w: multipliers grow where its gradient asks for it."""
+    """Return the same β with another w: multipliers grow where its gradient asks for it."""
     excess = gradient - point.low + point.high
     low = point.low + np.maximum(excess, 0.0)
     return point._replace(low=low, high=point.high + np.maximum(-excess, 0.0), gradient=gradient)

@@ -8,7 +8,7 @@ one is missing a loop returns `NEED_ROW` and is called again where it stopped:
     while position < stop:
         status, position = primal_steps(state, view, draws, position, stop, examples, parameters)
         # NEED_ROW: put the row of draws[position + counters[BATCH_OFFSET]] into the view
-        # RESCALE: fold_scale(state)
+        # RESCALE: absorb_scale(state)
 
 A batch may be half applied when that happens. Its violators were found before the first was
 added, and ``counters[BATCH_OFFSET]`` says how many draws of it are done.

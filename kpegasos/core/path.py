@@ -119,7 +119,7 @@ def new_path(
     most_sets: int,
     patience: int,
 ) -> Path:
-    """A path that has not begun, from zero.
+    """Return a path that has not begun, from zero.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def path_sums(
 
 
 def gap_of_each(state: LoopState, examples: Examples, to_margin: float) -> np.ndarray:
-    """What each example adds to the duality gap, all times the number of examples.
+    """Return what each example adds to the duality gap, all times the number of examples.
 
     ``ω (max(0, 1 − y f) − β (1 − y f))``, which is not negative, and zero where β is optimal.
 
@@ -388,7 +388,7 @@ def gap_of_each(state: LoopState, examples: Examples, to_margin: float) -> np.nd
 def active_examples(
     state: LoopState, examples: Examples, to_margin: float, most: int
 ) -> np.ndarray:
-    """Examples that are likely to move: those off the bounds, those in the wrong, and near ones.
+    """Find examples that are likely to move: off the bounds, in the wrong, or near.
 
     Parameters
     ----------

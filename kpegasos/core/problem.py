@@ -137,7 +137,7 @@ def make_problem(
 
 
 def _checked_numbers(y: Any) -> np.ndarray:
-    """Targets of a regression.
+    """Return targets of a regression.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _checked_numbers(y: Any) -> np.ndarray:
 
 
 def _checked_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """Weights of the examples, ones if none are given.
+    """Return weights of the examples, ones if none are given.
 
     Raises
     ------

@@ -206,7 +206,7 @@ def _record(
 
 @compiled(fastmath=False, inner=True)
 def _reaches(run: _Run, iterate: _Iterate) -> tuple[bool, bool]:
-    """Whether a gap is small enough, and whether rounding alone stands against it."""
+    """Tell whether a gap is small enough, and whether rounding alone stands against it."""
     gaps = _gaps(run, iterate)
     reached = gaps.relative_proven <= run.tol
     return reached, not reached and gaps.relative_computed <= run.tol
@@ -327,7 +327,7 @@ def _ascend(
 
 @compiled(fastmath=False, inner=True)
 def _run_of(pairs: SmallPairs, number: int) -> _Run:
-    """A run over a pair, with its kernel values."""
+    """Return a run over a pair, with its kernel values."""
     begin, end = pairs.ends[number], pairs.ends[number + 1]
     members, label, n = pairs.members[begin:end], pairs.label[begin:end], end - begin
     weight, lam, offset = pairs.weight[begin:end], pairs.lam[number], pairs.offset

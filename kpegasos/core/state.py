@@ -44,7 +44,7 @@ SCALE, CLOCK, SQUARED_NORM, SIZE, LARGEST_SIZE = 0, 1, 2, 3, 4
 STEPS, BATCH_OFFSET, ROW_HITS, INHERITED = 0, 1, 2, 3
 #: `BATCH_OFFSET` of a batch whose margins have not been tested yet.
 UNTESTED = -1
-#: Below this scale, or above its reciprocal, it is folded into the state: long before anything
+#: Below this scale, or above its reciprocal, it is absorbed by the state: long before anything
 #: underflows, since ``clock_t − clock_r`` of late steps cancels when the scale has fallen far since
 #: the clock began.
 SMALLEST_SCALE = 2.0**-10
@@ -142,7 +142,7 @@ def check_state(state: LoopState, view: Any, examples: Examples) -> None:
     check_view(view, state.image, shape)
 
 
-def fold_scale(state: LoopState) -> None:
+def absorb_scale(state: LoopState) -> None:
     """Fold the scale into the state: the same iterate and averages, with scale 1 and clock 0."""
     scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
     for plain, stamped in ((state.alpha, state.stamps), (state.image, state.stamped_image)):
@@ -167,7 +167,7 @@ class PegasosOptions(NamedTuple):
 
 
 def options_for(loss: Any, options: PegasosOptions) -> PegasosOptions:
-    """The options that a run with a loss has.
+    """Return the options that a run with a loss has.
 
     A loss without a largest slope is always projected: its steps would grow without bound.
     """
@@ -318,11 +318,11 @@ class Iterate(NamedTuple):
     largest_clock: float = 0.0
 
     def coefficients(self, state: LoopState) -> np.ndarray:
-        """Coefficients ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
+        """Return coefficients ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
         return self._combined(state.alpha, state.stamps, self.prefix and self.prefix[0])
 
     def additions(self, state: LoopState, examples: Examples, counts: float | None = None) -> float:
-        """How much its image may be off by, in units of a kernel value's spacing.
+        """Tell how much its image may be off by, in units of a kernel value's spacing.
 
         That is the number of additions times the most that sums have come to. With the hinge, in
         units of the scale no count has been larger than it is now, and no dual variable larger than

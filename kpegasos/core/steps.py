@@ -23,7 +23,7 @@ class StepRule(Protocol):
     """A function of the numbers of the steps."""
 
     def __call__(self, t: np.ndarray, lam: float) -> np.ndarray:
-        """Sizes ``η_t``.
+        """Return sizes ``η_t``.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class InverseSquareRoot:
         object.__setattr__(self, "c", as_number("c", self.c, positive=True))
 
     def __call__(self, t: np.ndarray, lam: float) -> np.ndarray:
-        """Sizes ``η_t``."""
+        """Return sizes ``η_t``."""
         return np.minimum(self.c / np.sqrt(t), 1.0 / lam)
 
 
@@ -74,7 +74,7 @@ class Constant:
         object.__setattr__(self, "eta", as_number("eta", self.eta, positive=True))
 
     def __call__(self, t: np.ndarray, lam: float) -> np.ndarray:
-        """Sizes ``η_t``."""
+        """Return sizes ``η_t``."""
         return np.full(t.shape, min(self.eta, 1.0 / lam))
 
 
@@ -86,12 +86,12 @@ class DelayedInverse:
     """
 
     def __call__(self, t: np.ndarray, lam: float) -> np.ndarray:
-        """Sizes ``η_t``; the first is cut to ``1 / lam``, which it is."""
+        """Return sizes ``η_t``; the first is cut to ``1 / lam``, which it is."""
         return 2.0 / (lam * (t + 1.0))
 
 
 def check_step(step: Any) -> Any:
-    """A step rule, or None for Pegasos' own.
+    """Return a step rule, or None for Pegasos' own.
 
     Raises
     ------

@@ -258,7 +258,7 @@ def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
 def relative_gap(
     alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float
 ) -> float:
-    """Relative duality gap of the iterate, as its margins say."""
+    """Return the relative duality gap of the iterate, as its margins say."""
     gap, _ = gap_and_dual(alpha, image, examples, to_margin)
     return gap
 
@@ -267,7 +267,7 @@ def relative_gap(
 def gap_and_dual(
     alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float
 ) -> tuple[float, float]:
-    """Relative duality gap of the iterate, and its dual value times the number of examples."""
+    """Return the iterate's relative gap, and its dual value times the number of examples."""
     label, signed = examples.label, examples.signed
     loss = gain = squared_norm = 0.0
     for i in range(image.size):
@@ -341,7 +341,7 @@ def _look_ahead(sets: WorkingSets, rising: np.ndarray, falling: np.ndarray, new:
 
 @compiled(inner=True)
 def _where(seen: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """The keys of what has been seen; minus infinity elsewhere."""
+    """Return the keys of what has been seen; minus infinity elsewhere."""
     result = np.empty(keys.size)
     for i in range(keys.size):
         result[i] = keys[i] if seen[i] else -np.inf
@@ -362,7 +362,7 @@ def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
 
 @compiled(inner=True)
 def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
-    """How many members lack what others have."""
+    """Tell how many members lack what others have."""
     number = 0
     for a in range(n_members):
         number += not has[members[a]]
@@ -457,7 +457,7 @@ def choose_largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -
 
 @compiled(inner=True)
 def _threshold(keys: np.ndarray, number: int) -> float:
-    """The `number`-th largest key."""
+    """Return the `number`-th largest key."""
     # A heap of the largest so far: nearly all keys are compared with the least of them alone.
     heap = keys[:number].copy()
     for a in range(number // 2 - 1, -1, -1):
@@ -472,7 +472,7 @@ def _threshold(keys: np.ndarray, number: int) -> float:
 
 @compiled(inner=True)
 def _reaches(keys: np.ndarray, least: float) -> bool:
-    """Whether one of some keys is so large: without a branch, and so in vectors."""
+    """Tell whether one of some keys is so large: without a branch, and so in vectors."""
     number = 0
     for i in range(keys.size):
         number += keys[i] >= least

@@ -43,7 +43,7 @@ _UNREAD = np.uint64(UNREAD)
 
 @cache
 def powers_of_five() -> NDArray[np.uint64]:
-    """The first 128 bits of the powers of five that a decimal exponent may ask for.
+    """Return the first 128 bits of the powers of five that a decimal exponent may ask for.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def _double(digits: Any, power: int, fives: NDArray[np.uint64]) -> Any:
 
 @compiled(inner=True)
 def _is_end(byte: Any) -> bool:
-    """Whether a word ends before this byte."""
+    """Tell whether a word ends before this byte."""
     return byte in (_BLANK, _HASH) or _TAB <= byte <= _RETURN
 
 
@@ -324,7 +324,7 @@ class Rows(NamedTuple):
     ends: NDArray[np.int64]
 
     def part(self, first: int, last: int) -> Rows:
-        """Rows from the first up to, but without, the last."""
+        """Return rows from the first up to, but without, the last."""
         begin = int(self.ends[first - 1]) if first else 0
         end = int(self.ends[last - 1]) if last else 0
         return Rows(
@@ -351,7 +351,7 @@ class Form(NamedTuple):
 
 
 def too_long() -> str:
-    """What is wrong with a line that does not end."""
+    """Return what is wrong with a line that does not end."""
     return f"a line must have less than {LONGEST_LINE} bytes"
 
 
@@ -460,7 +460,7 @@ def _piece(text: NDArray[np.uint8], form: Form) -> _Piece:
 
 
 def _numbers(bits: NDArray[np.uint64], text: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """The numbers of some bits, with those that the loop left to Python."""
+    """Return the numbers of some bits, with those that the loop left to Python."""
     numbers = bits.view(np.float64)
     for place in np.flatnonzero(np.isnan(numbers)):
         found = _WORD.match(text, int(bits[place]) ^ UNREAD)  # type: ignore[call-overload]
@@ -527,7 +527,7 @@ def _row_of(rows: Rows, wrong: NDArray[np.bool_]) -> int:
 
 
 def _line_of(text: bytes, row: int) -> tuple[int, bytes]:
-    """Number of the line of a row, counted from 1, and the row."""
+    """Yield the line of each row, counted from 1, and the row."""
     for number, line in enumerate(text.split(b"\n"), 1):
         words = line.partition(b"#")[0].strip()
         if words:
@@ -538,7 +538,7 @@ def _line_of(text: bytes, row: int) -> tuple[int, bytes]:
 
 
 def _fault(row: bytes) -> str:
-    """What is wrong with a row."""
+    """Return what is wrong with a row."""
     label, *entries = row.split()
     if not _is_number(label):
         return f"the label must be a finite number, got {_shown(label)}"
@@ -567,5 +567,5 @@ def _is_number(text: bytes) -> bool:
 
 
 def _shown(text: bytes) -> str:
-    """Some bytes of a file, not too many."""
+    """Return some bytes of a file, not too many."""
     return repr(text[:32])[1:] + ("..." if len(text) > 32 else "")

@@ -133,7 +133,7 @@ def load_usps() -> Dataset:
 
 
 def _rows_and_labels(path: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """One part of USPS."""
+    """Return one part of USPS."""
     X, y = read_arrays(str(path), path, lambda _: [f"X_{part}", f"y_{part}"]).values()
     if X.dtype.kind not in "fiu" or X.ndim != 2 or X.shape[1] != 256:
         raise ValueError(
@@ -223,7 +223,7 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
 
 
 def _kept_table(path: Path) -> NDArray[Any]:
-    """Numbers of a file, as small integers if they are some, and kept in the user's cache.
+    """Return numbers of a file, as small integers if they are some, and kept in the user's cache.
 
     What is kept has a name made of the file's path, size, time and beginning. A small file is read
     in no time, and not kept.
@@ -253,7 +253,7 @@ def _kept_table(path: Path) -> NDArray[Any]:
 
 
 def _read_table(path: Path) -> NDArray[np.float32]:
-    """Numbers separated by commas, with or without a line of names, the class last."""
+    """Return numbers separated by commas, with or without a line of names, the class last."""
     with opened(path) as file:
         text = file.read()
     has_header = number_of(text[:100].partition(b",")[0]) is None

@@ -213,7 +213,7 @@ def _next_line(file: Any, position: int) -> int:
 
 
 def _count_lines(path: Path, position: int) -> int:
-    """Number of lines that end before a position."""
+    """Return the number of lines that end before a position."""
     with open(path, "rb") as file:
         ends = sum(
             file.read(min(2**20, position - at)).count(b"\n") for at in range(0, position, 2**20)
@@ -229,7 +229,7 @@ def whole_file(
 
 
 def checked_form(n_features: Any, dtype: Any) -> Form:
-    """Number of columns and type of entries, or a ValueError."""
+    """Return the number of columns and type of entries, or a ValueError."""
     n_features = optional(as_integer, "n_features", n_features, least=1, most=MOST_COLUMNS)
     return Form(n_features, checked_dtype(dtype))
 
@@ -277,7 +277,7 @@ def write_svmlight(path: str | PathLike[str], X: Any, y: Any) -> None:
 
 
 def _parts(X: Any, y: NDArray[np.float64]) -> Iterator[bytes]:
-    """Lines of some rows at a time."""
+    """Return lines of some rows at a time."""
     for first in range(0, y.size, _ROWS):
         part = slice(first, first + _ROWS)
         lines = rows_as_text(X[part], map(_word, y[part].tolist()), _word)
@@ -294,5 +294,5 @@ def rows_as_text(X: Any, labels: Iterable[str], word: Callable[[float], str]) ->
 
 
 def _word(number: float) -> str:
-    """The shortest decimal number that is read as this one."""
+    """Return the shortest decimal number that is read as this one."""
     return repr(number).removesuffix(".0")

@@ -123,7 +123,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        """Names of the parameters; scikit-learn reads the constructor's signature each time."""
+        """Name the parameters; scikit-learn reads the constructor's signature each time."""
         return list(super()._get_param_names())
 
     _states: list[Any] | None
@@ -132,7 +132,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
     # --- what a kind of estimator says ---
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Targets | Numbers:
-        """What the binary problems are made from."""
+        """Return what the binary problems are made from."""
         raise NotImplementedError
 
     def _prepare(
@@ -142,21 +142,21 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     def _attributes(self, plan: FitPlan, targets: Any, results: Results) -> dict[str, Any]:
-        """Fitted attributes of the model as it stands, in the layout of SVC or SVR."""
+        """Return fitted attributes of the model as it stands, in the layout of SVC or SVR."""
         raise NotImplementedError
 
     def _vectors(self, X: Any, support: np.ndarray, results: Results) -> dict[str, Any]:
-        """What decisions are made from, beside coefficients and intercepts."""
+        """Return what decisions are made from, beside coefficients and intercepts."""
         raise NotImplementedError
 
     def _decide(self, X: Any) -> np.ndarray:
-        """Decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
+        """Give decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
 
     def _set_aside(
         self, X: Any, y: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, list[CheckpointObserver]]:
-        """Weights to train with, and observers of the fit."""
+        """Return weights to train with, and observers of the fit."""
         return weight, []
 
     # --- fit ---
@@ -284,7 +284,7 @@ def plan_fit(estimator: BasePegasos, X: Any, y: np.ndarray) -> FitPlan:
 
 
 def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
-    """Probabilities of the classes.
+    """Return probabilities of the classes.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ _VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """Whether decisions are log-odds, or a file has said what they are."""
+    """Tell whether decisions are log-odds, or a file has said what they are."""
     if has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
         return True
     raise AttributeError(
@@ -342,7 +342,7 @@ class OneVsOneMixin(ClassifierMixin):
         return Targets.of(y, weight, self.class_weight)
 
     def _attributes(self, plan: FitPlan, targets: Targets, results: Results) -> dict[str, Any]:
-        """Fitted attributes of the model as it stands."""
+        """Return fitted attributes of the model as it stands."""
         pairs, labels = plan.pairs, targets.labels
         counts, coefs = map(results.of_members, ("alpha", "coef"))
         if plan.settings.counts:
@@ -448,12 +448,12 @@ class OneVsOneMixin(ClassifierMixin):
             return np.log(self.predict_proba(X))
 
     def _decisions_of_pairs(self, X: Any) -> np.ndarray:
-        """Decisions of all pairs, whatever the shape that `decision_function` has."""
+        """Return decisions of all pairs, whatever the shape that `decision_function` has."""
         check_is_fitted(self)
         return self._decide(self._validate(X, reset=False))
 
     def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """What is made of the decisions of all pairs, a block of rows at a time."""
+        """Return what is made of the decisions of all pairs, a block of rows at a time."""
         height = max(1, _VOTED_TOGETHER // max(1, np.size(self.intercept_)))
         parts = [
             of_decisions(self._decide(X[top : top + height]))
@@ -462,7 +462,7 @@ class OneVsOneMixin(ClassifierMixin):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _vote(self, decisions: np.ndarray) -> np.ndarray:
-        """Classes by the decisions of all pairs."""
+        """Return classes by the decisions of all pairs."""
         n_classes = len(self.classes_)
         if n_classes == 2:
             chosen = (decisions[:, 0] > 0).astype(np.intp)
@@ -482,11 +482,11 @@ class RegressionMixin(RegressorMixin):
     """One problem over all examples, attributes in SVR's layout."""
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Numbers:
-        """Targets about their weighted median, as the intercept is regularised like a weight."""
+        """Centre targets on their weighted median: the intercept is regularised like a weight."""
         return Numbers.of(y, weight, centred=self.fit_intercept)
 
     def _attributes(self, plan: FitPlan, targets: Numbers, results: Results) -> dict[str, Any]:
-        """Fitted attributes of the model as it stands."""
+        """Return fitted attributes of the model as it stands."""
         members, result = plan.pairs[0].members, results[0]
         coef, alpha = np.zeros((2, targets.values.size))
         coef[members], alpha[members] = result.coef, result.alpha
@@ -507,7 +507,7 @@ class RegressionMixin(RegressorMixin):
 
     @of_one_model
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted targets, of shape (n_samples,).
+        """Return predicted targets, of shape (n_samples,).
 
         Parameters
         ----------

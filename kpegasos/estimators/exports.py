@@ -29,13 +29,13 @@ from kpegasos.utils.validation import canonical_rows, shown
 
 
 def has_log_odds(estimator: Any) -> bool:
-    """Whether decisions of a classifier are log-odds."""
+    """Tell whether decisions of a classifier are log-odds."""
     loss = fitted(estimator, "loss")
     return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "log_loss")
 
 
 def own_sigmoids(estimator: Any) -> Sigmoids | None:
-    """Those of a fitted classifier itself, None if it has none.
+    """Return a fitted classifier's own, None if it has none.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def own_sigmoids(estimator: Any) -> Sigmoids | None:
 
 
 def sigmoids_around(estimator: Any, calibrated: Any) -> Sigmoids:
-    """Those that scikit-learn has fitted around an estimator.
+    """Return what scikit-learn has fitted around an estimator.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def sigmoids_around(estimator: Any, calibrated: Any) -> Sigmoids:
 
 
 def sigmoids_of(calibrated: CalibratedClassifierCV) -> Sigmoids:
-    """Those of a fitted calibration with one model.
+    """Return what a fitted calibration with one model has.
 
     Parameters
     ----------
@@ -177,13 +177,13 @@ class KernelFunction:
     kernel: Kernel
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of shape (n_a, n_b), computed in float64."""
+        """Return kernel values of shape (n_a, n_b), computed in float64."""
         A, B = (canonical_rows(rows).astype(np.float64, copy=False) for rows in (A, B))
         return np.asarray(check_values(self.kernel.block(A, B), A, B), dtype=np.float64)
 
 
 def to_sklearn(estimator: Any, model: Model) -> Any:
-    """The model as a fitted estimator of scikit-learn.
+    """Return the model as a fitted estimator of scikit-learn.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def to_sklearn(estimator: Any, model: Model) -> Any:
 
 
 def _common(estimator: Any, model: Model) -> dict[str, Any]:
-    """Parameters that all have; C belongs to ``lam`` without weights, if that is given."""
+    """Return parameters that all have; C belongs to ``lam`` without weights, if that is given."""
     C, lam = float(fitted(estimator, "C")), fitted(estimator, "lam")
     if lam is not None and hasattr(estimator, "alpha_"):
         C = 1.0 / (float(lam) * estimator.alpha_.shape[-1])
@@ -253,7 +253,7 @@ class HtmlNoteMixin:
     """A line below scikit-learn's diagram of an estimator, for classes before `BaseEstimator`."""
 
     def _html_note(self) -> str:
-        """The line, as HTML."""
+        """Return the line, as HTML."""
         return ""
 
     def _repr_html_inner(self) -> str:
@@ -267,7 +267,7 @@ class HtmlNoteMixin:
 
 
 def _with_note(diagram: str, note: str) -> str:
-    """A diagram and a line below it, in the colours of the page, light or dark."""
+    """Return a diagram and a line below it, in the colours of the page, light or dark."""
     style = "color: inherit; font-size: 0.9em; opacity: 0.8; margin: 0.3em 0 0 0.5em"
     return f'{diagram}<div style="{style}">{note}</div>' if note else diagram
 
@@ -285,7 +285,7 @@ class ExportMixin(HtmlNoteMixin):
         return own_sigmoids(self) if hasattr(self, "classes_") else None
 
     def _to_be_written(self, calibrated: Any) -> Model:
-        """The model with its probabilities, or those that were fitted around it."""
+        """Return the model with its probabilities, or those that were fitted around it."""
         check_is_fitted(self)
         model = self._exported()
         if calibrated is None:
@@ -431,7 +431,7 @@ def _support_text(estimator: Any) -> str:
 
 
 def seconds_of_training(estimator: Any) -> float | None:
-    """Seconds in the solver, of all pairs of classes together; None without a history."""
+    """Return seconds in the solver, of all pairs of classes together; None without a history."""
     history = getattr(estimator, "history_", None)
     if history is None:
         return None

@@ -108,7 +108,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         return estimator
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Coefficients of the support vectors, and how many each class has if by SVC's layout."""
+        """Return the support vectors' coefficients, and in SVC's layout how many each class has."""
         raise NotImplementedError
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:

@@ -64,14 +64,14 @@ class LinearEstimator(BasePegasos):
         return finite_decisions(FeatureRows(X, canonical=True).margins(vectors) + intercept)
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of shape (n_pairs, n_features) and intercepts; looked at, as in `check_model`."""
+        """Check and return weights of shape (n_pairs, n_features) and intercepts."""
         classes, coef = getattr(self, "classes_", None), np.atleast_2d(self.coef_)
         n_pairs = 1 if classes is None else len(classes) * (len(classes) - 1) // 2
         coef = checked_vectors("coef_", coef, (n_pairs, self.n_features_in_))
         return coef, require_numbers("intercept_", self.intercept_, (n_pairs,))
 
     def _exported(self, *, values: bool = False) -> Model:
-        """A model whose support vectors are the weights of the pairs, each a vector of its own."""
+        """Make a model whose support vectors are the weights of the pairs, one each."""
         (coef, intercept), classes = self._weights(), getattr(self, "classes_", None)
         dual_coef = np.ones((1, 1))
         if classes is None:

@@ -135,7 +135,7 @@ def _integers(classes: np.ndarray) -> list[int]:
 
 
 def _with_vectors(header: str, model: Model) -> Iterator[bytes]:
-    """The file's content, a support vector at a time."""
+    """Return the file's content, a support vector at a time."""
     yield header.encode("ascii")
     for number, coefs in enumerate(model.dual_coef.T.tolist()):
         entries = " ".join(_entries(model, number))
@@ -143,7 +143,7 @@ def _with_vectors(header: str, model: Model) -> Iterator[bytes]:
 
 
 def _entries(model: Model, number: int) -> Iterator[str]:
-    """The features of a support vector, or its place among the training examples."""
+    """Return the features of a support vector, or its place among the training examples."""
     if model.vectors is None:
         assert model.support is not None
         yield f"0:{int(model.support[number]) + 1}"
@@ -174,7 +174,7 @@ def _sorted_by_class(model: Model) -> Model:
 
 
 def _negated(model: Model) -> Model:
-    """The model whose decisions are positive for the other class of each pair."""
+    """Return the model whose decisions are positive for the other class of each pair."""
     sigmoids = model.sigmoids
     return model._replace(
         dual_coef=-model.dual_coef,

@@ -231,7 +231,7 @@ def _skops() -> Any:
 
 
 def _content(model: Any) -> bytes:
-    """The file's content, once it is known that `load` will take it."""
+    """Return the file's content, once it is known that `load` will take it."""
     try:
         content = _skops().dumps(model)
         foreign = _foreign_types(content)
@@ -257,7 +257,7 @@ def _content(model: Any) -> bytes:
 
 
 def _foreign_types(content: bytes) -> str:
-    """Names of the types that are not trusted, as a list in words; empty if there are none."""
+    """Give names of the types that are not trusted, as a list in words; empty if there are none."""
     found = set(_skops().get_untrusted_types(data=content)) - set(TRUSTED)
     names = sorted(" ".join(name.split())[:80] for name in found)
     return ", ".join([*names[:5], *(["others"] if len(names) > 5 else [])])
@@ -283,7 +283,7 @@ def _read(path: str | PathLike[str]) -> tuple[Path, bytes, dict[str, str]]:
 
 
 def _unpacked_size(archive: zipfile.ZipFile, limit: int) -> int:
-    """Bytes that an archive and those within it unpack to: as many as they state are read."""
+    """Give bytes that an archive and those within it unpack to: as many as they state are read."""
     size = sum(member.file_size for member in archive.infolist())
     for member in archive.infolist() if size <= limit else ():
         if member.filename.endswith(".npz"):
@@ -293,7 +293,7 @@ def _unpacked_size(archive: zipfile.ZipFile, limit: int) -> int:
 
 
 def _versions_in(archive: zipfile.ZipFile) -> dict[str, str]:
-    """What an archive says of its versions, if it does."""
+    """Return what an archive says of its versions, if it does."""
     if _VERSIONS not in archive.namelist():
         return {}
     versions = json.loads(archive.read(_VERSIONS))

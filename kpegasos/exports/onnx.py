@@ -93,7 +93,7 @@ class Graph:
         return name
 
     def sum(self, values: str, axis: int) -> str:
-        """Sums along an axis, which stays."""
+        """Return sums along an axis, which stays."""
         return self.node("ReduceSum", values, np.array([axis]), keepdims=1)
 
     def row_sums(self, rows: str, of_row: Callable[[Graph, str], str]) -> str:
@@ -125,7 +125,7 @@ class Graph:
         return self._onnx.helper.make_graph(self._nodes, name, ins, outs, self._constants)
 
     def serialised(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> bytes:
-        """The file's content, of inputs and outputs by name, with type and shape."""
+        """Return the file's content, of inputs and outputs by name, with type and shape."""
         model = self._onnx.helper.make_model(
             self._made("kpegasos", inputs, outputs),
             opset_imports=[self._onnx.helper.make_opsetid("", OPSET)],
@@ -250,14 +250,14 @@ _WRITERS: dict[type, Write] = {
 
 
 def _sides(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ones at the first and at the second class of each pair, of shape (n_pairs, n_classes)."""
+    """Mark the first and the second class of each pair by ones, each (n_pairs, n_classes)."""
     pairs = np.array(list(combinations(range(n_classes), 2)))
     first, second = np.eye(n_classes)[pairs.T]
     return first, second
 
 
 def _votes(graph: Graph, won: str, n_classes: int) -> str:
-    """Votes of each class, by whether the first class of each pair has won."""
+    """Return votes of each class, by whether the first class of each pair has won."""
     first, second = _sides(n_classes)
     number = graph.node("Cast", won, to=graph.types.DOUBLE)
     return graph.node("Add", graph.node("MatMul", number, first - second), second.sum(axis=0))
@@ -406,7 +406,7 @@ def write_onnx(
 
 
 def _decisions(graph: Graph, model: Model, coefs: np.ndarray) -> str:
-    """Decisions of all pairs, of shape (n_samples, n_pairs)."""
+    """Return decisions of all pairs, of shape (n_samples, n_pairs)."""
     if model.vectors is None:
         assert model.support is not None
         values = graph.node("Gather", "X", model.support.astype(np.int64), axis=1)
@@ -445,7 +445,7 @@ def _label(graph: Graph, classes: np.ndarray, chosen: str) -> int:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether UTF-8 has a text: a part of a surrogate pair it has not."""
+    """Tell whether UTF-8 has a text: a part of a surrogate pair it has not."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 

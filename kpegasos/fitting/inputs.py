@@ -113,7 +113,7 @@ def _choice(*names: str) -> Callable[[str, Any], Any]:
 
 
 def _name_or(check: Callable[..., Any], *names: str, **limits: Any) -> Callable[[str, Any], Any]:
-    """A check of what is a name, or else a number."""
+    """Return a check of what is a name, or else a number."""
 
     def checked(parameter: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -128,7 +128,7 @@ def _perhaps(check: Callable[..., Any], **limits: Any) -> Callable[[str, Any], A
 
 
 def _as_n_jobs(name: str, value: Any) -> int:
-    """Number of jobs in joblib's sense, where zero means nothing."""
+    """Return the number of jobs in joblib's sense, where zero means nothing."""
     if number := as_integer(name, value):
         return number
     raise ValueError(f"{name} must be None or an integer other than 0, got 0 instead")
@@ -202,7 +202,7 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    """The parameters of an estimator by their names, each of them checked."""
+    """Return the parameters of an estimator by their names, each of them checked."""
     kind: Any = type(estimator)
     plain, defaults = estimator.get_params(deep=False), _defaults(kind)
     changed = [name for name in plain if plain[name] is not defaults.get(name, defaults)]
@@ -260,7 +260,7 @@ def settings_of(estimator: Any) -> Settings:
 
 
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Weights of the rows of X as float64, ones if None: one non-negative number for each row."""
+    """Check weights of the rows of X: a non-negative float64 number for each, ones if None."""
     if sample_weight is None:
         return np.ones(X.shape[0])
     refuse_masked("sample_weight", sample_weight)
@@ -332,7 +332,7 @@ def validated_rows(
 
 
 def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
-    """An error that names X or y, where scikit-learn's or NumPy's does not."""
+    """Return an error that names X or y, where scikit-learn's or NumPy's does not."""
     text = str(error)
     if "feature names" in text or (re.search(r"\b[Xy]\b", text) and "\n" not in text):
         return error
@@ -344,7 +344,7 @@ def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
 
 
 def some_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Weights of the examples, not all of them zero."""
+    """Return weights of the examples, not all of them zero."""
     weight = checked_weight(sample_weight, X)
     if not weight.any():
         raise ValueError("sample_weight must have a positive entry, got zeros only instead")

@@ -34,7 +34,7 @@ _SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
 
 
 def parameters_read_later(estimator: Any) -> dict[str, Any]:
-    """Parameters that belong to the model which is about to be made, as its ``_fitted``."""
+    """Return parameters that belong to the model which is about to be made, as its ``_fitted``."""
     given = vars(estimator)
     found = {name: given[name] for name in _READ_LATER if name in given}
     if isinstance(found.get("class_weight"), dict):
@@ -43,7 +43,7 @@ def parameters_read_later(estimator: Any) -> dict[str, Any]:
 
 
 def fitted(estimator: Any, name: str) -> Any:
-    """A parameter that the model was made with; as it is now if there is no model."""
+    """Return a parameter that the model was made with; as it is now if there is no model."""
     facts = vars(estimator).get("_fitted", {})
     return facts[name] if name in facts else getattr(estimator, name)
 
@@ -76,7 +76,7 @@ def unchanged_by_errors(estimator: Any) -> Iterator[None]:
 
 
 def _split(attributes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Attributes of a model, with what the validation of its X has set, and the others."""
+    """Return attributes of a model, with what the validation of its X has set, and the others."""
     names = _names_of_model(attributes).union(_SET_BY_VALIDATION)
     model = {name: value for name, value in attributes.items() if name in names}
     return model, {name: value for name, value in attributes.items() if name not in names}
@@ -98,7 +98,7 @@ def of_one_model(method: _Method) -> _Method:
 
 
 def original(estimator: Any) -> Any:
-    """The estimator of which one stands for its model."""
+    """Return the estimator of which one stands for its model."""
     return vars(estimator).get("_original", estimator)
 
 
@@ -130,12 +130,12 @@ def problem_digest(parameters: dict[str, Any], data: list[Any], kernel: Any = No
 
 
 def _plain(value: Any) -> Any:
-    """A number as Python's: 2 and np.float32(2) are the same."""
+    """Return a number as Python's: 2 and np.float32(2) are the same."""
     return float(value) if isinstance(value, Real | np.bool_) else value
 
 
 def _values(kernel: Any, X: Any) -> np.ndarray | None:
-    """Values of a kernel between evenly spaced rows of X."""
+    """Return values of a kernel between evenly spaced rows of X."""
     if kernel is None:
         return None
     number = min(_ROWS_IN_DIGEST, X.shape[0])

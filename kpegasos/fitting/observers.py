@@ -43,7 +43,7 @@ except ImportError:  # scikit-learn < 1.9
         """Nothing: this scikit-learn has no callbacks."""
 
     def with_callbacks(method: Any) -> Any:
-        """A method with nothing around it."""
+        """Return a method with nothing around it."""
         return wraps(method)(lambda *arguments, **options: method(*arguments, **options))
 
 
@@ -80,7 +80,7 @@ class CheckpointObserver:
         """Learn that the fit has ended."""
 
     def attributes(self) -> dict[str, Any]:
-        """Fitted attributes that tell what was observed."""
+        """Return fitted attributes that tell what was observed."""
         return {}
 
 
@@ -138,7 +138,7 @@ class CallbackObserver(CheckpointObserver):
 
 
 def draw_aside(y: np.ndarray, weight: np.ndarray, fraction: float, random_state: Any) -> np.ndarray:
-    """Examples to set aside, the same share of each class, among those that count.
+    """Return examples to set aside, the same share of each class, among those that count.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class EarlyStopping(CheckpointObserver):
         return bool(before) and max(recent) <= max(before)
 
     def attributes(self) -> dict[str, Any]:
-        """The scores, as ``validation_scores_``."""
+        """Return the scores, as ``validation_scores_``."""
         return {"validation_scores_": self.scores}
 
 
@@ -297,7 +297,7 @@ def cell_bar(
 
 @contextmanager
 def _progress(*columns: ProgressColumn) -> Iterator[Progress]:
-    """A bar with further columns, which counts the kernel values of the block."""
+    """Return a bar with further columns, which counts the kernel values of the block."""
     counter = Counter()
     bar = Progress(
         TextColumn("{task.description}"),
@@ -313,7 +313,7 @@ def _progress(*columns: ProgressColumn) -> Iterator[Progress]:
 
 
 def _console() -> Console:
-    """Where the bar goes: a bar must not cost the model.
+    """Tell where the bar goes: a bar must not cost the model.
 
     In a notebook rich moves it with ipywidgets, and does not draw it once more at its end; without
     them it warns at each change. As text it is written once, when the fit is done.

@@ -91,7 +91,7 @@ class Pairs:
     sizes: np.ndarray
 
     def renamed(self, place: np.ndarray) -> Pairs:
-        """The same pairs where example i is called ``place[i]``."""
+        """Return the same pairs where example i is called ``place[i]``."""
         return replace(self, members=place[self.members])
 
     def __len__(self) -> int:
@@ -305,12 +305,12 @@ def vote(decisions: np.ndarray, n_classes: int, tie_order: np.ndarray | None = N
 
 
 def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
-    """Votes made continuous by the decisions, of shape (n_samples, n_classes), as in SVC."""
+    """Return votes made continuous by the decisions, of shape (n_samples, n_classes), as in SVC."""
     return np.asarray(_ovr_decision_function(decisions < 0, -decisions, n_classes))
 
 
 def assemble_counts(pairs: Pairs, counts: np.ndarray, n_samples: int) -> Any:
-    """Counts of all pairs over all examples; of several pairs, without the zeros.
+    """Return counts of all pairs over all examples; of several pairs, without the zeros.
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ def assemble(
 
 
 def pair_coefficients(dual_coef: np.ndarray, n_support: np.ndarray) -> np.ndarray:
-    """Coefficients of each pair over the union of support vectors: (n_pairs, n_support_vectors)."""
+    """Return each pair's coefficients over all support vectors: (n_pairs, n_support_vectors)."""
     n_classes = n_support.size
     ends = np.concatenate(([0], np.cumsum(n_support)))
     pairs = list(combinations(range(n_classes), 2))
@@ -514,7 +514,7 @@ class GramParts:
         self._pool = BufferPool() if pairs is None or len(pairs) > 1 else None
 
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> GramRows:
-        """Rows of a pair; as `KernelRows` says."""
+        """Return rows of a pair; as `KernelRows` says."""
         gram, exact = self.gram, self.exact
         members = pair.members if self.pairs is None else self.pairs[pair.number].members
         values, give_back, whole = gram, None, True
@@ -554,7 +554,7 @@ class _PairRows(GramRows, unchanging=True):
 
 
 def _values_of(gram: np.ndarray, members: np.ndarray, memory: np.ndarray) -> np.ndarray:
-    """The kernel values between some examples, in the memory given."""
+    """Return the kernel values between some examples, in the memory given."""
     size = members.size
     out = memory[: size * size].reshape(size, size)
     if size <= _FEW_MEMBERS or (ends := np.flatnonzero(np.diff(members) != 1) + 1).size > 1:
@@ -678,7 +678,7 @@ class KernelRows:
 
 
 def _largest_cost(pairs: Pairs) -> float:
-    """The largest C of an example."""
+    """Return the largest C of an example."""
     if not pairs.weight.size:
         return 0.0
     largest = np.maximum.reduceat(pairs.weight, pairs.ends[:-1])
@@ -686,7 +686,7 @@ def _largest_cost(pairs: Pairs) -> float:
 
 
 def _without_unused(X: Any, pairs: Pairs) -> tuple[Any, Pairs]:
-    """Rows of X that belong to a pair, and the pairs with their new places.
+    """Return rows of X that belong to a pair, and the pairs with their new places.
 
     Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
     """
@@ -698,7 +698,7 @@ def _without_unused(X: Any, pairs: Pairs) -> tuple[Any, Pairs]:
 
 
 def _keeps_fewer(values: KernelMatrix, share_mb: float) -> bool:
-    """Whether a matrix would be computed as a whole of which dual ascent needs some rows."""
+    """Tell whether a matrix would be computed as a whole of which dual ascent needs some rows."""
     few = tuning.POLISHED_GRAM_SAMPLES < values.n_samples <= tuning.GRAM_SAMPLES
     return few and gram_mb_needed(values) <= share_mb
 
@@ -747,7 +747,7 @@ def share_classes(
     row_dtype: str | None = None,
     work_dtype: str | None = None,
 ) -> ClassSortedMatrix:
-    """One kernel matrix over all classes, whose packed examples the pairs share."""
+    """Return one kernel matrix over all classes, whose packed examples the pairs share."""
     threads = max(1, available_threads() // n_threads(n_jobs, len(pairs)))
     members = _members_by_class(pairs)
     return ClassSortedMatrix(

@@ -80,13 +80,13 @@ class OnlineModel:
     # --- what a kind of model says ---
 
     def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
-        """The problems of a chunk whose targets and weights have been validated."""
+        """Return the problems of a chunk whose targets and weights have been validated."""
         raise NotImplementedError
 
     def attributes(
         self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
     ) -> dict[str, Any]:
-        """Fitted attributes.
+        """Return fitted attributes.
 
         Parameters
         ----------
@@ -153,12 +153,12 @@ class OnlineModel:
             )
 
     def make_chunk(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> Chunk:
-        """The problems of a chunk whose X and y have been validated."""
+        """Return the problems of a chunk whose X and y have been validated."""
         check_magnitude(X)
         return Chunk(X, self.make_pairs(y, checked_weight(sample_weight, X)))
 
     def advance(self, chunk: Chunk) -> list[Stream]:
-        """The streams after one pass over a chunk; these stay as they are."""
+        """Return the streams after one pass over a chunk; these stay as they are."""
         streams = []
         for stream, pair in zip(self.streams, chunk.pairs, strict=True):
             after = stream.copy()
@@ -244,7 +244,7 @@ class OnlineModel:
 
     @staticmethod
     def _parameters_of(estimator: Any) -> dict[str, Any]:
-        """The parameters that a stream goes by."""
+        """Return the parameters that a stream goes by."""
         settings = settings_of(estimator)
         return {
             "options": settings.options,
@@ -306,7 +306,7 @@ class OnlineClassifier(OnlineModel):
             )
 
     def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
-        """The binary problems of a chunk whose labels and weights have been validated."""
+        """Return the binary problems of a chunk whose labels and weights have been validated."""
         weighty = y[weight > 0]
         same_kind = are_numbers(y) == are_numbers(self.classes)
         unknown = np.setdiff1d(weighty, self.classes) if same_kind else np.unique(weighty)
@@ -327,7 +327,7 @@ class OnlineClassifier(OnlineModel):
     def attributes(
         self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
     ) -> dict[str, Any]:
-        """Fitted attributes of a classifier; parameters are those of `OnlineModel`."""
+        """Return fitted attributes of a classifier; parameters are those of `OnlineModel`."""
         return {
             "classes_": self.classes,
             "coef_": coef,
@@ -363,7 +363,7 @@ class OnlineRegressor(OnlineModel):
         self.offset = offset if self.parameters["intercept_scaling"] else 0.0
 
     def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
-        """The problem of a chunk whose numbers and weights have been validated.
+        """Return the problem of a chunk whose numbers and weights have been validated.
 
         The first that has weight sets the offset, if there is none yet.
         """
@@ -376,7 +376,7 @@ class OnlineRegressor(OnlineModel):
     def attributes(
         self, coef: np.ndarray, intercept: np.ndarray, n_steps: list[int]
     ) -> dict[str, Any]:
-        """Fitted attributes of a regressor; parameters are those of `OnlineModel`."""
+        """Return fitted attributes of a regressor; parameters are those of `OnlineModel`."""
         return {
             "coef_": coef[0],
             "intercept_": intercept + (self.offset or 0.0),
@@ -385,7 +385,7 @@ class OnlineRegressor(OnlineModel):
 
 
 def unique_classes(classes: Any) -> np.ndarray:
-    """Classes in order, each once."""
+    """Return classes in order, each once."""
     try:
         return np.unique(plain_labels(np.asarray(classes)))
     except (TypeError, ValueError):  # what is ragged, or has no order
@@ -395,5 +395,5 @@ def unique_classes(classes: Any) -> np.ndarray:
 
 
 def are_numbers(labels: np.ndarray) -> bool:
-    """Whether labels are numbers, which are never equal to strings."""
+    """Tell whether labels are numbers, which are never equal to strings."""
     return labels.dtype.kind in "biuf"

@@ -124,7 +124,7 @@ class FitPlan:
                 self.is_slow = True
 
     def _rows(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
-        """Rows of a pair; for a brief run if there is reason to stop before they are made."""
+        """Give rows of a pair; for a brief run if there is reason to stop before they are made."""
         if stopper.reason() not in ("interrupted", "max_time"):
             try:
                 with heeding(stopper.lasts):
@@ -208,7 +208,7 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
 
 
 def _on_threads(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], threads: int) -> Any:
-    """What work returns for each of the tasks, several at a time."""
+    """Return what work returns for each of the tasks, several at a time."""
     if threads == 1 or len(tasks) <= 1:
         return [work(*task) for task in tasks]
     results: list[Any] = [None] * len(tasks)
@@ -268,7 +268,7 @@ _AVERAGES = {None: -1, "weighted": 0, "uniform": 1}
 
 
 def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults | None:
-    """Results of pairs of few examples, if their kernel values are there."""
+    """Return results of pairs of few examples, if their kernel values are there."""
     pairs = small_pairs(plan)
     if pairs is None:
         return None
@@ -280,7 +280,7 @@ def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults 
 
 
 def small_pairs(plan: FitPlan) -> SmallPairs | None:
-    """The pairs of a fit for `kpegasos.solvers.small`; None if it is not for them.
+    """Return the pairs of a fit for `kpegasos.solvers.small`; None if it is not for them.
 
     The interpreter would take longer than such pairs.
     """
@@ -395,7 +395,7 @@ def _with_status(results: Results, status: str) -> list[Result]:
 
 
 def _where(results: Sequence[Result], n_pairs: int) -> str:
-    """How far the worst of some results has come."""
+    """Tell how far the worst of some results has come."""
     worst = max(results, key=lambda result: result.relative_gap)
     of_pairs = f" ({len(results)} of {n_pairs} pairs)" if n_pairs > 1 else ""
     # Of a gap that is mostly rounding, more steps take nothing off.

@@ -41,7 +41,7 @@ class Kernel(Protocol):
         ...
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of shape (n_a, n_b)."""
+        """Return kernel values of shape (n_a, n_b)."""
         ...
 
     def diag(self, A: Any) -> np.ndarray:
@@ -167,7 +167,7 @@ class InnerProductKernel(Composable):
         raise NotImplementedError
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of all rows of A against all rows of B.
+        """Return kernel values of all rows of A against all rows of B.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class InnerProductKernel(Composable):
         return bound
 
     def value_bound(self, squared_norms: np.ndarray) -> float:
-        """Size that no value between rows of these squared norms exceeds.
+        """Return a size that no value between rows of these squared norms exceeds.
 
         The default looks at all inner products, or distances, that there may be, in 65 places: it
         is that of the largest for a definite kernel that grows with the norms or falls with the
@@ -331,7 +331,7 @@ def check_finite(values: np.ndarray) -> None:
 
 
 def value_dtype(A: Any) -> np.dtype:
-    """The dtype of kernel values of rows: theirs, or float64 if they are no floating numbers."""
+    """Return the dtype of kernel values: that of the rows, or float64 if they are integers."""
     return np.dtype(A.dtype if A.dtype.kind == "f" else np.float64)
 
 
@@ -421,7 +421,7 @@ class CallableKernel(Composable):
     positive_definite: ClassVar[bool] = True
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Values of the function.
+        """Return values of the function.
 
         Raises
         ------
@@ -453,7 +453,7 @@ _ROUNDING = 0.3
 
 
 def _as_part(name: str, value: Any) -> Kernel:
-    """A kernel object as it is, and a function as a kernel.
+    """Return a kernel object as it is, and a function as a kernel.
 
     Raises
     ------
@@ -479,7 +479,7 @@ def _as_parts(kind: type, values: Any) -> tuple[Kernel, ...]:
 
 
 def _new(cls: type, plain: type, mapped: type, parts: Any) -> Any:
-    """An instance for these parts: of ``mapped`` if all are kernels of inner products.
+    """Return an instance for these parts: of ``mapped`` if all are kernels of inner products.
 
     As `pathlib.Path` makes a path of the system it is on.
     """
@@ -499,7 +499,7 @@ class Composition(Composable):
     _tightness: ClassVar[int] = 1
 
     def _joined(self, values: list[np.ndarray]) -> np.ndarray:
-        """Values of the composition from those of its parts, written over the first."""
+        """Return values of the composition from those of its parts, written over the first."""
         raise NotImplementedError
 
     def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
@@ -516,13 +516,13 @@ class Composition(Composable):
         return all(part.positive_definite for part in self.parts)
 
     def value_bound(self, squared_norms: np.ndarray) -> float:
-        """Size that no value between rows of these squared norms exceeds."""
+        """Return a size that no value between rows of these squared norms exceeds."""
         sizes = [np.array(part.value_bound(squared_norms)) for part in self.parts]
         with np.errstate(over="ignore", invalid="ignore"):
             return float(self._joined(sizes))
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
+        """Return kernel values of shape (n_a, n_b), in the dtype of the rows."""
         values = [_float64_block(part, A, B) for part in self.parts]
         with np.errstate(over="ignore", invalid="ignore"):
             return self._joined(values).astype(value_dtype(A), copy=False)
@@ -534,12 +534,12 @@ class Composition(Composable):
             return self._joined(values)
 
     def _shown(self, part: Any) -> str:
-        """A part of the expression, in brackets if it needs them."""
+        """Return a part of the expression, in brackets if it needs them."""
         return repr(part) if getattr(part, "_tightness", 9) > self._tightness else f"({part!r})"
 
 
 def _float64_block(part: Kernel, A: Any, B: Any) -> np.ndarray:
-    """Values of a part, as an array that may be written to."""
+    """Return values of a part, as an array that may be written to."""
     if isinstance(part, InnerProductKernel):
         # Rows are not centred here, so that float32 would leave few digits of a distance.
         A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
@@ -547,7 +547,7 @@ def _float64_block(part: Kernel, A: Any, B: Any) -> np.ndarray:
 
 
 def _size(part: Any, squared_norms: np.ndarray, bound: np.ndarray) -> float:
-    """Size that no computed value exceeds."""
+    """Return a size that no computed value exceeds."""
     return float(part.value_bound(squared_norms) + 2.0 * bound.max(initial=0.0))
 
 

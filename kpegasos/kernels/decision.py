@@ -76,7 +76,7 @@ _kept: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
 
 @compiled()
 def _mixed_sums(words: np.ndarray) -> tuple[np.uint32, np.uint32]:
-    """Sums over words, each mixed with its place: an edit leaves both as they were once in 2^64.
+    """Sum words, each mixed with its place: an edit leaves both as they were once in 2^64.
 
     A linear sum would not do: edits of zeros and ones that keep it are easily made. The mixing is
     that of MurmurHash3 (Appleby 2011) by its own constants; each sum is taken after one round.
@@ -110,7 +110,7 @@ def _can_own(owner: Any) -> bool:
 
 
 def kept(owner: Any, parts: Parts) -> Any:
-    """The expansion that is kept for an owner, if it is made of these parts; else None."""
+    """Return the expansion that is kept for an owner, if it is made of these parts; else None."""
     found = _kept.get(owner) if _can_own(owner) else None
     if found is None or not parts.can_be_kept():
         return None
@@ -204,7 +204,7 @@ class _Segment(NamedTuple):
 
 
 def pairs_of_class(number: int, n_classes: int) -> np.ndarray:
-    """Numbers of the pairs of a class with all others, in lexicographic order of the pairs."""
+    """Give numbers of the pairs of a class with all others, in lexicographic order of the pairs."""
     others = np.delete(np.arange(n_classes), number)
     i, j = np.minimum(number, others), np.maximum(number, others)
     pairs: np.ndarray = i * n_classes - i * (i + 1) // 2 + j - i - 1
@@ -212,14 +212,14 @@ def pairs_of_class(number: int, n_classes: int) -> np.ndarray:
 
 
 def _n_outputs(coefs: np.ndarray, n_support: np.ndarray | None) -> int:
-    """Rows of coefficients, or pairs of classes where they are in SVC's layout."""
+    """Return rows of coefficients, or pairs of classes where they are in SVC's layout."""
     return coefs.shape[0] if n_support is None else coefs.shape[0] * n_support.size // 2
 
 
 def _groups(
     coefs: np.ndarray, n_support: np.ndarray | None
 ) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Ranges of support vectors, each with its outputs: those of all, or those of a class."""
+    """Give ranges of support vectors, each with its outputs: those of all, or those of a class."""
     if n_support is None:
         yield 0, coefs.shape[1], np.arange(coefs.shape[0])
         return
@@ -275,7 +275,7 @@ class _OutputSums:
 def _points_for(
     kernel: Kernel, support_vectors: Any, coefs: np.ndarray, n_support: np.ndarray | None
 ) -> KernelPoints:
-    """Support vectors in as many digits as the coefficients ask for.
+    """Return support vectors in as many digits as the coefficients ask for.
 
     Errors of kernel values are taken as independent, so that the squares of what they do to a
     decision add up. Values of functions of a user's own are taken as they are returned.
@@ -326,7 +326,7 @@ class KernelExpansion:
         self._sums = _OutputSums(coefs, self._width, n_support)
 
     def decide(self, X: Any, block_mb: float = 64.0) -> np.ndarray:
-        """Values of all outputs for the rows of X; see `kernel_decision`."""
+        """Return values of all outputs for the rows of X; see `kernel_decision`."""
         points, n_rows = self.points, X.shape[0]
         result = np.zeros((n_rows, self.n_outputs))
         bytes_each = self._width * points.work_dtype.itemsize

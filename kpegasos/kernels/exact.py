@@ -89,7 +89,7 @@ _add_tile = checked(_check_tile)(_add_compiled if maps.COMPILED else _add_numpy)
 
 
 def _heights(n_features: int) -> tuple[int, int]:
-    """Rows of a strip and of a block: by the features alone."""
+    """Return rows of a strip and of a block: by the features alone."""
     bytes_each = 8 * max(1, n_features)
     strip = _STRIP_BYTES // bytes_each // _STRIP_STEP * _STRIP_STEP
     strip = min(_STRIP_ROWS, max(_STRIP_STEP, strip))
@@ -202,13 +202,13 @@ class SymmetricSums:
         return min(threads_for(multiplications, self._threads), max(1, _THREAD_BYTES // each))
 
     def _strips(self, end: int) -> Iterator[slice]:
-        """The support's rows up to the end of a block, then the others."""
+        """Return the support's rows up to the end of a block, then the others."""
         for first, last in ((0, end), (self._weights.size, self._norms.size)):
             for top in range(first, last, self._strip):
                 yield slice(top, min(last, top + self._strip))
 
     def _first(self, strip: slice, begin: int) -> int:
-        """The first column of a strip: from its own row on, if it is in the block."""
+        """Return the first column of a strip: from its own row on, if it is in the block."""
         return max(begin, strip.start) if strip.start < self._weights.size else begin
 
     def _add_strip(
@@ -266,7 +266,7 @@ class _Rows:
         return np.asarray(self.X.mean(axis=0, dtype=np.float64))
 
     def features(self, which: np.ndarray, centred: bool = True) -> Any:
-        """Rows ready for products, or as they are for differences, which a centre would round."""
+        """Get rows ready for products, or as they are for differences: a centre would round."""
         rows = self.X[which]
         if self.as_given:
             return rows
@@ -319,7 +319,7 @@ class ExactValues:
         self._pace = pace_of(kernel, X)
 
     def subset(self, members: np.ndarray) -> ExactValues:
-        """The kernel matrix of some of these examples, for which nothing is computed again."""
+        """Give the kernel matrix of some of these examples, for which nothing is computed again."""
         values = copy(self)
         values._members = self._members[members]
         return values
@@ -476,13 +476,13 @@ class HeldValues:
         self.height = max(1, tuning.MAP_BYTES // (8 * max(1, self.n_samples)))
 
     def subset(self, members: np.ndarray) -> HeldValues:
-        """The values of some of these examples."""
+        """Return the values of some of these examples."""
         norms = self._norms[members] if self._norms.size else self._norms
         own = members if self._members is None else self._members[members]
         return HeldValues(self.kernel, self._products, norms, self._bounds[members], own)
 
     def rows(self, which: np.ndarray) -> np.ndarray:
-        """Kernel rows of some examples, float64 of shape (n_which, n_samples)."""
+        """Return kernel rows of some examples, float64 of shape (n_which, n_samples)."""
         if self._members is None:
             values = self._products[which]
         else:

@@ -226,7 +226,7 @@ class RBF(_Numbers, InnerProductKernel):
         np.exp(products, out=products)
 
     def diag(self, A: Any) -> np.ndarray:
-        """Ones, float64 of shape (n_a,)."""
+        """Return ones, float64 of shape (n_a,)."""
         return np.ones(A.shape[0])
 
 
@@ -267,7 +267,7 @@ class _OfSums(Composable):
         return np.full(squared_norms.size, 0.25 * (8.0 * eps + in_sums))
 
     def value_bound(self, squared_norms: np.ndarray) -> float:
-        """Size that no value exceeds: 1."""
+        """Return a size that no value exceeds: 1."""
         return 1.0 if self.positive_definite else math.inf  # type: ignore[attr-defined]
 
 
@@ -283,19 +283,19 @@ class Laplacian(_Numbers, _OfSums):
         return self.gamma >= 0
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
+        """Return kernel values of shape (n_a, n_b), in the dtype of the rows."""
         values = city_block(A, B)
         with np.errstate(over="ignore"):
             values *= -self.gamma
             return np.exp(values, out=values).astype(A.dtype, copy=False)
 
     def diag(self, A: Any) -> np.ndarray:
-        """Ones, float64 of shape (n_a,)."""
+        """Return ones, float64 of shape (n_a,)."""
         return np.ones(A.shape[0])
 
 
 def _as_histograms(kernel: Any, rows: Any) -> np.ndarray:
-    """Rows as scikit-learn takes them: dense, writable, and of no negative value.
+    """Return rows as scikit-learn takes them: dense, writable, and of no negative value.
 
     Raises
     ------
@@ -334,7 +334,7 @@ class Chi2(_OfSums):
         object.__setattr__(self, "gamma", as_number("gamma", self.gamma, positive=True))
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of shape (n_a, n_b), in the dtype of the rows.
+        """Return kernel values of shape (n_a, n_b), in the dtype of the rows.
 
         Raises
         ------
@@ -346,7 +346,7 @@ class Chi2(_OfSums):
             return np.asarray(chi2_kernel(A, B, gamma=self.gamma))
 
     def diag(self, A: Any) -> np.ndarray:
-        """Ones, float64 of shape (n_a,).
+        """Return ones, float64 of shape (n_a,).
 
         Raises
         ------
@@ -366,7 +366,7 @@ class AdditiveChi2(Composable):
     positive_definite: ClassVar[bool] = False
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of shape (n_a, n_b), in the dtype of the rows.
+        """Return kernel values of shape (n_a, n_b), in the dtype of the rows.
 
         Raises
         ------
@@ -394,13 +394,13 @@ class Cosine(Composable):
     positive_definite: ClassVar[bool] = True
 
     def block(self, A: Any, B: Any) -> np.ndarray:
-        """Kernel values of shape (n_a, n_b), in the dtype of the rows."""
+        """Return kernel values of shape (n_a, n_b), in the dtype of the rows."""
         values = cosine_similarity(self._scaled(A), self._scaled(B))
         return np.asarray(values).astype(A.dtype, copy=False)
 
     @staticmethod
     def _scaled(rows: Any) -> Any:
-        """Rows in float64 whose largest entry is 1, so that no norm overflows or vanishes."""
+        """Give rows in float64 whose largest entry is 1, so that no norm overflows or vanishes."""
         rows = rows.astype(np.float64)
         largest = abs(rows).max(axis=1)
         largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
@@ -419,11 +419,11 @@ class Cosine(Composable):
         return np.full(squared_norms.size, (0.25 * n_roundings + 3.0) * eps)
 
     def value_bound(self, squared_norms: np.ndarray) -> float:
-        """Size that no value exceeds: 1."""
+        """Return a size that no value exceeds: 1."""
         return 1.0
 
     def diag(self, A: Any) -> np.ndarray:
-        """Ones, and zeros for rows of zeros, float64 of shape (n_a,)."""
+        """Return ones, and zeros for rows of zeros, float64 of shape (n_a,)."""
         return (row_norms(self._scaled(A), squared=True) > 0.0).astype(np.float64)
 
 
@@ -443,7 +443,7 @@ KERNELS: dict[str, type] = {
 
 
 def parameters_of(name: str) -> list[str]:
-    """Names of the parameters that a kernel of `KERNELS` has."""
+    """Return names of the parameters that a kernel of `KERNELS` has."""
     return [field.name for field in fields(KERNELS[name])]
 
 
@@ -452,7 +452,7 @@ PARAMETERS = sorted({parameter for name in KERNELS for parameter in parameters_o
 
 
 def _checked_parameter(name: str, value: Any) -> float:
-    """A parameter of a named kernel as Python's number.
+    """Return a parameter of a named kernel as Python's number.
 
     Raises
     ------
@@ -470,7 +470,7 @@ def _checked_parameter(name: str, value: Any) -> float:
 
 
 def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
-    """Kernel object from a name, a callable or a kernel object.
+    """Return a kernel object from a name, a callable or a kernel object.
 
     Parameters
     ----------

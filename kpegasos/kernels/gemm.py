@@ -95,7 +95,7 @@ class _Types(NamedTuple):
 
 
 def _load(builder: Any, kind: _Types, pointer: Any, offset: Any) -> Any:
-    """The vector that begins ``offset`` numbers behind a pointer."""
+    """Return the vector that begins ``offset`` numbers behind a pointer."""
     return builder.load(_vector_pointer(builder, kind, pointer, offset), align=kind.size)
 
 
@@ -132,7 +132,7 @@ def _add_feature(
     depth: Any,
     sums: list[Any],
 ) -> list[Any]:
-    """The sums with one feature's products added: row by row, vector by vector."""
+    """Return the sums with one feature's products added: row by row, vector by vector."""
     width = kind.number(_VECTORS * kind.lanes)
     row = builder.mul(feature, width)
     _ask_for(builder, kind, right, builder.add(row, builder.mul(depth, width)))
@@ -154,7 +154,7 @@ def _add_feature(
 def _add_all_features(
     builder: Any, kind: _Types, left: Any, right: Any, depth: Any, starts: list[Any]
 ) -> list[Any]:
-    """A loop over at least one feature that keeps the sums in registers; the sums at its end."""
+    """Add the products of one feature or more, sums in registers; return the sums."""
     before = builder.basic_block
     loop, after = builder.append_basic_block("features"), builder.append_basic_block("store")
     builder.branch(loop)
@@ -335,7 +335,7 @@ Products = Callable[[int, int, np.ndarray], None]
 
 
 def panel_width(dtype: np.dtype) -> int:
-    """Examples of a panel: as many as lie side by side in a tile's vectors."""
+    """Return examples of a panel: as many as lie side by side in a tile's vectors."""
     return _VECTORS * _BYTES // np.dtype(dtype).itemsize
 
 
@@ -551,7 +551,7 @@ class PackedKernel:
             out[:, begin - first : end - first] = tile
 
     def products(self, rows: np.ndarray) -> Products:
-        """Products of the examples with some rows, for `write_tile`."""
+        """Return products of the examples with some rows, for `write_tile`."""
         return self._matrix.products(rows)
 
     def write_tile(

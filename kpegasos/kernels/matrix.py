@@ -73,7 +73,7 @@ def _squared_norms(rows: Any) -> np.ndarray:
 
 
 def rounding_on_the_way_out(dtype: np.dtype, diagonal: np.ndarray) -> np.ndarray:
-    """The part of `KernelPoints.rounding` that the dtype of the values handed out is to blame for.
+    """Return the part of `KernelPoints.rounding` that comes of the dtype of the values.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ class KernelPoints:
         return int(size // max(1, self.X.shape[0]))
 
     def features(self, which: Any) -> Any:
-        """Features of some points (a slice or indices), ready for the kernel."""
+        """Return features of some points (a slice or indices), ready for the kernel."""
         return self._ready(self.X[which] if self.members is None else self.X[self.members[which]])
 
     def _ready(self, rows: Any) -> Any:
@@ -293,12 +293,12 @@ class KernelPoints:
         return rows.astype(self.work_dtype, copy=False)
 
     def own(self, which: Any) -> tuple[Any, np.ndarray]:
-        """Features and squared norms of some points (a slice or indices)."""
+        """Return features and squared norms of some points (a slice or indices)."""
         norms = self.squared_norms
         return self.features(which), norms[which] if norms.size else norms
 
     def others(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Features and squared norms of other points, in the format and dtype of these.
+        """Return features and squared norms of other points, in the format and dtype of these.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ class KernelPoints:
         right: tuple[Any, np.ndarray],
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Kernel values between any two sets, from `own` or `others`, that are not packed.
+        """Return kernel values between any two sets, from `own` or `others`, that are not packed.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class KernelPoints:
         return check_values(self.kernel.block(A, B), A, B)
 
     def packed_kernel(self, capacity: int = 0) -> PackedKernel:
-        """The kernel against points that are yet to be added; only where `can_pack`."""
+        """Return the kernel against points that are yet to be added; only where `can_pack`."""
         if not isinstance(self.kernel, InnerProductKernel) or self.is_sparse:
             raise TypeError(f"kernel {self.kernel!r} must be one of inner products, and X dense")
         return PackedKernel(
@@ -386,7 +386,7 @@ class KernelPoints:
         )
 
     def packed(self) -> PackedKernel:
-        """All points, packed when first asked for; only where `can_pack`."""
+        """Return all points, packed when first asked for; only where `can_pack`."""
         with self._lock:
             if self._packed is None:
                 packed = self.packed_kernel(self.n_samples)
@@ -509,7 +509,7 @@ class KernelMatrix(KernelPoints):
         self._ranges = [(0, self.n_samples)]
 
     def part(self, ranges: list[tuple[int, int]]) -> KernelMatrix:
-        """The matrix of some ranges of these examples: those of the first come first.
+        """Return the matrix of some ranges of these examples: those of the first come first.
 
         Nothing is computed again: it has the centre, the norms and the packed examples of this one.
 
@@ -572,7 +572,7 @@ class KernelMatrix(KernelPoints):
         return self._pace.rows(self._function, some, most, self.n_samples)
 
     def block(self, left: Any, right: Any) -> np.ndarray:
-        """Kernel values of the examples ``left`` against ``right`` (slices or indices)."""
+        """Return kernel values of the examples ``left`` against ``right`` (slices or indices)."""
         values = self.between(self.own(left), self.own(right)).astype(self.dtype, copy=False)
         self._check(left, right, values)
         return values
@@ -589,7 +589,7 @@ class KernelMatrix(KernelPoints):
         check_symmetric(values[np.ix_(some, column[members])], self.diagonal[members])
 
     def pack_subset(self) -> PackedSubset:
-        """An empty subset to compute values against; only where `can_pack`."""
+        """Return an empty subset to compute values against; only where `can_pack`."""
         return PackedSubset(self.packed_kernel(), self.own)
 
 
@@ -614,7 +614,7 @@ class ClassSortedMatrix(KernelMatrix):
         self._ends = np.concatenate(([0], np.cumsum([part.size for part in members]))).tolist()
 
     def pair(self, one: int, other: int) -> KernelMatrix:
-        """The kernel matrix of two classes, given by their positions."""
+        """Return the kernel matrix of two classes, given by their positions."""
         return self.part([(self._ends[k], self._ends[k + 1]) for k in (one, other)])
 
 
@@ -705,7 +705,7 @@ class SharedProducts:
         return _base(kernel) is not None
 
     def gram(self, matrix: KernelMatrix) -> np.ndarray:
-        """The whole matrix of a kernel over the examples, of shape (n_members, n_members).
+        """Return the whole matrix of a kernel over the examples, of shape (n_members, n_members).
 
         Parameters
         ----------
@@ -734,7 +734,7 @@ class SharedProducts:
         return HeldValues(matrix.kernel, self._products(base), norms, np.maximum(bounds, 0.0))
 
     def _products(self, base: Kernel) -> np.ndarray:
-        """Products of a kind, computed when first asked for; another kind takes their place."""
+        """Keep products of a kind, computed when first asked for, until another kind is."""
         with self._lock:
             if self._held is None or self._held[0] is not type(base):
                 self._held = None  # its memory is wanted

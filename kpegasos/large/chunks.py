@@ -96,7 +96,7 @@ class ArrayChunks(Sequence[Chunk]):
         return (X, *self._rest(rows))
 
     def targets(self) -> Iterator[Chunk]:
-        """The chunks without their X, which is not read: ``(None, y)`` and weights if any."""
+        """Give the chunks without their X, which is not read: ``(None, y)`` and weights if any."""
         for begin in range(0, self.X.shape[0], self.chunk_size):
             yield (None, *self._rest(slice(begin, begin + self.chunk_size)))
 
@@ -124,7 +124,7 @@ def _check_row_starts(X: Any) -> None:
 
 
 def _with_rows(name: str, array: Any) -> Any:
-    """What has a shape as it is, lists as arrays."""
+    """Return what has a shape as it is, lists as arrays."""
     if not isinstance(getattr(array, "shape", None), tuple):
         try:
             array = np.asarray(array)
@@ -136,7 +136,7 @@ def _with_rows(name: str, array: Any) -> Any:
 
 
 def _maps(array: Any) -> np.memmap | None:
-    """The mapped file whose pages an array shows, if it does."""
+    """Return the mapped file whose pages an array shows, if it does."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return array
@@ -281,7 +281,7 @@ def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:
 
 
 def _n_rows(X: Any, y: Any) -> int:
-    """Rows of a chunk."""
+    """Return rows of a chunk."""
     n_rows, n_labels = _length(X), _length(y)
     if n_rows is None:
         raise ValueError(f"X of a chunk must have two dimensions, got {type(X).__name__} instead")
@@ -293,7 +293,7 @@ def _n_rows(X: Any, y: Any) -> int:
 
 
 def _length(array: Any) -> int | None:
-    """Rows of an array or a list, None for anything else."""
+    """Return rows of an array or a list, None for anything else."""
     if isinstance(array, Sequence) and not isinstance(array, str | bytes):
         return len(array)
     shape = getattr(array, "shape", None)
@@ -312,7 +312,7 @@ def _whole_epochs(epochs: Any) -> int:
 
 
 def _survey(chunks: Chunks, *, numbers: bool) -> tuple[Totals, int]:
-    """Totals of all chunks, and how many examples they have, of any weight."""
+    """Return totals of all chunks, and how many examples they have, of any weight."""
     read = chunks.targets() if isinstance(chunks, ArrayChunks) else _opened(chunks)
     parts, n_examples = [], 0
     for X, y, sample_weight in map(_parts_of, read):
@@ -322,7 +322,7 @@ def _survey(chunks: Chunks, *, numbers: bool) -> tuple[Totals, int]:
 
 
 def _opened(chunks: Any) -> Iterator[Chunk]:
-    """The chunks in the order in which they come."""
+    """Return the chunks in the order in which they come."""
     got = type(chunks).__name__
     try:
         if callable(chunks):
@@ -341,7 +341,7 @@ def _opened(chunks: Any) -> Iterator[Chunk]:
 
 
 def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:
-    """The chunks of one epoch, each read when its turn has come."""
+    """Return the chunks of one epoch, each read when its turn has come."""
     if isinstance(chunks, Sequence):
         # Keys of (epoch,) alone; those of the draws within a chunk are longer.
         for number in IndexStream(len(chunks), "permutation", seed).epoch(epoch):

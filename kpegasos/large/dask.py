@@ -190,13 +190,13 @@ def _make_round(
 
 
 def _steps_of_a_round(settings: Settings, sizes: np.ndarray, n_rounds: int) -> list[int]:
-    """Steps of each pair on any partition, with which all rounds make the estimator's epochs."""
+    """Count steps of each pair on any partition, so that all rounds make the epochs asked for."""
     draws = settings.epochs / (n_rounds * settings.options.batch_size)
     return [math.ceil(draws * size.sum() / np.count_nonzero(size)) for size in sizes]
 
 
 def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """The blocks of X, and those of y and the weights, as delayed values."""
+    """Return the blocks of X, and those of y and the weights, as delayed values."""
     given = {"X": (X, 2), "y": (y, 1)}
     if sample_weight is not None:
         given["sample_weight"] = (sample_weight, 1)

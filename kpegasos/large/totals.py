@@ -48,7 +48,7 @@ class Totals(NamedTuple):
 
     @classmethod
     def of(cls, y: Any, sample_weight: Any = None, *, numbers: bool) -> Totals:
-        """Totals of one chunk, whose targets are numbers or labels.
+        """Return totals of one chunk, whose targets are numbers or labels.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class Totals(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Totals]) -> Totals:
-        """Totals of all chunks together; classes of weight zero are absent, as they are to `fit`.
+        """Add totals of all chunks; classes of weight zero are absent, as they are to `fit`.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class Totals(NamedTuple):
         return cls(classes[present], *(column[present] for column in sums))
 
     def begin(self, estimator: Any, classes: Any = None) -> OnlineModel:
-        """The stream of an estimator on all data, for weights as they are.
+        """Return the stream of an estimator on all data, for weights as they are.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Totals(NamedTuple):
         return OnlineClassifier(estimator, self.classes, self.lams(estimator))
 
     def lams(self, estimator: Any) -> np.ndarray:
-        """The ``lam`` of each problem with which raw weights make the iterates of `fit`.
+        """Return the ``lam`` of each problem with which raw weights make the iterates of `fit`.
 
         `fit` scales weights to mean one. With weights as they are the same iterates belong to
         ``lam`` times their mean, since a step is linear in both, and the decisions that it tests
@@ -135,7 +135,7 @@ class Totals(NamedTuple):
         return np.asarray(lam * weights / counts)
 
     def sizes(self, parts: Sequence[Totals]) -> np.ndarray:
-        """How many examples of weight there are of each problem in each part."""
+        """Tell how many examples of weight there are of each problem in each part."""
         counts = np.zeros((self.classes.size, len(parts)))
         for number, part in enumerate(parts):
             present = np.isin(part.classes, self.classes)  # others have no weight anywhere
@@ -144,13 +144,13 @@ class Totals(NamedTuple):
         return self._by_problem(counts)
 
     def _by_problem(self, of_classes: np.ndarray) -> np.ndarray:
-        """Sums over the classes of each pair; what there is of numbers."""
+        """Return sums over the classes of each pair; what there is of numbers."""
         pairs = list(combinations(of_classes, 2))
         return np.array([one + other for one, other in pairs]) if pairs else of_classes
 
 
 def begin_without(estimator: Any, classes: Any) -> OnlineModel | str:
-    """The stream of an estimator that needs no totals, or what is missing in words."""
+    """Return the stream of an estimator that needs no totals, or what is missing in words."""
     if isinstance(estimator, LinearPegasosSVR):
         if classes is not None:
             raise ValueError(f"classes must be None for a regressor, got {shown(classes)} instead")

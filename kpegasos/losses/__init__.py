@@ -54,7 +54,7 @@ REGRESSION: dict[str, Any] = {
 
 
 def make_loss(loss: Any, *, regression: bool, epsilon: float | None = None) -> Any:
-    """A loss by its name, or one that is given, checked.
+    """Return a loss by its name, or one that is given, checked.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ _JIT: Any = {"fastmath": FAST, "nogil": True}
 
 
 def _bare(method: Any) -> Any:
-    """A method without its annotations, which numba would compare with those of an overload."""
+    """Strip a method of annotations, which numba would compare with those of an overload."""
     parts = method.__code__, method.__globals__, method.__name__, method.__defaults__
     return FunctionType(*parts, method.__closure__)
 
@@ -224,7 +224,7 @@ def check_loss(loss: Any) -> Any:
 
 
 def is_foreign(loss: Any) -> bool:
-    """Whether a loss is of a class from outside the package."""
+    """Tell whether a loss is of a class from outside the package."""
     return not type(loss).__module__.startswith("kpegasos.")
 
 
@@ -247,14 +247,14 @@ _NUMBERS = count()
 
 @cache
 def _renamed(kind: type) -> type:
-    """A class like another, of a name that no other has."""
+    """Return a class like another, of a name that no other has."""
     name = f"{kind.__name__}_{next(_NUMBERS)}"
     own = {"__slots__": (), "__module__": kind.__module__, "_is_renamed": True}
     return type(name, (kind,), own)
 
 
 def for_loops(loss: Any) -> Any:
-    """A loss as compiled code may get it."""
+    """Return a loss as compiled code may get it."""
     kind: Any = type(loss)
     if not is_foreign(loss) or hasattr(kind, "_is_renamed"):
         return loss
@@ -287,7 +287,7 @@ def _bests(
 
 
 def _of_each(function: Any, loss: Any, *columns: Any) -> np.ndarray:
-    """What a function makes of each example, from vectors of one length."""
+    """Return what a function makes of each example, from vectors of one length."""
     vectors = [np.ascontiguousarray(column, dtype=np.float64) for column in columns]
     shapes = [vector.shape for vector in vectors]
     if len(set(shapes)) > 1 or len(shapes[0]) != 1:
@@ -316,7 +316,7 @@ def bests(loss: Any, betas: Any, decisions: Any, targets: Any, curvatures: Any) 
 
 
 def values(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
-    """Losses of some examples.
+    """Return losses of some examples.
 
     Parameters
     ----------
@@ -331,5 +331,5 @@ def values(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
 
 
 def pulls(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
-    """What a step would add to the coefficients; parameters are those of `values`."""
+    """Return what a step would add to the coefficients; parameters are those of `values`."""
     return _of_each(_pulls, loss, decisions, targets)

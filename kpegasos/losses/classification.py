@@ -32,7 +32,7 @@ class Hinge(NamedTuple):
         return beta
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Maximum of a parabola in [0, 1], or of a line where there is no curvature."""
+        """Return the maximum of a parabola in [0, 1], or of a line where there is no curvature."""
         slope = 1.0 - target * decision
         if curvature > 0.0:
             return min(1.0, max(0.0, beta + slope / curvature))
@@ -78,7 +78,7 @@ class SquaredHinge(NamedTuple):
         return 0.0, math.inf, 1.0 - 0.5 * beta, 0.5
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Maximum of a parabola over β ≥ 0."""
+        """Return the maximum of a parabola over β ≥ 0."""
         slope = 1.0 - target * decision - 0.5 * beta
         return max(0.0, beta + slope / (curvature + 0.5))
 
@@ -103,7 +103,7 @@ class SmoothedHinge(NamedTuple):
         as_number("width", self.width, positive=True)
 
     def value(self, decision: float, target: float) -> float:
-        """The loss."""
+        """Return the loss."""
         slack = max(0.0, 1.0 - target * decision)
         if slack >= self.width:
             return slack - 0.5 * self.width
@@ -122,7 +122,7 @@ class SmoothedHinge(NamedTuple):
         return 0.0, 1.0, 1.0 - self.width * beta, self.width
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Maximum of a parabola in [0, 1]."""
+        """Return the maximum of a parabola in [0, 1]."""
         slope = 1.0 - target * decision - self.width * beta
         return min(1.0, max(0.0, beta + slope / (curvature + self.width)))
 

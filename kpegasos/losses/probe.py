@@ -80,7 +80,7 @@ class _Probe:
                     self._check_best(decision, beta, curvature, gains)
 
     def _of(self, method: Callable[..., Any], *numbers: float) -> float:
-        """What a method returns; compiled it would return NaN or infinity where Python raises."""
+        """Call a method; compiled it would return NaN or infinity where Python raises."""
         first, *others = numbers
         try:
             return float(method(first, *others[:1], self._target, *others[1:]))
@@ -90,7 +90,7 @@ class _Probe:
             return math.nan
 
     def _inner(self) -> list[float]:
-        """Coefficients between the bounds."""
+        """Return coefficients between the bounds."""
         if not math.isfinite(self._high - self._low):
             return []
         return [self._low + share * (self._high - self._low) for share in _SHARES]
@@ -104,7 +104,7 @@ class _Probe:
     def _check_gains(
         self, decision: float, value: float, pull: float, gains: dict[float, float]
     ) -> None:
-        """The inequality at all coefficients, and the equality at that of the decision."""
+        """Return the inequality at all coefficients, and the equality at that of the decision."""
         for beta, gain in gains.items():
             most = value + beta * self._direction * decision
             slack = _ROUNDING * (1.0 + value + abs(beta * decision) + abs(most))
@@ -144,7 +144,7 @@ class _Probe:
 
 
 def some_of(targets: Sequence[float]) -> tuple[float, ...]:
-    """The least and the largest of some targets, and some between."""
+    """Return the least and the largest of some targets, and some between."""
     ordered = sorted(targets)
     last = len(ordered) - 1
     return tuple({float(ordered[last * part // 4]): None for part in range(5)})

@@ -49,7 +49,7 @@ class EpsilonInsensitive(NamedTuple):
         return 0.0, 0.0, 0.0, 0.0
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Maximum of two parabolas that meet at 0, in [-1, 1]."""
+        """Return the maximum of two parabolas that meet at 0, in [-1, 1]."""
         # The same from b = 0 on: slopes there to either side, for the other coordinates' sake.
         slope = target - decision + curvature * beta
         if slope > self.epsilon:
@@ -105,7 +105,7 @@ class SquaredEpsilonInsensitive(NamedTuple):
         return 0.0, 0.0, 0.0, 0.0
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Maximum of two parabolas that meet at 0."""
+        """Return the maximum of two parabolas that meet at 0."""
         slope = target - decision + curvature * beta
         if slope > self.epsilon:
             return (slope - self.epsilon) / (curvature + 0.5)
@@ -150,14 +150,14 @@ class Huber(NamedTuple):
         as_number("delta", self.delta, positive=True)
 
     def value(self, decision: float, target: float) -> float:
-        """The loss."""
+        """Return the loss."""
         error = abs(decision - target)
         if error <= self.delta:
             return 0.5 * error * error
         return self.delta * (error - 0.5 * self.delta)
 
     def pull(self, decision: float, target: float) -> float:
-        """The error, cut to ``[-delta, delta]``."""
+        """Return the error, cut to ``[-delta, delta]``."""
         return min(self.delta, max(-self.delta, target - decision))
 
     def gain(self, beta: float, target: float) -> float:
@@ -169,6 +169,6 @@ class Huber(NamedTuple):
         return -self.delta, self.delta, target - beta, 1.0
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Maximum of a parabola in ``[-delta, delta]``."""
+        """Return the maximum of a parabola in ``[-delta, delta]``."""
         slope = target - decision - beta
         return min(self.delta, max(-self.delta, beta + slope / (curvature + 1.0)))

@@ -410,7 +410,7 @@ PairRows = GramPairs | ComputedPairs
 
 
 def _constant_terms(found: list[PairCells], n_test: int) -> np.ndarray:
-    """Decisions without kernel values, of shape (n_solved, n_test, n_pairs)."""
+    """Return decisions without kernel values, of shape (n_solved, n_test, n_pairs)."""
     intercepts = np.stack([cells.intercepts for cells in found], axis=1)
     return np.repeat(intercepts[:, None], n_test, axis=1)
 

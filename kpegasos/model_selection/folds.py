@@ -44,7 +44,7 @@ def make_folds(
     whole: Targets,
     targets_of: Callable[[np.ndarray, np.ndarray], Targets],
 ) -> Folds:
-    """Weights and tests of all folds.
+    """Return weights and tests of all folds.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def check_all_classes_are_tested(folds: Folds, whole: Targets) -> None:
 
 
 def _first_without(counts: np.ndarray, whole: Targets) -> str:
-    """The first class without examples."""
+    """Return the first class without examples."""
     return shown(whole.classes[counts == 0].tolist()[0])
 
 
@@ -141,7 +141,7 @@ def _splits(cv: Any, X: Any, y: np.ndarray, groups: Any) -> list[tuple[Any, Any]
 
 
 def _indices(what: str, given: Any, n_samples: int) -> np.ndarray:
-    """Indices of examples; a mask of all examples is taken as well."""
+    """Return indices of examples; a mask of all examples is taken as well."""
     try:
         indices = np.asarray(given)
     except ValueError:

@@ -69,7 +69,7 @@ class Grid:
     candidates: list[Candidate]
 
     def is_certified(self, kernel: int) -> bool:
-        """Whether gaps with a kernel are certified: not those of the sigmoid kernel."""
+        """Tell whether gaps with a kernel are certified: not those of the sigmoid kernel."""
         chosen = self.kernels[kernel]
         return chosen is None or chosen.positive_definite
 
@@ -79,7 +79,7 @@ class Grid:
         return tuple(values.size for values in self.axes.values())
 
     def flatness(self, kernel: int, C: int) -> tuple[float, ...]:
-        """A key by which, of two cells, that with the smaller C, then gamma, is greater."""
+        """Return a key by which, of two cells, that with the smaller C, then gamma, is greater."""
         places = np.unravel_index(kernel, self.shape) if self.shape else ()
         of_kernel = [
             float(values[place]) for values, place in zip(self.axes.values(), places, strict=True)

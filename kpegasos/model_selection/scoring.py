@@ -214,7 +214,7 @@ class HeldOutScorer:
 
 
 def _takes_weights(scorer: Callable[..., Any]) -> bool:
-    """Whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
+    """Tell whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
     try:
         return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
     except ValueError:  # compiled functions may have none

@@ -93,7 +93,7 @@ class _OfTheBest:
 
 
 def _calibrates(search: Any) -> bool:
-    """Whether there are, or will be, probabilities."""
+    """Tell whether there are, or will be, probabilities."""
     if fitted(search, "calibration") is None:
         raise AttributeError("probabilities are available only with calibration, got None")
     return True

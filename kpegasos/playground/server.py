@@ -187,7 +187,7 @@ class PlaygroundServer:
         return None
 
     def _is_own(self, host: str) -> bool:
-        """Whether a ``Host`` header names this server."""
+        """Tell whether a ``Host`` header names this server."""
         name, colon, port = host.lower().rpartition(":")
         if (colon and port != str(self.port)) or (not colon and self.port != 80):
             return False
@@ -270,12 +270,12 @@ def enqueue(waiting: deque[Any], message: Any) -> None:
 
 
 def encoded(message: dict[str, Any]) -> str:
-    """A message as JSON."""
+    """Return a message as JSON."""
     return json.dumps(message, allow_nan=False, separators=(",", ":"))
 
 
 def _decoded(text: Any) -> Any:
-    """A message, or what is wrong with it."""
+    """Return a message, or what is wrong with it."""
     try:
         return messages.parsed(text)
     except MessageError as error:

@@ -195,7 +195,7 @@ class Playground(anywidget.AnyWidget):
         self._accepted = {name: getattr(self, name) for name in _TRAITS}
 
     def _state(self) -> dict[str, Any]:
-        """The traits as the state of a page."""
+        """Return the traits as the state of a page."""
         columns = {name: getattr(self, name).tolist() for name in ("points", "labels", "test")}
         return {**columns, **self.settings}
 
@@ -269,7 +269,7 @@ def _as_column(name: str, values: Any, kinds: str, expected: str) -> np.ndarray:
 
 
 def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
-    """Classes by name, and the number of each point's."""
+    """Return classes by name, and the number of each point's."""
     names = np.asarray(y)
     if names.ndim != 1:
         raise ValueError(f"y must be a vector of class labels, got {shown(y)} instead")

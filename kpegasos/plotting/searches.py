@@ -272,7 +272,7 @@ def _objects(name: str, column: Any) -> np.ndarray:
 
 
 def _is_absent(value: Any) -> bool:
-    """Whether a cell has no such parameter; tables from files have NaN there."""
+    """Tell whether a cell has no such parameter; tables from files have NaN there."""
     return value is None or (is_number(value, Real) and bool(np.isnan(float(value))))
 
 
@@ -281,7 +281,7 @@ def _is_positive(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values of a parameter are one, numbers up to rounding."""
+    """Tell whether two values of a parameter are one, numbers up to rounding."""
     if one is other or (_is_absent(one) and _is_absent(other)):
         return True
     if is_number(one, Real) and is_number(other, Real):

@@ -30,7 +30,7 @@ from kpegasos.core.state import (
     Iterate,
     LoopParameters,
     LoopState,
-    fold_scale,
+    absorb_scale,
 )
 from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.base import CallableKernel, Kernel
@@ -114,7 +114,7 @@ class Steps:
         found = loop(self.state, view, draws, start, stop, self.examples, self.parameters)
         self._checked = view
         if found[0] == RESCALE:
-            fold_scale(self.state)
+            absorb_scale(self.state)
         return found
 
 
@@ -302,7 +302,7 @@ class KernelDecisions:
         self._intercept = intercept
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Decisions on new examples.
+        """Return decisions on new examples.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class KernelDecisions:
         return finite_decisions(sums[:, 0] + self._intercept)
 
     def _support(self) -> tuple[Any, np.ndarray]:
-        """Support vectors and coefficients of shape (1, n_support); all other data are let go."""
+        """Return support vectors and coefficients of shape (1, n_support); let go of the rest."""
         X, members, coef = self._terms
         require_numbers("coef", coef, (X.shape[0] if members is None else members.size,))
         support = np.flatnonzero(coef)
@@ -374,7 +374,7 @@ class GramDecisions:
         self._intercept = intercept
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Decisions on new examples.
+        """Return decisions on new examples.
 
         Parameters
         ----------
@@ -407,7 +407,7 @@ class GramDecisions:
 def kernel_decisions(
     points: TrainingPoints | None, coef: np.ndarray, intercept: float
 ) -> Decisions:
-    """Decisions of a kernel model: of features if they are known, else of kernel values."""
+    """Return decisions of a kernel model: of features if they are known, else of kernel values."""
     if points is None:
         return GramDecisions(coef, intercept)
     return KernelDecisions(points, coef, intercept)
@@ -476,11 +476,11 @@ class RowSource(ABC):
     def evaluate(
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
     ) -> list[Evaluated]:
-        """Coefficients, margins and norm of some iterates of a state."""
+        """Return coefficients, margins and norm of some iterates of a state."""
 
     @abstractmethod
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
-        """Weights of shape (n_features,) if rows are features, and the intercept."""
+        """Return weights of shape (n_features,) if rows are features, and the intercept."""
 
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float
@@ -534,7 +534,7 @@ class RowSource(ABC):
         return 0
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
-        """A view that holds the kernel rows of some examples, at most `row_capacity` of them."""
+        """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
     @property
@@ -567,7 +567,7 @@ class RowSource(ABC):
         )
 
     def claim_construction(self) -> int:
-        """Kernel values that were computed before any run; the first run counts them as its own."""
+        """Count kernel values computed before any run, once: the first run's own."""
         return int(vars(self).pop("_unclaimed", 0))  # at once: runs may begin together
 
     def forget(self) -> None:  # noqa: B027
@@ -583,7 +583,7 @@ _MOST_LOST = 1e-3
 
 
 def most_scaling(lam: float) -> float:
-    """The largest constant feature beside which margins keep their digits."""
+    """Return the largest constant feature beside which margins keep their digits."""
     return (_MOST_LOST * lam / _EPS) ** 0.5
 
 
@@ -658,7 +658,7 @@ class KernelSource(RowSource):
     def evaluate(
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
     ) -> list[Evaluated]:
-        """Coefficients, margins and norm of some iterates of a state."""
+        """Return coefficients, margins and norm of some iterates of a state."""
         if self.image_size and all(iterate.prefix is None for iterate in iterates):
             return evaluated_at_once(iterates, state, examples, self.rounding_of_each, self.largest)
         coefs = [iterate.coefficients(state) for iterate in iterates]
@@ -754,15 +754,15 @@ class KernelSource(RowSource):
         return None, self.kernel_offset * float((evaluated.coef * examples.signed).sum())
 
     def decisions(self, coef: np.ndarray, w: np.ndarray | None, intercept: float) -> Decisions:
-        """Sums over the support: of the kernel's values, or of values that are given."""
+        """Return sums over the support: of the kernel's values, or of values that are given."""
         return kernel_decisions(self.points, coef, intercept)
 
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
-        """Margins, where they are held."""
+        """Return margins, where they are held."""
         return evaluated.margins if self.image_size else np.empty(0)
 
     def images(self, columns: np.ndarray) -> list[np.ndarray]:
-        """Margins of sums ``Σ columns[j] φ(x_j)``, where they are held."""
+        """Return margins of sums ``Σ columns[j] φ(x_j)``, where they are held."""
         if self.image_size:
             return list(self.product(columns).T.copy())
         return [np.empty(0)] * columns.shape[1]

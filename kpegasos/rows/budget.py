@@ -46,7 +46,7 @@ class Capacity(NamedTuple):
 
 
 def _row_bytes(values: KernelMatrix) -> tuple[int, int]:
-    """Bytes of a kept row, and of a row in work with its temporaries."""
+    """Return bytes of a kept row, and of a row in work with its temporaries."""
     kept = values.n_samples * values.dtype.itemsize
     return kept, kept + (0 if values.can_pack else 24 * values.n_samples)
 
@@ -96,12 +96,12 @@ def budget_mb(cache_mb: Any, wanted_mb: float) -> float:
 
 
 def budget_bytes(cache_mb: float) -> int:
-    """Bytes of a budget, at most what an address can have."""
+    """Return bytes of a budget, at most what an address can have."""
     return int(min(cache_mb * tuning.MEBIBYTE, float(sys.maxsize // 2)))
 
 
 def cache_capacity(values: KernelMatrix, cache_mb: float) -> Capacity:
-    """Rows that a budget keeps, and rows of a tile in work beside them."""
+    """Return rows that a budget keeps, and rows of a tile in work beside them."""
     n_samples = values.n_samples
     kept_bytes, work_bytes = _row_bytes(values)
     budget = budget_bytes(cache_mb)
@@ -114,7 +114,7 @@ def cache_capacity(values: KernelMatrix, cache_mb: float) -> Capacity:
 
 
 def cached_mb_needed(values: KernelMatrix) -> float:
-    """A ``cache_mb`` that is enough to keep a few rows, with a tile of four in work."""
+    """Return a ``cache_mb`` that is enough to keep a few rows, with a tile of four in work."""
     kept_bytes, work_bytes = _row_bytes(values)
     fewest = min(tuning.FEWEST_ROWS, values.n_samples)
     return (fewest * kept_bytes + 4 * work_bytes) / tuning.MEBIBYTE
@@ -135,12 +135,12 @@ def most_mb_used(values: KernelMatrix) -> float:
 
 
 def scored_bytes(values: KernelMatrix) -> int:
-    """Bytes of a kernel value that is not kept: itself, its copy in float64, temporaries."""
+    """Return bytes of a kernel value that is not kept: itself, its copy in float64, temporaries."""
     return 16 if values.can_pack else 32
 
 
 def uncached_mb_needed(values: KernelMatrix, batch_size: int = 1) -> float:
-    """A ``cache_mb`` that is enough to score a few draws, or one batch, against each other."""
+    """Give a ``cache_mb`` that is enough to score a few draws, or one batch, against each other."""
     side = max(batch_size, min(tuning.FEWEST_ROWS, values.n_samples))
     return side**2 * scored_bytes(values) / tuning.MEBIBYTE
 

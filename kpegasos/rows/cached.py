@@ -21,7 +21,7 @@ from kpegasos.core.state import (
     RESCALE,
     SCALE,
     Examples,
-    fold_scale,
+    absorb_scale,
 )
 from kpegasos.core.views import KernelView, add_rows_together
 from kpegasos.kernels.decision import kernel_product
@@ -56,7 +56,7 @@ class BufferPool:
         self._lock = Lock()
 
     def acquire(self, size: int, dtype: np.dtype) -> np.ndarray:
-        """A flat array of at least ``size`` numbers."""
+        """Return a flat array of at least ``size`` numbers."""
         with self._lock:
             fitting = [b for b in self._free if b.size >= size and b.dtype == dtype]
             if fitting:
@@ -402,7 +402,7 @@ class DrawTile:
 
 
 def values_between(values: KernelMatrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Kernel values of some examples against others, by packed products where that can be."""
+    """Give kernel values of some examples against others, by packed products where that can be."""
     if not values.can_pack:
         return np.ascontiguousarray(values.block(left, right))
     out = np.empty((left.size, right.size), values.dtype)
@@ -449,7 +449,7 @@ class TiledSteps:
         self.tile_draws = max(1, min(tile_draws, self.largest_batch))
 
     def length(self, steps: Steps, most: int) -> int:
-        """Draws of the next tile: whole batches, that do not go beyond the end of the epoch.
+        """Return draws of the next tile: whole batches, that do not go beyond the end of the epoch.
 
         So no example is drawn twice by permutations, and sums do not depend on where tiles begin.
         Where rows take long a tile has ``most`` draws, as it is not left before its rows are added.
@@ -487,7 +487,7 @@ class TiledSteps:
                     steps, members, state.alpha[members] - alpha, state.stamps[members] - stamps
                 )
             if status == RESCALE:
-                fold_scale(state)
+                absorb_scale(state)
 
     def _add(
         self, steps: Steps, members: np.ndarray, counts: np.ndarray, stamps: np.ndarray
@@ -660,7 +660,7 @@ class CachedRows(_ComputedRows):
         return self._cache.n_kept
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
-        """A view that holds the rows of some examples, computed if need be."""
+        """Return a view that holds the rows of some examples, computed if need be."""
         return self._cache.ensure(members, t)
 
     def look_ahead(self, done: int, batch_size: int) -> int:
@@ -768,7 +768,7 @@ class UncachedRows(_ComputedRows):
             status, done = tile.run(margins, done)
             if status == RESCALE:
                 margins *= steps.state.scalars[SCALE]
-                fold_scale(steps.state)
+                absorb_scale(steps.state)
         return done
 
     def _score(self, members: np.ndarray, steps: Steps) -> np.ndarray:

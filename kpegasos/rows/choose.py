@@ -136,7 +136,7 @@ def _check_names(kernel: str, parameters: dict[str, Any]) -> None:
 
 
 def _resolved(parameters: dict[str, Any], X: Any) -> dict[str, Any]:
-    """Parameters with a number for ``gamma``.
+    """Return parameters with a number for ``gamma``.
 
     Raises
     ------

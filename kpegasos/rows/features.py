@@ -199,7 +199,7 @@ class FeatureRows(RowSource, unchanging=True):
     def evaluate(
         self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
     ) -> list[Evaluated]:
-        """Coefficients, margins, norm and vector of some iterates of a state."""
+        """Return coefficients, margins, norm and vector of some iterates of a state."""
         vectors = [iterate.image(state) for iterate in iterates]
         margins = self.margins(np.stack(vectors, axis=1))
         found, in_sum = [], 0.5 * (self.image_size + 2) * _EPS
@@ -260,24 +260,24 @@ class FeatureRows(RowSource, unchanging=True):
         return math.hypot(length, self.intercept_scaling)
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
-        """Weights of the features, and the intercept."""
+        """Return weights of the features, and the intercept."""
         vector = self.image_of(evaluated)
         return vector[:-1], self.intercept_scaling * float(vector[-1])
 
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float
     ) -> Decisions | None:
-        """Decisions by the weights of the features."""
+        """Return decisions by the weights of the features."""
         return None if w is None else FeatureDecisions(w, intercept)
 
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
-        """The primal vector."""
+        """Return the primal vector."""
         if evaluated.vector is None:
             raise ValueError("evaluated must come from feature rows, got kernel rows instead")
         return evaluated.vector
 
     def parts(self, copies: int = 1) -> Iterator[slice]:
-        """Ranges of examples whose rows are gathered together, and copied so many times."""
+        """Return ranges of examples whose rows are gathered together, and copied so many times."""
         if sparse.issparse(self.X):
             # With squares in float64 and a copy or two of either.
             row_bytes = 32 * self.X.nnz // max(1, self.X.shape[0])
@@ -288,7 +288,7 @@ class FeatureRows(RowSource, unchanging=True):
             yield slice(top, min(self.n_samples, top + height))
 
     def gather(self, part: slice) -> Any:
-        """Features of some examples, an array or a CSR matrix."""
+        """Return features of some examples, an array or a CSR matrix."""
         return self.X[part] if self._whole else self.X[self.members[part]]
 
     def margins(self, vectors: np.ndarray) -> np.ndarray:
@@ -328,7 +328,7 @@ class FeatureRows(RowSource, unchanging=True):
         return result
 
     def factor(self) -> Factor | None:
-        """The rows with their constant feature, held if they are few; None if columns are many."""
+        """Give rows with their constant feature, held if they are few; None if columns are many."""
         height, width = self.n_samples, self.image_size
         if min(height, width) > tuning.MOST_COLUMNS:
             return None
@@ -373,7 +373,7 @@ class FeatureDecisions:
         self._intercept = intercept
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Decisions on new examples.
+        """Return decisions on new examples.
 
         Parameters
         ----------
@@ -406,7 +406,7 @@ def _on_threads(
 
 
 def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> FeatureRows:
-    """Rows for the linear solver.
+    """Return rows for the linear solver.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class GramRows(KernelSource, unchanging=True):
         run_loop(steps, self._view, draws, stop, kept=True)
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
-        """All kernel rows."""
+        """Return all kernel rows."""
         return self._view
 
     def product(self, columns: np.ndarray) -> np.ndarray:
@@ -138,7 +138,7 @@ def _is_symmetric(values: KernelMatrix) -> bool:
 
 
 def _square(gram: Any) -> np.ndarray:
-    """A square matrix of numbers; whether it is symmetric is for its maker to know.
+    """Return a square matrix of numbers; whether it is symmetric is for its maker to know.
 
     Raises
     ------

@@ -9,7 +9,7 @@ average as their iterates do if and only if they have taken the same number of s
 is linear in the sums over its violations: stamped sums, the snapshots of the suffix average, and
 their clock, which is the same everywhere. So the mean of the states is the state of the run whose
 iterates are the means, and any average of these is read off it as ever. With the projection, scales
-differ; they are folded in first.
+differ; they are absorbed first.
 
 The ball of the projection has to hold the optimum of all data, which no chunk knows: a chunk's own
 ball may be smaller. As no loss is negative, ``lam ‖w*‖² ≤ P(0)`` over any examples, and P(0) is a
@@ -34,7 +34,7 @@ from kpegasos.core.state import (
     LoopState,
     PegasosOptions,
     State,
-    fold_scale,
+    absorb_scale,
     new_state,
 )
 from kpegasos.rows.base import RowSource
@@ -255,7 +255,7 @@ def merge_states(states: Sequence[State], weights: Sequence[float]) -> State:
 
 
 def _without_counts(state: State) -> State:
-    """Copy a state without its counts, its scale folded in."""
+    """Copy a state without its counts, its scale absorbed."""
     nothing = np.empty(0)
     light = copy.copy(state)
     light.loop = state.loop._replace(alpha=nothing, stamps=nothing)
@@ -264,5 +264,5 @@ def _without_counts(state: State) -> State:
     }
     light = copy.deepcopy(light)
     if light.options.projection:
-        fold_scale(light.loop)
+        absorb_scale(light.loop)
     return light

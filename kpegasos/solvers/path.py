@@ -378,7 +378,7 @@ class Solutions(NamedTuple):
     n_sets: np.ndarray
 
     def part(self, first: int, last: int) -> Solutions:
-        """Some of the cells."""
+        """Return some of the cells."""
         return Solutions(*(array[first:last] for array in self))
 
 
