@@ -527,7 +527,7 @@ def _row_of(rows: Rows, wrong: NDArray[np.bool_]) -> int:
 
 
 def _line_of(text: bytes, row: int) -> tuple[int, bytes]:
-    """Yield the line of each row, counted from 1, and the row."""
+    """Find the line of a row, counted from 1, and what is on it."""
     for number, line in enumerate(text.split(b"\n"), 1):
         words = line.partition(b"#")[0].strip()
         if words:
