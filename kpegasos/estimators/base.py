@@ -60,6 +60,7 @@ from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
+from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import draw_seed, shown
 
 Parameters = ParamSpec("Parameters")
@@ -194,13 +195,14 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
             stopper.presses_kept = 0  # there is no model to wait for yet
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
             settings = settings_of(self)
-            X, y = self._validate(X, y, reset=not self._continues())
-            weight, observers = self._set_aside(X, y, some_weight(sample_weight, X))
-            if callbacks is not None:
-                observers = [callbacks, *observers]
-            plan = self._plan(X, self._targets(y, weight), settings, in_step=bool(observers))
-            stopper.limit(settings.max_time)
-            results = self._train(plan, observers, stopper)
+            with at_work(settings.n_jobs):
+                X, y = self._validate(X, y, reset=not self._continues())
+                weight, observers = self._set_aside(X, y, some_weight(sample_weight, X))
+                if callbacks is not None:
+                    observers = [callbacks, *observers]
+                plan = self._plan(X, self._targets(y, weight), settings, in_step=bool(observers))
+                stopper.limit(settings.max_time)
+                results = self._train(plan, observers, stopper)
             stopper.presses_kept = math.inf  # nothing may come between model and end
         # the caller of fit, beyond its decorators
         report_end(type(self).__name__, results, stopper, plan, stacklevel=5)

@@ -170,7 +170,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Number of threads on which pairs of classes are trained; 1 if None, all cores if -1.
+        Number of threads at the most, all if None; the model is the same.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False

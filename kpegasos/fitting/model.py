@@ -21,6 +21,7 @@ import numpy as np
 
 from kpegasos.core.state import State
 from kpegasos.utils.identity import identity
+from kpegasos.utils.threads import at_work
 
 #: Parameters that predictions, probabilities and exports go by.
 _READ_LATER = (
@@ -86,13 +87,17 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def of_one_model(method: _Method) -> _Method:
-    """Have a method see the estimator as it stands: a fit replaces its attributes all at once."""
+    """Have a method see the estimator as it stands: a fit replaces its attributes all at once.
+
+    It has all threads for what it computes.
+    """
 
     @wraps(method)
     def wrapper(estimator: Any, *arguments: Any, **options: Any) -> Any:
         one = object.__new__(type(estimator))
         one.__dict__ = {**vars(estimator), "_original": original(estimator)}
-        return method(one, *arguments, **options)
+        with at_work():
+            return method(one, *arguments, **options)
 
     return wrapper  # type: ignore[return-value]
 

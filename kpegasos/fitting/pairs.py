@@ -32,7 +32,6 @@ from kpegasos.rows.cached import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
-from kpegasos.utils.threads import available_threads, n_threads
 from kpegasos.utils.validation import LARGEST, SMALLEST, as_number, check_labels, shown
 
 #: What weights are called in messages.
@@ -658,7 +657,7 @@ class KernelRows:
                 if len(pairs) == 1:
                     self._shared = KernelMatrix(kernel, X, row_dtype=dtype)
                 else:
-                    self._shared = share_classes(kernel, X, pairs, settings.n_jobs, dtype)
+                    self._shared = share_classes(kernel, X, pairs, dtype)
         values = self._shared
         if isinstance(values, ClassSortedMatrix):
             values = values.pair(*pair.classes)
@@ -743,13 +742,9 @@ def share_classes(
     kernel: Kernel,
     X: Any,
     pairs: Sequence[Pair] | Pairs,
-    n_jobs: int | None = None,
     row_dtype: str | None = None,
     work_dtype: str | None = None,
 ) -> ClassSortedMatrix:
     """Return one kernel matrix over all classes, whose packed examples the pairs share."""
-    threads = max(1, available_threads() // n_threads(n_jobs, len(pairs)))
     members = _members_by_class(pairs)
-    return ClassSortedMatrix(
-        kernel, X, members, threads=threads, row_dtype=row_dtype, work_dtype=work_dtype
-    )
+    return ClassSortedMatrix(kernel, X, members, row_dtype=row_dtype, work_dtype=work_dtype)

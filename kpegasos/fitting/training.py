@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from kpegasos.core.draws import stream_key
 from kpegasos.core.small_runs import SmallPairs
@@ -170,7 +169,7 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     """
     plan.prepare(stopper)
     n_pairs, found = len(plan.pairs), None
-    threads = n_threads(plan.settings.n_jobs, n_pairs)
+    threads = min(n_pairs, n_threads())
     if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
         found = _train_small(plan, stopper, threads)
     left = range(n_pairs) if found is None else found.left
@@ -218,9 +217,7 @@ def _on_threads(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], thre
         for number in numbers:
             results[number] = work(*tasks[number])
 
-    # The pairs' threads and those inside BLAS share the same cores.
-    with threadpool_limits(limits=1, user_api="blas"):
-        parallel_for(do_some, [(thread,) for thread in range(threads)])
+    parallel_for(do_some, [(thread,) for thread in range(threads)])
     return results
 
 

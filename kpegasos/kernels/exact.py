@@ -125,8 +125,6 @@ class SymmetricSums:
         Their squared norms.
     weights : ndarray of shape (n_support,), float64
         Of the support; the others have none.
-    threads : int, default=None
-        The most; None for as many as OpenMP would use.
 
     Attributes
     ----------
@@ -141,7 +139,6 @@ class SymmetricSums:
         features: Callable[[slice], np.ndarray],
         norms: np.ndarray,
         weights: np.ndarray,
-        threads: int | None = None,
     ) -> None:
         self.sums = np.zeros(norms.size)
         self.evaluations = 0
@@ -149,7 +146,6 @@ class SymmetricSums:
         self._features = features
         self._norms = norms
         self._weights = weights
-        self._threads = threads
         self._n_features = features(slice(0, 1)).shape[1]
         self._strip, self._block = _heights(self._n_features)
 
@@ -199,7 +195,7 @@ class SymmetricSums:
     def _threads_for(self, multiplications: float) -> int:
         """Threads that are worth it, and that there is room for."""
         each = 8 * self._strip * (2 * self._n_features + _TILE_COLUMNS)
-        return min(threads_for(multiplications, self._threads), max(1, _THREAD_BYTES // each))
+        return min(threads_for(multiplications), max(1, _THREAD_BYTES // each))
 
     def _strips(self, end: int) -> Iterator[slice]:
         """Return the support's rows up to the end of a block, then the others."""
@@ -300,8 +296,6 @@ class ExactValues:
     X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
     members : ndarray of int, default=None
         Rows of X that are the examples, in this order; None for all.
-    threads : int, default=None
-        The most; None for as many as OpenMP would use.
     """
 
     def __init__(
@@ -309,13 +303,10 @@ class ExactValues:
         kernel: Kernel,
         X: Any,
         members: np.ndarray | None = None,
-        *,
-        threads: int | None = None,
     ) -> None:
         self.kernel = kernel
         self._rows = _Rows(kernel, X)
         self._members = np.arange(X.shape[0]) if members is None else members
-        self._threads = threads
         self._pace = pace_of(kernel, X)
 
     def subset(self, members: np.ndarray) -> ExactValues:
@@ -377,11 +368,7 @@ class ExactValues:
         kernel, (direct, norms) = self.kernel, how
         if isinstance(kernel, InnerProductKernel) and not (direct or self._rows.is_sparse):
             symmetric = SymmetricSums(
-                kernel,
-                lambda part: self._features(rows[part]),
-                norms,
-                weights[:n_support],
-                self._threads,
+                kernel, lambda part: self._features(rows[part]), norms, weights[:n_support]
             )
             symmetric.add_all()
             added = roundings(n_support, self._rows.X.shape[1])

@@ -37,17 +37,16 @@ from kpegasos.kernels.exact import ExactValues, HeldValues
 from kpegasos.kernels.functions import Laplacian, city_block
 from kpegasos.kernels.gemm import PackedKernel
 from kpegasos.kernels.gemm import roundings as gemm_roundings
+from kpegasos.kernels.integers import Grid, PackedIntegers, find_grid
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
 from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
     as_choice,
-    as_integer,
     canonical_rows,
     largest_magnitude,
     largest_value,
-    optional,
     shown,
     too_large,
 )
@@ -96,8 +95,6 @@ class KernelPoints:
     X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
     members : ndarray of int, default=None
         Rows of X that are the points, in this order; None for all.
-    threads : int, default=None
-        Threads for packed points; None for as many as OpenMP would use.
     diagonal : bool, default=True
         Whether `diagonal` is wanted; it is not for prediction.
     row_dtype : dtype, default=None
@@ -123,13 +120,15 @@ class KernelPoints:
         If values overflow the dtype of X, or float64 rounds them too much.
     """
 
+    _grid: Grid | None = None
+    _seeks_grid = False
+
     def __init__(
         self,
         kernel: Kernel,
         X: Any,
         members: np.ndarray | None = None,
         *,
-        threads: int | None = None,
         diagonal: bool = True,
         row_dtype: Any = None,
         work_dtype: Any = None,
@@ -140,7 +139,6 @@ class KernelPoints:
         self.n_samples = int(X.shape[0] if members is None else members.size)
         self.is_sparse = bool(sparse.issparse(X))
         self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
-        self._threads = threads
         self._packed: PackedKernel | None = None
         self._lock = Lock()
         self._pace = pace_of(kernel, X)
@@ -153,6 +151,8 @@ class KernelPoints:
         if not isinstance(kernel, InnerProductKernel):
             # Functions of a user's own are of the rows as they are given, differences no less.
             work = np.promote_types(work, given) if bounds_rounding(kernel) else given
+        if work == np.float32 and self.can_pack and self._seeks_grid:
+            self._grid = find_grid(self.X)
         self._prepare(dtype, work, diagonal)
         if dtype == np.float32 and not self._has_range(given):
             dtype = np.dtype(np.float64)
@@ -189,6 +189,8 @@ class KernelPoints:
         return all(least <= size <= most for size in sizes)
 
     def _rounding(self, kernel: InnerProductKernel) -> float:
+        if self._grid is not None and kernel.translation_invariant:
+            return 0.0  # of a distance that is exact
         return kernel.rounding(self._spacing(), float(self.squared_norms.max(initial=0.0)))
 
     def _spacing(self) -> float:
@@ -233,6 +235,9 @@ class KernelPoints:
             terms = int(self.X.shape[1])
         if self.work_dtype == np.float64:
             return 2 * terms
+        if self._grid is not None:  # the sum is exact: it becomes a float, times a float
+            as_given = self._grid.exact or self.X.dtype == np.float64
+            return 3 + (0 if as_given else _ROUNDINGS_OF_FEATURES)
         # Features of float64 are rounded first, on either side of a product.
         features = _ROUNDINGS_OF_FEATURES if self.X.dtype == np.float64 else 0
         return features + (terms if self.is_sparse else gemm_roundings(terms))
@@ -240,13 +245,16 @@ class KernelPoints:
     @cached_property
     def exact(self) -> ExactValues:
         """Make the same values in float64."""
-        return ExactValues(self.kernel, self.X, self.members, threads=self._threads)
+        return ExactValues(self.kernel, self.X, self.members)
 
     def _prepare(self, dtype: np.dtype, work_dtype: np.dtype, diagonal: bool) -> None:
         """Find centre, norms and diagonal for the dtypes of values and arithmetic."""
         self.dtype, self.work_dtype = dtype, work_dtype
         self._shift = None
-        if getattr(self.kernel, "translation_invariant", False) and not self.is_sparse:
+        if work_dtype != np.float32:
+            self._grid = None
+        is_centred = getattr(self.kernel, "translation_invariant", False) and not self.is_sparse
+        if is_centred and self._grid is None:
             # ‖a‖² + ‖b‖² − 2<a, b> cancels less around the mean.
             with np.errstate(over="ignore", invalid="ignore"):
                 self._shift = self.X.mean(axis=0, dtype=np.float64).astype(
@@ -367,6 +375,11 @@ class KernelPoints:
         ndarray of shape (n_left, n_right), in the dtype of the arithmetic or of the kernel
         """
         A, B = left[0], right[0]
+        if self._grid is not None:
+            packed, values = self.packed_kernel(), np.empty((A.shape[0], B.shape[0]), A.dtype)
+            packed.append(*right)
+            packed.write(*left, values)
+            return values
         heed(A.shape[0] * B.shape[0])
         if isinstance(self.kernel, InnerProductKernel):
             values = inner_products(A, B, out)
@@ -381,9 +394,11 @@ class KernelPoints:
         """Return the kernel against points that are yet to be added; only where `can_pack`."""
         if not isinstance(self.kernel, InnerProductKernel) or self.is_sparse:
             raise TypeError(f"kernel {self.kernel!r} must be one of inner products, and X dense")
-        return PackedKernel(
-            self.kernel, self.X.shape[1], self.work_dtype, capacity=capacity, threads=self._threads
-        )
+        size, matrix = self.X.shape[1], None
+        if self._grid is not None:
+            measures = self.kernel.translation_invariant
+            matrix = PackedIntegers(size, self._grid, distances=measures, capacity=capacity)
+        return PackedKernel(self.kernel, size, self.work_dtype, capacity=capacity, matrix=matrix)
 
     def packed(self) -> PackedKernel:
         """Return all points, packed when first asked for; only where `can_pack`."""
@@ -467,8 +482,6 @@ class KernelMatrix(KernelPoints):
     X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
     members : ndarray of int, default=None
         Rows of X that are the examples, in this order; None for all.
-    threads : int, default=None
-        Threads for whole rows; None for as many as OpenMP would use.
     row_dtype : {"float32", "float64"}, default=None
         Precision of the values handed out, and of the arithmetic where float32 does not round too
         much; None for that of X.
@@ -482,13 +495,14 @@ class KernelMatrix(KernelPoints):
         another kind.
     """
 
+    _seeks_grid = True
+
     def __init__(
         self,
         kernel: Kernel,
         X: Any,
         members: np.ndarray | None = None,
         *,
-        threads: int | None = None,
         row_dtype: Any = None,
         work_dtype: Any = None,
     ) -> None:
@@ -497,14 +511,13 @@ class KernelMatrix(KernelPoints):
         X = canonical_rows(X)
         if members is not None:
             members = as_indices("members", members, X.shape[0])
-        threads = optional(as_integer, "threads", threads, least=1)
         dtypes = {"row_dtype": row_dtype, "work_dtype": work_dtype}
         for name, dtype in dtypes.items():
             if dtype is not None:
                 dtypes[name] = as_choice(name, dtype, ("float32", "float64"))
         # A kernel that claims no more has no certificate that could be false.
         self._is_checked = is_foreign(kernel) and bool(kernel.positive_definite)
-        super().__init__(kernel, X, members, threads=threads, **dtypes)
+        super().__init__(kernel, X, members, **dtypes)
         self._whole: KernelMatrix | None = None
         self._ranges = [(0, self.n_samples)]
 
@@ -606,7 +619,7 @@ class ClassSortedMatrix(KernelMatrix):
     members : list of ndarray of int
         Rows of X that are the examples of each class, in this order.
     **options
-        ``threads``, ``row_dtype`` and ``work_dtype``, as in `KernelMatrix`.
+        ``row_dtype`` and ``work_dtype``, as in `KernelMatrix`.
     """
 
     def __init__(self, kernel: Kernel, X: Any, members: list[np.ndarray], **options: Any) -> None:

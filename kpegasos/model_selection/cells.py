@@ -17,7 +17,6 @@ from threading import Condition, Lock
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.fitting.pairs import GramParts, Pair
@@ -32,7 +31,7 @@ from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.patience import CutShort, heeding
-from kpegasos.utils.threads import parallel_for
+from kpegasos.utils.threads import idle, parallel_for
 
 T = TypeVar("T")
 #: Does some of a piece of work; returns whether there is more of it.
@@ -84,7 +83,8 @@ def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopp
                     work = closed.popleft()
                     left[work] = 1
                     return work, partial(open_next, work)
-                changed.wait()
+                with idle():
+                    changed.wait()
         return None
 
     def do(work: Work, job: Job) -> None:
@@ -113,11 +113,7 @@ def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopp
                     changed.notify_all()
             del taken  # while this thread waits, it would keep a kernel matrix alive
 
-    if n_threads == 1:
-        do_some(0)
-    else:
-        with threadpool_limits(limits=1, user_api="blas"):
-            parallel_for(do_some, [(thread,) for thread in range(n_threads)])
+    parallel_for(do_some, [(thread,) for thread in range(n_threads)])
     if failures:
         raise failures[0]
 

@@ -45,6 +45,7 @@ from kpegasos.model_selection.results import (
 from kpegasos.model_selection.scoring import HeldOutScorer, calibrate, features_of, make_scorer_of
 from kpegasos.model_selection.surface import search_surface
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import (
     as_choice,
     as_flag,
@@ -166,7 +167,7 @@ class PegasosSVCCV(
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Number of threads: as many as a single fit uses if None, all cores if -1.
+        Number of threads at the most, all if None; what is found is the same.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data, folds and parameters goes on with the cells that
         are missing. Functions are the same if all that they do is.
@@ -340,7 +341,8 @@ class PegasosSVCCV(
             plan = _make_plan(self, X, y, weight, (given, groups), weighted=weighted)
             stopper.limit(settings.max_time)
             stopper.presses_kept = 1
-            _solve_missing(plan, settings, stopper, callbacks)
+            with at_work(settings.n_jobs):
+                _solve_missing(plan, settings, stopper, callbacks)
             found = _found_by(plan, stopper)
             if self.refit and "best_params_" in found and not stopper.interrupted:
                 stopper.presses_kept = 0  # the fit of the model bears the first itself
@@ -648,7 +650,6 @@ def _solve_missing(
             intercept_scaling=settings.intercept_scaling,
             cache_mb=search.cache_mb,
             row_dtype=search.row_dtype,
-            n_jobs=settings.n_jobs,
             stopper=stopper,
             on_kernel=on_kernel,
             on_cells=advance,

@@ -35,7 +35,7 @@ from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
-from kpegasos.utils.threads import available_threads, n_threads
+from kpegasos.utils.threads import n_threads
 
 
 def search_surface(
@@ -49,7 +49,6 @@ def search_surface(
     intercept_scaling: float,
     cache_mb: float | str,
     row_dtype: str,
-    n_jobs: int | None,
     stopper: Stopper,
     on_kernel: Callable[[KernelOutcome], None],
     on_cells: Callable[[float], None] = lambda n_cells: None,
@@ -76,8 +75,6 @@ def search_surface(
     cache_mb : float or "auto"
         MiB that kernel values may take, products included; less is taken where less is free.
     row_dtype : {"auto", "float32", "float64"}
-    n_jobs : int or None
-        Threads; None for as many as there are.
     stopper : Stopper
     on_kernel : callable
         Called with each outcome when all of its cells are done or the stopper says so, one at a
@@ -98,7 +95,7 @@ def search_surface(
     """
     held = _HeldValues(X, labels, folds, [*kernels.values()], Cs, tol, intercept_scaling, row_dtype)
     most = max(len(folds.tests), len(held.pairs)) * len(kernels)
-    held.plan(cache_mb, n_threads(available_threads() if n_jobs is None else n_jobs, most))
+    held.plan(cache_mb, min(most, n_threads()))
     task = Task(
         held.pairs,
         held.weights,
@@ -264,5 +261,5 @@ class _HeldValues:
         if self.whole or kernel is None:
             return GramPairs(self._gram_rows(kernel), self._scaling, self.tests)
         pairs = [pair._replace(members=self._order[pair.members]) for pair in self.pairs]
-        shared = share_classes(kernel, self._X, pairs, 1, self._dtype(kernel), "float64")
+        shared = share_classes(kernel, self._X, pairs, self._dtype(kernel), "float64")
         return ComputedPairs(shared, self._budget, self._scaling, self.tests)

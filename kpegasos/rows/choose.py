@@ -26,6 +26,7 @@ from kpegasos.rows.budget import (
 from kpegasos.rows.cached import BufferPool, CachedRows, UncachedRows
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
+from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import (
     as_choice,
     canonical_rows,
@@ -38,6 +39,7 @@ from kpegasos.utils.validation import (
 CACHES = ("auto", "precomputed", "cached", "streamed")
 
 
+@at_work()
 def make_rows(
     X: Any,
     kernel: Any = "rbf",

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.threads import at_work
 
 #: Seconds after a press that has interrupted for good in which others belong to it.
 _WAY_OUT = 1.0
@@ -152,6 +153,8 @@ class _Handler:
 def interruptible(stopper: Stopper) -> Iterator[Stopper]:
     """Turn Ctrl-C inside the block into ``stopper.interrupt()``, as often as the stopper bears it.
 
+    The block is `at_work`.
+
     The next press goes to the handler of before, as does each that comes more than a second after
     it: what a block does on its way out is not cut in half. Outside the main thread, and where
     Ctrl-C is ignored, nothing is changed.
@@ -161,16 +164,16 @@ def interruptible(stopper: Stopper) -> Iterator[Stopper]:
     KeyboardInterrupt
         From an error of the block after a press, which would be lost otherwise.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield stopper
-        return
-    previous = signal.getsignal(signal.SIGINT)
+    previous = None
+    if threading.current_thread() is threading.main_thread():
+        previous = signal.getsignal(signal.SIGINT)
     if not callable(previous):  # ignored, or not installed from Python: leave it
-        yield stopper
+        with at_work():
+            yield stopper
         return
     try:
         signal.signal(signal.SIGINT, _Handler(stopper, previous))
-        with heeding(stopper.is_kept, for_good=True):
+        with at_work(), heeding(stopper.is_kept, for_good=True):
             yield stopper
     except CutShort as cut:
         if stopper.interrupted:

@@ -1,5 +1,9 @@
 """Work on all threads, as many as it is worth, and turns of threads with something that changes.
 
+A call that computes is `at_work` on so many threads, its own among them: pairs side by side take
+what there is, and where a pair is left alone its products take what the others have left. BLAS has
+one thread meanwhile, as its own threads would spin on the cores that these need.
+
 What a `Turn` is about needs to know nothing of it: rows, estimators and sessions of any class, with
 or without a call of a base class. Nothing is kept in them, so they are copied and pickled as ever.
 """
@@ -9,17 +13,19 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
-from contextvars import Context, copy_context
+from contextlib import contextmanager, suppress
+from contextvars import Context, ContextVar, copy_context
+from functools import cache
 from itertools import pairwise
-from threading import Event, get_ident
+from threading import Event, Lock, get_ident
 from types import FrameType
 from typing import Any
 from weakref import finalize, ref
 
 from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
 
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
@@ -35,19 +41,111 @@ def available_threads() -> int:
     return int(_openmp_effective_n_threads())
 
 
-def threads_for(multiplications: float, limit: int | None = None) -> int:
-    """Count threads that so many multiplications are worth: at least 1, at most ``limit``.
+class _Crew:
+    """Threads of a call: how many it may have, and how many of them have something to do."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self._busy, self._lock = size, 1, Lock()
+
+    def idle(self) -> int:
+        """Count threads that have nothing to do."""
+        return max(0, self.size - self._busy)
+
+    def begin(self) -> None:
+        """Count a thread that begins."""
+        with self._lock:
+            self._busy += 1
+
+    def end(self, _: object = None) -> None:
+        """Count a thread that has ended, or waits."""
+        with self._lock:
+            self._busy -= 1
+
+
+_crew: ContextVar[_Crew | None] = ContextVar("kpegasos_crew", default=None)
+
+
+class _Blas:
+    """One thread for BLAS while anybody is at work, on whatever thread; then as many as before."""
+
+    def __init__(self) -> None:
+        self._at_work, self._before, self._lock = 0, list[tuple[Any, int]](), Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._at_work += 1
+            if self._at_work == 1:
+                self._before = [(each, each.get_num_threads()) for each in _blas_libraries()]
+                for library, _ in self._before:
+                    library.set_num_threads(1)
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._at_work -= 1
+            if self._at_work == 0:
+                for library, number in self._before:
+                    library.set_num_threads(number)
+
+
+_BLAS = _Blas()
+
+
+@cache
+def _blas_libraries() -> list[Any]:
+    """Find the libraries, once: to look takes milliseconds."""
+    import scipy.linalg  # noqa: F401  # has one of its own
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@contextmanager
+def at_work(n_jobs: int | None = None) -> Iterator[None]:
+    """Open a block that computes on threads.
 
     Parameters
     ----------
-    multiplications : float
-    limit : int, default=None
-        None for `available_threads`.
+    n_jobs : int or None, default=None
+        How many at the most, with joblib's meaning of negative numbers. None for what joblib's
+        context says, or else for all that are idle.
     """
+    if n_jobs is None:
+        _, n_jobs = get_active_backend()
+    size = n_threads()
+    if n_jobs is not None:
+        # The backend of processes would warn where there can be no more of them.
+        threads, _ = get_active_backend(require="sharedmem")
+        size = threads.effective_n_jobs(n_jobs)
+    token = _crew.set(_Crew(size))
+    try:
+        with _BLAS:
+            yield
+    finally:
+        _crew.reset(token)
+
+
+def n_threads() -> int:
+    """Count threads that the work of this thread may take: itself, and those that are idle."""
+    crew = _crew.get()
+    return available_threads() if crew is None else 1 + crew.idle()
+
+
+@contextmanager
+def idle() -> Iterator[None]:
+    """Open a block in which this thread waits, so that others may do its share."""
+    crew = _crew.get()
+    if crew is not None:
+        crew.end()
+    try:
+        yield
+    finally:
+        if crew is not None:
+            crew.begin()
+
+
+def threads_for(multiplications: float) -> int:
+    """Count threads that so many multiplications are worth: at least 1."""
     worth = int(multiplications / tuning.WORK_OF_A_THREAD)
-    if worth <= 1:
-        return 1
-    return max(1, min(available_threads() if limit is None else limit, worth))
+    return 1 if worth <= 1 else min(n_threads(), worth)
 
 
 def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:
@@ -58,15 +156,6 @@ def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:
     list of (first, last)
     """
     return list(pairwise(size * part // parts for part in range(parts + 1)))
-
-
-def n_threads(n_jobs: int | None, n_pairs: int) -> int:
-    """Count threads that pairs are trained on."""
-    if n_jobs is None:
-        _, n_jobs = get_active_backend()
-    # The backend of processes would warn where there can be no more of them.
-    threads, _ = get_active_backend(require="sharedmem")
-    return max(1, min(n_pairs, threads.effective_n_jobs(n_jobs)))
 
 
 def _fresh_pool() -> None:
@@ -125,6 +214,11 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
     others: list[Future[None]] = [Future() for _ in rest]
     failed: list[bool] = []
     work = [function]  # emptied at the end: the pool keeps what it was given for a while
+    crew = _crew.get()
+    if crew is not None:
+        for other in others:
+            crew.begin()
+            other.add_done_callback(crew.end)
     # no more threads: a limit, or the interpreter is about to end
     with suppress(RuntimeError), heeding(lambda: not failed, for_good=True):
         for piece, other in zip(rest, others, strict=True):

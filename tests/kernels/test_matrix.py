@@ -22,6 +22,7 @@ from kpegasos.kernels.matrix import ClassSortedMatrix, SharedProducts
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import patience, tuning
 from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.threads import at_work
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(loc=1.0, size=(203, 5))
@@ -69,13 +70,15 @@ def test_rows_are_the_same_bits_in_any_block_on_any_threads(
 ):
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     rows = RNG.normal(size=(N, 33)).astype(dtype)
-    blocks = KernelMatrix(KERNELS[kernel], rows, threads=threads)
-    gram = whole(KernelMatrix(KERNELS[kernel], rows, threads=1))
+    blocks = KernelMatrix(KERNELS[kernel], rows)
+    with at_work(1):
+        gram = whole(KernelMatrix(KERNELS[kernel], rows))
     assert_array_equal(gram, gram.T)
     for top in range(0, N, height):
         members = np.arange(top, min(N, top + height))
         out = np.empty((members.size, 120), dtype)
-        assert blocks.write_rows(members, out, 50, 170) == members.size * 120
+        with at_work(threads):
+            assert blocks.write_rows(members, out, 50, 170) == members.size * 120
         assert_array_equal(out, gram[members, 50:170])
 
 
@@ -105,8 +108,8 @@ def test_kernel_product_in_tiles(height, width):
     assert_array_equal(nothing, np.zeros((N, 2)))
 
 
-def packed(threads=1):
-    kernel = PackedKernel(RBF(0.3), 5, np.dtype(np.float64), threads=threads)
+def packed():
+    kernel = PackedKernel(RBF(0.3), 5, np.dtype(np.float64))
     for rows in (slice(0, 30), slice(30, 31), slice(31, None)):
         kernel.append(X[rows], NORMS[rows])
     return kernel
@@ -118,10 +121,11 @@ def test_packed_kernel_values_of_any_cut_and_dtype(threads, hot_bytes, monkeypat
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     monkeypatch.setattr(tuning, "HOT_BYTES", hot_bytes)
     out, rounded = np.full((3, 150), np.nan), np.empty((3, 150), np.float32)
-    kernel = packed(threads)
+    kernel = packed()
     assert kernel.n_samples == N
-    for values in (out, rounded):
-        kernel.write(X[:3], NORMS[:3], values, 17, 167)
+    with at_work(threads):
+        for values in (out, rounded):
+            kernel.write(X[:3], NORMS[:3], values, 17, 167)
     assert_allclose(out, RBF(0.3).block(X[:3], X[17:167]), rtol=1e-12)
     assert_array_equal(rounded, out.astype(np.float32))
 

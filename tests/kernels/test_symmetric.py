@@ -11,8 +11,8 @@ from kpegasos import RBF
 from kpegasos.kernels import exact
 from kpegasos.kernels.exact import ExactValues, SymmetricSums, roundings
 from kpegasos.kernels.gemm import PackedKernel
-from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.threads import at_work
 from kpegasos.utils.tuning import MEBIBYTE
 
 
@@ -49,9 +49,9 @@ def test_symmetric_sums_are_those_of_the_whole_matrix(monkeypatch, block_bytes, 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_symmetric_sums_do_not_depend_on_the_threads(monkeypatch, threads):
     problem = _problem()
-    monkeypatch.setattr(exact, "threads_for", lambda work, limit: 1)
+    monkeypatch.setattr(exact, "threads_for", lambda work: 1)
     one = _products(*problem)
-    monkeypatch.setattr(exact, "threads_for", lambda work, limit: threads)
+    monkeypatch.setattr(exact, "threads_for", lambda work: threads)
     several = _products(*problem)
     np.testing.assert_array_equal(one[0], several[0])
     assert one[2] == several[2]
@@ -103,8 +103,9 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
         mirror[...] = 1.0
 
     monkeypatch.setattr(exact, "_add_tile", count)
-    _, _, sums = _symmetric_sums(n_support + 20, n_support, n_features, threads=1)
-    sums.add_all()
+    _, _, sums = _symmetric_sums(n_support + 20, n_support, n_features)
+    with at_work(1):
+        sums.add_all()
     assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
 
 
@@ -126,20 +127,10 @@ def test_symmetric_sums_take_little_memory(monkeypatch, n_samples, n_features):
 
 @pytest.mark.parametrize("n_features", [1, 100, 784, 5000, 20_000])
 def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
-    monkeypatch.setattr(exact, "threads_for", lambda work, limit: 1000)
+    monkeypatch.setattr(exact, "threads_for", lambda work: 1000)
     _, _, sums = _symmetric_sums(400, 400, n_features)
     strip, block = exact._heights(n_features)
     threads = sums._threads_for(1e20)
     assert 8 * block * n_features <= 8 * MEBIBYTE
     assert threads == 1 or 8 * threads * strip * 2 * n_features <= 16 * MEBIBYTE
     assert threads >= 3
-
-
-def test_threads_of_a_matrix_are_those_of_its_exact_values(monkeypatch):
-    limits = []
-    monkeypatch.setattr(exact, "threads_for", lambda work, limit: limits.append(limit) or 1)
-    X, coef, wanted = _problem()
-    values = KernelMatrix(RBF(0.3), X, threads=3).exact
-    values.products(coef, wanted, 1.0)
-    values.subset(np.arange(200)).products(coef[:200], wanted[:200], 1.0)
-    assert set(limits) == {3}

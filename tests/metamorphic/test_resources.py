@@ -11,9 +11,9 @@ import pytest
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from kpegasos import PegasosSVC, make_problem, make_rows, pegasos
+from kpegasos import PegasosSVC, PegasosSVCCV, make_problem, make_rows, pegasos
 
 N = 1100  # enough for a warm-up of the cached rows
 
@@ -111,12 +111,29 @@ def test_counts_do_not_depend_on_tiles(name, tile, draws, monkeypatch):
         assert_array_equal(counts_of(fit(name, cache=source)), counts_of(expected))
 
 
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("source", ["precomputed", "cached", "streamed"])
-def test_counts_do_not_depend_on_threads_of_blas(name, source):
-    expected = fit(name, cache=source)
-    with threadpool_limits(limits=1):
-        assert_array_equal(counts_of(fit(name, cache=source)), counts_of(expected))
+def test_whatever_computes_has_one_thread_of_blas():
+    """Whatever the caller has set, which is there again behind the call."""
+    seen = []
+
+    def kernel(A, B):
+        blas = [each for each in threadpool_info() if each["user_api"] == "blas"]
+        seen.append({each["num_threads"] for each in blas})
+        return A @ B.T
+
+    X, y = make_blobs(60, centers=3, n_features=3, random_state=0)
+    fit, search = PegasosSVC(kernel=kernel), PegasosSVCCV(Cs=[1.0], kernel=kernel, cv=2)
+    with threadpool_limits(limits=3, user_api="blas"):
+        for call in (
+            lambda: fit.fit(X, y),
+            lambda: fit.predict(X),
+            lambda: search.fit(X, y),
+            lambda: pegasos(make_problem(np.where(y > 0, 1.0, -1.0), 0.01), make_rows(X, kernel)),
+        ):
+            call()
+            assert {1} in seen
+            seen.clear()
+            kernel(X, X)
+            assert seen.pop() == {3}
 
 
 def test_rows_of_a_run_end_with_it():

@@ -7,7 +7,6 @@ from threading import Barrier, Event, Lock
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from kpegasos.model_selection.cells import Task, do_all
 from kpegasos.solvers.stopping import Stopper
@@ -167,16 +166,6 @@ def test_first_of_several_errors_is_raised_when_no_job_is_running():
     with pytest.raises(ValueError, match="the first"):
         do_all([Logged(log, 0, 2, fails)], n_threads=2, n_open=1, stopper=stopper)
     assert log.of("end") == [()]
-
-
-def test_jobs_on_several_threads_have_a_thread_of_BLAS_each():
-    def threads_of_blas():
-        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-
-    before, seen = threads_of_blas(), []
-    done([3], n_threads=2, n_open=1, does=lambda *_: seen.append(threads_of_blas()))
-    assert seen == [[1] * len(before)] * 3
-    assert threads_of_blas() == before
 
 
 def test_certificates_that_a_stop_cut_short_are_no_cells():

@@ -5,12 +5,22 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kpegasos.utils import threads
-from kpegasos.utils.threads import available_threads, parallel_for, threads_for
+from kpegasos.utils.threads import (
+    at_work,
+    available_threads,
+    idle,
+    n_threads,
+    parallel_for,
+    threads_for,
+)
 
 
 def test_available_threads_are_at_least_one():
@@ -18,8 +28,56 @@ def test_available_threads_are_at_least_one():
 
 
 def test_threads_for_stays_in_its_bounds():
-    assert threads_for(0, 8) == 1
-    assert threads_for(1e20, 8) == 8
+    with at_work(8):
+        assert threads_for(0) == 1
+        assert threads_for(1e20) == 8
+
+
+def test_threads_inside_are_those_that_are_idle():
+    barrier, seen = threading.Barrier(3, timeout=10), []
+
+    def piece(k):
+        barrier.wait()  # all three are at work
+        seen.append(n_threads())
+        barrier.wait()
+        if k == 0:  # the others end, or wait
+            while n_threads() < 4:
+                time.sleep(0.001)
+            seen.append(n_threads())
+        if k == 1:
+            with idle():
+                time.sleep(0.05)
+
+    with at_work(4):
+        parallel_for(piece, [(k,) for k in range(3)])
+        assert n_threads() == 4
+    assert seen == [2, 2, 2, 4]
+
+
+def test_at_work_takes_what_joblib_says():
+    with parallel_config("threading", n_jobs=3), at_work():
+        assert n_threads() == 3
+    with at_work(5), at_work():
+        assert n_threads() == 5
+    assert n_threads() == available_threads()
+
+
+@pytest.mark.parametrize("error", [None, ValueError, KeyboardInterrupt])
+def test_at_work_blas_has_one_thread_and_then_as_many_as_before(error):
+    def blas():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    def work():
+        with at_work(), at_work():
+            assert blas() == {1}
+            if error is not None:
+                raise error
+
+    with threadpool_limits(3, user_api="blas"):
+        before = blas()
+        with nullcontext() if error is None else pytest.raises(error):
+            work()
+        assert blas() == before
 
 
 @pytest.mark.parametrize("n_pieces", [1, 2, 7, 100])
