@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos.utils.threads import available_threads
 from tests.campaigns.harness import check, pick, power, some
 
 CI_TRIALS = 4
@@ -32,7 +33,7 @@ def promised(X, k, model, n_new):
             return SLACK + total + 24 * (d + 1) * pairs
         tile = min(n, 1024) * min(n_new, 1024) * (X.dtype.itemsize + 24 * is_sparse)
         return SLACK + total + 2 * tile + size + 32 * (k - 1) * n
-    jobs = min(model.n_jobs or 1, pairs)
+    jobs = min(model.n_jobs or available_threads(), pairs)
     total = SLACK + 150 * n * (k - 1) + 16384 * pairs
     if linear:
         return total + in_work + 8 * (d + 1) * (4 * pairs + 12 * jobs)
