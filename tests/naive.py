@@ -261,3 +261,64 @@ def ovo_vote(decisions, n_classes):
             votes[i if value > 0 else j] += 1
         winners.append(votes.index(max(votes)))
     return winners
+
+
+# --- slips in the sources: each deliberately wrong, in one respect (but slip_seed_code) ----------
+
+
+def _count_violations(K, y, draws, lam, violates):
+    """Counts α for a rule violates(t, i, α, K, y, λ), exactly; t starts at 1."""
+    K = [[Fraction(v) for v in row] for row in _plain(K)]
+    y, lam = _labels(y), Fraction(_plain(lam))
+    alpha = [0] * len(y)
+    for t, i in enumerate(_plain(draws), start=1):
+        if violates(t, i, alpha, K, y, lam):
+            alpha[i] += 1
+    return alpha
+
+
+def _signed(alpha, y):
+    return [a * s for a, s in zip(alpha, y, strict=True)]
+
+
+def slip_label_outside_sum(K, y, draws, lam):
+    """Counts with y_i where y_j belongs: the labels cancel, and α no longer depends on y.
+
+    Source: the printed Fig. 3 of the journal paper (Mathematical Programming 127, 2011), and
+    several implementations after it. Its other slip, 1/(λt), is left to the next function.
+    """
+
+    def violates(t, i, alpha, K, y, lam):
+        inner = sum(a * y[i] * k for a, k in zip(alpha, K[i], strict=True))
+        return t == 1 or y[i] * inner / (lam * (t - 1)) < 1
+
+    return _count_violations(K, y, draws, lam, violates)
+
+
+def slip_shrunk_threshold(K, y, draws, lam):
+    """Counts with 1/(λt) in the margin test, where w_t carries 1/(λ(t-1)).
+
+    Source: Fig. 3 of the journal paper; Algorithm 2 of Karthik's term paper "Pegasos for SVM
+    Training". The test sees (1 - 1/t) w_t. It differs for margins in [1, t/(t-1)): at once
+    on K = [[1]], draws 0, 0, λ = 1 (one violation; two by the slip).
+    """
+
+    def violates(t, i, alpha, K, y, lam):
+        return y[i] * _dot(_signed(alpha, y), K[i]) / (lam * t) < 1
+
+    return _count_violations(K, y, draws, lam, violates)
+
+
+def slip_seed_code(K, y, draws, lam):
+    """Coefficients α_i y_i / λ by a test that leaves j = i out and never divides by t.
+
+    Source: ``kernel_solve`` in the code that goes with the term paper. Without the self term
+    and with a fixed threshold λ, an example that its neighbours do not cover violates forever.
+    """
+
+    def violates(t, i, alpha, K, y, lam):
+        others = sum(alpha[j] * y[j] * K[i][j] for j in range(len(y)) if j != i)
+        return y[i] * others / lam < 1
+
+    alpha = _count_violations(K, y, draws, lam, violates)
+    return [a / Fraction(_plain(lam)) for a in _signed(alpha, _labels(y))]

@@ -70,15 +70,21 @@ def test_decision_of_pairs_by_the_book(sizes, tile, dtype, monkeypatch):
     assert_allclose(gram_decision(shuffled, columns, coefs), gram @ coefs.T, atol=1e-12)
 
 
-def test_prediction_in_blocks_is_that_of_the_whole(monkeypatch):
+def test_prediction_goes_by_blocks_and_is_that_of_the_whole(monkeypatch):
+    """Decisions of 300 pairs for all rows at once would take much memory."""
     rng = np.random.default_rng(0)
     y = np.arange(250) % 25
     X, new = rng.normal(size=(250, 3)), rng.normal(size=(2000, 3))
     model = LinearPegasosSVC(epochs=1, random_state=0).fit(X, y)
     predicted, decisions = model.predict(new), model.decision_function(new)
+    heights, decide = [], LinearPegasosSVC._decide
+    monkeypatch.setattr(
+        LinearPegasosSVC, "_decide", lambda self, X: heights.append(len(X)) or decide(self, X)
+    )
     monkeypatch.setattr(base, "_VOTED_TOGETHER", 1 << 18)
     assert_array_equal(model.predict(new), predicted)
     assert_allclose(model.decision_function(new), decisions, rtol=1e-12)
+    assert max(heights) * 300 <= 1 << 18
 
 
 # --- the same bits, however many ------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from row_cases import SLACK_MB, large_data, peak_mb
 from surface_cases import classes, largest_difference, searched, uneven_folds
 
-from kpegasos import RBF, Laplacian, Polynomial, Sigmoid
+from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
 from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.model_selection import surface
 from kpegasos.rows.gram import GramRows
@@ -192,3 +192,24 @@ def test_cells_that_are_runs_of_pegasos_go_on(n_jobs):
     assert found[0].done.all()
     assert sum(counted) < found[0].done.size
     assert largest_difference(found, whole) == 0.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_kernels_that_are_done_are_not_computed_again(n_classes, monkeypatch):
+    arguments = (*problem(n_classes), KERNELS)
+    known = searched(*arguments)
+    decisions = {
+        number: [each.copy() for each in outcome.decisions] for number, outcome in known.items()
+    }
+
+    def fails(*arguments, **options):
+        raise AssertionError("kernel values were computed")
+
+    monkeypatch.setattr(KernelMatrix, "write_rows", fails)
+    monkeypatch.setattr(GramRows, "from_values", fails)
+    monkeypatch.setattr(SharedProducts, "gram", fails)
+    found = searched(*arguments, known=known)
+    for number, outcome in found.items():
+        assert outcome is known[number]
+        for a, b in zip(outcome.decisions, decisions[number], strict=True):
+            np.testing.assert_array_equal(a, b)
