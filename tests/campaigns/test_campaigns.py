@@ -20,7 +20,7 @@ def test_campaign_finds_no_failure(name):
 
 
 def test_certificates_of_the_hinge_loss_are_true():
-    assert_no_failure("certificates", 20, trial=certificates.hinge)
+    assert_no_failure("certificates", 50, trial=certificates.hinge)
 
 
 def assert_no_failure(name, trials, **options):
