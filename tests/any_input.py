@@ -198,11 +198,15 @@ MOONS = make_moons(24, noise=0.2, random_state=0)
 _BLOBS = make_blobs(24, centers=3, n_features=2, random_state=1)
 
 
+def _unfitted(kind):
+    options = {"Cs": 2, "gammas": 2, "calibration": "sigmoid"} if "CV" in kind.__name__ else {}
+    return kind(random_state=0, **options)
+
+
 @cache
 def fitted(kind):
     """A model that nobody modifies."""
-    options = {"Cs": 2, "gammas": 2, "calibration": "sigmoid"} if "CV" in kind.__name__ else {}
-    return kind(random_state=0, **options).fit(*MOONS)
+    return _unfitted(kind).fit(*MOONS)
 
 
 def _rows(kind):
@@ -317,10 +321,10 @@ def _target(name, call, *signatures, check=None, also=()):
     )
 
 
-def _elsewhere(call, **arguments):
+def _elsewhere(call, *given, **arguments):
     """Call what may write to a path of any name, in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        return call(**arguments)
+        return call(*given, **arguments)
 
 
 def _fit(kind, method, **arguments):
@@ -338,6 +342,11 @@ def _fit(kind, method, **arguments):
         raise
 
 
+def _asked(kind, method, **arguments):
+    """Call a method of a fitted model; while tests are collected, none is fitted yet."""
+    return getattr(fitted(kind), method)(**arguments)
+
+
 def _methods(kind):
     for name, method in inspect.getmembers(kind, callable):
         ours = str(getattr(method, "__module__", "")).startswith("kpegasos")
@@ -350,9 +359,9 @@ def _of_an_estimator(name, kind):
     for method, function in _methods(kind):
         if method == "partial_fit":
             yield _target(f"{name}.{method}", partial(_fit, kind, method), function, check=model)
-        elif method != "fit" and hasattr(fitted(kind), method):
+        elif method != "fit" and hasattr(_unfitted(kind), method):
             check = {"from_libsvm": model}.get(method, returned if "to_" in method else prediction)
-            call = partial(_elsewhere, getattr(fitted(kind), method))
+            call = partial(_elsewhere, _asked, kind, method)
             made = _target(f"{name}.{method}", call, function, check=check)
             yield made._replace(parameters=("X",)) if method == "score" else made
 

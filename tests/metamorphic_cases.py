@@ -1,12 +1,8 @@
-"""Small problems, the estimators they are given to, and an oracle for certificates.
-
-The oracle imports nothing of the package: kernels by direct differences in float64, the objective
-from the fitted coefficients, and the optimum by an interior point method.
-"""
+"""Small problems, the estimators they are given to, and what is compared of their models."""
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from tests.campaigns._reference import interior_point
+from tests.campaigns._remains import claims_of
 
 KERNELS: dict[str, dict[str, float]] = {
     "rbf": {"gamma": 0.5},
@@ -87,7 +83,7 @@ def far_clusters(far: float, n_samples: int = 600) -> tuple[np.ndarray, np.ndarr
     return X, (np.hypot(*Z.T) < 1.18).astype(int)
 
 
-# --- the oracle -----------------------------------------------------------------------------------
+# --- objectives ---------------------------------------------------------------------------------
 
 
 def kernel_values(clf: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -105,75 +101,15 @@ def kernel_values(clf: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return values + (clf.intercept_scaling**2 if clf.fit_intercept else 0.0)
 
 
-class PairProblem(NamedTuple):
-    """A pair of classes: kernel values, labels ±1, weights of mean one, λ and coefficients."""
-
-    kernel: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
-    lam: float
-    coef: np.ndarray
-
-
-def pair_problems(clf: Any, X: np.ndarray, y: np.ndarray, weight: Any = None) -> list[PairProblem]:
-    """What each pair of a fitted estimator solved, and the coefficients that it found."""
-    X = np.asarray(X, dtype=np.float64)
-    weight = np.ones(y.size) if weight is None else np.asarray(weight, dtype=np.float64)
-    coefs = np.zeros((clf.classes_.size - 1, y.size))
-    coefs[:, clf.support_] = clf.dual_coef_
-    pairs = list(combinations(range(clf.classes_.size), 2))
-    problems = []
-    for (i, j), lam in zip(pairs, np.atleast_1d(clf.lam_), strict=True):
-        first, second = y == clf.classes_[i], y == clf.classes_[j]
-        members = np.flatnonzero((first | second) & (weight > 0))
-        # SVC's layout: row j - 1 of a vector of class i, row i of a vector of class j.
-        coef = np.where(first, coefs[j - 1], coefs[i])[members]
-        positive = (second if len(pairs) == 1 else first)[members]
-        problems.append(
-            PairProblem(
-                kernel_values(clf, X[members], X[members]),
-                np.where(positive, 1.0, -1.0),
-                weight[members] / weight[members].mean(),
-                float(lam),
-                coef,
-            )
-        )
-    return problems
-
-
-def objective(problem: PairProblem, coef: np.ndarray | None = None) -> float:
-    """``λ/2 ‖w‖²`` plus the weighted mean of the hinge losses."""
-    coef = problem.coef if coef is None else coef
-    margins = problem.kernel @ coef
-    losses = problem.weight * np.maximum(0.0, 1.0 - problem.y * margins)
-    return float(0.5 * problem.lam * (coef @ margins) + losses.mean())
-
-
-def true_objectives(clf: Any, X: np.ndarray, y: np.ndarray, weight: Any = None) -> np.ndarray:
-    """Objective of each pair's model, from its coefficients alone."""
-    return np.array([objective(problem) for problem in pair_problems(clf, X, y, weight)])
-
-
-def rounding_error(problem: PairProblem, dtype: str) -> float:
-    """What an objective may be off by: `ROUNDING`, and four times what rounded kernel values do.
-
-    Each value is off by half a unit in the last place at most, independently of the others, so the
-    errors add up as their squares do. With large C that is more than `ROUNDING` of the objective.
-    """
-    error = np.finfo(dtype).eps / 2
-    terms = problem.kernel * problem.coef
-    margins = np.sqrt((terms**2).sum(axis=1)).mean()
-    norm = np.sqrt(((problem.coef[:, None] * terms) ** 2).sum())
-    explained = 4 * error * (margins + 0.5 * problem.lam * norm)
-    return ROUNDING[dtype] * objective(problem) + float(explained)
-
-
-def reference_coef(problem: PairProblem) -> np.ndarray:
-    """Coefficients of (nearly) the optimum, by a primal-dual interior point method on the dual."""
-    signed, scale = problem.weight * problem.y, 1.0 / (problem.lam * problem.y.size)
-    hessian = scale * signed[:, None] * problem.kernel * signed
-    x = interior_point(hessian, problem.weight)
-    return scale * signed * np.clip(x, 0.0, 1.0)
+def true_objectives(clf: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """``λ/2 ‖w‖²`` plus the mean hinge loss of each pair's model, from its coefficients alone."""
+    found = []
+    for claim in claims_of(clf, y, np.ones(y.size)):
+        rows = X[claim.members]
+        margins = kernel_values(clf, rows, rows) @ claim.coef
+        hinge = np.maximum(0.0, 1.0 - claim.y * margins).mean()
+        found.append(0.5 * claim.lam * (claim.coef @ margins) + hinge)
+    return np.array(found)
 
 
 # --- what is compared -----------------------------------------------------------------------------

@@ -32,7 +32,10 @@ class Room(NamedTuple):
     pure: bool = False
 
 
-_SOLVERS = ("tests/solvers", "tests/metamorphic/test_certificates.py")
+_SOLVERS = (
+    "tests/solvers",
+    "tests/campaigns/test_campaigns.py::test_certificates_of_the_hinge_loss_are_true",
+)
 _ESTIMATORS = (
     "tests/fitting",
     "tests/estimators",

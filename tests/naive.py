@@ -309,28 +309,6 @@ def slip_shrunk_threshold(K, y, draws, lam):
     return _count_violations(K, y, draws, lam, violates)
 
 
-def slip_step_zero(K, y, draws, lam):
-    """Counts with steps numbered from t = 0, where η = 1/(λt): raises ZeroDivisionError.
-
-    Source: Algorithms 1 and 2 of the term paper (its code numbers them from 1).
-    """
-
-    def violates(t, i, alpha, K, y, lam):
-        eta = 1 / (lam * (t - 1))  # the printed t is ours less one
-        return y[i] * eta * _dot(_signed(alpha, y), K[i]) < 1
-
-    return _count_violations(K, y, draws, lam, violates)
-
-
-def slip_no_scaling(K, y, draws, lam):
-    """Coefficients α_i y_i of a correct run, without their factor 1/(λT).
-
-    Source: the formula w = Σ α_i y_i x_i of the term paper. The signs of the predictions
-    survive; norm, margins and objective do not.
-    """
-    return _signed(pegasos(K, y, draws, lam).counts, _labels(y))
-
-
 def slip_seed_code(K, y, draws, lam):
     """Coefficients α_i y_i / λ by a test that leaves j = i out and never divides by t.
 

@@ -38,4 +38,4 @@ def test_faults_of_a_room_are_drawn_the_same_each_time(room):
     for fault in faults:
         source = (ROOT / fault.path).read_text(encoding="utf-8")
         compile(with_fault(source, fault), fault.path, "exec")
-    assert all((ROOT / test).exists() for test in ROOMS[room].tests)
+    assert all((ROOT / test.partition("::")[0]).exists() for test in ROOMS[room].tests)

@@ -52,9 +52,12 @@ _WIDER = 1e-4
 
 
 def trial(rng):
+    """Draw a problem of either kind."""
+    return _any_loss(rng) if some(rng, 0.3) else hinge(rng)
+
+
+def hinge(rng):
     """Draw a problem, fit it and judge what the fit says."""
-    if some(rng, 0.3):
-        return _any_loss(rng)
     case, new = draw_case(rng)
     try:
         with warnings.catch_warnings(record=True) as caught:

@@ -99,12 +99,14 @@ def load(name):
     return importlib.import_module(f"tests.campaigns.{name}")
 
 
-def run(name, *, seed=0, seconds=None, trials=None, first=0):
+def run(name, *, seed=0, seconds=None, trials=None, first=0, trial=None):
     """Make trials until one of the limits is reached, or Ctrl-C ends the campaign.
 
-    Trial i draws from a generator of ``[seed, i]``, so that each can be made again alone.
+    Trial i draws from a generator of ``[seed, i]``, so that each can be made again alone. They are
+    the campaign's own, or of the one kind that is given.
     """
     module = load(name)
+    trial = trial or module.trial
     promise = (module.__doc__ or "").partition("\n")[0]
     report = Report(name, promise, seed)
     begin = time.perf_counter()
@@ -116,7 +118,7 @@ def run(name, *, seed=0, seconds=None, trials=None, first=0):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                outcome = module.trial(np.random.default_rng([seed, number]))
+                outcome = trial(np.random.default_rng([seed, number]))
         except KeyboardInterrupt:  # of whoever runs the campaign, or one that a trial let out
             report.broken_off = True
             break

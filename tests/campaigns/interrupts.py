@@ -21,11 +21,11 @@ import kpegasos
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC, fit_chunks, make_problem, make_rows, pegasos
 from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.utils import tuning
-from tests.campaigns._pressing import Presser
+from tests.campaigns._pressing import Presser, in_time
 from tests.campaigns._remains import check_certificate, check_usable, model_of
 from tests.campaigns.harness import SMALL, blobs, pick, power, some
 
-CI_TRIALS = 60
+CI_TRIALS = 40
 
 _ERRORS = [
     ValueError, RuntimeError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit,
@@ -40,7 +40,7 @@ def trial(rng):
     is_small = some(rng, 0.8) and kind in (_fault, _reused_rows)
     small = mock.patch.multiple(tuning, **SMALL) if is_small else nullcontext()
     with small:
-        outcome = kind(rng)
+        outcome = in_time(kind, rng)
     assert signal.getsignal(signal.SIGINT) is handler, "the handler of Ctrl-C is another now"
     return outcome
 

@@ -30,14 +30,12 @@ from kpegasos import (
     regularization_path,
 )
 from kpegasos.datasets import write_svmlight
-from tests.campaigns._pressing import Presser
+from tests.campaigns._pressing import Presser, in_time
 from tests.campaigns._remains import check_usable
 from tests.campaigns.harness import blobs, pick
 
 CI_TRIALS = 12
 
-#: How often a trial that is late is made again: what is compiled for the first time has to end.
-_ATTEMPTS = 3
 #: Seconds of the clock in which the program ends, once and twice interrupted, on a busy machine.
 _ONCE, _TWICE = 30.0, 10.0
 
@@ -46,15 +44,7 @@ def trial(rng):
     """End something at a random moment, and look at what there is."""
     kinds = [_slow_fit, _large_fit, _search, _path, _prediction, _chunks, _program]
     kind = kinds[int(rng.choice(len(kinds), p=[0.35, 0.15, 0.2, 0.1, 0.12, 0.07, 0.01]))]
-    begin = rng.bit_generator.state
-    for attempt in range(_ATTEMPTS):
-        rng.bit_generator.state = begin
-        try:
-            outcome, late = kind(rng)
-            break
-        except AssertionError as error:
-            if " s late" not in str(error) or attempt == _ATTEMPTS - 1:
-                raise
+    outcome, late = in_time(kind, rng)
     bucket = next(limit for limit in (0.1, 0.3, 1.0, 2.0, np.inf) if late < limit)
     return {outcome: 1, f"ended less than {bucket:g} s late": 1}
 

@@ -130,7 +130,7 @@ def test_scoring_monitor(Estimator):
     assert len(monitor.get_logs("all")) == 2
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_grid_search_over_a_pipeline(n_jobs, capsys):
     X, y = data()
     monitor = ScoringMonitor(scoring="accuracy")

@@ -1,20 +1,14 @@
 """The same model by other ways: formats of X, threads, caches."""
 
-import joblib
 import numpy as np
 import pytest
 from models import (
     BOTH,
     EXACT,
-    assert_close_model,
     counts_of,
-    four_classes,
     integers,
     two_classes,
-    with_duplicates,
 )
-from scipy import sparse
-from sklearn.base import clone
 
 from kpegasos import (
     LinearPegasosSVC,
@@ -73,80 +67,3 @@ def test_run_is_that_of_the_solver(Estimator, options):
         run.advance(Stopper())
     np.testing.assert_allclose(clf.fit(X, y).objective_, run.result().objective, rtol=1e-12)
     np.testing.assert_array_equal(clf.alpha_, run.result().alpha)
-
-
-def test_n_jobs_of_the_linear_model():
-    X, y = four_classes()
-    a, b = (LinearPegasosSVC(n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
-    assert_close_model(a, b, X)
-    for one, two in zip(a.history_, b.history_, strict=True):
-        np.testing.assert_allclose(one["gap"], two["gap"], rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "memory",
-    [{"cache": "cached"}, {"cache": "cached", "cache_mb": 0.5}, {"cache": "precomputed"}, {}],
-    ids=str,
-)
-def test_n_jobs_share_no_memory_in_use(memory):
-    """Several pairs at once, each with rows of its own: exactly the model of one after another."""
-    X, y = integers(5, 100)
-    poly = {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0}
-    a = PegasosSVC(n_jobs=1, **poly, **memory, **EXACT).fit(X, y)
-    for _ in range(3):
-        b = PegasosSVC(n_jobs=4, **poly, **memory, **EXACT).fit(X, y)
-        assert_close_model(a, b, X, rtol=1e-12)
-
-
-def wide(X):
-    made = sparse.csr_matrix(X)
-    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
-    return made
-
-
-FORMATS = {
-    "fortran": np.asfortranarray,
-    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "list": lambda X: X.tolist(),
-    "int": lambda X: X.astype(np.int32),
-    "float32": lambda X: X.astype(np.float32),
-    "float32 fortran": lambda X: np.asfortranarray(X.astype(np.float32)),
-    "big-endian": lambda X: X.astype(">f8"),
-    "csr": sparse.csr_matrix,
-    "csr array": sparse.csr_array,
-    "csr float32": lambda X: sparse.csr_matrix(X.astype(np.float32)),
-    "csc": sparse.csc_matrix,
-    "coo": sparse.coo_matrix,
-    "csr int64": wide,
-    "csr duplicates": with_duplicates,
-}
-
-
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize(
-    ("clf", "n_classes"),
-    [
-        (PegasosSVC(kernel="poly", degree=2, gamma=0.5, coef0=1.0, **EXACT), 3),
-        (LinearPegasosSVC(decision_function_shape="ovo", **EXACT), 2),
-    ],
-    ids=["poly", "linear"],
-)
-def test_formats_exact(clf, n_classes, name):
-    X, y = integers(n_classes)
-    Z = FORMATS[name](X)
-    rtol = 1e-4 if "float32" in name else 1e-10
-    clf = clone(clf).set_params(decision_function_shape="ovo")
-    assert_close_model(clone(clf).fit(X, y), clone(clf).fit(Z, y), X, Z, rtol=rtol)
-
-
-@BOTH
-@pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("convert", [np.asarray, np.float32, sparse.csr_matrix])
-def test_read_only_memory_map(Estimator, convert, n_jobs, tmp_path):
-    X, y = integers(3)
-    joblib.dump(convert(X), tmp_path / "X")
-    mapped = joblib.load(tmp_path / "X", mmap_mode="r")
-    assert not (mapped.data if sparse.issparse(mapped) else mapped).flags.writeable
-    clf = Estimator(n_jobs=n_jobs, **EXACT)
-    a, b = clone(clf).fit(X, y), clone(clf).fit(mapped, y)
-    assert_close_model(a, b, X, mapped, rtol=1e-5)

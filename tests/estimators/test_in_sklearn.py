@@ -61,7 +61,7 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         PegasosSVC(),
-        LinearPegasosSVC(loss="log_loss"),
+        LinearPegasosSVC(),
         PegasosSVR(),
         PegasosSVCCV(Cs=[1.0], kernel="linear", cv=5, calibration="sigmoid"),
     ],
@@ -77,7 +77,7 @@ def test_estimators_conform(estimator, check):
         PegasosSVC(kernel="linear", cache="streamed"),
         PegasosSVC(kernel="precomputed"),
         PegasosSVC(loss="log_loss"),
-        LinearPegasosSVC(),
+        LinearPegasosSVC(loss="log_loss"),
         PegasosSVR(kernel="linear"),
         PegasosSVR(polish=True),
         LinearPegasosSVR(),

@@ -12,49 +12,16 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 from kpegasos import (
-    RBF,
-    Chi2,
-    Cosine,
-    Laplacian,
-    Linear,
     LinearPegasosSVC,
     PegasosSVC,
     PegasosSVCCV,
-    Polynomial,
-    Sigmoid,
 )
 
 POLY = {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0}
-COMPOSED = {
-    "sum": RBF(0.1) + 0.5 * Linear(),
-    "product": RBF(0.1) * Polynomial(0.5, 2, 1.0),
-    "mixed": 0.5 * Laplacian(0.1) * Linear() + RBF(0.1),
-}
-each_composed = pytest.mark.parametrize("kernel", COMPOSED.values(), ids=COMPOSED)
 each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
 
 
 # --- names ---
-
-
-@pytest.mark.parametrize(
-    ("name", "kernel"),
-    [
-        ("linear", Linear()),
-        ("poly", Polynomial(0.5, 2, 1.0)),
-        ("rbf", RBF(0.5)),
-        ("sigmoid", Sigmoid(0.5, 1.0)),
-        ("laplacian", Laplacian(0.5)),
-        ("chi2", Chi2(0.5)),
-        ("cosine", Cosine()),
-    ],
-)
-def test_kernel_objects_are_those_of_their_names(name, kernel):
-    X, y = integers(2)
-    X = np.abs(X) if name == "chi2" else X
-    a = PegasosSVC(**POLY | {"kernel": name}, **EXACT).fit(X, y)
-    b = PegasosSVC(kernel=kernel, **EXACT).fit(X, y)
-    assert_array_equal(a.decision_function(X), b.decision_function(X))
 
 
 @pytest.mark.parametrize("name", sorted(PAIRWISE_KERNEL_FUNCTIONS))
@@ -107,18 +74,6 @@ def test_accuracy_is_that_of_svc(kernel, C):
 # --- functions, and matrices ---
 
 
-def degree_two(A, B):
-    return (0.5 * np.asarray(A @ B.T) + 1.0) ** 2
-
-
-@each_cache
-def test_kernel_function_is_the_name(cache):
-    X, y = integers(3)
-    a = PegasosSVC(cache=cache, **POLY, **EXACT).fit(X, y)
-    b = PegasosSVC(kernel=degree_two, cache=cache, **EXACT).fit(X, y)
-    assert_close_model(a, b, X)
-
-
 @each_cache
 def test_kernel_over_objects_by_index(cache):
     """Rows of X are places in a list of things that are no vectors."""
@@ -164,29 +119,3 @@ def test_precomputed_is_the_name(n_classes, dtype, tmp_path):
 
 
 # --- compositions ---
-
-
-@each_composed
-@each_cache
-def test_composed_model_is_that_of_the_given_matrix(kernel, cache):
-    X, y = integers(3)
-    gram = kernel.block(X, X)
-    options = {"kernel": kernel, "cache": cache, **EXACT}
-    model = PegasosSVC(**options).fit(X, y)
-    given = PegasosSVC(kernel="precomputed", **EXACT).fit(gram, y)
-    thin = PegasosSVC(**options).fit(sparse.csr_matrix(X), y)
-    assert_close_model(model, given, X, gram)
-    assert_close_model(model, thin, X, sparse.csr_matrix(X))
-
-
-@each_composed
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_polished_composition_is_certified(kernel, dtype):
-    """The optimum lies in the certified interval, whatever the dtype."""
-    X, y = two_classes(200)
-    model = PegasosSVC(10.0, kernel=kernel, polish=True, tol=1e-3, random_state=0)
-    low = clone(model).set_params(tol=1e-7).fit(X, y).objective_ * (1 - 1e-6)
-    model.fit(X.astype(dtype), y)
-    assert model.relative_gap_ <= 1e-3
-    assert model.objective_ - model.duality_gap_ <= low * (1 + 1e-5)
-    assert model.objective_ >= low * (1 - 1e-5)

@@ -6,49 +6,8 @@ import numpy as np
 import pytest
 from models import BOTH, EXACT, counts_of, four_classes, integers
 from scipy import sparse
-from sklearn.base import clone
 
-from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.solvers.result import History
-
-
-def coefs_of_pairs(clf, y):
-    """Coefficients of the support vectors in each pair, by SVC's rule."""
-    owner, n_classes = y[clf.support_], clf.classes_.size
-    for i, j in combinations(range(n_classes), 2):
-        coef = np.where(owner == i, clf.dual_coef_[j - 1], clf.dual_coef_[i % (n_classes - 1)])
-        yield np.where((owner == i) | (owner == j), coef, 0.0)
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_decisions_are_those_of_the_coefficients(n_classes):
-    X, y = four_classes()
-    X, y = X[y < n_classes], y[y < n_classes]
-    clf = PegasosSVC(gamma=0.1, decision_function_shape="ovo", random_state=0).fit(X, y)
-    owner = y[clf.support_]
-    np.testing.assert_array_equal(clf.support_vectors_, X[clf.support_])
-    assert clf.n_support_.tolist() == np.bincount(owner, minlength=n_classes).tolist()
-    assert np.all(np.diff(owner) >= 0)
-    Z = X + 0.5
-    K = np.exp(-0.1 * ((Z[:, None] - clf.support_vectors_[None]) ** 2).sum(axis=2))
-    by_hand = np.column_stack([K @ coef for coef in coefs_of_pairs(clf, y)]) + clf.intercept_
-    found = clf.decision_function(Z).reshape(by_hand.shape)
-    np.testing.assert_allclose(found, by_hand, atol=1e-9)
-    if n_classes == 2:  # coefficients push towards the own class
-        assert np.all(np.sign(clf.dual_coef_[0]) == np.where(owner == 1, 1, -1))
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize(
-    "clf", [LinearPegasosSVC(random_state=0), PegasosSVC(kernel="linear", random_state=0)], ids=str
-)
-def test_dual_coef_linear_makes_coef(clf, n_classes):
-    X, y = four_classes()
-    X, y = X[y < n_classes], y[y < n_classes]
-    clf = clone(clf).fit(X, y)
-    coef = np.array(list(coefs_of_pairs(clf, y)))
-    assert clf.intercept_.shape == coef.shape[:1]
-    np.testing.assert_allclose(coef @ X[clf.support_], clf.coef_, rtol=1e-8)
 
 
 @BOTH

@@ -11,7 +11,7 @@ from models import (
     integers,
     with_duplicates,
 )
-from number_cases import EACH, NAMES, data, parameter_of
+from number_cases import EACH, NAMES, cost_at_zero, data, parameter_of, radii_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -116,16 +116,6 @@ def test_a_stream_keeps_nothing_of_its_chunks(average):
     assert len(pickle.dumps(clf)) < size + 1000
 
 
-def radii_of(loss, y, weight, lam, ends):
-    """Largest ``sqrt(P(0) / lam)`` of what has come by the end of each chunk, for each example."""
-    cost = weight * naive_losses.LOSSES[NAMES[loss]](np.zeros_like(y), y, **parameter_of(loss))
-    radius, radii, begin = 0.0, np.empty(y.size), 0
-    for end in ends:
-        radius = max(radius, np.sqrt(np.mean(cost[:end]) / lam))
-        radii[begin:end], begin = radius, end
-    return radii
-
-
 def order_of(ends, seed=0):
     """The examples in the order in which a stream of these chunks draws them."""
     starts, drawn = [0, *ends[:-1]], draw_seed(seed)
@@ -157,9 +147,10 @@ def test_partial_fit_is_pegasos_by_the_book(loss, average, projection, ends):
     )  # fmt: skip
     streamed(model, X, y, ends, weight)
     projected = projection or loss.startswith("squared")
+    visits = np.split(np.arange(120), ends[:-1])
     run = naive_losses.run(
         NAMES[loss], X, y, 0.125 / weight.mean(), order_of(ends), weight=weight,
-        radius=radii_of(loss, y, weight, 0.125, ends) if projected else None,
+        radius=radii_of(cost_at_zero(loss, y, weight), 0.125, visits) if projected else None,
         **parameter_of(loss),
     )  # fmt: skip
     assert_allclose(model.coef_, run.average(average), rtol=1e-8, atol=1e-10)
@@ -213,7 +204,7 @@ def test_small_chunks_do_not_pull_the_model_into_their_own_ball(loss):
     best = LinearPegasosSVR(polish=True, tol=1e-6, **parameters).fit(X, y)
     assert_allclose(model.coef_, best.coef_, atol=0.05 * np.linalg.norm(best.coef_))
     small = y[scale < 1.0]
-    cost = naive_losses.LOSSES[NAMES[loss]](np.zeros_like(small), small, epsilon=0.1).mean()
+    cost = cost_at_zero(loss, small, 1.0).mean()
     assert np.linalg.norm(model.coef_) > 1.1 * np.sqrt(cost / 0.05)
 
 

@@ -25,81 +25,57 @@ CSR = sparse.csr_array(TWO[0].astype(np.float32)), TWO[1]
 WIDE = np.hstack((TWO[0], TWO[0])), TWO[1]
 
 
-KERNEL_FITS: dict[str, tuple[dict[str, Any], Any]] = {
-    "rbf": ({"kernel": "rbf", "gamma": 0.5}, TWO),
-    "linear": ({"kernel": "linear"}, TWO),
-    "three classes": ({"kernel": "rbf"}, THREE),
-    "polish": ({"kernel": "rbf", "polish": True, "tol": 1e-3}, TWO),
-    "precomputed": ({"kernel": "precomputed"}, GRAM),
-    "sparse": ({"kernel": "poly", "coef0": 1.0}, CSR),
-    "wide": ({"kernel": "rbf"}, WIDE),
-    "sigmoid": ({"kernel": "sigmoid"}, TWO),
-    "warm start": ({"warm_start": True}, TWO),
-}
-LINEAR_FITS: dict[str, tuple[dict[str, Any], Any]] = {
-    "plain": ({}, TWO),
-    "three classes": ({}, THREE),
-    "early stopping": ({"early_stopping": True}, TWO),
-    "polish": ({"polish": True, "tol": 1e-3}, TWO),
-    "sparse": ({}, CSR),
-    "wide": ({}, WIDE),
-    "warm start": ({"warm_start": True}, TWO),
+#: What a fit is asked for: parameters, and data.
+FITS: dict[type, dict[str, tuple[dict[str, Any], Any]]] = {
+    PegasosSVC: {
+        "rbf": ({"kernel": "rbf", "gamma": 0.5}, TWO),
+        "linear": ({"kernel": "linear"}, TWO),
+        "three classes": ({"kernel": "rbf"}, THREE),
+        "polish": ({"kernel": "rbf", "polish": True, "tol": 1e-3}, TWO),
+        "precomputed": ({"kernel": "precomputed"}, GRAM),
+        "sparse": ({"kernel": "poly", "coef0": 1.0}, CSR),
+        "wide": ({"kernel": "rbf"}, WIDE),
+        "sigmoid": ({"kernel": "sigmoid"}, TWO),
+        "warm start": ({"warm_start": True}, TWO),
+    },
+    LinearPegasosSVC: {
+        "plain": ({}, TWO),
+        "three classes": ({}, THREE),
+        "early stopping": ({"early_stopping": True}, TWO),
+        "polish": ({"polish": True, "tol": 1e-3}, TWO),
+        "sparse": ({}, CSR),
+        "wide": ({}, WIDE),
+        "warm start": ({"warm_start": True}, TWO),
+        "stream": ({}, TWO),
+        "chunks": ({}, TWO),
+    },
 }
 START = {"C": 2.0, "epochs": 3, "random_state": 0}
 
 
-def fit_as(clf, fits, name):
-    parameters, (X, y) = fits[name]
-    return clf.set_params(**(type(clf)(**START).get_params() | parameters)).fit(X, y)
+def fit_as(clf, name):
+    parameters, (X, y) = FITS[type(clf)][name]
+    clf.set_params(**(type(clf)(**START).get_params() | parameters))
+    if name == "stream":
+        return clf.partial_fit(X[:50], y[:50], classes=[0, 1]).partial_fit(X[50:], y[50:])
+    if name == "chunks":
+        return fit_chunks(clf, ArrayChunks(X, y, chunk_size=40))
+    return clf.fit(X, y)
 
 
-CHANGES = [
-    (fits, first, second)
-    for fits in (KERNEL_FITS, LINEAR_FITS)
-    for first, second in permutations(fits, 2)
-    if second != "warm start"
-]
+@BOTH
+def test_fit_leaves_nothing_of_the_one_before(Estimator):
+    fresh = {name: fit_as(Estimator(), name) for name in FITS[Estimator]}
+    goes_on = [*((first, "warm start") for first in fresh), ("chunks", "stream")]
+    for first, second in permutations(fresh, 2):
+        if (first, second) not in goes_on:
+            used = fit_as(fit_as(Estimator(), first), second)
+            assert_same_attributes(used, fresh[second])
 
 
-@pytest.mark.parametrize(
-    ("fits", "first", "second"), CHANGES, ids=lambda part: part if isinstance(part, str) else ""
-)
-def test_fit_leaves_nothing_of_the_one_before(fits, first, second):
-    estimator = PegasosSVC if fits is KERNEL_FITS else LinearPegasosSVC
-    used = fit_as(fit_as(estimator(), fits, first), fits, second)
-    assert_same_attributes(used, fit_as(estimator(), fits, second))
-
-
-def stream(clf):
-    X, y = TWO
-    clf.set_params(**LinearPegasosSVC(**START).get_params())
-    return clf.partial_fit(X[:50], y[:50], classes=[0, 1]).partial_fit(X[50:], y[50:])
-
-
-def chunks(clf):
-    clf.set_params(**LinearPegasosSVC(**START).get_params())
-    return fit_chunks(clf, ArrayChunks(*TWO, chunk_size=40))
-
-
-@pytest.mark.parametrize("first", LINEAR_FITS)
-@pytest.mark.parametrize("second", [stream, chunks])
-def test_stream_leaves_nothing_of_a_fit(first, second):
-    used = second(fit_as(LinearPegasosSVC(), LINEAR_FITS, first))
-    assert_same_attributes(used, second(LinearPegasosSVC()))
-
-
-@pytest.mark.parametrize("first", [stream, chunks])
-@pytest.mark.parametrize("second", [n for n in LINEAR_FITS if n != "warm start"])
-def test_fit_leaves_nothing_of_a_stream(first, second):
-    used = fit_as(first(LinearPegasosSVC()), LINEAR_FITS, second)
-    assert_same_attributes(used, fit_as(LinearPegasosSVC(), LINEAR_FITS, second))
-
-
-@pytest.mark.parametrize("fits", [KERNEL_FITS, LINEAR_FITS], ids=["kernel", "linear"])
-def test_failed_fit_leaves_the_one_before(fits):
-    estimator = PegasosSVC if fits is KERNEL_FITS else LinearPegasosSVC
-    name = next(iter(fits))
-    used, fresh = (fit_as(estimator(), fits, name) for _ in range(2))
+@BOTH
+def test_failed_fit_leaves_the_one_before(Estimator):
+    used, fresh = (fit_as(Estimator(), "three classes") for _ in range(2))
     with pytest.raises(ValueError, match="batch_size must be at most"):
         used.set_params(batch_size=1000).fit(*WIDE)
     with pytest.raises(ValueError, match="class"):

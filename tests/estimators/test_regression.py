@@ -9,7 +9,6 @@ from sklearn.svm import SVR, LinearSVR
 from kpegasos import LinearPegasosSVR, PegasosSVR
 
 BOTH = pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
-NAMES = ["epsilon_insensitive", "squared_epsilon_insensitive", "huber"]
 
 
 def data(n_samples=200):
@@ -40,19 +39,6 @@ def test_linear_model_is_that_of_linear_svr(Estimator, loss):
         C=0.5, epsilon=0.1, loss=loss, fit_intercept=False, tol=1e-10, max_iter=10**6
     ).fit(X, y)
     assert_allclose(ours.predict(X), peer.predict(X), atol=3e-3)
-
-
-@BOTH
-@pytest.mark.parametrize("loss", NAMES)
-def test_fits_are_certified(Estimator, loss):
-    X, y = data()
-    plain = Estimator(loss=loss, epochs=60, random_state=0).fit(X, y)
-    best = Estimator(loss=loss, polish=True, tol=1e-5, random_state=0).fit(X, y)
-    assert best.relative_gap_ <= 1e-5
-    optimum = best.objective_ - best.duality_gap_
-    assert optimum <= plain.objective_
-    assert plain.objective_ - optimum <= plain.duality_gap_ * (1 + 1e-6) + 1e-9
-    assert plain.relative_gap_ < 0.4
 
 
 @BOTH

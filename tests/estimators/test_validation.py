@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -148,32 +147,6 @@ def test_parameters_of_regressors_are_named(Estimator, parameters, message):
 # --- numbers of any library ---
 
 
-def numbers_of(kind):
-    if issubclass(kind, np.integer):
-        return {"batch_size": 7, "n_steps": 100, "random_state": 3, "C": 4, "epochs": 2}
-    return {"C": 0.3, "epochs": 1.7, "intercept_scaling": 0.9, "tol": 1e-3, "max_time": 600.5}
-
-
-@BOTH
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "kind",
-    [np.int8, np.int64, np.uint8, np.uint64, np.float16, np.float32, np.longdouble, Fraction],
-)
-def test_numbers_of_any_library(Estimator, kind):
-    """Small integer types would overflow, and float32 would round what is made from it."""
-    given = {name: kind(value) for name, value in numbers_of(kind).items()}
-    plain = int if issubclass(kind, np.integer) else float
-    one, other = (
-        Estimator(**{"random_state": 0} | numbers).fit(X, Y)
-        for numbers in (given, {name: plain(value) for name, value in given.items()})
-    )
-    np.testing.assert_array_equal(one.alpha_, other.alpha_)
-    np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
-    assert one.objective_ == other.objective_
-    assert (type(one.lam_), type(one.n_steps_)) == (float, int)
-
-
 def test_no_number_of_megabytes_or_epochs_is_too_large():
     clf = PegasosSVC(cache_mb=1e308, epochs=1, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(clf.alpha_, PegasosSVC(epochs=1, random_state=0).fit(X, Y).alpha_)
@@ -315,34 +288,6 @@ def test_features_that_overflow(clf, factor, dtype, form):
         assert_rejected(clone(clf), rows, Y, match)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("factor", [1e100, 1e148, 1e150, 1e151, 1e152, 1e153, 1e154])
-@pytest.mark.parametrize(
-    "clf",
-    [
-        LinearPegasosSVC(),
-        LinearPegasosSVC(projection=True),
-        PegasosSVC(kernel="linear"),
-        PegasosSVC(kernel="linear", cache="streamed"),
-        PegasosSVC(kernel="laplacian"),
-        PegasosSVC(kernel="sigmoid", gamma=1.0),
-    ],
-    ids=str,
-)
-def test_large_features_are_refused_or_learned(clf, factor):
-    """No NaN, and no gap of zero that nothing certifies, up to the edge of overflow."""
-    clf = clone(clf).set_params(random_state=0)
-    try:
-        clf.fit(X * factor, Y)
-    except ValueError as error:
-        assert re.search(r"\bX\b", str(error))  # noqa: PT017
-        assert_nothing_fitted(clf)
-        return
-    assert np.isfinite(clf.objective_)
-    assert "sigmoid" in str(clf) or 0 < clf.duality_gap_ < np.inf
-    assert np.isfinite(clf.decision_function(X * factor)).all()
-
-
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
@@ -381,30 +326,6 @@ def test_given_matrix_may_be_rounded_but_neither_sparse_nor_narrow():
         clf.predict(gram[:, :-1])
     with pytest.raises(TypeError, match=r"(?i)sparse"):
         clf.fit(sparse.csr_matrix(gram), Y)
-
-
-def nan_afar(A, B):
-    """Values that only go wrong between different points."""
-    distances = ((A[:, None] - B[None]) ** 2).sum(axis=2)
-    return np.where(distances > 20.0, np.nan, np.exp(-distances))
-
-
-@pytest.mark.parametrize("cache", ["auto", "precomputed", "cached", "streamed"])
-@pytest.mark.parametrize(
-    ("function", "match"),
-    [
-        (lambda A, B: A @ A.T if A.shape != B.shape else (A @ B.T)[:-1], r"kernel.*shape"),
-        (lambda A, B: 1.0, r"kernel.*shape"),
-        (lambda A, B: np.full((len(A), len(B)), np.inf), r"kernel.*finite"),
-        (nan_afar, r"kernel.*finite"),
-        (lambda A, B: 1j * (A @ B.T), r"kernel.*real"),
-        (lambda A, B: None, r"kernel"),
-        (lambda A, B: np.full((len(A), len(B)), "a"), r"kernel.*real"),
-    ],
-    ids=["shape", "scalar", "inf", "nan", "complex", "none", "string"],
-)
-def test_values_of_a_kernel_function_are_checked(function, match, cache):
-    assert_rejected(PegasosSVC(kernel=function, cache=cache), X, Y, match)
 
 
 def test_error_of_a_kernel_function_comes_through():

@@ -4,40 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from models import BOTH, assert_close_model, assert_same_model, integers, two_classes
+from models import BOTH, assert_same_model, integers, two_classes
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import RBF, Linear, LinearPegasosSVC, PegasosSVC
-
-
-@pytest.mark.parametrize(
-    "clf",
-    [
-        PegasosSVC(random_state=0),
-        PegasosSVC(random_state=0, cache="cached", batch_size=7),
-        PegasosSVC(random_state=0, cache="streamed", average="suffix"),
-        PegasosSVC(random_state=0, projection=True, average="uniform"),
-        PegasosSVC(random_state=0, kernel=RBF(0.1) + 0.5 * Linear()),
-        LinearPegasosSVC(random_state=0, loss="log_loss"),
-        LinearPegasosSVC(random_state=0, batch_size=7, average="suffix"),
-        LinearPegasosSVC(random_state=0, projection=True, average=None),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_warm_start_goes_on_exactly(clf, n_classes):
-    X, y = make_blobs(105, centers=n_classes, cluster_std=4.0, random_state=0)
-    n_steps = np.max(clone(clf).set_params(epochs=20).fit(X, y).n_steps_)
-    parts = clone(clf).set_params(epochs=20, warm_start=True).fit(X, y)
-    half = parts.decision_function(X)
-    np.testing.assert_array_equal(parts.n_steps_, n_steps)
-    parts.fit(X, y)
-    assert np.any(parts.decision_function(X) != half)
-    whole = clone(clf).set_params(n_steps=int(2 * n_steps)).fit(X, y)
-    np.testing.assert_array_equal(parts.n_steps_, whole.n_steps_)
-    assert_close_model(whole, parts, X, rtol=1e-12)
 
 
 @BOTH

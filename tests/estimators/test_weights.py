@@ -8,24 +8,10 @@ from models import (
     integers,
     two_classes,
 )
-from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.utils.class_weight import compute_sample_weight
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-
-
-@BOTH
-def test_sample_weight_zero_removes_a_class(Estimator):
-    X, y = integers(3)
-    weight = (y != 1).astype(np.float64)
-    kept = y != 1
-    clf = Estimator(random_state=0, **({"gamma": 0.1} if Estimator is PegasosSVC else {}))
-    a, b = clone(clf).fit(X, y, sample_weight=weight), clone(clf).fit(X[kept], y[kept])
-    assert a.classes_.tolist() == [0, 2]
-    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
-    assert a.alpha_.shape == y.shape
-    np.testing.assert_array_equal(X[a.support_], X[kept][b.support_])
 
 
 @BOTH

@@ -134,6 +134,7 @@ def test_slow_tools_are_run_only_when_asked_for(done):
 # All of it
 
 
+@pytest.mark.slow
 def test_quick_run_agrees_with_svc_and_can_be_drawn():
     results = json.loads(json.dumps(plain(grid_search.compute(ExperimentContext(quick=True)))))
     for problem in ("digits", "moons 2,000"):
@@ -294,14 +295,14 @@ def fail(job):
     raise RuntimeError(job)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "timeout"), [(0, None), pytest.param(600, 20, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("seconds", "timeout"), [(0, None), (600, 20)])
 def test_process_gives_what_it_yielded_until_it_is_given_up(seconds, timeout):
     found, ended = in_a_process(count, {"numbers": 2, "seconds": seconds}, timeout=timeout)
     assert (found, ended) == ([{"number": 0}, {"number": 1}], timeout is None)
 
 
+@pytest.mark.slow
 def test_process_that_fails_is_an_error():
     with pytest.raises(subprocess.CalledProcessError):
         in_a_process(fail, {})

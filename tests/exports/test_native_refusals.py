@@ -226,7 +226,7 @@ def test_warm_start_of_negative_counters_is_refused(counter, tmp_path):
 
 
 def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):
-    with_arrays(stored, lambda _: np.zeros(2**21))
+    with_arrays(stored, lambda _: np.zeros(2**19))
     with zipfile.ZipFile(stored) as archive:
         size = sum(each.file_size for each in archive.infolist())
     monkeypatch.setattr(files, "_HARMLESS", size - 1)

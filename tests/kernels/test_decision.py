@@ -2,13 +2,11 @@
 
 import gc
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
 from kernel_cases import A, B, each_dtype, each_format, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import peak_mb
 
 from kpegasos import (
     RBF,
@@ -72,29 +70,21 @@ def test_decision_of_pairs_by_the_book(sizes, tile, dtype, monkeypatch):
     assert_allclose(gram_decision(shuffled, columns, coefs), gram @ coefs.T, atol=1e-12)
 
 
-def test_memory_of_many_pairs():
-    """Coefficients of 1,225 pairs over all support vectors would take 47 MiB."""
-    n_support = np.full(50, 100)
-    vectors, dual_coef = RNG.normal(size=(5000, 4)), RNG.normal(size=(49, 5000))
-    run = partial(kernel_decision, RBF(0.5), A, vectors, dual_coef, n_support=n_support)
-    run()
-    assert peak_mb(run) < 4 * dual_coef.nbytes / 2**20 + 4
-
-
-def test_memory_of_a_prediction_is_that_of_a_block():
-    """Decisions of 300 pairs for all rows would take 46 MiB, and the vote as much again."""
+def test_prediction_goes_by_blocks_and_is_that_of_the_whole(monkeypatch):
+    """Decisions of 300 pairs for all rows at once would take much memory."""
     rng = np.random.default_rng(0)
     y = np.arange(250) % 25
-    X, new = rng.normal(size=(250, 3)), rng.normal(size=(20_000, 3))
+    X, new = rng.normal(size=(250, 3)), rng.normal(size=(2000, 3))
     model = LinearPegasosSVC(epochs=1, random_state=0).fit(X, y)
-    expected = model.predict(new), model.decision_function(new)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "_VOTED_TOGETHER", 1 << 18)
-        assert_array_equal(model.predict(new), expected[0])
-        assert_allclose(model.decision_function(new), expected[1], rtol=1e-12)
-        assert peak_mb(lambda: model.predict(new)) < 16
-        assert peak_mb(lambda: model.decision_function(new)) < 16 + 3 * expected[1].nbytes / 2**20
-    assert peak_mb(lambda: model.predict(new[:10])) < 2
+    predicted, decisions = model.predict(new), model.decision_function(new)
+    heights, decide = [], LinearPegasosSVC._decide
+    monkeypatch.setattr(
+        LinearPegasosSVC, "_decide", lambda self, X: heights.append(len(X)) or decide(self, X)
+    )
+    monkeypatch.setattr(base, "_VOTED_TOGETHER", 1 << 18)
+    assert_array_equal(model.predict(new), predicted)
+    assert_allclose(model.decision_function(new), decisions, rtol=1e-12)
+    assert max(heights) * 300 <= 1 << 18
 
 
 # --- the same bits, however many ------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -107,22 +105,6 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
     with at_work(1):
         sums.add_all()
     assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
-
-
-@pytest.mark.parametrize(("n_samples", "n_features"), [(20_000, 1), (400, 5000)])
-def test_symmetric_sums_take_little_memory(monkeypatch, n_samples, n_features):
-    monkeypatch.setattr(SymmetricSums, "_add_strip", lambda *arguments: None)
-    _, _, first = _symmetric_sums(n_samples, n_samples, n_features)
-    first.add_all()  # compiles, or reads compiled code
-    del first
-    _, _, sums = _symmetric_sums(n_samples, n_samples, n_features)
-    tracemalloc.start()
-    try:
-        sums.add_all()
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak <= 12 * MEBIBYTE
 
 
 @pytest.mark.parametrize("n_features", [1, 100, 784, 5000, 20_000])

@@ -6,7 +6,7 @@ import naive_losses
 import numpy as np
 import pytest
 from chunk_cases import in_chunks, visits_of
-from number_cases import EACH, NAMES, data, parameter_of
+from number_cases import EACH, NAMES, cost_at_zero, data, parameter_of, radii_of
 from numpy.testing import assert_allclose
 from scipy import sparse
 
@@ -15,11 +15,6 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.large.dask import fit_dask
 from kpegasos.large.totals import Totals
 from kpegasos.utils.validation import draw_seed
-
-
-def cost_at_zero(loss, y, weight):
-    losses = naive_losses.LOSSES[NAMES[loss]](np.zeros_like(y), y, **parameter_of(loss))
-    return weight * losses
 
 
 def by_the_book(loss, X, y, lam, draws, weight, radius):
@@ -38,15 +33,6 @@ def vector(model):
 
 
 # --- chunks ---
-
-
-def radii_of(cost, lam, visits):
-    radius, radii, seen = 0.0, [], np.empty(0, np.int64)
-    for visit in visits:
-        seen = np.concatenate((seen, visit))
-        radius = max(radius, np.sqrt(cost[seen].mean() / lam))
-        radii.append(np.full(visit.size, radius))
-    return np.concatenate(radii)
 
 
 @EACH

@@ -18,13 +18,6 @@ from kpegasos import PegasosSVC, PegasosSVCCV, make_problem, make_rows, pegasos
 N = 1100  # enough for a warm-up of the cached rows
 
 
-def same_rows_and_another():
-    """Margins that tie to the last bit, in numbers that binary floats round."""
-    X = np.zeros((N, 16))
-    X[:1080, 0] = 0.7
-    return X, np.arange(N) < 1080, 0.7 * 0.7 / 5
-
-
 def small_integers():
     rng = np.random.default_rng(0)
     X = rng.integers(-2, 3, size=(N, 3)).astype(float)
@@ -44,7 +37,7 @@ def duplicates():
     return X, (which % 2 == 0) ^ (rng.random(N) < 0.2), 1e-2
 
 
-DATA = {f.__name__: f for f in (same_rows_and_another, small_integers, one_hot, duplicates)}
+DATA = {f.__name__: f for f in (small_integers, one_hot, duplicates)}
 EXACT = ["small_integers", "one_hot"]
 VARIANTS = {
     "precomputed": {"cache": "precomputed"},
@@ -97,18 +90,6 @@ def test_counts_of_duplicated_rows_do_not_depend_on_the_cache(variant, dtype, ga
     expected = PegasosSVC(cache="cached", **options).fit(X.astype(dtype), y)
     result = PegasosSVC(**options, **VARIANTS[variant]).fit(X.astype(dtype), y)
     assert_array_equal(counts_of(result), counts_of(expected))
-
-
-@pytest.mark.parametrize("name", ["same_rows_and_another", *EXACT])
-@pytest.mark.parametrize(("tile", "draws"), [(1, 128), (16, 128), (256, 50), (17, 10_000)])
-def test_counts_do_not_depend_on_tiles(name, tile, draws, monkeypatch):
-    from kpegasos.utils import tuning
-
-    expected = reference(name)
-    monkeypatch.setattr(tuning, "TILE_ROWS", tile)
-    monkeypatch.setattr(tuning, "TILE_DRAWS", draws)
-    for source in ("cached", "streamed"):
-        assert_array_equal(counts_of(fit(name, cache=source)), counts_of(expected))
 
 
 def test_whatever_computes_has_one_thread_of_blas():

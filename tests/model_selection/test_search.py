@@ -131,20 +131,6 @@ def test_examples_of_weight_zero_are_as_good_as_absent():
     assert np.isfinite(with_zeros.oof_decision_[kept]).all()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_held_out_decisions_are_those_of_a_fit_without_the_fold(n_classes):
-    X, y = blobs(n_classes, n_samples=180)
-    search = small(cv=FOLDS, **ACCURATE).fit(X, y)
-    assert search.oof_decision_.shape == ((180,) if n_classes == 2 else (180, 3))
-    for train, test in FOLDS.split(X, y):
-        one = PegasosSVC(
-            **search.best_params_, polish=True, decision_function_shape="ovo", **ACCURATE
-        ).fit(X[train], y[train])
-        expected = one.decision_function(X[test])
-        difference = np.abs(search.oof_decision_[test] - expected).max()
-        assert difference < 0.01 * np.abs(expected).max()
-
-
 def test_precomputed_search_is_that_of_the_kernel():
     X, y = blobs(3)
     of_kernel = small(gammas=[0.1], **ACCURATE).fit(X, y)

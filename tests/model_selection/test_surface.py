@@ -93,14 +93,6 @@ def test_cells_are_single_fits(kernels, n_classes):
     assert_cells_are_single_fits(X, labels, uneven_folds(labels), KERNELS[kernels])
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("intercept_scaling", [0.0, 3.0])
-def test_cells_heed_the_constant_feature(intercept_scaling, n_classes):
-    X, labels = classes(n_classes)
-    folds = uneven_folds(labels)
-    assert_cells_are_single_fits(X, labels, folds, [RBF(0.1)], intercept_scaling=intercept_scaling)
-
-
 @pytest.mark.parametrize("cache_mb", ["auto", 0.12])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kernels", ["rbf", "laplacian", "poly"])
@@ -109,15 +101,6 @@ def test_cells_of_sparse_rows_are_single_fits(kernels, n_classes, cache_mb):
     rows = sparse.csr_matrix(np.where(np.abs(X) < 2.0, 0.0, X))
     folds = uneven_folds(labels)
     assert_cells_are_single_fits(rows, labels, folds, KERNELS[kernels], cache_mb=cache_mb)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_cells_of_a_given_matrix_are_single_fits(n_classes):
-    X, labels = classes(n_classes)
-    gram = RBF(0.1).block(X, X)
-    before = gram.copy()
-    assert_cells_are_single_fits(gram, labels, uneven_folds(labels), [None])
-    np.testing.assert_array_equal(gram, before)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

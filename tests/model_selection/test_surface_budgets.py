@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from row_cases import SLACK_MB, large_data, peak_mb
-from surface_cases import CS, classes, largest_difference, searched, uneven_folds
+from surface_cases import classes, largest_difference, searched, uneven_folds
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
 from kpegasos.kernels.matrix import SharedProducts
@@ -94,21 +94,6 @@ def test_cells_are_the_same_bits_on_several_threads(n_classes, budget):
         np.testing.assert_array_equal(one[number].relative_gaps, two[number].relative_gaps)
 
 
-def test_threads_that_share_a_kernel_matrix_do_not_change_it(monkeypatch):
-    made, gram = [], SharedProducts.gram
-
-    def kept(shared, values):
-        matrix = gram(shared, values)
-        made.append((matrix, matrix.copy()))
-        return matrix
-
-    monkeypatch.setattr(SharedProducts, "gram", kept)
-    searched(*problem(3), KERNELS, n_jobs=2)
-    assert len(made) == len(KERNELS)
-    for values, before in made:
-        np.testing.assert_array_equal(values, before)
-
-
 def test_budget_without_room_for_a_few_rows_is_refused():
     with pytest.raises(ValueError, match="cache_mb must be at least"):
         searched(*problem(2), [RBF(0.1)], cache_mb=0.01)
@@ -150,13 +135,6 @@ def stopped_after(n_cells, *arguments, **options):
     return outcomes
 
 
-def test_cells_are_counted_once():
-    done = []
-    X, labels, folds = problem(3)
-    searched(X, labels, folds, KERNELS, on_cells=done.append)
-    assert sum(done) == pytest.approx(len(KERNELS) * len(CS) * len(folds.tests))
-
-
 def test_what_is_told_is_told_one_at_a_time():
     inside, overlaps = [], []
 
@@ -168,17 +146,6 @@ def test_what_is_told_is_told_one_at_a_time():
 
     searched(*problem(2), KERNELS, n_jobs=4, on_cells=tell, on_kernel=tell)
     assert overlaps == []
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_search_that_is_stopped_at_once_has_no_cell(n_classes):
-    stopper = Stopper()
-    stopper.interrupt()
-    outcomes = searched(*problem(n_classes), KERNELS, stopper=stopper)
-    for outcome in outcomes.values():
-        assert not outcome.done.any()
-        assert np.isnan(outcome.relative_gaps).all()
-        assert all(np.isnan(decisions).all() for decisions in outcome.decisions)
 
 
 class Countdown(Stopper):
@@ -246,16 +213,3 @@ def test_kernels_that_are_done_are_not_computed_again(n_classes, monkeypatch):
         assert outcome is known[number]
         for a, b in zip(outcome.decisions, decisions[number], strict=True):
             np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_error_of_who_is_told_ends_the_search(n_jobs):
-    told = []
-
-    def on_kernel(outcome):
-        told.append(outcome.number)
-        raise RuntimeError("no more")
-
-    with pytest.raises(RuntimeError, match="no more"):
-        searched(*problem(2), KERNELS, on_kernel=on_kernel, n_jobs=n_jobs)
-    assert len(told) < len(KERNELS)

@@ -83,14 +83,3 @@ def test_refit_is_polished_where_the_chosen_kernel_allows(coef0):
     model = search.best_estimator_
     assert (model.polish, model.tol) == ((True, search.tol) if coef0 > 0 else (False, None))
     assert np.isnan(model.relative_gap_) == (coef0 < 0)
-
-
-def test_draws_of_the_cells_are_those_of_the_seed():
-    X, y = blobs()
-    settings = {"kernel": "sigmoid", "gammas": [0.02], "Cs": [5.0]}
-
-    def held_out(random_state):
-        return small(random_state=random_state, **settings).fit(X, y).oof_decision_
-
-    np.testing.assert_array_equal(held_out(1), held_out(1))
-    assert not np.array_equal(held_out(1), held_out(2))

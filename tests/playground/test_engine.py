@@ -321,15 +321,10 @@ def script_of(page, state, t=120, algorithm="pegasos"):
     return made(page, "code", "scriptOf", {**state, "panes": panes}, t, algorithm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        "projected_batches",
-        *(
-            pytest.param(n, marks=pytest.mark.slow)
-            for n in ("linear", "no_intercept", "laplacian", "sigmoid", "squared_hinge")
-        ),
-    ],
+    ["projected_batches", "linear", "no_intercept", "laplacian", "sigmoid", "squared_hinge"],
 )
 def test_code_gives_the_same_objective(page, name, tmp_path):
     state = {**state_named(name), "test": [place % 5 == 4 for place in range(40)]}

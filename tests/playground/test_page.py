@@ -57,6 +57,7 @@ def test_site_has_the_page_and_not_the_one_of_the_server(static, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_page_without_python_works_by_itself(static, opened):
     page = opened(static[1])
     assert page.summary.startswith("200 points")

@@ -86,6 +86,7 @@ def test_check_budget_says_what_all_shares_need(cache):
     assert ("use cache='streamed'" in str(caught.value)) == (cache != "streamed")
 
 
+@pytest.mark.slow
 @each_value(
     cache=["cached", "streamed"],
     cache_mb=[0.6, 2, 8],

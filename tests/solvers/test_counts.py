@@ -195,7 +195,14 @@ def test_kernel_formats_equal_dense(name, cache):
     assert_array_equal(run_pegasos(rows).alpha, by_the_book("poly").counts)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # which are compiled for by themselves
+        pytest.param(name, marks=[pytest.mark.slow] if name in ("fortran", "strided") else [])
+        for name in FORMATS
+    ],
+)
 def test_linear_formats_equal_dense(name):
     result, dense = (
         run_pegasos(linear_rows(X, intercept_scaling=1.0), 3, weighted=True, projection=True)
