@@ -65,6 +65,12 @@ def test_budgets_decide_what_is_held(n_classes, monkeypatch):
     assert how["rows"][2]
 
 
+def test_matrix_is_held_where_there_is_just_room_for_it(monkeypatch):
+    watched = Watched(monkeypatch)
+    searched(*problem(2), [Laplacian(0.1)])
+    assert (watched.shared, watched.whole, watched.rows) == (0, 1, 0)
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("tol", [1e-2, 1e-6])
