@@ -36,16 +36,23 @@ _SOLVERS = (
     "tests/solvers",
     "tests/campaigns/test_campaigns.py::test_certificates_of_the_hinge_loss_are_true",
 )
+#: Beside their own room: small runs and streams, which `fitting` drives.
+_DRIVEN = ("tests/fitting/test_small_pairs.py", "tests/estimators/test_partial_fit.py")
 _ESTIMATORS = (
     "tests/fitting",
     "tests/estimators",
+    "tests/exports/test_sklearn.py",
     "tests/metamorphic/test_relations.py",
     "tests/large",
 )
 ROOMS = {
-    "core": Room(("core",), ("tests/core", "tests/solvers", "tests/fitting"), pure=True),
+    "core": Room(
+        ("core",),
+        ("tests/core", "tests/solvers", "tests/fitting", "tests/rows/test_features.py"),
+        pure=True,
+    ),
     "rows": Room(("rows",), ("tests/rows", "tests/metamorphic/test_resources.py", *_SOLVERS)),
-    "solvers": Room(("solvers",), _SOLVERS),
+    "solvers": Room(("solvers",), (*_SOLVERS, *_DRIVEN)),
     "fitting": Room(("fitting", "estimators"), _ESTIMATORS),
     "model_selection": Room(("model_selection",), ("tests/model_selection",)),
     "exports": Room(("exports",), ("tests/exports",)),

@@ -48,6 +48,7 @@ def searched(X, labels, folds, kernels, Cs=CS, **changed):
         "n_jobs": 1,
         "stopper": Stopper(),
         "on_kernel": on_kernel,
+        "seed": 0,
     }
     numbered = dict(enumerate(kernels))
     search_surface(X, labels, folds, numbered, np.array(Cs), **{**settings, **changed})

@@ -51,9 +51,9 @@ def search_surface(
     row_dtype: str,
     stopper: Stopper,
     on_kernel: Callable[[KernelOutcome], None],
+    seed: int,
     on_cells: Callable[[float], None] = lambda n_cells: None,
     known: Mapping[int, KernelOutcome] | None = None,
-    seed: int = 0,
 ) -> None:
     """Solve all cells.
 
@@ -79,13 +79,13 @@ def search_surface(
     on_kernel : callable
         Called with each outcome when all of its cells are done or the stopper says so, one at a
         time, from any thread.
+    seed : int
+        Of the fits of kernels that are not positive semi-definite; all others draw nothing.
     on_cells : callable
         Called with how many cells have just been done, or what part of one, one at a time, from any
         thread.
     known : mapping of int to KernelOutcome, default=None
         Outcomes to go on from, which are modified.
-    seed : int, default=0
-        Of the fits of kernels that are not positive semi-definite; all others draw nothing.
 
     Raises
     ------

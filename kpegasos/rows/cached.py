@@ -231,7 +231,7 @@ class RowCache:
 
     def _write(self, members: np.ndarray, slots: np.ndarray) -> None:
         """Compute the rows of some examples, at most ``tile_rows``, into their slots."""
-        if slots[-1] - slots[0] == slots.size - 1 and np.all(np.diff(slots) == 1):
+        if np.all(np.diff(slots) == 1):
             rows = self.view.values[slots[0] : slots[-1] + 1]
             self.evaluations += self._values.write_rows(members, rows)
         else:

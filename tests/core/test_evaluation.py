@@ -75,3 +75,8 @@ def test_dual_bound_loses_what_its_sum_may_be_rounded_by():
     dual, proven = dual_bounds_of(0.5, 20.0, 0.0, 0.0, 0.1, 4)
     assert dual == pytest.approx(10.0)
     assert dual - proven == pytest.approx(10.0 * 18.0 * np.finfo(float).eps, rel=0.1)
+
+
+@pytest.mark.pure_python
+def test_dual_bound_of_sums_beyond_all_numbers_is_zero():
+    assert dual_bounds_of(1.0, np.inf, np.inf, 0.0, 0.1, 4) == (0.0, 0.0)

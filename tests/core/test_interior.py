@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose
 
 from kpegasos.core import interior
 
+pytestmark = pytest.mark.pure_python
+
 
 def newton(point, A, curvature):
     """One predictor and corrector step at w = κ Aᵀβ; returns the share of it that was taken."""

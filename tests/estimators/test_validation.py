@@ -425,3 +425,4 @@ def test_early_stopping_needs_examples_of_each_class():
     assert_rejected(LinearPegasosSVC(early_stopping=True), X, Y, match, sample_weight=weight)
     clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.01)
     assert_rejected(clf, X, Y, "validation_fraction must set one example of each")
+    assert_rejected(LinearPegasosSVC(early_stopping=True), X, X[:, 0], "y must be class labels")

@@ -1,6 +1,7 @@
 """`to_onnx`: onnxruntime agrees with the estimators on labels, ties included, and decisions."""
 
 import sys
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -186,3 +187,18 @@ def test_wide_sparse_model_is_refused_before_it_is_dense(kernel, tmp_path):
     with pytest.raises(ValueError, match=r"^support_vectors_ must be below . GiB.*for "):
         model.to_onnx(tmp_path / "other")
     assert not (tmp_path / "other").exists()
+
+
+def test_model_is_refused_before_weights_of_all_features_are_made(tmp_path, monkeypatch):
+    (tmp_path / "model").write_text(
+        "svm_type c_svc\nkernel_type linear\nnr_class 3\ntotal_sv 3\nrho 0 0 0\nlabel 1 2 3\n"
+        "nr_sv 1 1 1\nSV\n1 1 1:1\n-1 1 2:1\n-1 -1 4000000:1\n"
+    )
+    model = PegasosSVC.from_libsvm(tmp_path / "model")
+    monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", 64 * 10**6)  # two pairs of three
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="support_vectors_ must be below"):
+        model.to_onnx(tmp_path / "other")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 32 * 10**6

@@ -12,6 +12,7 @@ from kpegasos import PegasosSVC
 from kpegasos.core import small_runs
 from kpegasos.fitting import training
 from kpegasos.fitting.pairs import KernelRows
+from kpegasos.utils import tuning
 
 NUMBERS = ["intercept_", "lam_", "n_steps_", "objective_", "duality_gap_", "relative_gap_"]
 ARRAYS = [*NUMBERS, "support_", "n_support_", "dual_coef_"]
@@ -234,3 +235,12 @@ def test_members_beyond_the_matrix_are_refused(monkeypatch):
     pairs.members[0] = len(pairs.gram)
     with pytest.raises(ValueError, match="members must be indices"):
         small_runs.run_pairs(pairs, *others)
+
+
+@pytest.mark.parametrize("short", [0, 1])
+def test_pairs_are_trained_together_where_all_their_values_fit(short, monkeypatch):
+    """Those of all examples, and beside them those of each pair."""
+    X, y = data(3, 30)
+    n_values = 91**2 + 61**2 + 61**2 + 60**2 - short
+    _, left = fit_together(monkeypatch, X, y, cache_mb=8 * n_values / tuning.MEBIBYTE)
+    assert (left is None) == bool(short)

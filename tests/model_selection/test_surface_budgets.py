@@ -12,6 +12,7 @@ from surface_cases import classes, largest_difference, searched, uneven_folds
 from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
 from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.model_selection import surface
+from kpegasos.model_selection.cells import ComputedPairs
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -63,6 +64,13 @@ def test_budgets_decide_what_is_held(n_classes, monkeypatch):
     # A source of rows may be a whole matrix where there is room.
     assert how["rows"][0] is False
     assert how["rows"][2]
+
+
+def test_matrix_is_held_where_there_is_just_room_for_it(monkeypatch):
+    """Beside the matrix there is a fifth of it for hard cells."""
+    watched, n_values = Watched(monkeypatch), N_SAMPLES**2 + N_SAMPLES**2 // 5
+    searched(*problem(2), KERNELS[:1], cache_mb=8 * n_values / tuning.MEBIBYTE)
+    assert (watched.shared, watched.whole, watched.rows) == (0, 1, 0)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -133,6 +141,25 @@ def stopped_after(n_cells, *arguments, **options):
     outcomes = searched(*arguments, stopper=stopper, on_cells=on_cells, **options)
     assert stopper.interrupted
     return outcomes
+
+
+def test_cells_are_counted_once():
+    done = []
+    X, labels, folds = problem(3)
+    searched(X, labels, folds, KERNELS, on_cells=done.append)
+    assert sum(done) == pytest.approx(len(KERNELS) * len(CS) * len(folds.tests))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_seconds_of_cells_are_no_more_than_have_passed(n_classes):
+    begin = time.perf_counter()
+    outcomes = searched(*problem(n_classes), KERNELS)
+    seconds = sum(outcome.seconds.sum() for outcome in outcomes.values())
+    assert 0.0 < seconds <= time.perf_counter() - begin
+
+
+def test_pairs_that_are_not_asked_for_cost_no_values():
+    assert ComputedPairs(None, "auto", 1.0, []).evaluations == 0
 
 
 def test_what_is_told_is_told_one_at_a_time():

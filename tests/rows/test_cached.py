@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from row_cases import RNG, N, X, Y
 
 from kpegasos import RBF, CachedRows, KernelMatrix, Linear, make_problem, make_rows, pegasos, sdca
-from kpegasos.rows.cached import BufferPool
+from kpegasos.rows.cached import BufferPool, _parts
 from kpegasos.utils import tuning
 
 
@@ -106,3 +106,9 @@ def test_close_forgets_the_rows():
     assert rows.n_kept == 2
     rows.close()
     assert rows.n_kept == 0
+
+
+def test_parts_have_as_many_missing_rows_as_they_may():
+    missing = np.array([False, True, True, False, True, True, True])
+    assert [*_parts(missing, 2)] == [slice(0, 4), slice(4, 6), slice(6, 7)]
+    assert [*_parts(np.full(3, False), 2)] == [slice(0, 3)]

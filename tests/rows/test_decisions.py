@@ -23,7 +23,7 @@ from scipy import sparse
 
 from kpegasos import CachedRows, GramRows, KernelMatrix, linear_rows, make_rows
 from kpegasos.kernels.matrix import ClassSortedMatrix
-from kpegasos.rows.base import KernelDecisions
+from kpegasos.rows.base import GramDecisions, KernelDecisions
 
 NEW = RNG.normal(size=(31, 4))
 COEF = np.where(RNG.random(N) < 0.6, RNG.normal(size=N), 0.0)
@@ -222,3 +222,8 @@ def test_coefficients_of_other_vectors_are_refused():
         decisions._terms = X, members, np.ones(4)
         with pytest.raises(ValueError, match=r"coef must have shape \(3,\), got \(4,\) instead"):
             decisions(X)
+
+
+def test_coefficients_of_a_given_matrix_are_a_vector():
+    with pytest.raises(ValueError, match=r"coef must have shape \(3,\), got \(3, 1\) instead"):
+        GramDecisions(np.ones((3, 1)), 0.0)(np.ones((2, 3)))

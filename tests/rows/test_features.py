@@ -34,6 +34,7 @@ def as_rows(dtype, index_dtype):
     return X
 
 
+@pytest.mark.pure_python
 @each_pair(
     dtype=[np.float32, np.float64],
     index_dtype=[np.int32, np.int64],

@@ -129,6 +129,9 @@ def test_row_cache_gives_up_what_is_not_used_any_more():
     assert compute_for_now(cache, [5, 6, 7], 12, alpha) == [2, 4, 5, 6]
     alpha[[4, 6]] = 0.0
     assert compute_for_now(cache, [8, 9], 13, alpha) == [2, 5, 8, 9]
+    alpha[8] = 0.0
+    assert compute_for_now(cache, [10], 13, alpha) == [2, 5, 8, 9]  # used at this very step
+    assert compute_for_now(cache, [10], 14, alpha) == [2, 5, 9, 10]
 
 
 # --- tiles of draws ---

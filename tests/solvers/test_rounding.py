@@ -94,6 +94,17 @@ def test_tolerance_is_not_claimed_where_rounding_stands_against_it():
     assert max(found[t].dual_bound for t in found) <= min(found[t].objective for t in found)
 
 
+def test_gap_of_just_the_tolerance_is_settled(monkeypatch):
+    problem = make_problem(SIGNS, 1.0 / (1e3 * Y.size))
+    run = finished_run(problem, make_rows(X32, "rbf", gamma=0.02), epochs=5)
+    certifier, evaluation, settled = run._certifier, run.evaluate()[1], []
+    gaps = certifier.gaps(evaluation)
+    assert gaps.relative_proven > gaps.relative_computed > 0.0
+    monkeypatch.setattr(certifier, "_settle", lambda each: settled.append(each) or each)
+    certifier.reaches(evaluation, gaps.relative_computed)
+    assert settled
+
+
 # --- who is blamed --------------------------------------------------------------------------------
 
 
