@@ -3,24 +3,21 @@
 The claim of ICML 2007 and MPB 2011: the steps to reach an accuracy are O(1/(λ ε)), whatever m;
 Shalev-Shwartz and Srebro (2008), whom the thesis on convergence cites, go further: with more data
 the time to a test error may fall. Documents of CCAT's shape, λ = 1e-4; the accuracy is a test error
-of 1.1 times the optimum of the largest m. Seconds are those of the solver (medians over seeds);
-those of the whole ``fit`` at the same number of steps, with validation and certificate, which look
-at every example, stand beside them. The dependence on λ is that of the seconds to f* + ε.
+of 1.1 times the optimum of the largest m. The dependence on λ is that of the steps to f* + ε.
+Medians over seeds.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, slope
-from experiments._measure import timed
 from experiments._run import ExperimentContext
 from experiments._runs import Split, documents, first_record
-from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
+from kpegasos import linear_rows, make_problem, sdca
 
 FULL_TIME = "6 min"
 QUICK_TIME = "15 s"
@@ -40,37 +37,23 @@ def _data(quick: bool) -> Split:
     return documents(_sizes(quick)[-1], 4_000 if quick else _TEST, random_state=1)
 
 
-def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[str, float]:
-    """Steps and seconds until the test error is at most the target."""
+def _to_accuracy(n_samples: int, target: float, quick: bool, seed: int) -> float:
+    """Steps until the test error is at most the target."""
     data = _data(quick)
     X, y = data.X[:n_samples], data.y[:n_samples]
-    rows, problem, options = linear_rows(X), make_problem(y, LAM), {"sampling": "contiguous"}
-    pegasos(problem, rows, n_steps=2000, checkpoints=None, **options)  # type: ignore[arg-type]
-    points = np.unique(np.geomspace(2000, 3e6, 90).astype(int)).tolist()
     record = first_record(
-        problem,
-        rows,
-        points,
+        make_problem(y, LAM),
+        linear_rows(X),
+        np.unique(np.geomspace(2000, 3e6, 90).astype(int)).tolist(),
         lambda run: data.error(run.result().w) <= target,
-        random_state=seed,
-        **options,
-    )
-    if record is None:
-        return dict.fromkeys(("steps", "seconds", "fit_seconds"), float("nan"))
-    model = LinearPegasosSVC(
-        lam=LAM,
-        fit_intercept=False,
-        n_steps=record.iteration,
         sampling="contiguous",
-        checkpoints=None,
         random_state=seed,
     )
-    seconds, _ = timed(model.fit, X, y)
-    return {"steps": record.iteration, "seconds": record.seconds, "fit_seconds": seconds}
+    return np.nan if record is None else record.iteration
 
 
-def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
-    """Steps and seconds until the objective is within ε of its optimum."""
+def _to_epsilon(lam: float, quick: bool, seed: int) -> float:
+    """Steps until the objective is within ε of its optimum."""
     X, y = _data(quick)[:2]
     n_samples = min(100_000, y.size)
     rows, problem = linear_rows(X[:n_samples]), make_problem(y[:n_samples], lam)
@@ -84,13 +67,7 @@ def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
         max_time=60,
         random_state=seed,
     )
-    if record is None:
-        return dict.fromkeys(("steps", "seconds"), float("nan"))
-    return {"steps": record.iteration, "seconds": record.seconds}
-
-
-def _medians(runs: list[dict[str, Any]], *columns: str) -> dict[str, float]:
-    return {key: float(np.median(np.array([run[key] for run in runs], float))) for key in columns}
+    return np.nan if record is None else record.iteration
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -98,32 +75,25 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds = range(2 if context.quick else 9)
     best = context.part("best", _data(context.quick).optimum, LAM, tol=1e-3)
     target = 1.1 * best["test_error"]
-    by_size, by_lam = [], []
-    for n_samples in context.progress(_sizes(context.quick), "examples"):
-        work = partial(_to_accuracy, n_samples, target, quick=context.quick)
-        runs = [context.part(f"m {n_samples}, {seed}", work, seed) for seed in seeds]
-        by_size.append({"m": n_samples, **_medians(runs, "steps", "seconds", "fit_seconds")})
-    for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ"):
-        runs = [
-            context.part(f"lam {lam:g}, {s}", _to_epsilon, lam, s, context.quick) for s in seeds[:3]
-        ]
-        by_lam.append({"lam": lam, **_medians(runs, "steps", "seconds")})
-    sizes = [row["m"] for row in by_size]
-    lams = [row["lam"] for row in by_lam]
-    exponents = {
-        key: slope(sizes, [row[key] for row in by_size])
-        for key in ("steps", "seconds", "fit_seconds")
-    }
-    exponents |= {
-        f"{key} against lam": slope(lams, [row[key] for row in by_lam])
-        for key in ("steps", "seconds")
-    }
+
+    def median_steps(key: str, seeds: range, work: Any, *where: Any) -> float:
+        runs = [context.part(f"{key}, {seed}", work, *where, context.quick, seed) for seed in seeds]
+        return float(np.median(np.array(runs, dtype=float)))
+
+    by_size = [
+        {"m": m, "steps": median_steps(f"m {m}", seeds, _to_accuracy, m, target)}
+        for m in context.progress(_sizes(context.quick), "examples")
+    ]
+    by_lam = [
+        {"lam": lam, "steps": median_steps(f"lam {lam:g}", seeds[:3], _to_epsilon, lam)}
+        for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ")
+    ]
     return {
         "seeds": list(seeds),
         "table": by_size + by_lam,
         "by_size": by_size,
         "by_lam": by_lam,
-        "exponents": exponents,
+        "exponents": {"steps": slope(*_columns(by_size, "m", "steps"))},
         "target_error": target,
     }
 
