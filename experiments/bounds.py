@@ -15,7 +15,7 @@ from experiments import _plots as plots
 from experiments._claims import ICML, JOURNAL, RAKHLIN, ZHOU, Claim, mark, span
 from experiments._run import ExperimentContext
 from experiments._runs import histories, moons
-from experiments._tables import select
+from experiments._tables import grouped, select
 from kpegasos import make_problem, make_rows, sdca, theory
 from kpegasos.reference import index_stream, kernel_iterates
 
@@ -259,15 +259,14 @@ def _terms(measured: dict[str, Any], steps: list[int], where: dict[str, Any]) ->
     return rows
 
 
-def _verdicts(rows: Rows, trivial: float) -> Rows:
-    """Say of each statement whether it held, how loose it is, and from which T it says something.
+def _verdicts(rows: Rows) -> Rows:
+    """Say of each statement whether it held, and how loose it is.
 
     What is expected, or sure, must not be exceeded by the mean; what is probable, by no more than
     delta of the runs.
     """
     verdicts = []
-    for statement, source in dict.fromkeys((row["statement"], row["source"]) for row in rows):
-        own = select(rows, statement=statement, source=source)
+    for (statement, source), own in grouped(rows, "statement", "source").items():
         held = all(
             row["measured"] <= row["bound"]
             if row["delta"] is None
@@ -275,16 +274,13 @@ def _verdicts(rows: Rows, trivial: float) -> Rows:
             for row in own
         )
         loose = [row["bound_over_measured"] for row in own if row["T"] >= 100]
-        telling = [row["T"] for row in own if row["bound"] < trivial]
         verdicts.append(
             {
                 "statement": statement,
                 "source": source,
                 "verdict": "holds" if held else "violated",
-                "largest_fraction_above_bound": max(row["fraction_above_bound"] for row in own),
                 "least_bound_over_measured": min(loose),
                 "largest_bound_over_measured": max(loose),
-                "first_T_not_vacuous": min(telling, default=None),
             }
         )
     return verdicts
@@ -302,12 +298,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     rows += _likely(measured, steps, optimum, where)
     return {
         "seeds": list(range(seeds)),
-        "regret_seeds": list(range(min(seeds, REGRET_SEEDS))),
         "n_samples": N_SAMPLES,
         "lam": LAM,
-        "gamma": GAMMA,
         "optimum": bracket,
-        "verdicts": _verdicts(rows, 1 - optimum),
+        "verdicts": _verdicts(rows),
         "terms": _terms(measured, steps, where),
         "table": rows,
     }

@@ -131,7 +131,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
             "X": X[:, 0],
             "y": y,
             "models": {loss: model.predict(grid) for loss, model in models.items()},
-            "gaps": {loss: model.relative_gap_ for loss, model in models.items()},
         }
     table = []
     for name in context.progress(["diabetes", "2,000 × 10", "20,000 × 8"], "tables"):
