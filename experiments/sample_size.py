@@ -16,7 +16,8 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, slope
 from experiments._run import ExperimentContext
-from experiments._runs import Split, documents, first_record
+from experiments._runs import Split, documents, first_record, first_within
+from experiments._tables import columns
 from kpegasos import linear_rows, make_problem, sdca
 
 FULL_TIME = "6 min"
@@ -58,15 +59,9 @@ def _to_epsilon(lam: float, quick: bool, seed: int) -> float:
     n_samples = min(100_000, y.size)
     rows, problem = linear_rows(X[:n_samples]), make_problem(y[:n_samples], lam)
     f_star = sdca(problem, rows, tol=5e-4, max_epochs=200).dual_bound
-    record = first_record(
-        problem,
-        rows,
-        np.unique(np.geomspace(500, 2e7, 120).astype(int)).tolist(),
-        lambda run: run.history[-1].objective_average <= f_star + EPSILON,
-        sampling="contiguous",
-        max_time=60,
-        random_state=seed,
-    )
+    points = np.unique(np.geomspace(500, 2e7, 120).astype(int)).tolist()
+    options: Any = {"sampling": "contiguous", "max_time": 60, "random_state": seed}
+    record = first_within(problem, rows, points, f_star + EPSILON, **options)
     return np.nan if record is None else record.iteration
 
 
@@ -100,29 +95,25 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Both dependences of the paper's abstract, on synthetic documents."""
-    by_size, by_lam = (
-        [row for row in results[key] if row["steps"] is not None] for key in ("by_size", "by_lam")
-    )
-    if min(len(by_size), len(by_lam)) < 2:  # a small version may reach too few of its goals
+    sizes, steps = _columns(results["by_size"], "m", "steps")
+    lams, needed = _columns(results["by_lam"], "lam", "steps")
+    if min(sizes.size, lams.size) < 2:  # a small version may reach too few of its goals
         return []
-    sizes, steps = ([row[key] for row in by_size] for key in ("m", "steps"))
-    growth = slope(sizes, steps)
-    repeats = max(step / size for step, size in zip(steps, sizes, strict=True))
+    growth, repeats = slope(sizes, steps), (steps / sizes).max()
     seen = (
         f"T is at most {repeats:.2f} m: no run goes through the set even once, so that the result "
         "could hardly be another."
         if repeats < 1
         else f"T is up to {repeats:.1f} times m."
     )
-    lams, needed = ([row[key] for row in by_lam] for key in ("lam", "steps"))
-    half = max(2, (len(lams) + 1) // 2)
+    half = max(2, (lams.size + 1) // 2)
     large, small = (slope(lams[part], needed[part]) for part in (slice(half), slice(-half, None)))
     return [
         Claim(
             "The run time does not depend on the size of the training set.",
             ICML,
             "Synthetic documents: steps to 1.1 times the optimal test error have an exponent of m "
-            f"of {exponent(growth)} for m from {sizes[0]:,} to {sizes[-1]:,}. {seen}",
+            f"of {exponent(growth)} for m from {sizes[0]:,.0f} to {sizes[-1]:,.0f}. {seen}",
             mark(abs(growth) <= 0.1 and repeats > 1, abs(growth) <= 0.1),
             "✓ if the exponent is within ±0.1 and T exceeds m somewhere, ~ if T never does.",
         ),
@@ -140,8 +131,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def _columns(rows: list[dict[str, Any]], *keys: str) -> list[np.ndarray]:
     """Columns of the rows whose runs all reached their goal."""
-    table = np.array([[row[key] for key in keys] for row in rows], dtype=float)
-    return list(table[np.isfinite(table).all(axis=1)].T)
+    table = columns(rows, *keys)
+    return list(table[:, np.isfinite(table).all(axis=0)])
 
 
 def _against(ax: Any, x: np.ndarray, steps: np.ndarray, at: int, name: str) -> None:

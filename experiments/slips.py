@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from experiments import _plots as plots
 from experiments._claims import BLOG, ICML, JOURNAL, Claim, exponent, mark, rounded
 from experiments._run import ExperimentContext
-from experiments._runs import first_record, hinge_objective, moons, spaced
+from experiments._runs import first_within, hinge_objective, moons, spaced
 from experiments._tables import percentiles
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.draws import IndexStream
@@ -161,18 +161,8 @@ def _runtimes(m: int, lam: float, seeds: int, most: int) -> list[float]:
     X, y = moons(m)
     problem, rows = make_problem(y, lam), make_rows(X, gamma=GAMMA, cache="precomputed")
     optimum = sdca(problem, rows, tol=1e-4, max_epochs=20_000, random_state=0).dual_bound
-    goal = optimum + EPSILON
-    records = [
-        first_record(
-            problem,
-            rows,
-            spaced(most, 8),
-            lambda run: run.history[-1].objective_average < goal,
-            sampling="uniform",
-            random_state=seed,
-        )
-        for seed in range(seeds)
-    ]
+    where = (problem, rows, spaced(most, 8), optimum + EPSILON)
+    records = [first_within(*where, sampling="uniform", random_state=seed) for seed in range(seeds)]
     return [np.nan if record is None else record.iteration for record in records]
 
 
