@@ -204,20 +204,16 @@ def expansion(gamma: float, X: np.ndarray, vectors: np.ndarray, coefs: np.ndarra
     return np.concatenate([kernel.block(X[block], vectors) @ coefs for block in blocks])
 
 
-def _pairs(model: Any) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
-    """Yield the two classes of each pair, its support vectors' indices, and coefficients."""
-    ends = np.concatenate(([0], np.cumsum(model.n_support_)))
+def pairs_of(model: Any) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
+    """Yield the two classes of each pair, which support vectors it has, and their coefficients."""
+    of_class = np.repeat(np.arange(model.classes_.size), model.n_support_)
     dual_coef = np.asarray(model.dual_coef_, dtype=float)
     for i, j in combinations(range(model.classes_.size), 2):
-        parts = [
-            (model.support_[ends[own] : ends[own + 1]], dual_coef[row, ends[own] : ends[own + 1]])
-            for own, row in ((i, j - 1), (j, i))
-        ]
-        if model.classes_.size == 2:
-            parts = [(model.support_, dual_coef[0])]
-        support, coefs = (np.concatenate(part) for part in zip(*parts, strict=True))
+        # Row j - 1 has the coefficients of class i against j, row i those of j against i.
+        coefs = np.where(of_class == i, dual_coef[j - 1], 0.0)
+        coefs = np.where(of_class == j, dual_coef[i], coefs)
         used = np.flatnonzero(coefs)
-        yield (i, j), support[used], coefs[used]
+        yield (i, j), used, coefs[used]
 
 
 def _at_best_intercept(y: np.ndarray, f: np.ndarray, squared_norm: float, lam: float) -> float:
@@ -252,8 +248,8 @@ def judge(model: Any, task: Task) -> dict[str, float]:
     labels = np.searchsorted(model.classes_, task.y)
     sign_of_first = 1.0 if model.classes_.size > 2 else -1.0
     found: dict[str, list[float]] = {"objective": [], "dual_bound": [], "our_objective": []}
-    for number, ((i, j), support, coefs) in enumerate(_pairs(model)):
-        members = np.flatnonzero((labels == i) | (labels == j))
+    for number, ((i, j), used, coefs) in enumerate(pairs_of(model)):
+        members, support = np.flatnonzero((labels == i) | (labels == j)), model.support_[used]
         f = expansion(task.gamma, task.X[members], task.X[support], coefs)
         squared_norm = float(coefs @ f[np.searchsorted(members, support)])
         y = np.where(labels[members] == i, sign_of_first, -sign_of_first)
