@@ -22,7 +22,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, exponent, listed, percent, rounded, span
 from experiments._run import ExperimentContext
 from experiments._runs import Setting, hinge_objective, histories, setting, spaced
-from experiments._tables import select, shortened
+from experiments._tables import columns, grouped, select, shortened
 from kpegasos import make_problem, make_rows, pegasos
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.datasets import load_adult, load_covtype, load_usps
@@ -107,14 +107,9 @@ def others(name: str, lam: float, steps: list[int], seeds: int) -> Row:
             )
 
         options: Any = {"sampling": "uniform", "average": "suffix", "monitor": note}
-        run = pegasos(
-            *_problem(name, lam),
-            n_steps=steps[-1],
-            checkpoints=steps,
-            random_state=seed,
-            **options,
-        )
-        found["suffix"].append(run.history["objective_average"])
+        options |= {"n_steps": steps[-1], "checkpoints": steps, "random_state": seed}
+        history = pegasos(*_problem(name, lam), **options).history
+        found["suffix"].append(history["objective_average"])
         found["uniform"].append(uniform)
     return found
 
@@ -212,7 +207,7 @@ def _crossings(
     name: str, lam: float, steps: list[int], found: dict[str, np.ndarray], least: float
 ) -> list[Row]:
     """A row of the table for each kind of crossing."""
-    m, draws = problem_of(name).y.size, round(LAM_DRAWS / lam)
+    draws = round(LAM_DRAWS / lam)
     excess = found["weighted"] - least
     # With the same seed, batches of one are the run itself.
     one = excess[:, [steps.index(draws)]]
@@ -227,12 +222,9 @@ def _crossings(
     rows = []
     for kind, ratio in ratios.items():
         at = _batches(draws)[1] if kind == "batches" else steps
-        row: Row = {"kind": kind, "data": name, "lam": lam, "m": m}
+        row: Row = {"kind": kind, "data": name, "lam": lam, "last_lam_T": lam * at[-1]}
         row |= crossing_of(at, ratio, LEVELS[kind])
-        T = row["T"]
-        row["lam_T"], row["epochs"] = (None, None) if T is None else (lam * T, T / m)
-        row["last_lam_T"] = lam * at[-1]
-        rows.append(row)
+        rows.append({**row, "lam_T": None if row["T"] is None else lam * row["T"]})
     return rows
 
 
@@ -244,24 +236,22 @@ def decades(values: Sequence[float]) -> float:
 def exponent_of(rows: Sequence[Row]) -> float:
     """Fit p of T ~ λ^−p, with a constant for each problem."""
     x, y = [], []
-    for name in dict.fromkeys(row["data"] for row in rows):
-        own = select(rows, data=name)
-        lam, T = (np.log([row[key] for row in own]) for key in ("lam", "T"))
+    for own in grouped(rows, "data").values():
+        lam, T = np.log(columns(own, "lam", "T"))
         x += (lam - lam.mean()).tolist()
         y += (T - T.mean()).tolist()
     return float(-np.dot(x, y) / np.dot(x, x)) if np.dot(x, x) else float("nan")
 
 
 def spread_of(rows: Sequence[Row]) -> Row:
-    """Say how far the crossings of a kind lie apart, by each of three clocks."""
+    """Say how far the crossings of a kind lie apart, by T and by λT."""
     known = select(rows, state="crossed")
     found: Row = {"crossings": len(known), "of": len(rows)}
     if known:
-        for key in ("T", "epochs", "lam_T"):
+        for key in ("T", "lam_T"):
             values = [row[key] for row in known]
             found[f"decades_{key}"] = decades(values)
             found[f"{key}_from"], found[f"{key}_to"] = min(values), max(values)
-        found["lam_T_median"] = float(np.median([row["lam_T"] for row in known]))
         found["exponent"] = exponent_of(known)
     return found
 
@@ -286,8 +276,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "titles": {name: problem_of(name).title for name in names},
         "sizes": {name: problem_of(name).y.size for name in names},
         "lams": list(lams),
-        "lam_draws": LAM_DRAWS,
-        "levels": LEVELS,
         "optima": optima,
         "spreads": {kind: spread_of(select(table, kind=kind)) for kind in LEVELS},
         "table": table,
@@ -300,12 +288,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 #: What crosses: in the figure, in a sentence, its colour and its line.
 KINDS = {
     "close": ("near the optimum", "the average is within 10% of the optimum", plots.BLACK, "-"),
-    "gap": (
-        "gap twice the truth",
-        "its certified gap is over twice its f − f*",
-        plots.GREEN,
-        "-.",
-    ),
+    "gap": ("gap twice the truth", "its certified gap is over twice its f − f*", plots.GREEN, "-."),
     "batches": ("batches are cheap", "batches cost less than twice as much", plots.PURPLE, ":"),
     "average": ("average beats last", "the average beats the last iterate", plots.BLUE, "-"),
     "projection": ("projection is over", "the projection is over", plots.VERMILION, "--"),
@@ -383,8 +366,8 @@ def _told_cells(results: dict[str, Any]) -> list[tuple[float, float, str, float]
         place = (np.floor(2 * np.log10(moment[key]) - 0.01) for key in ("lam_T", "epochs"))
         cells.setdefault(tuple(map(int, place)), []).append(moment["behind"])
     found = []
-    for (x, y), columns in cells.items():
-        mean = np.mean(columns, axis=0)
+    for (x, y), behind in cells.items():
+        mean = np.mean(behind, axis=0)
         first, second = np.sort(mean)[:2]
         best = METHODS[int(mean.argmin())]
         found.append((10 ** (x / 2), 10 ** (y / 2), best, float(np.exp(second - first))))
@@ -412,13 +395,12 @@ def _told_changes(results: dict[str, Any]) -> Claim:
     """At which λT each change comes."""
     spreads, timed = _told_spreads(results), _told_timed(results)
     kept, other = [], []
-    for kind in [*timed, *(kind for kind in KINDS if kind not in timed)]:
+    for kind in KINDS:
         spread = spreads[kind]
-        if kind in timed or spread.get("exponent") is not None:
+        if spread.get("exponent") is not None:
             told = f"{KINDS[kind][1]} from λT = {_told_span(spread)} on"
-            cases = f"{spread['crossings']} of {spread['of']} cases"
             if kind in timed:
-                kept.append(f"{told} ({cases})")
+                kept.append(f"{told} ({spread['crossings']} of {spread['of']} cases)")
             else:
                 later = f"{spread['crossings']} cases, {spread['beyond']} later"
                 other.append(f"{told}, T ∝ λ^{exponent(-spread['exponent'])} ({later})")
@@ -460,8 +442,7 @@ def _told_best(results: dict[str, Any]) -> Claim:
 def _told_averages(results: dict[str, Any]) -> Claim:
     """Where the average overtakes the last iterate at all."""
     told, numbers = [], []
-    for name in results["titles"]:
-        rows = select(results["table"], kind="average", data=name)
+    for name, rows in grouped(select(results["table"], kind="average"), "data").items():
         found = [row["lam_T"] for row in select(rows, state="crossed")]
         at = f" (λT = {span(found)})" if found else ""
         told.append(f"{len(found)} of {len(rows)} λ on {_told_data(results, name)}{at}")
@@ -529,9 +510,8 @@ def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
         name = look.name.removesuffix(" iterate").removesuffix(" average")
         ax.plot([], [], look.marker, color=look.color, label=name)
     plots.log_log(ax, xlabel=plots.WORDS["lam_T"], ylabel="passes T/m")
-    for which, column in (("xlim", 0), ("ylim", 1)):
-        corners = [cell[:2][column] for cell in cells]
-        ax.set(**{which: (min(corners), max(corners) * step)})
+    xs, ys, *_ = zip(*cells, strict=True)
+    ax.set(xlim=(min(xs), max(xs) * step), ylim=(min(ys), max(ys) * step))
     ax.axvline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":", zorder=3)
     ax.set_title("the best after T steps")

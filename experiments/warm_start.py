@@ -22,7 +22,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._kernel import PROBLEMS, Task, judge, load
 from experiments._run import ExperimentContext
-from experiments._tables import select
+from experiments._tables import columns, select
 from kpegasos import RBF, make_problem, make_rows
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
@@ -160,7 +160,6 @@ class Climber:
             "support": int(np.count_nonzero(best.coef)),
             "gap": 1.0 - self.ascent.state.best_dual / best.objective,
             "moves": self.ascent.state.steps,
-            "seconds": self.ascent.state.seconds,
         }
 
     def climb(self) -> list[Row | None]:
@@ -209,24 +208,23 @@ def by_libsvm(task: Task) -> Row:
                 "iterations": int(model.n_iter_[0]),
                 "support": int(model.support_.size),
                 "gap": 1.0 - judged["dual_bound"] / judged["objective"],
-                "tol_of_libsvm": tol,
             }
-        levels.append(dict(found))
+        levels.append(found)
     return {"levels": levels}
 
 
 def _columns(key: str, values: Any) -> dict[str, float]:
     """Median, and 20 and 80% of many seeds or the range of few."""
     low, high = (20, 80) if len(values) >= SEEDS else (0, 100)
-    found = np.percentile(np.asarray(values, dtype=float), [low, 50, high]).tolist()
+    found = np.percentile(values, [low, 50, high]).tolist()
     return dict(zip((f"{key}_low", key, f"{key}_high"), found, strict=True))
 
 
 def _middle(parts: list[Row], key: str) -> float:
-    return float(np.median([part[key] for part in parts]))
+    return float(np.median(columns(parts, key)))
 
 
-def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) -> list[Row]:
+def _rows_of_set(kind: Kind, size: int, runs: dict[str, list[Any]]) -> list[Row]:
     """Rows of the table: for each way and tolerance what the seeds say."""
     ascents = [way for way in runs if way not in (SDCA, LIBSVM)]
     ends = [[run["levels"][-1] for run in runs[way]] for way in ascents]
@@ -238,23 +236,22 @@ def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) ->
     for way, found in runs.items():
         for at, tol in enumerate(TOLERANCES):
             levels = [run["levels"][at] for run in found]
-            row: Row = {"data": kind.title, "m": size, "C": C, "way": way, "tol": tol}
-            row["seeds"], reached = len(levels), None not in levels
+            row: Row = {"data": kind.title, "m": size, "way": way, "tol": tol}
+            reached = None not in levels
             if reached and way != LIBSVM:
-                values = np.array([level["evaluations"] for level in levels])
+                (values,) = columns(levels, "evaluations")
                 none = [run["levels"][at] for run in runs["0"][: values.size]]
                 row |= _columns("ratio", values / needed[: values.size])
                 if None not in none:
-                    row |= _columns("against_none", values / [e["evaluations"] for e in none])
+                    ratios = values / columns(none, "evaluations")[0]
+                    row["against_none"] = float(np.median(ratios))
                 row["kernel_rows"] = float(np.median(values)) / size
                 row["certificate_rows"] = _middle(levels, "of_certificates") / size
-            for key in ("support", "gap", "moves", "iterations", "seconds", "tol_of_libsvm"):
+            for key in ("support", "moves", "iterations"):
                 if reached and key in levels[0]:
                     row[key] = _middle(levels, key)
             if way in ascents:
-                before = [run["before"] for run in found]
-                row["rows_before"] = _middle(before, "evaluations") / size
-                row["gap_before"] = _middle(before, "gap")
+                row["gap_before"] = _middle([run["before"] for run in found], "gap")
             row["whole_matrix"] = size * size / float(np.median(needed))
             table.append(row)
     return table
@@ -276,7 +273,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 ways[LIBSVM] = partial(by_libsvm, task)
             for way, work in context.progress(ways.items(), "starts"):
                 runs[way].append(context.part(f"{kind.title}, {seed}, {way}", work))
-        table += _rows_of_set(kind, y.size, task.C, runs)
+        table += _rows_of_set(kind, y.size, runs)
     return {
         "seeds": list(range(many)),
         "few_seeds": few,
@@ -393,12 +390,13 @@ def _told_sdca(results: dict[str, Any]) -> Claim:
         return Claim("In random order, dual ascent does not reach these gaps.", OURS, note.strip())
     shares = [row["kernel_rows"] / row["m"] for row in rows]
     much = "the whole kernel matrix" if min(shares) >= 0.9 else "a large part of the kernel matrix"
+    ratios, against = columns(rows, "ratio", "against_none")
     return Claim(
         f"In random order, dual ascent computes {much}, where it gets there.",
         OURS,
         f"SDCA computes {span(shares)} times the matrix, as a value may be computed twice. That is "
-        f"{span([row['ratio'] for row in rows])} times the support's rows, and "
-        f"{span([row['against_none'] for row in rows])} times what ascent over sets takes.{note}",
+        f"{span(ratios)} times the support's rows, and {span(against)} times what ascent over sets "
+        f"takes.{note}",
     )
 
 
