@@ -35,13 +35,7 @@ from experiments._meta import vectors
 from experiments._runs import hinge_objective
 from experiments._tables import ranged
 from kpegasos import RBF, PegasosSVC
-from kpegasos.datasets import (
-    load_adult,
-    load_covtype,
-    load_fashion_mnist,
-    load_mnist,
-    load_usps,
-)
+from kpegasos.datasets import load_adult, load_covtype, load_fashion_mnist, load_mnist, load_usps
 
 #: Examples, labels, test examples, test labels (None if there are none).
 Split = tuple[Any, Any, Any, Any]
@@ -123,17 +117,12 @@ def _digits() -> Split:
     return X, y, X, None
 
 
-SMALL: dict[str, Problem] = {
-    **{
-        f"moons {n:,}": Problem(lambda n=n: _moons(n), "scale", 1.0)  # type: ignore[misc]
-        for n in (100, 500, 2000, 5000)
-    },
-    **{
-        f"4 classes {n:,}": Problem(lambda n=n: _four_classes(n), "scale", 1.0)  # type: ignore[misc]
-        for n in (100, 500, 2000)
-    },
-    "digits 1,797": Problem(_digits, "scale", 1.0),
+_MADE = {
+    **{f"moons {n:,}": partial(_moons, n) for n in (100, 500, 2000, 5000)},
+    **{f"4 classes {n:,}": partial(_four_classes, n) for n in (100, 500, 2000)},
+    "digits 1,797": _digits,
 }
+SMALL = {name: Problem(make, "scale", 1.0) for name, make in _MADE.items()}
 LARGE: dict[str, Problem] = {
     "Fashion-MNIST": Problem(lambda: _all(load_fashion_mnist()), 0.0102, 10.0),
     "T-shirt or shirt": Problem(lambda: _two_classes(load_fashion_mnist(), (0, 6)), 0.0102, 10.0),
@@ -223,9 +212,8 @@ def _at_best_intercept(y: np.ndarray, f: np.ndarray, squared_norm: float, lam: f
         return hinge_objective(y, f + intercept, squared_norm + intercept**2, lam)
 
     reach = 1.0 + float(np.abs(f).max(initial=0.0))
-    best = minimize_scalar(
-        objective, bounds=(-reach, reach), method="bounded", options={"xatol": 1e-9}
-    )
+    options = {"xatol": 1e-9}
+    best = minimize_scalar(objective, bounds=(-reach, reach), method="bounded", options=options)
     return float(best.fun)
 
 
@@ -348,9 +336,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     touch = partial(touch_memory, _TOUCHED_MB if len(task.y) > _WARM_UP else 0)
     fits = (job.get("repeats", _FITS), _FIT_SECONDS)
     spent, model, memory = repeated(fit, *fits, before=touch, weighed=True)
-    predictions, predicted, _ = repeated(
-        lambda: model.predict(task.X_test), _PREDICTIONS, _PREDICT_SECONDS
-    )
+    predict = partial(model.predict, task.X_test)
+    predictions, predicted, _ = repeated(predict, _PREDICTIONS, _PREDICT_SECONDS)
     return {
         **_times("fit", spent),
         **_times("predict", predictions),
@@ -371,13 +358,11 @@ def _costs(model: PegasosSVC, task: Task) -> dict[str, Any]:
     histories = model.history_ if isinstance(model.history_, list) else [model.history_]
     last = [history.records[-1] for history in histories]
     _, counts = np.unique(task.y, return_counts=True)
-    sizes = [a + b for k, a in enumerate(counts) for b in counts[k + 1 :]]
-    return {
-        "kernel_evaluations": int(sum(record.kernel_evaluations for record in last)),
-        "needed_evaluations": int(
-            sum(record.support_size * size for record, size in zip(last, sizes, strict=True))
-        ),
-    }
+    needed = np.dot(
+        [record.support_size for record in last], list(map(sum, combinations(counts, 2)))
+    )
+    computed = sum(record.kernel_evaluations for record in last)
+    return {"kernel_evaluations": int(computed), "needed_evaluations": int(needed)}
 
 
 def take_turns(job: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from experiments._claims import (
 )
 from experiments._meta import experiment_changed
 from experiments._store import read, write
-from experiments._tables import select
+from experiments._tables import columns, grouped, select
 
 Block = Callable[["Documents"], str]
 
@@ -212,10 +211,8 @@ FINDINGS = ("clock", "gap_and_error", "warm_start", "run_time", "equal_seconds",
 
 def _linked(source: str) -> str:
     """Write sources as links, where they have one."""
-    return ", ".join(
-        f"[{one}]({SOURCES[one]})" if SOURCES[one] else one
-        for one in filter(None, source.split("; "))
-    )
+    names = source.split("; ") if source else []
+    return ", ".join(f"[{name}]({SOURCES[name]})" if SOURCES[name] else name for name in names)
 
 
 def table(documents: Documents) -> str:
@@ -467,27 +464,26 @@ def _sampling_rates(documents: Documents) -> str:
     """Return the exponents of each sampling, from the eighth epoch on, for the last iterate."""
     results, rows = documents.results("sampling"), []
     for data, by_moment in results["curves"].items():
-        curve = by_moment["last, end"]
-        names = [name for name in curve if name != "epoch"]
-        rates = [slope(curve["epoch"][3:], medians(curve[name])[3:]) for name in names]
+        curve = dict(by_moment["last, end"])
+        epochs = curve.pop("epoch")[3:]
+        rates = [slope(epochs, medians(values)[3:]) for values in curve.values()]
         rows.append([results["titles"][data], *map(exponent, rates)])
-    return markdown(["exponent of the epochs, last iterate", *names], rows)
+    return markdown(["exponent of the epochs, last iterate", *curve], rows)
 
 
 def _lambda_rates(documents: Documents) -> str:
     """Return the exponents of λ in the suboptimality for each decade of λ, after one epoch."""
     results = documents.results("lambda_dependence")
     rows, first = [], min(row["epochs"] for row in results["table"])
-    methods = list(dict.fromkeys(row["method"] for row in results["table"]))
     decades = range(-6, 0)
-    for data, method in product(results["titles"], methods):
-        own = select(results["table"], data=data, method=method, epochs=first)
+    for (data, method), own in grouped(results["table"], "data", "method").items():
         cells = []
         for power in decades:
-            part = [row for row in own if 0.99 * 10**power <= row["lam"] <= 10.1 * 10**power]
-            lams, values = ([row[key] for row in part] for key in ("lam", "suboptimality"))
+            low, high = 0.99 * 10**power, 10.1 * 10**power
+            part = [r for r in select(own, epochs=first) if low <= r["lam"] <= high]
             known = len(part) >= 2 and all(row["resolved"] for row in part)
-            cells.append(exponent(slope(lams, values)) if known else "–")
+            rate = known and slope(*columns(part, "lam", "suboptimality"))
+            cells.append(exponent(rate) if known else "–")
         rows.append([results["titles"][data], method, *cells])
     heads = [f"{10.0**power:g} to {10.0 ** (power + 1):g}" for power in decades]
     return markdown(["exponent of λ", "method", *heads], rows)
@@ -499,7 +495,7 @@ def _lambda_steps(documents: Documents) -> str:
     if "slips" in documents:
         found = documents.results("slips")["runtimes"]
         largest = found["steps"][max(found["steps"], key=int)]
-        steps = [float(np.median(runs)) for runs in largest]
+        steps = map(np.median, largest)
         needed += [("moons, RBF", *pair) for pair in zip(found["lam"], steps, strict=True)]
     if "sample_size" in documents:
         for row in documents.results("sample_size")["by_lam"]:
