@@ -18,7 +18,7 @@ from experiments import _plots as plots
 from experiments._claims import JOURNAL, RAKHLIN, Claim, mark, span
 from experiments._run import ExperimentContext
 from experiments._runs import bracket, histories, setting
-from experiments._tables import percentiles
+from experiments._tables import percentiles, select
 from kpegasos import make_problem
 
 FULL_TIME = "5 min"
@@ -58,7 +58,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds, epochs = (5, 10) if context.quick else (SEEDS, EPOCHS)
     names = list(LAM_MS)[:2] if context.quick else list(LAM_MS)
     optima, curves, table = {}, {}, []
-    for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
+    for name, sampling in context.progress(product(names, SAMPLINGS), "runs"):
         m = setting(name).y.size
         steps = _steps(m, epochs)
         optima[name] = context.part(f"optimum of {name}", bracket, name, LAM_MS[name] / m, 1e-6)
@@ -84,7 +84,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """What is claimed of averages, at the last moment of the table."""
     last_moment = max(row["epochs"] for row in results["table"])
-    rows = [row for row in results["table"] if row["epochs"] == last_moment]
+    rows = select(results["table"], epochs=last_moment)
     gains = {a: [row["last"] / row[a] for row in rows] for a in AVERAGES}
     good = [min(a, b) for a, b in zip(gains["weighted"], gains["suffix"], strict=True)]
     names = [

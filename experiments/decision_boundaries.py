@@ -42,7 +42,6 @@ def _model(C: float, gamma: float, epochs: float, tol: float) -> tuple[PegasosSV
         model.fit(X, y)
     return model, {
         "C": float(C),
-        "train_accuracy": model.score(X, y),
         "test_accuracy": model.score(X_test, y_test),
         "support_vectors": len(model.support_),
         "relative_gap": model.relative_gap_,

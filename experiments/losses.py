@@ -81,18 +81,12 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Fit every loss with each share of wrong labels and every seed."""
     n_samples, seeds, n_steps = (200, 3, 2000) if context.quick else (600, SEEDS, 100_000)
     table, surfaces = [], {}
-    for name, noise in context.progress(list(product(NAMES, NOISE)), "losses"):
+    for name, noise in context.progress(product(NAMES, NOISE), "losses"):
         key = f"{name}, {noise:g}"
         found = context.part(key, _errors, name, noise, n_samples, seeds)
-        table.append(
-            {
-                "loss": name,
-                "wrong_labels": noise,
-                "test_error": float(np.mean(found["error"])),
-                "test_error_spread": float(np.std(found["error"])),
-                "largest_gap": float(np.max(found["gap"])),
-            }
-        )
+        row = {"loss": name, "wrong_labels": noise, "largest_gap": max(found["gap"])}
+        row |= {"test_error": np.mean(found["error"]), "test_error_spread": np.std(found["error"])}
+        table.append(row)
         surfaces[key] = context.part(f"{key}, surface", _surface, name, noise, n_samples)
     how = (n_samples, min(seeds, 10), n_steps)
     points = {f"{noise:g}": _data(n_samples, noise, 0) for noise in NOISE}

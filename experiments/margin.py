@@ -63,12 +63,8 @@ def _search() -> dict[str, Any]:
     degrees = np.arange(-180.0, 180.0, 0.5)
     largest = np.array([_largest(X, y, degree) for degree in degrees])
     start = degrees[largest.argmax()]
-    best = minimize_scalar(
-        lambda degree: -_largest(X, y, degree),
-        bounds=(start - 0.5, start + 0.5),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
+    options: Any = {"bounds": (start - 0.5, start + 0.5), "options": {"xatol": 1e-10}}
+    best = minimize_scalar(lambda degree: -_largest(X, y, degree), method="bounded", **options)
     separating = degrees[largest > 0]
     rng = np.random.RandomState(0)
     lines: list[tuple[float, float, float]] = []
@@ -98,18 +94,16 @@ def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     signs = np.where(y == 1, 1.0, -1.0)
     problem = make_problem(signs, lam=1 / (C * N_SAMPLES))
     rows = linear_rows(X, intercept_scaling=1.0)
-    margins: list[list[float]] = [[] for _ in range(seeds)]
-    results = [
-        pegasos(
-            problem,
-            rows,
-            n_steps=n_steps,
-            checkpoints="log",
-            random_state=seed,
-            monitor=lambda run, along=along: along.append(_margin(run.result(), signs)),  # type: ignore[misc]
-        )
-        for seed, along in enumerate(margins)
-    ]
+    margins: list[list[float]] = []
+
+    def note(run: Any) -> None:
+        margins[-1].append(_margin(run.result(), signs))
+
+    options: Any = {"n_steps": n_steps, "checkpoints": "log", "monitor": note}
+    results = []
+    for seed in range(seeds):
+        margins.append([])
+        results.append(pegasos(problem, rows, random_state=seed, **options))
     exact = sdca(problem, rows, tol=1e-7, max_epochs=100_000, random_state=0)
     first = results[0]
     assert first.w is not None

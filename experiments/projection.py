@@ -59,7 +59,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     optima: dict[str, dict[str, Any]] = {name: {} for name in names}
     curves: dict[str, dict[str, Any]] = {name: {} for name in names}
     table = []
-    for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
+    for name, lam in context.progress(product(names, lams), "sets and λ"):
         key, steps = f"{name}, lam = {lam:g}", spaced(min(most, 100.5 / lam), 6)
         found = context.part(f"optimum of {key}", bracket, name, lam, 1e-6, 2000)
         optima[name][f"{lam:g}"], where = found, (name, lam, steps, seeds)
