@@ -322,15 +322,13 @@ def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:
         ours: dict[str, Any] = {"tol": TOL, "cache_mb": "auto", "n_jobs": -1, "random_state": 0}
         ours |= parameters
         return PegasosSVCCV(search.Cs, gammas=search.gammas, cv=search.splits, **ours)
-    estimator: Any = _single_fit()
+    estimator: Any = SVC(cache_size=CACHE_MB)
     if tool == "intelex":
         from sklearnex.svm import SVC as fast_SVC
 
         estimator = fast_SVC(cache_size=CACHE_MB)
-    elif tool == "SVC":
-        estimator = SVC(cache_size=CACHE_MB)
-    elif tool != "PegasosSVC":
-        raise ValueError(f"tool must be one of {', '.join(map(repr, TOOLS))}, got {tool!r}")
+    elif tool == "PegasosSVC":
+        estimator = _single_fit()
     grid = {"gamma": search.gammas.tolist(), "C": search.Cs.tolist()}
     n_jobs = 2 if tool == "SVC" else None
     return GridSearchCV(estimator, grid, cv=search.splits, n_jobs=n_jobs)
@@ -391,7 +389,7 @@ def _dearest_fit(search: Search) -> PegasosSVC:
 
 
 def measure(job: Job) -> dict[str, Any]:
-    """Search after a warm-up, or fit the dearest cell.
+    """Search after a warm-up, or fit the dearest cell, in memory that has been touched.
 
     Parameters
     ----------
@@ -408,35 +406,31 @@ def measure(job: Job) -> dict[str, Any]:
         ``vectors`` that our code has.
     """
     search = load(job["problem"], job.get("n_samples"), job.get("n_values"))
-    tool, few = job["tool"], _few(search)
+    tool, few, more = job["tool"], _few(search), job.get("parameters", {})
     warnings.simplefilter("ignore")
+    if "n_samples" not in job:
+        touch_memory(_TOUCHED_MB)
     if tool == SINGLE:
         _dearest_fit(few)
         dearest = _dearest_fit(search)
         make: Callable[[], Any] = partial(_single_fit, gamma=dearest.gamma, C=dearest.C)
     else:
-        make = partial(make_search, tool, search, job.get("parameters", {}))
-        make_search(tool, few, job.get("parameters", {})).fit(few.X, few.y)
-    seconds, model, memory = repeated(
-        lambda: make().fit(search.X, search.y),
-        job.get("repeats", _SEARCHES),
-        _SECONDS,
-        weighed=True,
-    )
+        make = partial(make_search, tool, search, more)
+        make_search(tool, few, more).fit(few.X, few.y)
+
+    def fit() -> Any:
+        return make().fit(search.X, search.y)
+
+    most = job.get("repeats", _SEARCHES)
+    seconds, model, memory = repeated(fit, most, _SECONDS, weighed=True)
     found = _describe_fit(model) if tool == SINGLE else _describe(model, search)
     found["row"] |= {"n_samples": search.y.size, **ranged("seconds", seconds)}
     found["row"] |= {"repeats": len(seconds), **memory}
     return found | {"vectors": vectors()}
 
 
-def measure_alone(job: Job) -> dict[str, Any]:
-    """Do a job in a process of its own, in memory that has been touched."""
-    touch_memory(_TOUCHED_MB)
-    return measure(job)
-
-
 def _apart(job: Job) -> dict[str, Any]:
-    found, _ = in_a_process(measure_alone, job, timeout=job["timeout"])
+    found, _ = in_a_process(measure, job, timeout=job["timeout"])
     return found[0] if found else {}
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, listed, mark, rounded
 from experiments._run import ExperimentContext
-from experiments._runs import bracket, setting
+from experiments._runs import bracket, histories, setting
 from experiments._tables import columns, grouped, select, spread, summary
-from kpegasos import make_problem, pegasos
+from kpegasos import make_problem
 
 FULL_TIME = "18 min"
 QUICK_TIME = "10 s"
@@ -42,14 +42,10 @@ WORDS = {"paper": "independent draws and the last iterate", "defaults": "the def
 def _finals(name: str, method: str, k: int, steps: list[int], seeds: int) -> np.ndarray:
     """Objective of the returned iterate after each number of steps, a row for each seed."""
     _, y, rows = setting(name)
-    problem = make_problem(y, LAM_M / y.size)
-    options: Any = {"batch_size": k, "checkpoints": sorted(set(steps)), **METHODS[method]}
-    values = []
-    for seed in range(seeds):
-        history = pegasos(problem, rows, n_steps=max(steps), random_state=seed, **options).history
-        found = dict(zip(history["iteration"], history["objective_average"], strict=True))
-        values.append([found[step] for step in steps])
-    return np.array(values)
+    points: Any = {"n_steps": max(steps), "checkpoints": sorted(set(steps))}
+    problem, options = make_problem(y, LAM_M / y.size), {"batch_size": k, **METHODS[method]}
+    found = histories(problem, rows, seeds, **points, **options)
+    return found["average"][:, np.searchsorted(found["steps"], steps)]
 
 
 def _knees(table: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -16,9 +16,9 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, rounded, slope, span
 from experiments._run import ExperimentContext
-from experiments._runs import histories, setting
+from experiments._runs import bracket, histories, setting
 from experiments._tables import percentiles, select
-from kpegasos import DelayedInverse, InverseSquareRoot, make_problem, sdca
+from kpegasos import DelayedInverse, InverseSquareRoot, make_problem
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
@@ -68,21 +68,17 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     """Run all rules with each λ and every seed."""
     seeds, n_steps = (3, 3000) if context.quick else (SEEDS, STEPS)
     lambdas = LAMBDAS[1:3] if context.quick else LAMBDAS
-    _, y, rows = setting("moons")
-    table, curves, tuned = [], {}, {}
+    table, curves, tuned, optima = [], {}, {}, {}
     names = (OWN, LATER, *MISTUNED)
-    optima = {
-        lam: sdca(make_problem(y, lam), rows, tol=1e-8, max_epochs=50_000, random_state=0)
-        for lam in lambdas
-    }
     for lam in lambdas:
-        least = optima[lam].dual_bound
+        found = context.part(f"optimum {lam:g}", bracket, "moons", lam, 1e-8, 50_000)
+        optima[f"{lam:g}"], least = found, found["f*"]
         tuned[f"{lam:g}"] = context.part(f"tuned {lam:g}", _tuned, lam, n_steps, least)
     for lam, name in context.progress(product(lambdas, names), "runs"):
         rule: Any = DelayedInverse() if name == LATER else None
         if name in MISTUNED:
             rule = InverseSquareRoot(tuned[f"{lam:g}"] * MISTUNED[name])
-        where = (lam, rule, n_steps, seeds, optima[lam].dual_bound)
+        where = (lam, rule, n_steps, seeds, optima[f"{lam:g}"]["f*"])
         found = context.part(f"{lam:g}, {name}", _excess, *where)
         steps, excess = np.array(found["steps"]), np.array(found["excess"])
         table.append(_summary(lam, name, steps, excess))
@@ -92,8 +88,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "lambdas": list(lambdas),
         "rules": list(names),
         "tuned": tuned,
-        "optima": {f"{lam:g}": optima[lam].dual_bound for lam in lambdas},
-        "gaps": {f"{lam:g}": optima[lam].gap for lam in lambdas},
+        "optima": optima,
         "table": table,
         "curves": curves,
     }
