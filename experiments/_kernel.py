@@ -249,16 +249,6 @@ def judge(model: Any, task: Task) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def own_judgement(model: Any) -> dict[str, float]:
-    """Return what one of our models knows about itself."""
-    objective = float(np.mean(model.objective_))
-    return {
-        "objective": objective,
-        "dual_bound": objective - float(np.mean(model.duality_gap_)),
-        "our_objective": objective,
-    }
-
-
 #: What holds every solver to AVX2 on a processor with more. oneDAL has no switch of its own: the
 #: matrix products, which are Intel's MKL, obey, the code around them goes on with AVX-512, to
 #: the peer's advantage.
@@ -348,13 +338,15 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe(model: Any, task: Task, solver: str) -> dict[str, Any]:
-    ours = solver == "kpegasos"
-    judged = own_judgement(model) | _costs(model, task) if ours else judge(model, task)
+    judged = _own(model, task) if solver == "kpegasos" else judge(model, task)
     return {"support_vectors": int(model.support_.size), "vectors": vectors(), **judged}
 
 
-def _costs(model: PegasosSVC, task: Task) -> dict[str, Any]:
-    """Return the kernel values that a fit computed, and those that its final support needs."""
+def _own(model: PegasosSVC, task: Task) -> dict[str, Any]:
+    """Return what one of our models knows of itself.
+
+    Objective and bound, kernel values that it computed, and those that its final support needs.
+    """
     histories = model.history_ if isinstance(model.history_, list) else [model.history_]
     last = [history.records[-1] for history in histories]
     _, counts = np.unique(task.y, return_counts=True)
@@ -362,7 +354,14 @@ def _costs(model: PegasosSVC, task: Task) -> dict[str, Any]:
         [record.support_size for record in last], list(map(sum, combinations(counts, 2)))
     )
     computed = sum(record.kernel_evaluations for record in last)
-    return {"kernel_evaluations": int(computed), "needed_evaluations": int(needed)}
+    objective = float(np.mean(model.objective_))
+    return {
+        "objective": objective,
+        "dual_bound": objective - float(np.mean(model.duality_gap_)),
+        "our_objective": objective,
+        "kernel_evaluations": int(computed),
+        "needed_evaluations": int(needed),
+    }
 
 
 def take_turns(job: dict[str, Any]) -> list[dict[str, Any]]:
@@ -424,6 +423,5 @@ def work_apart(job: dict[str, Any]) -> Any:
     dict or list of dict
         What it returns; empty after the timeout.
     """
-    options = {key: job.get(key) for key in ("environment", "timeout")}
-    found, _ = in_a_process(work, job, **options)
+    found, _ = in_a_process(work, job)
     return found[-1] if found else {}

@@ -23,6 +23,7 @@ from experiments._catalog import ROOT, Experiment
 from experiments._meta import commit, fingerprint, package_fingerprint, provenance
 from experiments._plots import STYLE, freeze
 from experiments._store import Output, Parts, plain, read, to_json, write, write_table
+from experiments._tables import Row
 
 
 def _bars() -> Any:
@@ -37,9 +38,6 @@ def _bars() -> Any:
         console=Console(stderr=True),
         transient=True,
     )
-
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+#: A row of a table, or what else JSON has by names.
+Row = dict[str, Any]
+
 
 def shortened(values: Any, digits: int) -> Any:
     """Keep some significant digits, more than which nobody knows or sees; of nested lists too.
@@ -30,14 +33,14 @@ def summary(key: str, values: Any, **options: Any) -> dict[str, float]:
     return {key: median, f"{key}_20": low, f"{key}_80": high}
 
 
-def columns(rows: Iterable[dict[str, Any]], *keys: str) -> np.ndarray:
+def columns(rows: Iterable[Row], *keys: str) -> np.ndarray:
     """Return columns of some rows, as an array of shape (n_keys, n_rows); NaN for None."""
     return np.array([[row[key] for key in keys] for row in rows], dtype=float).T
 
 
-def grouped(rows: Iterable[dict[str, Any]], *keys: str) -> dict[Any, list[dict[str, Any]]]:
+def grouped(rows: Iterable[Row], *keys: str) -> dict[Any, list[Row]]:
     """Sort rows by what they have in a column, or by the tuple of several."""
-    found: dict[Any, list[dict[str, Any]]] = {}
+    found: dict[Any, list[Row]] = {}
     for row in rows:
         found.setdefault(itemgetter(*keys)(row), []).append(row)
     return found
@@ -48,11 +51,11 @@ def ranged(key: str, values: list[float]) -> dict[str, float]:
     return {key: float(np.median(values)), f"{key}_min": min(values), f"{key}_max": max(values)}
 
 
-def spread(rows: Iterable[dict[str, Any]], key: str) -> np.ndarray:
+def spread(rows: Iterable[Row], key: str) -> np.ndarray:
     """Return what `summary` wrote into some rows, as an array of shape (3, n_rows)."""
     return columns(rows, f"{key}_20", key, f"{key}_80")
 
 
-def select(rows: Iterable[dict[str, Any]], **values: Any) -> list[dict[str, Any]]:
+def select(rows: Iterable[Row], **values: Any) -> list[Row]:
     """Return the rows that have these values."""
     return [row for row in rows if all(row.get(key) == value for key, value in values.items())]

@@ -37,7 +37,7 @@ from experiments import _plots as plots
 from experiments._claims import AHEAD, bold, duration, markdown, span
 from experiments._kernel import SMALL, installed, work, work_apart
 from experiments._run import ExperimentContext
-from experiments._tables import grouped, select
+from experiments._tables import Row, grouped, select
 
 FULL_TIME = "50 min"
 QUICK_TIME = "30 s"
@@ -72,7 +72,6 @@ _STARTS: dict[str, dict[str, float]] = {
     "3 epochs": {"epochs": 3},
 }
 Job = dict[str, Any]
-Row = dict[str, Any]
 
 LEVELS = (1e-2, 1e-3, 1e-4)
 #: Series, in the order of tables and legends; the first is ours for comparisons.

@@ -22,7 +22,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, exponent, listed, percent, rounded, span
 from experiments._run import ExperimentContext
 from experiments._runs import Setting, hinge_objective, histories, setting, spaced
-from experiments._tables import columns, grouped, select, shortened
+from experiments._tables import Row, columns, grouped, select, shortened
 from kpegasos import make_problem, make_rows, pegasos
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.datasets import load_adult, load_covtype, load_usps
@@ -47,7 +47,6 @@ TOL = 1e-8
 #: What crosses: a ratio, and the level below which it is to stay.
 LEVELS = {"close": 0.1, "gap": 0.5, "average": 1.0, "projection": 1.1, "batches": 2.0}
 REPLICATES = 200
-Row = dict[str, Any]
 
 
 # Runs. Rows have at most length one in all four problems: 1/λ is what the theory measures T by.
@@ -94,7 +93,7 @@ def weighted(name: str, lam: float, steps: list[int], seeds: int, projection: bo
 
 def others(name: str, lam: float, steps: list[int], seeds: int) -> Row:
     """Objective of the suffix and of the uniform average of the same iterates."""
-    found: dict[str, Any] = {"suffix": [], "uniform": []}
+    found: Row = {"suffix": [], "uniform": []}
     for seed in range(seeds):
         uniform: list[float] = []
 
@@ -256,7 +255,7 @@ def spread_of(rows: Sequence[Row]) -> Row:
     return found
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Run everything for each problem and λ."""
     seeds, most = (3, 3e3) if context.quick else (SEEDS, MOST_STEPS)
     names, lams = (DATA[::2], LAMS[1:3]) if context.quick else (DATA, LAMS)
@@ -297,7 +296,7 @@ NUMBERS = ("none", "one", "two", "three", "four", "five")
 MARKERS = "os^D"
 
 
-def _told_spreads(results: dict[str, Any]) -> dict[str, Row]:
+def _told_spreads(results: Row) -> dict[str, Row]:
     """How far the crossings lie apart; one that did not come counts where its run ended."""
     spreads = {}
     for kind, spread in results["spreads"].items():
@@ -313,26 +312,26 @@ def _told_spreads(results: dict[str, Any]) -> dict[str, Row]:
     return spreads
 
 
-def _told_timed(results: dict[str, Any]) -> list[str]:
+def _told_timed(results: Row) -> list[str]:
     """The kinds whose λT spans at most a third of the decades that their T spans."""
     spreads = _told_spreads(results)
     several = {kind: spreads[kind] for kind in KINDS if spreads[kind]["crossings"] > 1}
     return [kind for kind, s in several.items() if 3 * s["decades_lam_T"] <= s["decades_T"]]
 
 
-def _told_widest(results: dict[str, Any]) -> str:
+def _told_widest(results: Row) -> str:
     """The decades of λT that the kinds which keep its time span at most."""
     spreads = _told_spreads(results)
     return rounded(max(spreads[kind]["decades_lam_T"] for kind in _told_timed(results)))
 
 
-def _told_steps(results: dict[str, Any]) -> str:
+def _told_steps(results: Row) -> str:
     """The decades of T that they span."""
     spreads = _told_spreads(results)
     return span([spreads[kind]["decades_T"] for kind in _told_timed(results)])
 
 
-def _told_title(results: dict[str, Any]) -> str:
+def _told_title(results: Row) -> str:
     """The finding in one sentence."""
     timed = _told_timed(results)
     number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(results['spreads'])]} changes along a run"
@@ -346,7 +345,7 @@ def _told_title(results: dict[str, Any]) -> str:
     )
 
 
-def _told_wins(results: dict[str, Any]) -> list[Row]:
+def _told_wins(results: Row) -> list[Row]:
     """Every moment of every run from λT = 0.01 on, and how far each method is from the best."""
     moments = []
     for curve in results["curves"].values():
@@ -359,7 +358,7 @@ def _told_wins(results: dict[str, Any]) -> list[Row]:
     return moments
 
 
-def _told_cells(results: dict[str, Any]) -> list[tuple[float, float, str, float]]:
+def _told_cells(results: Row) -> list[tuple[float, float, str, float]]:
     """Cells of half a decade: their corner, the best method and how far ahead it is."""
     cells: dict[tuple[int, ...], list[np.ndarray]] = {}
     for moment in _told_wins(results):
@@ -374,7 +373,7 @@ def _told_cells(results: dict[str, Any]) -> list[tuple[float, float, str, float]
     return found
 
 
-def _told_clock(results: dict[str, Any]) -> Claim:
+def _told_clock(results: Row) -> Claim:
     """The finding: how many changes keep the time of λT."""
     timed, lams = _told_timed(results), results["lams"]
     if not timed:
@@ -391,7 +390,7 @@ def _told_clock(results: dict[str, Any]) -> Claim:
     return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
 
 
-def _told_changes(results: dict[str, Any]) -> Claim:
+def _told_changes(results: Row) -> Claim:
     """At which λT each change comes."""
     spreads, timed = _told_spreads(results), _told_timed(results)
     kept, other = [], []
@@ -414,7 +413,7 @@ def _told_span(spread: Row) -> str:
     return span([spread["lam_T_from"], spread["lam_T_to"]])
 
 
-def _told_best(results: dict[str, Any]) -> Claim:
+def _told_best(results: Row) -> Claim:
     """What the map shows."""
     moments, dual = _told_wins(results), METHODS.index("SDCA")
     inside = np.array([m["lam_T"] >= 1 and m["epochs"] <= 1 for m in moments])
@@ -439,7 +438,7 @@ def _told_best(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_averages(results: dict[str, Any]) -> Claim:
+def _told_averages(results: Row) -> Claim:
     """Where the average overtakes the last iterate at all."""
     told, numbers = [], []
     for name, rows in grouped(select(results["table"], kind="average"), "data").items():
@@ -457,14 +456,12 @@ def _told_averages(results: dict[str, Any]) -> Claim:
     )
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """The clock, the map, and where averaging pays."""
     return [tell(results) for tell in (_told_clock, _told_changes, _told_best, _told_averages)]
 
 
-def _told_crossings(
-    ax: plots.Axes, results: dict[str, Any], kinds: list[str], joined: bool
-) -> None:
+def _told_crossings(ax: plots.Axes, results: Row, kinds: list[str], joined: bool) -> None:
     """Draw λT at some crossings against λ: markers for problems, lines for medians or problems."""
     for kind in kinds:
         name, _, color, line = KINDS[kind]
@@ -486,7 +483,7 @@ def _told_crossings(
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
 
 
-def _told_data(results: dict[str, Any], name: str) -> str:
+def _told_data(results: Row, name: str) -> str:
     """The name of a problem without its kernel."""
     return str(results["titles"][name]).partition(",")[0].partition(" ")[0]
 
@@ -497,7 +494,7 @@ def _told_legend(ax: plots.Axes) -> None:
     plots.legend_above(ax, over_title=True, fontsize=9, **place)
 
 
-def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
+def _told_map(ax: plots.Axes, results: Row) -> None:
     """Draw the best method over λT and passes; pale where it is hardly ahead of the next."""
     from matplotlib.patches import Rectangle
 
@@ -518,7 +515,7 @@ def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
     _told_legend(ax)
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Crossings in λT against λ, and a map of the best method."""
     figure, axes = plots.panels(2, 2, 6.0, sharex="col", sharey="col")
     grid = axes[0, 0].get_gridspec()

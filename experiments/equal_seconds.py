@@ -51,7 +51,7 @@ from experiments._claims import OURS, Claim, listed, percent, span
 from experiments._kernel import PROBLEMS, Task, expansion, load, pairs_of
 from experiments._measure import in_a_process, timed, touch_memory
 from experiments._run import ExperimentContext
-from experiments._tables import grouped, ranged, select
+from experiments._tables import Row, grouped, ranged, select
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import load_covtype
 
@@ -96,7 +96,6 @@ _POWERS = (1.0, 2.5)
 _MARGIN = 1.15
 #: A solver that ends so early was not stopped by its limit.
 _STOPPED = 0.8
-Row = dict[str, Any]
 
 # Problems, with C and γ of the kernel benchmark
 
@@ -123,7 +122,7 @@ def make_task(name: str, n_samples: int | None = None) -> Task:
     return Task(X, data.y_train[:n_training], X_test, data.y_test[:_TEST], float(gamma), C)
 
 
-def _describe(task: Task) -> dict[str, Any]:
+def _describe(task: Task) -> Row:
     """Return the sizes and parameters of a problem."""
     return {
         "examples": len(task.y),
@@ -181,7 +180,7 @@ def doubled(least: int, most: int) -> list[int]:
 
 
 def _ours(task: Task, seed: int, **parameters: Any) -> Any:
-    options: dict[str, Any] = {"n_jobs": -1, "cache_mb": _CACHE_MB, **parameters}
+    options: Row = {"n_jobs": -1, "cache_mb": _CACHE_MB, **parameters}
     return PegasosSVC(task.C, gamma=task.gamma, random_state=seed, **options)
 
 
@@ -190,7 +189,7 @@ def _peer(kind: Any, task: Task, seed: int, **parameters: Any) -> Any:
 
 
 def _approximate(features: Any, n_components: int, task: Task, seed: int) -> Any:
-    options: dict[str, Any] = {"epochs": _EPOCHS, "checkpoints": None, "n_jobs": -1}
+    options: Row = {"epochs": _EPOCHS, "checkpoints": None, "n_jobs": -1}
     linear = LinearPegasosSVC(task.C, random_state=seed, **options)
     kernel = features(gamma=task.gamma, n_components=n_components, random_state=seed)
     return make_pipeline(kernel, linear)
@@ -352,7 +351,7 @@ def _lasvm(task: Task, budgets: list[float]) -> Iterator[Row]:
                 return
 
 
-def _runs(job: dict[str, Any]) -> Iterator[Row]:
+def _runs(job: Row) -> Iterator[Row]:
     """Warm up, and yield the runs of a ladder, or why they were left out."""
     warnings.simplefilter("ignore")
     task, n_test = make_task(job["problem"], job.get("n_samples")), job.get("n_test")
@@ -373,7 +372,7 @@ def _runs(job: dict[str, Any]) -> Iterator[Row]:
     yield from _climb(ladder, task, max(job["budgets"]), patience)
 
 
-def climb(job: dict[str, Any]) -> Iterator[Row]:
+def climb(job: Row) -> Iterator[Row]:
     """Yield the runs of a ladder one by one, as soon as they are over.
 
     Parameters
@@ -393,9 +392,9 @@ def climb(job: dict[str, Any]) -> Iterator[Row]:
     yield from ({**head, **row} for row in _runs(job))
 
 
-def apart(job: dict[str, Any]) -> list[Row]:
+def apart(job: Row) -> list[Row]:
     """Run a ladder in a fresh process, and return what it has done within ``timeout`` seconds."""
-    found, ended = in_a_process(climb, job, timeout=job["timeout"])
+    found, ended = in_a_process(climb, job)
     why = {"setting": "the rest", "left_out": f"given up after {job['timeout']:g} s"}
     return found if ended else [*found, {"method": LADDERS[job["ladder"]], **why}]
 
@@ -404,7 +403,7 @@ def _measured(context: ExperimentContext, problem: str) -> dict[str, list[Row]]:
     """Run all ladders of a problem."""
     rows = []
     for ladder in context.progress(list(LADDERS), problem):
-        job: dict[str, Any] = {"problem": problem, "ladder": ladder, "budgets": list(BUDGETS)}
+        job: Row = {"problem": problem, "ladder": ladder, "budgets": list(BUDGETS)}
         job |= _QUICK if context.quick else {"timeout": _TIMEOUT}
         run = (lambda job: list(climb(job))) if context.quick else apart
         found = context.part(json.dumps(job, sort_keys=True), run, job)
@@ -415,7 +414,7 @@ def _measured(context: ExperimentContext, problem: str) -> dict[str, list[Row]]:
     }
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Climb all ladders of the problems that are asked for; take the others from the results."""
     names = NAMES[2:3] if context.quick else NAMES
     found = context.groups({name: partial(_measured, context, name) for name in names}, "problem")
@@ -435,7 +434,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 # What came out
 
 #: Name at the end of a line, name in a sentence, and colour, marker and line, by method.
-_METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
+_METHODS: dict[str, tuple[str, str, Row]] = {
     "polished": ("polished", "polished Pegasos", {"linewidth": 3.0}),
     "Pegasos": ("Pegasos", "plain Pegasos", {}),
     "intelex": ("intelex", "intelex's SVC", {}),
@@ -487,7 +486,7 @@ def _told_level(best: dict[str, Row], n_test: int) -> list[str]:
     return [method for method, row in best.items() if row["error"] <= least + deviation]
 
 
-def _told_cases(results: dict[str, Any]) -> Cases:
+def _told_cases(results: Row) -> Cases:
     """Return who is at the front of each problem within each budget."""
     cases = {}
     for name, budget in product(results["problems"], results["budgets"]):
@@ -534,7 +533,7 @@ def _told_tally(cases: Cases) -> str:
     )
 
 
-def _told_cut(results: dict[str, Any]) -> str:
+def _told_cut(results: Row) -> str:
     """Compare polishing the whole set up to a limit with a sample that fits in; "" if none was."""
     pairs = []
     for row in select(results["table"], method="cut off", stopped=True):
@@ -552,7 +551,7 @@ def _told_cut(results: dict[str, Any]) -> str:
     )
 
 
-def _told_problem(results: dict[str, Any], name: str) -> Claim:
+def _told_problem(results: Row, name: str) -> Claim:
     """Say who is at the front of a problem, for each budget."""
     problem, parts = results["problems"][name], []
     for budget in results["budgets"]:
@@ -571,7 +570,7 @@ def _told_problem(results: dict[str, Any], name: str) -> Claim:
     return Claim(f"{name} ({size}, {parameters}).", OURS, f"Within {'; '.join(parts)}.")
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """Who is at the front within how many seconds."""
     cases = _told_cases(results)
     if not cases:
@@ -589,7 +588,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return [first, *(_told_problem(results, name) for name in results["problems"]), told]
 
 
-def _told_look(method: str) -> dict[str, Any]:
+def _told_look(method: str) -> Row:
     known = {} if "color" in _METHODS[method][2] else plots.METHODS[method].options()
     return {"linewidth": 1.5, **known, **_METHODS[method][2]}
 
@@ -634,7 +633,7 @@ def _told_ticks(ax: plots.Axes, budgets: list[float]) -> None:
         ticks_at(ax.yaxis, shown)
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Test error against seconds, a front for each method, a panel for each problem."""
     problems, cases = results["problems"], _told_cases(results)
     n_rows = -(-len(problems) // 2)

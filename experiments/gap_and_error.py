@@ -22,7 +22,7 @@ from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._run import ExperimentContext
 from experiments._runs import moons
 from experiments._tables import columns, grouped, percentiles, select, shortened, summary
-from kpegasos import PegasosSVC, make_problem, make_rows, pegasos, regularization_path
+from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, regularization_path
 from kpegasos.datasets import load_adult, load_covtype, load_fashion_mnist, load_mnist, load_usps
 
 FULL_TIME = "3 min"
@@ -97,14 +97,11 @@ class Draw:
         train, test = order[:n_train], order[n_train : n_train + n_test]
         self.seed, self.gamma = seed, SETS[name][1]
         self.X, self.y, self.X_test, self.y_test = X[train], y[train], X[test], y[test]
-        # In float32, as the kernel values of the rows.
-        squares = [np.einsum("ij,ij->i", part, part) for part in (self.X_test, self.X)]
-        distances = squares[0][:, None] + squares[1] - 2 * (self.X_test @ self.X.T)
-        self.kernel_test = np.asarray(np.exp(-self.gamma * np.maximum(distances, 0)))
+        self.kernel_test = RBF(self.gamma).block(self.X_test, self.X)
 
     def error(self, coef: np.ndarray) -> float:
         """Test error of a model by its signed coefficients."""
-        decisions = self.kernel_test @ coef.astype(np.float32)
+        decisions = self.kernel_test @ coef.astype(self.kernel_test.dtype)
         return float(np.mean(np.where(decisions > 0, 1, -1) != self.y_test))
 
     def deviation(self, exact: dict[str, float]) -> float:

@@ -68,7 +68,7 @@ from experiments._claims import AHEAD, Claim, bold, duration, listed, mark, span
 from experiments._measure import in_a_process, repeated, timed, touch_memory
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
-from experiments._tables import grouped, ranged, select
+from experiments._tables import Row, grouped, ranged, select
 from kpegasos import PegasosSVC, PegasosSVCCV
 from kpegasos.datasets import load_adult, load_fashion_mnist, make_toy
 
@@ -76,7 +76,6 @@ FULL_TIME = "50 min"
 QUICK_TIME = "10 s"
 
 Job = dict[str, Any]
-Row = dict[str, Any]
 
 #: What searches, by the name that tables have for it.
 OURS = "PegasosSVCCV"
@@ -430,7 +429,7 @@ def measure(job: Job) -> dict[str, Any]:
 
 
 def _apart(job: Job) -> dict[str, Any]:
-    found, _ = in_a_process(measure, job, timeout=job["timeout"])
+    found, _ = in_a_process(measure, job)
     return found[0] if found else {}
 
 

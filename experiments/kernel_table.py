@@ -36,14 +36,14 @@ from experiments._claims import JOURNAL, Claim, duration, mark, percent, rounded
 from experiments._kernel import Task, expansion, installed, load, usps_split, work, work_apart
 from experiments._measure import repeated, timed
 from experiments._run import ExperimentContext
-from experiments._tables import select
+from experiments._tables import Row, select
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, sdca
 
 FULL_TIME = "12 min"
 QUICK_TIME = "25 s"
 
 #: γ, λ, ε, error at the optimum, Pegasos' error, seconds of `SOLVERS`.
-PUBLISHED: dict[str, dict[str, Any]] = {
+PUBLISHED: dict[str, Row] = {
     name: dict(
         zip(("gamma", "lam", "epsilon", "error", "pegasos_error", "seconds"), values, strict=True)
     )
@@ -66,7 +66,6 @@ _READINGS = ((7, "unit rows"), (8, "unit rows"), (8, "to [0, 1]"))
 _EPOCHS = {"Adult": 10, "USPS 7": 200, "MNIST 8": 30}
 _SDCA_SECONDS = 1200.0
 _CACHE_MB = 1024.0
-Row = dict[str, Any]
 
 
 # Solvers, each up to the paper's accuracy
@@ -134,7 +133,7 @@ def pegasos_run(name: str, optimum: float, quick: bool) -> Row:
     # The paper's sampling; five checkpoints an epoch.
     epochs = 5 if quick else _EPOCHS[name]
     step = max(1, signs.size // 5)
-    options: dict[str, Any] = {"epochs": epochs, "sampling": "uniform", "random_state": 0}
+    options: Row = {"epochs": epochs, "sampling": "uniform", "random_state": 0}
     options |= {"checkpoints": list(range(step, epochs * signs.size + 1, step)), "monitor": watch}
     pegasos(make_problem(signs, published["lam"]), rows, **options)
     return {"reached": reached, "test_error": errors[0] if errors else None}
@@ -194,7 +193,7 @@ def peer_run(name: str, solver: str, bound: float, quick: bool) -> Row:
     return {"seconds": result["fit_seconds"] if reached else None, "test_error": error}
 
 
-def _errors(context: ExperimentContext, names: list[str]) -> dict[str, Any]:
+def _errors(context: ExperimentContext, names: list[str]) -> Row:
     """The optimum of each set under each normalisation that changes it."""
     errors = {}
     for name in context.progress(names, "normalisations"):
@@ -238,7 +237,7 @@ def _row(context: ExperimentContext, name: str, optimum: Row) -> Row:
     return row | {f"published_{solver}_seconds": value for solver, value in seconds}
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Find the normalisation, then time every solver to the paper's ε."""
     names = ["Adult"] if context.quick else list(PUBLISHED)
     errors = _errors(context, names)
@@ -276,7 +275,7 @@ def succeeded(row: Row, solver: str) -> bool:
     return row.get(f"{solver}_seconds") is not None and useful
 
 
-def _told_errors(results: dict[str, Any]) -> Claim:
+def _told_errors(results: Row) -> Claim:
     """The errors at the optimum beside the published ones; on USPS over the splits."""
     digit, normalisation = _READINGS[0]
     read = select(results["usps_splits"], digit=digit, normalisation=normalisation)
@@ -311,7 +310,7 @@ def _told_then(row: Row) -> float:
     return float(row["published_Pegasos_seconds"] / row["published_SVM-Light_seconds"])
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """Errors at the optimum; Pegasos beside SMO, which is on both sides of fifteen years."""
     told, as_then = [], []
     for row in results["table"]:
@@ -388,7 +387,7 @@ def _finding(table: list[Row]) -> str:
     return "Pegasos took " + "; ".join(words)
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Seconds to ε, now above and then below, a panel for each set."""
     table = results["table"]
     figure, ((*axes,),) = plots.panels(1, len(table), 5.0, sharey=True)

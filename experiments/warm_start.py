@@ -22,7 +22,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._kernel import PROBLEMS, Task, judge, load
 from experiments._run import ExperimentContext
-from experiments._tables import columns, select
+from experiments._tables import Row, columns, select
 from kpegasos import RBF, make_problem, make_rows
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
@@ -72,7 +72,6 @@ _CACHE_MB = 3000
 _MOST_EPOCHS = 250
 #: The first tolerance of LIBSVM, and the least factor of a next one.
 _FIRST_TOL, _LEAST_FACTOR = 1.0, 0.02
-Row = dict[str, Any]
 
 
 # Runs. Ascents go on from level to level of the gap, so that one run serves all of them.
@@ -125,7 +124,7 @@ class Climber:
         seed: int,
         kind: type[DualAscent] = WorkingSetAscent,
     ) -> None:
-        options: dict[str, Any] = {"cache": "cached", "cache_mb": _CACHE_MB}
+        options: Row = {"cache": "cached", "cache_mb": _CACHE_MB}
         rows: Any = make_rows(task.X, "rbf", gamma=task.gamma, intercept_scaling=1.0, **options)
         self.of_certificates, settle = 0, rows.settle
 
@@ -138,7 +137,7 @@ class Climber:
         rows.settle = counted
         problem = make_problem(y, C=task.C)
         if draws:
-            once: dict[str, Any] = {"epochs": None, "checkpoints": None, "tol": None, "seed": seed}
+            once: Row = {"epochs": None, "checkpoints": None, "tol": None, "seed": seed}
             run = make_run(problem, rows, PegasosOptions(), n_steps=draws, **once)
             while not run.finished:
                 run.advance(Stopper())
@@ -257,7 +256,7 @@ def _rows_of_set(kind: Kind, size: int, runs: dict[str, list[Any]]) -> list[Row]
     return table
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Run all starts on each set, with some seeds, then the two other methods."""
     kinds = KINDS[:4:3] if context.quick else KINDS
     starts = (*STARTS[:1], *STARTS[2::2], DEFAULT) if context.quick else (*STARTS, DEFAULT)
@@ -267,7 +266,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         runs: dict[str, list[Any]] = {way: [] for way in (*starts, SDCA, LIBSVM)}
         for seed in context.progress(many if kind is KINDS[0] else few, kind.title):
             task, y = sample(kind, seed, 1000 if context.quick else None)
-            ways: dict[str, Any] = {way: partial(polished, task, y, way, seed) for way in starts}
+            ways: Row = {way: partial(polished, task, y, way, seed) for way in starts}
             if kind is KINDS[0] or seed == 0:
                 ways[SDCA] = partial(in_random_order, task, y, seed)
                 ways[LIBSVM] = partial(by_libsvm, task)
@@ -291,23 +290,23 @@ def _told_share(value: float) -> str:
     return percent(value, 1 if value < 0.01 else 0)
 
 
-def _told_pick(results: dict[str, Any], ways: Any, key: str = "ratio", **where: Any) -> list[float]:
+def _told_pick(results: Row, ways: Any, key: str = "ratio", **where: Any) -> list[float]:
     """Return a column of the rows of some ways."""
     rows = select(results["table"], **where)
     return [row[key] for row in rows if row["way"] in ways and row.get(key) is not None]
 
 
-def _told_times(results: dict[str, Any], *ways: str) -> str:
+def _told_times(results: Row, *ways: str) -> str:
     """Say how many times the kernel values of an ascent from zero some starts take."""
     return span(_told_pick(results, ways, "against_none"), "{:.2f}".format)
 
 
-def _told_short(results: dict[str, Any]) -> list[str]:
+def _told_short(results: Row) -> list[str]:
     """Return the starts of at most half an epoch that were run."""
     return [way for way in SHORT if way in (*results["starts"], DEFAULT)]
 
 
-def _told_title(results: dict[str, Any]) -> str:
+def _told_title(results: Row) -> str:
     """The finding in a sentence, by what starts save at the best."""
     starts = [*results["starts"][1:], DEFAULT]
     saved = 1 - min(_told_pick(results, starts, "against_none"))
@@ -316,7 +315,7 @@ def _told_title(results: dict[str, Any]) -> str:
     return f"A Pegasos start saves dual ascent up to {percent(saved, 0)} of its kernel values."
 
 
-def _told_finding(results: dict[str, Any]) -> Claim:
+def _told_finding(results: Row) -> Claim:
     longest = results["starts"][-1]
     return Claim(
         _told_title(results),
@@ -328,7 +327,7 @@ def _told_finding(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_sets(results: dict[str, Any]) -> Claim:
+def _told_sets(results: Row) -> Claim:
     """How near to the lower bound each set comes with a short start, at the tightest tolerance."""
     first, *others = results["tolerances"]
     short = ["0", *_told_short(results)]
@@ -350,7 +349,7 @@ def _told_sets(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_certificates(results: dict[str, Any], ways: Any) -> list[tuple[float, str]]:
+def _told_certificates(results: Row, ways: Any) -> list[tuple[float, str]]:
     """Kernel values of single certificates over those of the support's rows, and on which set."""
     found = []
     for row in results["table"]:
@@ -362,7 +361,7 @@ def _told_certificates(results: dict[str, Any], ways: Any) -> list[tuple[float, 
     return found
 
 
-def _told_default(results: dict[str, Any]) -> Claim:
+def _told_default(results: Row) -> Claim:
     gaps = _told_pick(results, (DEFAULT,), "gap_before", tol=results["tolerances"][-1])
     middle = float(np.median(_told_pick(results, (DEFAULT,), "against_none")))
     what = "costs a little" if middle > 1 else "saves a little"
@@ -382,7 +381,7 @@ def _told_lost(rows: list[Row]) -> list[str]:
     return sorted({row["data"] for row in rows if row.get("ratio") is None})
 
 
-def _told_sdca(results: dict[str, Any]) -> Claim:
+def _told_sdca(results: Row) -> Claim:
     every = select(results["table"], way=SDCA)
     rows, missed = [row for row in every if row.get("ratio") is not None], _told_lost(every)
     note = f" It did not reach every gap on {listed(missed)}." if missed else ""
@@ -400,7 +399,7 @@ def _told_sdca(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_libsvm(results: dict[str, Any]) -> Claim:
+def _told_libsvm(results: Row) -> Claim:
     middle = results["tolerances"][1]
     rows = select(results["table"], way=LIBSVM, tol=middle)
     known = {row["data"]: row for row in rows if row.get("iterations") is not None}
@@ -423,7 +422,7 @@ def _told_libsvm(results: dict[str, Any]) -> Claim:
     )
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """The finding, and what it looks like set by set, by default, and beside other methods."""
     parts = (_told_finding, _told_sets, _told_default, _told_sdca, _told_libsvm)
     return [tell(results) for tell in parts]
@@ -433,7 +432,7 @@ def _told_name(title: str) -> str:
     return title.replace(" or ", "/").partition(",")[0]
 
 
-def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
+def _told_starts(ax: plots.Axes, results: Row, tol: float) -> None:
     """Draw kernel values against the start, a line for each set."""
     starts = results["starts"]
     x = np.arange(len(starts))
@@ -456,7 +455,7 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
     ax.grid(alpha=0.25)
 
 
-def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
+def _told_others(ax: plots.Axes, results: Row) -> None:
     """Draw kernel values of other ways, a line for each set, at the tightest tolerance."""
     tol, longest = results["tolerances"][-1], results["starts"][-1]
     titles = results["titles"]
@@ -483,7 +482,7 @@ def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
     plots.legend_above(ax, over_title=True)
 
 
-def _told_note(results: dict[str, Any]) -> str:
+def _told_note(results: Row) -> str:
     lost = _told_lost(select(results["table"], way=SDCA, tol=results["tolerances"][-1]))
     missed = f" It does not get there on {listed(lost)}." if lost else ""
     first, *others = list(dict.fromkeys(row["m"] for row in results["table"]))
@@ -495,7 +494,7 @@ def _told_note(results: dict[str, Any]) -> str:
     )
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Kernel values against the start for each tolerance, and beside other methods."""
     figure, axes = plots.panels(2, 2, 7.4)
     for ax, tol in zip(axes.flat, results["tolerances"], strict=False):

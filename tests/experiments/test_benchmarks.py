@@ -289,7 +289,8 @@ def fail(job):
     ("seconds", "timeout"), [(0, None), pytest.param(600, 20, marks=pytest.mark.slow)]
 )
 def test_process_gives_what_it_yielded_until_it_is_given_up(seconds, timeout):
-    found, ended = in_a_process(count, {"numbers": 2, "seconds": seconds}, timeout=timeout)
+    job = {"numbers": 2, "seconds": seconds, "timeout": timeout}
+    found, ended = in_a_process(count, job)
     assert (found, ended) == ([{"number": 0}, {"number": 1}], timeout is None)
 
 
