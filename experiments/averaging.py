@@ -147,8 +147,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             ax.axhline(1, color=plots.BLACK, linewidth=1)
             ax.axhspan(1e-9, 1, color="#F0F4F8", zorder=0)
             ax.axvline(1, color=plots.BLACK, linewidth=1, linestyle=":")
-            plots.log_log(ax)
-            ax.set_ylim(0.03, 30)
+            plots.log_log(ax, ylim=(0.03, 30))
             if ax in axes[:, 0]:
                 ax.set_ylabel(f"{sampling_name}\nf − f*, over the last iterate's", fontsize=10)
         column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=10.5)

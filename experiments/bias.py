@@ -256,8 +256,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             steps, values = [row["T"] for row in own], spread(own, "suboptimality")
             style: dict[str, Any] = {"marker": marker, "markersize": 5, "linestyle": line}
             plots.band(ax, steps, values, color=color, alpha=0.15, label=label, **style)
-        plots.log_log(ax, xlabel=plots.WORDS["steps"])
-        ax.set_ylim(1e-6, 100)
+        plots.log_log(ax, xlabel=plots.WORDS["steps"], ylim=(1e-6, 100))
         ax.set_title(title.replace(", d", "\nd"))
     axes[0].set_ylabel("suboptimality f(w, b) − f*")
     return plots.state(

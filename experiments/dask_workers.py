@@ -37,9 +37,8 @@ SEEDS = (0, 1, 2)
 
 
 def _model(seed: int, epochs: int = EPOCHS) -> LinearPegasosSVC:
-    return LinearPegasosSVC(
-        lam=1e-4, fit_intercept=False, epochs=epochs, checkpoints=None, random_state=seed
-    )
+    options: dict[str, Any] = {"fit_intercept": False, "checkpoints": None}
+    return LinearPegasosSVC(lam=1e-4, epochs=epochs, random_state=seed, **options)
 
 
 def _read(folder: str, name: str, block_id: tuple[int, ...] = ()) -> Any:

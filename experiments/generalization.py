@@ -36,16 +36,14 @@ LAMS = (1e-1, 1e-2, 1e-3, 1e-4)
 # make each draw a new example while T ≤ n, which is what it asks for.
 REPORT = {"sampling": "uniform", "average": None}
 THEOREM = {"sampling": "permutation", "average": "uniform"}
+SIX = {"decades": 6, **REPORT}
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
-    "plane": {"d": 2, "lam": 1e-2, "sizes": SIZES, "decades": 6, **REPORT},
-    "high dimension": {"d": 200, "lam": 1e-3, "sizes": SIZES, "decades": 6, **REPORT},
+    "plane": {"d": 2, "lam": 1e-2, "sizes": SIZES, **SIX},
+    "high dimension": {"d": 200, "lam": 1e-3, "sizes": SIZES, **SIX},
     # One of the two is changed at a time.
-    "plane, small lam": {"d": 2, "lam": 1e-3, "sizes": SIZES, "decades": 6, **REPORT},
-    "high dimension, large lam": {"d": 200, "lam": 1e-2, "sizes": SIZES, "decades": 6, **REPORT},
-    **{
-        f"lam = {lam:g}": {"d": 20, "lam": lam, "sizes": SIZES[-1:], "decades": 6, **REPORT}
-        for lam in LAMS
-    },
+    "plane, small lam": {"d": 2, "lam": 1e-3, "sizes": SIZES, **SIX},
+    "high dimension, large lam": {"d": 200, "lam": 1e-2, "sizes": SIZES, **SIX},
+    **{f"lam = {lam:g}": {"d": 20, "lam": lam, "sizes": SIZES[-1:], **SIX} for lam in LAMS},
     "theorem": {"d": 200, "lam": 1e-3, "sizes": SIZES, "decades": 7, **THEOREM},
 }
 SAME, ENOUGH = "the error does not depend on n", "100 steps are enough"
@@ -98,10 +96,8 @@ class Population:
     def optimum(self) -> float:
         """Least L: by symmetry its minimiser points along the centre."""
         along = self.centre / np.linalg.norm(self.centre)
-        found = minimize_scalar(
-            lambda length: self.objective(length * along), bounds=(1e-6, 1e3), method="bounded"
-        )
-        return float(found.fun)
+        options: Any = {"bounds": (1e-6, 1e3), "method": "bounded"}
+        return float(minimize_scalar(lambda length: self.objective(length * along), **options).fun)
 
 
 def _curves(
@@ -134,15 +130,8 @@ def _row(name: str, d: int, lam: float, n: int, curve: dict[str, Any]) -> dict[s
     # The exponent of the error above the least possible, from T = 1/lam to n; None of less.
     usable = (steps >= 1 / lam) & (steps <= n) & (median > LEAST_ERROR)
     rate = slope(steps[usable], median[usable] - LEAST_ERROR) if usable.sum() >= 4 else None
-    return {
-        "configuration": name,
-        "d": d,
-        "lam": lam,
-        "n": n,
-        "error_T_100": median[steps == 100][0],
-        "error_at_end": median[-1],
-        "exponent_of_T": rate,
-    }
+    row = {"configuration": name, "d": d, "lam": lam, "n": n, "exponent_of_T": rate}
+    return {**row, "error_T_100": median[steps == 100][0], "error_at_end": median[-1]}
 
 
 def _stops(d: int, lam: float, n: int, horizon: int, stops: int) -> list[float]:
@@ -186,8 +175,8 @@ def _verdicts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ends = [row["error_at_end"] for row in rows]
         late = max(row["error_T_100"] - row["error_at_end"] for row in rows)
         for claim, difference in ((SAME, max(ends) - min(ends)), (ENOUGH, late)):
-            verdict = "reproduced" if difference <= CLOSE else "differs"
             row = {"configuration": name, "claim": claim, "largest_difference": difference}
+            verdict = "reproduced" if difference <= CLOSE else "differs"
             verdicts.append({**row, "verdict": verdict})
     return verdicts
 
@@ -202,14 +191,9 @@ def _theorem(curves: dict[str, dict[str, Any]]) -> dict[str, Any]:
         steps, excess = np.array(curve["steps"][2:]), np.array(curve["excess"][1][2:])
         bound = mean_excess_bound(steps, lam, 1.0, DELTA)
         ratio = excess / bound
-        rows.append(
-            {
-                "n": int(n),
-                "largest_excess_over_bound_new_draws": ratio[steps <= int(n)].max(),
-                "excess_over_bound_at_end": ratio[-1],
-                "T_violated_from": next(iter(steps[ratio > 1]), None),
-            }
-        )
+        new, broken = ratio[steps <= int(n)].max(), next(iter(steps[ratio > 1]), None)
+        row = {"n": int(n), "largest_excess_over_bound_new_draws": new, "T_violated_from": broken}
+        rows.append({**row, "excess_over_bound_at_end": ratio[-1]})
     # That of w = 0, where L is 1.
     trivial = 1 - Population(d, lam).optimum()
     return {"steps": steps, "bound": bound, "trivial": trivial, "comparison": rows}

@@ -137,8 +137,7 @@ def _panel(ax: plots.Axes, results: dict[str, Any], name: str, count: int) -> No
         color, marker = plots.METHODS[key].color, plots.METHODS[key].marker
         plots.band(ax, inverse, shown, color=color, marker=marker, markersize=4, label=label)
     ax.plot(inverse, inverse / steps, "--", color=plots.GREY, label="1/(λT)")
-    plots.log_log(ax)
-    ax.set_ylim(1e-7, 1e3)
+    plots.log_log(ax, ylim=(1e-7, 1e3))
     unit = "epoch" if count == 1 else "epochs"
     ax.set_title(f"{results['titles'][name]}, {count} {unit}")
 

@@ -216,9 +216,8 @@ def _draw_runs(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) 
     ax.axhline(1, color="black", linewidth=0.8, linestyle=":")
     ax.axhline(0, color="black", linewidth=0.6)
     plots.log_x(ax, xlabel=plots.WORDS["steps"], ylabel="share of the largest margin")
-    ax.set_ylim(-1.05, 1.1)
+    ax.set(ylim=(-1.05, 1.1), title="margin of the average\nalong the runs")
     ax.yaxis.set_major_formatter(PercentFormatter(1))
-    ax.set_title("margin of the average\nalong the runs")
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:

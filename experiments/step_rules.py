@@ -146,8 +146,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             curve, (color, line) = results["curves"][f"{lam:g}, {rule}"], LOOKS[rule]
             style: Any = {"color": color, "linestyle": line, "label": rule}
             plots.band(ax, curve["steps"], curve["excess"], **style)
-        plots.log_log(ax)
-        ax.set_title(f"λ = {lam:g}, tuned c = {results['tuned'][f'{lam:g}']:.3g}")
+        tuned = results["tuned"][f"{lam:g}"]
+        plots.log_log(ax, title=f"λ = {lam:g}, tuned c = {tuned:.3g}")
     plots.outer_labels(axes, plots.WORDS["steps"], plots.WORDS["suboptimality"])
     best, *others = MISTUNED
     tuned, wrong = (_told_ratios(results["table"], rules) for rules in ([best], others))

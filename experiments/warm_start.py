@@ -444,10 +444,8 @@ def _told_starts(ax: plots.Axes, results: Row, tol: float) -> None:
         plots.band(ax, x, ratios, color=color, label=_told_name(title), **style)
     ax.axhline(1, color=plots.BLACK, linewidth=1.2)
     ax.set_xticks(x, [start.replace(" ", "\n") for start in starts], fontsize=9)
-    ax.set_title(f"to a gap of {_told_share(tol)}")
     most = max(_told_pick(results, starts))
-    ax.set_yscale("log")
-    ax.set_ylim(0.82, 1.2 * most)
+    ax.set(yscale="log", ylim=(0.82, 1.2 * most), title=f"to a gap of {_told_share(tol)}")
     ax.text(x[-1], 0.98, "every row of the support once", ha="right", va="top", fontsize=8.5)
     ticks = [tick for tick in (1, 1.5, 2, 3, 4, 6) if tick <= 1.2 * most]
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -472,8 +470,7 @@ def _told_others(ax: plots.Axes, results: Row) -> None:
     whole = [select(results["table"], data=title, tol=tol)[0]["whole_matrix"] for title in titles]
     ax.plot(whole, range(len(titles)), "|", color=plots.GREY, markersize=14, markeredgewidth=2)
     ax.axvline(1, color=plots.BLACK, linewidth=1.2)
-    ax.set_xscale("log")
-    ax.set_xlim(0.9, 9)
+    ax.set(xscale="log", xlim=(0.9, 9))
     ax.set_xticks((1, 2, 3, 5, 8), ("1", "2", "3", "5", "8"))
     ax.minorticks_off()
     plots.rows_down(ax, [_told_name(title) for title in titles])
