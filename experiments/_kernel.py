@@ -117,7 +117,7 @@ def _digits() -> Split:
     return X, y, X, None
 
 
-_MADE = {
+_MADE: dict[str, Callable[[], Split]] = {
     **{f"moons {n:,}": partial(_moons, n) for n in (100, 500, 2000, 5000)},
     **{f"4 classes {n:,}": partial(_four_classes, n) for n in (100, 500, 2000)},
     "digits 1,797": _digits,

@@ -241,7 +241,7 @@ def _confusion(ax: Any, counts: np.ndarray, labels: list[str]) -> None:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Accuracy of the models; below, what the linear one mistakes for what."""
-    rows = [(name.replace(" pixels, ", ", "), *rest) for name, *rest in _rows(results)]
+    rows: Any = [(name.replace(" pixels, ", ", "), *rest) for name, *rest in _rows(results)]
     figure, ((above,), (below,)) = plots.panels(2, 1, 9.6, height_ratios=[4.4, 5])
     _accuracies(above, rows)
     above.set_ylabel(" ")  # room for the longest name

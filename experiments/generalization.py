@@ -363,9 +363,9 @@ def _draw_stops(stops: plots.Axes, shares: plots.Axes, results: dict[str, Any]) 
     n = rows[0]["n"]
     stops.axvline(100 * CLOSE, color=plots.BLACK, linestyle="dotted")
     shares.axhline(50, color=plots.BLACK, linestyle="dotted")
-    above = ("test error above that at the end, points", "runs that stop at random, %")
+    off = ("test error above that at the end, points", "runs that stop at random, %")
     drawn = ("T, of which the stop is drawn", f"stops within {100 * CLOSE:g} of the end, %")
-    for ax, (x, y) in ((stops, above), (shares, drawn)):
+    for ax, (x, y) in ((stops, off), (shares, drawn)):
         plots.log_x(ax, ylim=(0, 102), xlabel=x, ylabel=y)
     stops.set_title(f"random stops up to T = n = {n:,}\ndotted: {100 * CLOSE:g} points")
     shares.set_title(f"{' and '.join(good)} are good at T = {n:,}\ndotted: probability ½")

@@ -7,7 +7,6 @@ iterate, as there, and for the defaults of the package, permutations and the t-w
 
 from __future__ import annotations
 
-from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -52,8 +51,8 @@ def _knees(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Largest k for each fixed kT at which it and all smaller ones at most double the least."""
     knees = []
     for own in grouped(select(table, fixed="kT"), "data", "method", "budget").values():
-        least = 2 * own[0]["suboptimality"]
-        *_, last = takewhile(lambda row, least=least: row["suboptimality"] <= least, own)
+        (excess,) = columns(own, "suboptimality")
+        last = own[int(np.argmin([*(excess <= 2 * excess[0]), False])) - 1]
         knees.append({key: last[key] for key in ("data", "method", "budget", "k")})
     return knees
 

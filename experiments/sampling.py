@@ -80,8 +80,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     for name, iterate, sampling in product(names, ITERATES, SAMPLINGS):
         own, base = (curves[name][f"{iterate}, end"][s][:, -1] for s in (sampling, SAMPLINGS[-1]))
         row = {"data": name, "iterate": iterate, "at": f"{epochs[-1]} epochs", "sampling": sampling}
-        row |= summary("suboptimality", own)
-        table.append({**row, "over_new_permutations": np.median(own) / np.median(base)})
+        ratio = np.median(own) / np.median(base)
+        table.append({**row, **summary("suboptimality", own), "over_new_permutations": ratio})
     return {
         "seeds": list(range(seeds)),
         "titles": {name: setting(name).title for name in names},

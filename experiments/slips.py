@@ -115,7 +115,7 @@ def _kernel_rules(n_steps: int, seeds: int) -> dict[str, Any]:
         found["scaling"].append(unscaled)
         for slip in WRONG:
             found[slip].append(_wrong(judge, slip, draws, steps))
-    curves = {rule: np.moveaxis(values, -1, 0) for rule, values in found.items()}
+    curves = {rule: np.moveaxis(np.array(values), -1, 0) for rule, values in found.items()}
     return {"steps": steps, **{rule: {"f": f, "error": e} for rule, (f, e) in curves.items()}}
 
 
