@@ -193,18 +193,14 @@ def run(
         changed = "; the package has changed since, --fresh starts over" if parts.stale else ""
         print(f"{name}: resuming after {len(parts.values)} parts{changed}", flush=True)
     origin = provenance(experiment)
-    if parts.stale:
-        origin["code"]["package"] = "mixed"
     document = output.document(name)
     previous = read(document) if document.exists() else {}
-    if only and previous:
-        earlier = previous["meta"].get("code", {}).get("package")
-        if earlier != origin["code"]["package"]:
-            origin["code"]["package"] = "mixed"
+    earlier = previous.get("meta", {}).get("code", {}).get("package")
+    if parts.stale or (only and previous and earlier != origin["code"]["package"]):
+        origin["code"]["package"] = "mixed"
+    kept = {} if quick else previous.get("results", {})
     with _bars() as bars:
-        context = ExperimentContext(
-            quick, parts, bars, only, {} if quick else previous.get("results", {})
-        )
+        context = ExperimentContext(quick, parts, bars, only, kept)
         results = plain(experiment.load().compute(context))
     meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
     if "seeds" in results:
