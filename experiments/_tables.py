@@ -35,7 +35,8 @@ def summary(key: str, values: Any, **options: Any) -> dict[str, float]:
 
 def columns(rows: Iterable[Row], *keys: str) -> np.ndarray:
     """Return columns of some rows, as an array of shape (n_keys, n_rows); NaN for None."""
-    return np.array([[row[key] for key in keys] for row in rows], dtype=float).T
+    table = np.array([[row[key] for key in keys] for row in rows], dtype=float)
+    return table.reshape(-1, len(keys)).T
 
 
 def grouped(rows: Iterable[Row], *keys: str) -> dict[Any, list[Row]]:

@@ -243,15 +243,19 @@ def exponent_of(rows: Sequence[Row]) -> float:
 
 
 def spread_of(rows: Sequence[Row]) -> Row:
-    """Say how far the crossings of a kind lie apart, by T and by λT."""
+    """Say how far the crossings of a kind lie apart, by T and by λT.
+
+    One that did not come counts where its run ended.
+    """
     known = select(rows, state="crossed")
-    found: Row = {"crossings": len(known), "of": len(rows)}
+    found: Row = {"crossings": len(known), "of": len(rows), "beyond": 0}
     if known:
-        for key in ("T", "lam_T"):
-            values = [row[key] for row in known]
-            found[f"decades_{key}"] = decades(values)
-            found[f"{key}_from"], found[f"{key}_to"] = min(values), max(values)
-        found["exponent"] = exponent_of(known)
+        T, lam_T = columns(known, "T", "lam_T")
+        lam, ended = columns(select(rows, state="never"), "lam", "last_lam_T")
+        for key, values, ends in (("T", T, ended / lam), ("lam_T", lam_T, ended)):
+            found[f"decades_{key}"] = decades([values.min(), max([values.max(), *ends])])
+        found |= {"lam_T_from": lam_T.min(), "lam_T_to": lam_T.max()}
+        found |= {"exponent": exponent_of(known), "beyond": int((ended > lam_T.max()).sum())}
     return found
 
 
@@ -276,7 +280,6 @@ def compute(context: ExperimentContext) -> Row:
         "sizes": {name: problem_of(name).y.size for name in names},
         "lams": list(lams),
         "optima": optima,
-        "spreads": {kind: spread_of(select(table, kind=kind)) for kind in LEVELS},
         "table": table,
         "curves": curves,
     }
@@ -297,25 +300,13 @@ MARKERS = "os^D"
 
 
 def _told_spreads(results: Row) -> dict[str, Row]:
-    """How far the crossings lie apart; one that did not come counts where its run ended."""
-    spreads = {}
-    for kind, spread in results["spreads"].items():
-        rows = select(results["table"], kind=kind, state="never")
-        spread = spread | {"beyond": 0}
-        if spread["crossings"]:
-            for key, scale in (("lam_T", lambda row: 1.0), ("T", lambda row: row["lam"])):
-                ends = [row["last_lam_T"] / scale(row) for row in rows]
-                far = max([spread[f"{key}_to"], *ends])
-                spread[f"decades_{key}"] = decades([spread[f"{key}_from"], far])
-            spread["beyond"] = sum(row["last_lam_T"] > spread["lam_T_to"] for row in rows)
-        spreads[kind] = spread
-    return spreads
+    """How far the crossings of each kind lie apart."""
+    return {kind: spread_of(select(results["table"], kind=kind)) for kind in KINDS}
 
 
 def _told_timed(results: Row) -> list[str]:
     """The kinds whose λT spans at most a third of the decades that their T spans."""
-    spreads = _told_spreads(results)
-    several = {kind: spreads[kind] for kind in KINDS if spreads[kind]["crossings"] > 1}
+    several = {kind: s for kind, s in _told_spreads(results).items() if s["crossings"] > 1}
     return [kind for kind, s in several.items() if 3 * s["decades_lam_T"] <= s["decades_T"]]
 
 
@@ -334,7 +325,7 @@ def _told_steps(results: Row) -> str:
 def _told_title(results: Row) -> str:
     """The finding in one sentence."""
     timed = _told_timed(results)
-    number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(results['spreads'])]} changes along a run"
+    number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(KINDS)]} changes along a run"
     if not timed:
         return f"λT is not the clock: {number} keep its time"
     widest = _told_widest(results)
@@ -386,7 +377,7 @@ def _told_clock(results: Row) -> Claim:
     if "close" in timed:
         at = _told_span(_told_spreads(results)["close"])
         found += f" The average comes within 10% of the optimum at λT = {at}."
-    claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(results['spreads'])]} changes"
+    claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(KINDS)]} changes"
     return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
 
 
@@ -394,9 +385,8 @@ def _told_changes(results: Row) -> Claim:
     """At which λT each change comes."""
     spreads, timed = _told_spreads(results), _told_timed(results)
     kept, other = [], []
-    for kind in KINDS:
-        spread = spreads[kind]
-        if spread.get("exponent") is not None:
+    for kind, spread in spreads.items():
+        if np.isfinite(spread.get("exponent", np.nan)):
             told = f"{KINDS[kind][1]} from λT = {_told_span(spread)} on"
             if kind in timed:
                 kept.append(f"{told} ({spread['crossings']} of {spread['of']} cases)")
