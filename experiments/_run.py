@@ -133,6 +133,10 @@ class ExperimentContext:
             self.cache.store(key, json.loads(to_json(fn(*args, **kwargs))))
         return self.cache.values[key]
 
+    def job(self, group: str, job: Row, work: Callable[[Row], Any]) -> Any:
+        """Do a job of a group once; it is named by all that it has, and so new after an edit."""
+        return self.part(f"{group}: {json.dumps(job, sort_keys=True)}", work, job)
+
     def progress(self, work: Iterable[Any] | int, description: str = "") -> Iterator[Any]:
         """Iterate with a progress bar; may be nested.
 

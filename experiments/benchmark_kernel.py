@@ -26,7 +26,6 @@ the same for processors without AVX-512. Install the peers with ``pip install kp
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -222,8 +221,7 @@ def _measured(
         if series in given_up:  # which a tighter tolerance does not mend
             continue
         full = {"timeout": _TIMEOUT, **job, "environment": environment}
-        # Named by all that it depends on, so that it is not taken up after an edit here.
-        result = context.part(f"{group}: {json.dumps(full, sort_keys=True)}", run, full)
+        result = context.job(group, full, run)
         if not result:
             given_up.add(series)
         table += _rows(group, job, result)

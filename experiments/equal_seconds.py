@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import math
 import time
 import warnings
@@ -406,8 +405,7 @@ def _measured(context: ExperimentContext, problem: str) -> dict[str, list[Row]]:
         job: Row = {"problem": problem, "ladder": ladder, "budgets": list(BUDGETS)}
         job |= _QUICK if context.quick else {"timeout": _TIMEOUT}
         run = (lambda job: list(climb(job))) if context.quick else apart
-        found = context.part(json.dumps(job, sort_keys=True), run, job)
-        rows += [{"problem": problem, **row} for row in found]
+        rows += [{"problem": problem, **row} for row in context.job(problem, job, run)]
     return {
         "left_out": [row for row in rows if "left_out" in row],
         "table": [row for row in rows if "left_out" not in row],

@@ -49,7 +49,6 @@ What differs here:
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -511,8 +510,7 @@ def _measured(context: ExperimentContext, group: str, jobs: list[Job]) -> dict[s
     table, surfaces = [], []
     for job in context.progress(jobs, group):
         full = {"timeout": _TIMEOUT, **job}
-        run = measure if context.quick else _apart
-        found = context.part(f"{group}: {json.dumps(full, sort_keys=True)}", run, full)
+        found = context.job(group, full, measure if context.quick else _apart)
         head = {"problem": job["problem"], "tool": job["tool"], "group": group}
         if not found:
             table.append({**head, "gave_up_after": full["timeout"]})

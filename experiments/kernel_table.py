@@ -33,7 +33,7 @@ from sklearn.preprocessing import normalize
 
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, duration, mark, percent, rounded, span
-from experiments._kernel import Task, expansion, installed, load, usps_split, work, work_apart
+from experiments._kernel import Task, installed, load, usps_split, work, work_apart
 from experiments._measure import repeated, timed
 from experiments._run import ExperimentContext
 from experiments._tables import Row, select
@@ -109,6 +109,11 @@ def _rows_of(name: str, task: Task) -> tuple[float, Any, np.ndarray]:
     return seconds, rows, np.where(task.y == np.unique(task.y)[1], 1, -1)
 
 
+def _error(result: Any, task: Task) -> float:
+    predicted = np.where(result.decision_function(task.X_test) > 0, *np.unique(task.y)[::-1])
+    return float(np.mean(predicted != task.y_test))
+
+
 def pegasos_run(name: str, optimum: float, quick: bool) -> Row:
     """Seconds of Pegasos until the last and the averaged iterate are within ε, and errors there."""
     task, published = _task(name, quick), PUBLISHED[name]
@@ -123,11 +128,7 @@ def pegasos_run(name: str, optimum: float, quick: bool) -> Row:
             if kind not in reached and value <= optimum + published["epsilon"]:
                 reached[kind] = before + record.seconds
                 if kind == "average":
-                    coef = run.result().coef
-                    support = np.flatnonzero(coef)
-                    model = (published["gamma"], task.X_test, task.X[support], coef[support])
-                    predicted = np.where(expansion(*model) > 0, *np.unique(task.y)[::-1])
-                    errors.append(float(np.mean(predicted != task.y_test)))
+                    errors.append(_error(run.result(), task))
         return len(reached) == 2
 
     # The paper's sampling; five checkpoints an epoch.
@@ -151,9 +152,8 @@ def sdca_run(name: str, optimum: float, quick: bool) -> Row:
         random_state=0,
     )
     near = [r for r in run.history if r.objective_average <= optimum + published["epsilon"]]
-    predicted = np.where(run.decision_function(task.X_test) > 0, *np.unique(task.y)[::-1])
-    error = float(np.mean(predicted != task.y_test))
-    return {"seconds": before + near[0].seconds if near else None, "test_error": error}
+    seconds = before + near[0].seconds if near else None
+    return {"seconds": seconds, "test_error": _error(run, task)}
 
 
 def polished_run(name: str, optimum: float, quick: bool) -> Row:
