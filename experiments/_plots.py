@@ -88,7 +88,9 @@ METHODS = {
     "SVC": Look("SVC (LIBSVM)", ORANGE, "v"),
     "LinearSVC": Look("LinearSVC", ORANGE, "v"),
     "intelex": Look("SVC (intelex)", GREEN, "^"),
-    "LASVM": Look("LASVM", SKY, "D"),
+    "LASVM": Look("LASVM", SKY, "D", "-."),
+    "Nyström": Look("Nyström features", PURPLE, "P", "--"),
+    "Fourier": Look("random features", VERMILION, "X", ":"),
     "SGDClassifier": Look("SGDClassifier", SKY, "^"),
 }
 

@@ -431,23 +431,15 @@ def compute(context: ExperimentContext) -> Row:
 
 # What came out
 
-#: Name at the end of a line, name in a sentence, and colour, marker and line, by method.
-_METHODS: dict[str, tuple[str, str, Row]] = {
-    "polished": ("polished", "polished Pegasos", {"linewidth": 3.0}),
-    "Pegasos": ("Pegasos", "plain Pegasos", {}),
-    "intelex": ("intelex", "intelex's SVC", {}),
-    "SVC": ("LIBSVM", "LIBSVM", {}),
-    "LASVM": ("LASVM", "LASVM", {"linestyle": "-."}),
-    "Nyström": (
-        "Nyström",
-        "Nyström features",
-        {"color": plots.PURPLE, "marker": "P", "linestyle": "--", "markersize": 5},
-    ),
-    "Fourier": (
-        "random",
-        "random features",
-        {"color": plots.VERMILION, "marker": "X", "linestyle": ":", "markersize": 5},
-    ),
+#: Name at the end of a line, and name in a sentence, by method.
+_METHODS = {
+    "polished": ("polished", "polished Pegasos"),
+    "Pegasos": ("Pegasos", "plain Pegasos"),
+    "intelex": ("intelex", "intelex's SVC"),
+    "SVC": ("LIBSVM", "LIBSVM"),
+    "LASVM": ("LASVM", "LASVM"),
+    "Nyström": ("Nyström", "Nyström features"),
+    "Fourier": ("random", "random features"),
 }
 #: Methods that solve the problem of a sample to the end.
 _EXACT = {"polished", "intelex", "SVC"}
@@ -576,7 +568,7 @@ def claims(results: Row) -> list[Claim]:
     first = Claim(_told_title(cases), OURS, _told_tally(cases) + _told_cut(results))
     chances = [
         f"{label} {len(select(results['table'], method=name))}"
-        for name, (label, _, _) in _METHODS.items()
+        for name, (label, _) in _METHODS.items()
     ]
     told = Claim(
         "How many runs a method has to choose from.",
@@ -584,11 +576,6 @@ def claims(results: Row) -> list[Claim]:
         f"The least error is that on the test set, over {listed(chances)} runs in all.",
     )
     return [first, *(_told_problem(results, name) for name in results["problems"]), told]
-
-
-def _told_look(method: str) -> Row:
-    known = {} if "color" in _METHODS[method][2] else plots.METHODS[method].options()
-    return {"linewidth": 1.5, **known, **_METHODS[method][2]}
 
 
 def _told_panel(ax: plots.Axes, rows: list[Row], budgets: list[float], title: str) -> None:
@@ -607,7 +594,8 @@ def _told_panel(ax: plots.Axes, rows: list[Row], budgets: list[float], title: st
             markevery=list(range(len(front))),
             zorder=3 + order,
             label=_METHODS[name][0],
-            **_told_look(name),
+            linewidth=3.0 if name == "polished" else 1.5,
+            **plots.METHODS[name].options(),
         )
     for budget in budgets:
         ax.axvline(budget, color=plots.SILVER, linewidth=0.8, linestyle=":", zorder=0)
