@@ -191,9 +191,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     right.axhline(reported, color=plots.VERMILION, linewidth=2)
     plots.log_x(right, ylabel=plots.WORDS["test_accuracy"])
     right.set_xlabel(f"{plots.WORDS['steps']} of each pair")
-    label = f"term paper: {reported:.2f}%"
-    style: Any = {"color": plots.text_color(plots.VERMILION), "fontsize": 10, "va": "baseline"}
-    plots.beside(right, label, (results["steps"][0], reported), (0, 4), **style)
+    label, at = f"term paper: {reported:.2f}%", (results["steps"][0], reported)
+    plots.beside(right, label, at, (0, 4), of=plots.VERMILION, fontsize=10, va="baseline")
     return plots.state(
         figure,
         _told_title(results),

@@ -124,9 +124,8 @@ def _dots(ax: Any, table: list[dict[str, Any]], kernels: list[str]) -> None:
         ax.plot(held, height, style.marker, color=style.color, markersize=8)
         ax.plot(test, height, style.marker, color=style.color, markersize=8, mfc="white", mew=1.6)
         for value, side in ((held, 9), (test, -9)):
-            text: Any = {"fontsize": 10, "color": plots.text_color(style.color)}
-            text["ha"] = "left" if side > 0 else "right"
-            plots.beside(ax, f"{value:.1f}", (value, height), (side, 0), **text)
+            text: Any = {"fontsize": 10, "ha": "left" if side > 0 else "right"}
+            plots.beside(ax, f"{value:.1f}", (value, height), (side, 0), of=style.color, **text)
     plots.rows_down(ax, [NAMES.get(kernel, kernel) for kernel in kernels])
     ax.margins(x=0.12)
 

@@ -211,9 +211,8 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
         ax.plot([low, high], [height] * 2, color=color, linewidth=2.5)
         ax.plot([low, high], [height] * 2, marker, color=color, markersize=7)
         number = f"{high:.1f}%" if low == high else f"{low:.1f}–{high:.1f}%"
-        style: Any = {"fontsize": 9.5, "color": plots.text_color(color)}
         text = ", ".join(filter(None, (number, note)))
-        plots.beside(ax, text, (high, height), (8, 0), **style)
+        plots.beside(ax, text, (high, height), (8, 0), of=color, fontsize=9.5)
     ax.set_yticks(range(len(rows)), [name for name, _, _, _ in rows], fontsize=9.5)
     ax.tick_params(axis="y", length=0)
     ax.set(xlabel="test accuracy, %; seconds to fit", xlim=(lowest - 2, 106))

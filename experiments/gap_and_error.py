@@ -564,8 +564,7 @@ def _rules(ax: plots.Axes, runs: list[Run]) -> None:
         color = plots.METHODS["gap"].color if rule.by_gap else plots.DARK_GREY
         ax.barh(height, own.over_needed, color=color, height=0.55)
         text = f"{own.over_needed:.1f} times; {own.final:.0%} well, worst {own.worst:.0%}"
-        style: Any = {"fontsize": 9.5, "color": plots.text_color(color)}
-        plots.beside(ax, text, (own.over_needed, height), (5, 0), **style)
+        plots.beside(ax, text, (own.over_needed, height), (5, 0), of=color, fontsize=9.5)
     ax.set_yticks(range(len(rules)), [rule.name for rule in rules.values()], fontsize=9.5)
     ax.tick_params(axis="y", length=0)
     most = max(own.over_needed for own in found.values())

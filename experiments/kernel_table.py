@@ -370,8 +370,7 @@ def _draw_row(ax: plots.Axes, height: int, method: str, key: str, row: Row) -> N
     fill: Any = {"markerfacecolor": "white"} if key.startswith("published") else {}
     ax.plot(seconds, height, style.marker, color=style.color, markersize=8, **fill)
     text = f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    color = plots.text_color(style.color)
-    plots.beside(ax, text, (seconds, height), (8, 0), fontsize=10, color=color)
+    plots.beside(ax, text, (seconds, height), (8, 0), of=style.color, fontsize=10)
 
 
 def _finding(table: list[Row]) -> str:

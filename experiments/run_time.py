@@ -655,9 +655,8 @@ def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
         last = x >= x[-1] / 12
         ax.plot(x[last], values[1][-1] * x[last] / x[-1], **DOTTED)
         if not to_the_end:
-            place: dict[str, Any] = {"ha": "right", "va": "baseline"}
             at = (x[-1], values[1][-1])
-            plots.beside(ax, name, at, (4, 7), color=plots.text_color(color), **place)
+            plots.beside(ax, name, at, (4, 7), of=color, ha="right", va="baseline")
     plots.log_log(ax, xlabel="1/ε", ylabel=plots.WORDS["steps"])
     _widen(ax, 1, 2.5)
     rates = _told_accuracy(results)["in_lam"]["moons"]
