@@ -22,20 +22,15 @@ def _parser() -> argparse.ArgumentParser:
         "Without names, list them.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run")
-    parser.add_argument("--all", action="store_true", help="run all of them")
-    parser.add_argument(
-        "--quick", action="store_true", help="run a small version, into build/quick"
-    )
-    parser.add_argument(
-        "--figures-only", action="store_true", help="make the figures from results at hand"
-    )
-    parser.add_argument(
-        "--stale", action="store_true", help="list the results that other code measured"
-    )
-    parser.add_argument(
-        "--text", action="store_true", help="write the numbers of README and docs from the results"
-    )
-    parser.add_argument("--fresh", action="store_true", help="do not resume an interrupted attempt")
+    for flag, words in (
+        ("--all", "run all of them"),
+        ("--quick", "run a small version, into build/quick"),
+        ("--figures-only", "make the figures from results at hand"),
+        ("--stale", "list the results that other code measured"),
+        ("--text", "write the numbers of README and docs from the results"),
+        ("--fresh", "do not resume an interrupted attempt"),
+    ):
+        parser.add_argument(flag, action="store_true", help=words)
     parser.add_argument(
         "--only",
         action="append",
@@ -59,8 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def _list(experiments: Iterable[Experiment]) -> None:
@@ -123,10 +117,8 @@ def _output(args: argparse.Namespace, folder: Path, root: Path) -> Output:
         output = Output(quick / "results", quick / "figures", published.partial)
     else:
         return published
-    if args.quick and (
-        output.results.resolve() == published.results.resolve()
-        or output.figures.resolve() == published.figures.resolve()
-    ):
+    both = ((output.results, published.results), (output.figures, published.figures))
+    if args.quick and any(own.resolve() == full.resolve() for own, full in both):
         raise ValueError(
             f"--quick must not overwrite full results: choose another --output than {args.output}."
         )

@@ -35,13 +35,7 @@ from experiments._meta import vectors
 from experiments._runs import hinge_objective
 from experiments._tables import ranged
 from kpegasos import RBF, PegasosSVC
-from kpegasos.datasets import (
-    load_adult,
-    load_covtype,
-    load_fashion_mnist,
-    load_mnist,
-    load_usps,
-)
+from kpegasos.datasets import load_adult, load_covtype, load_fashion_mnist, load_mnist, load_usps
 
 #: Examples, labels, test examples, test labels (None if there are none).
 Split = tuple[Any, Any, Any, Any]
@@ -123,17 +117,12 @@ def _digits() -> Split:
     return X, y, X, None
 
 
-SMALL: dict[str, Problem] = {
-    **{
-        f"moons {n:,}": Problem(lambda n=n: _moons(n), "scale", 1.0)  # type: ignore[misc]
-        for n in (100, 500, 2000, 5000)
-    },
-    **{
-        f"4 classes {n:,}": Problem(lambda n=n: _four_classes(n), "scale", 1.0)  # type: ignore[misc]
-        for n in (100, 500, 2000)
-    },
-    "digits 1,797": Problem(_digits, "scale", 1.0),
+_MADE: dict[str, Callable[[], Split]] = {
+    **{f"moons {n:,}": partial(_moons, n) for n in (100, 500, 2000, 5000)},
+    **{f"4 classes {n:,}": partial(_four_classes, n) for n in (100, 500, 2000)},
+    "digits 1,797": _digits,
 }
+SMALL = {name: Problem(make, "scale", 1.0) for name, make in _MADE.items()}
 LARGE: dict[str, Problem] = {
     "Fashion-MNIST": Problem(lambda: _all(load_fashion_mnist()), 0.0102, 10.0),
     "T-shirt or shirt": Problem(lambda: _two_classes(load_fashion_mnist(), (0, 6)), 0.0102, 10.0),
@@ -204,20 +193,16 @@ def expansion(gamma: float, X: np.ndarray, vectors: np.ndarray, coefs: np.ndarra
     return np.concatenate([kernel.block(X[block], vectors) @ coefs for block in blocks])
 
 
-def _pairs(model: Any) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
-    """Yield the two classes of each pair, its support vectors' indices, and coefficients."""
-    ends = np.concatenate(([0], np.cumsum(model.n_support_)))
+def pairs_of(model: Any) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
+    """Yield the two classes of each pair, which support vectors it has, and their coefficients."""
+    of_class = np.repeat(np.arange(model.classes_.size), model.n_support_)
     dual_coef = np.asarray(model.dual_coef_, dtype=float)
     for i, j in combinations(range(model.classes_.size), 2):
-        parts = [
-            (model.support_[ends[own] : ends[own + 1]], dual_coef[row, ends[own] : ends[own + 1]])
-            for own, row in ((i, j - 1), (j, i))
-        ]
-        if model.classes_.size == 2:
-            parts = [(model.support_, dual_coef[0])]
-        support, coefs = (np.concatenate(part) for part in zip(*parts, strict=True))
+        # Row j - 1 has the coefficients of class i against j, row i those of j against i.
+        coefs = np.where(of_class == i, dual_coef[j - 1], 0.0)
+        coefs = np.where(of_class == j, dual_coef[i], coefs)
         used = np.flatnonzero(coefs)
-        yield (i, j), support[used], coefs[used]
+        yield (i, j), used, coefs[used]
 
 
 def _at_best_intercept(y: np.ndarray, f: np.ndarray, squared_norm: float, lam: float) -> float:
@@ -227,9 +212,8 @@ def _at_best_intercept(y: np.ndarray, f: np.ndarray, squared_norm: float, lam: f
         return hinge_objective(y, f + intercept, squared_norm + intercept**2, lam)
 
     reach = 1.0 + float(np.abs(f).max(initial=0.0))
-    best = minimize_scalar(
-        objective, bounds=(-reach, reach), method="bounded", options={"xatol": 1e-9}
-    )
+    options = {"xatol": 1e-9}
+    best = minimize_scalar(objective, bounds=(-reach, reach), method="bounded", options=options)
     return float(best.fun)
 
 
@@ -252,8 +236,8 @@ def judge(model: Any, task: Task) -> dict[str, float]:
     labels = np.searchsorted(model.classes_, task.y)
     sign_of_first = 1.0 if model.classes_.size > 2 else -1.0
     found: dict[str, list[float]] = {"objective": [], "dual_bound": [], "our_objective": []}
-    for number, ((i, j), support, coefs) in enumerate(_pairs(model)):
-        members = np.flatnonzero((labels == i) | (labels == j))
+    for number, ((i, j), used, coefs) in enumerate(pairs_of(model)):
+        members, support = np.flatnonzero((labels == i) | (labels == j)), model.support_[used]
         f = expansion(task.gamma, task.X[members], task.X[support], coefs)
         squared_norm = float(coefs @ f[np.searchsorted(members, support)])
         y = np.where(labels[members] == i, sign_of_first, -sign_of_first)
@@ -263,16 +247,6 @@ def judge(model: Any, task: Task) -> dict[str, float]:
         found["dual_bound"].append(lam * (float(np.abs(coefs).sum()) - squared_norm / 2))
         found["our_objective"].append(_at_best_intercept(y, f, squared_norm, lam))
     return {name: float(np.mean(values)) for name, values in found.items()}
-
-
-def own_judgement(model: Any) -> dict[str, float]:
-    """Return what one of our models knows about itself."""
-    objective = float(np.mean(model.objective_))
-    return {
-        "objective": objective,
-        "dual_bound": objective - float(np.mean(model.duality_gap_)),
-        "our_objective": objective,
-    }
 
 
 #: What holds every solver to AVX2 on a processor with more. oneDAL has no switch of its own: the
@@ -352,9 +326,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     touch = partial(touch_memory, _TOUCHED_MB if len(task.y) > _WARM_UP else 0)
     fits = (job.get("repeats", _FITS), _FIT_SECONDS)
     spent, model, memory = repeated(fit, *fits, before=touch, weighed=True)
-    predictions, predicted, _ = repeated(
-        lambda: model.predict(task.X_test), _PREDICTIONS, _PREDICT_SECONDS
-    )
+    predict = partial(model.predict, task.X_test)
+    predictions, predicted, _ = repeated(predict, _PREDICTIONS, _PREDICT_SECONDS)
     return {
         **_times("fit", spent),
         **_times("predict", predictions),
@@ -365,22 +338,29 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe(model: Any, task: Task, solver: str) -> dict[str, Any]:
-    ours = solver == "kpegasos"
-    judged = own_judgement(model) | _costs(model, task) if ours else judge(model, task)
+    judged = _own(model, task) if solver == "kpegasos" else judge(model, task)
     return {"support_vectors": int(model.support_.size), "vectors": vectors(), **judged}
 
 
-def _costs(model: PegasosSVC, task: Task) -> dict[str, Any]:
-    """Return the kernel values that a fit computed, and those that its final support needs."""
+def _own(model: PegasosSVC, task: Task) -> dict[str, Any]:
+    """Return what one of our models knows of itself.
+
+    Objective and bound, kernel values that it computed, and those that its final support needs.
+    """
     histories = model.history_ if isinstance(model.history_, list) else [model.history_]
     last = [history.records[-1] for history in histories]
     _, counts = np.unique(task.y, return_counts=True)
-    sizes = [a + b for k, a in enumerate(counts) for b in counts[k + 1 :]]
+    needed = np.dot(
+        [record.support_size for record in last], list(map(sum, combinations(counts, 2)))
+    )
+    computed = sum(record.kernel_evaluations for record in last)
+    objective = float(np.mean(model.objective_))
     return {
-        "kernel_evaluations": int(sum(record.kernel_evaluations for record in last)),
-        "needed_evaluations": int(
-            sum(record.support_size * size for record, size in zip(last, sizes, strict=True))
-        ),
+        "objective": objective,
+        "dual_bound": objective - float(np.mean(model.duality_gap_)),
+        "our_objective": objective,
+        "kernel_evaluations": int(computed),
+        "needed_evaluations": int(needed),
     }
 
 
@@ -443,6 +423,5 @@ def work_apart(job: dict[str, Any]) -> Any:
     dict or list of dict
         What it returns; empty after the timeout.
     """
-    options = {key: job.get(key) for key in ("environment", "timeout")}
-    found, _ = in_a_process(work, job, **options)
+    found, _ = in_a_process(work, job)
     return found[-1] if found else {}

@@ -123,11 +123,7 @@ def touch_memory(size_mb: int) -> None:
 
 
 def in_a_process(
-    work: Callable[[dict[str, Any]], Any],
-    job: dict[str, Any],
-    *,
-    environment: dict[str, str] | None = None,
-    timeout: float | None = None,
+    work: Callable[[dict[str, Any]], Any], job: dict[str, Any]
 ) -> tuple[list[Any], bool]:
     """Do a job in a fresh process.
 
@@ -136,11 +132,8 @@ def in_a_process(
     work : callable
         A function of a module.
     job : dict
-        What it takes, as JSON has it.
-    environment : dict or None, default None
-        More variables of the process.
-    timeout : float or None, default None
-        Seconds after which the process is ended.
+        What it takes, as JSON has it; its ``environment``, if it has one, are more variables of the
+        process, and ``timeout`` are seconds after which that is ended.
 
     Returns
     -------
@@ -153,11 +146,11 @@ def in_a_process(
         command,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | (environment or {}),
+        env=os.environ | job.get("environment", {}),
         start_new_session=True,
     )
     try:
-        printed, _ = process.communicate(timeout=timeout)
+        printed, _ = process.communicate(timeout=job.get("timeout"))
     except BaseException as error:
         # All of its session, as a worker that fits does not notice that nobody waits any more.
         os.killpg(process.pid, signal.SIGKILL)

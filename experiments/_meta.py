@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
+
 import kpegasos
 from experiments._catalog import ROOT, TELLING, Experiment, imported
 
@@ -129,14 +131,10 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, Any]:
     """Return processor, the vectors that are used, cores at our disposal, and system."""
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
     return {
         "processor": _processor(),
         "vectors": vectors(),
-        "cores": cores,
+        "cores": cpu_count(),
         "platform": f"{platform.system()} {platform.machine()}",
     }
 

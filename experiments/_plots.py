@@ -88,7 +88,9 @@ METHODS = {
     "SVC": Look("SVC (LIBSVM)", ORANGE, "v"),
     "LinearSVC": Look("LinearSVC", ORANGE, "v"),
     "intelex": Look("SVC (intelex)", GREEN, "^"),
-    "LASVM": Look("LASVM", SKY, "D"),
+    "LASVM": Look("LASVM", SKY, "D", "-."),
+    "Nyström": Look("Nyström features", PURPLE, "P", "--"),
+    "Fourier": Look("random features", VERMILION, "X", ":"),
     "SGDClassifier": Look("SGDClassifier", SKY, "^"),
 }
 
@@ -195,10 +197,11 @@ def rows_down(ax: Axes, names: Sequence[str], **options: Any) -> None:
 
 
 def beside(
-    ax: Axes, text: str, at: tuple[Any, Any], shift: tuple[float, float], **options: Any
+    ax: Axes, text: str, at: Any, shift: tuple[float, float], of: str = BLACK, **options: Any
 ) -> None:
-    """Write beside a point, shifted by some points of type."""
-    ax.annotate(text, at, xytext=shift, textcoords="offset points", **{"va": "center", **options})
+    """Write beside a point, shifted by some points of type, in the colour of what it is about."""
+    options = {"color": text_color(of), "va": "center", **options}
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **options)
 
 
 def handle(label: str, **style: Any) -> Line2D:

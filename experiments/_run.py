@@ -23,6 +23,7 @@ from experiments._catalog import ROOT, Experiment
 from experiments._meta import commit, fingerprint, package_fingerprint, provenance
 from experiments._plots import STYLE, freeze
 from experiments._store import Output, Parts, plain, read, to_json, write, write_table
+from experiments._tables import Row
 
 
 def _bars() -> Any:
@@ -37,9 +38,6 @@ def _bars() -> Any:
         console=Console(stderr=True),
         transient=True,
     )
-
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -135,6 +133,10 @@ class ExperimentContext:
             self.cache.store(key, json.loads(to_json(fn(*args, **kwargs))))
         return self.cache.values[key]
 
+    def job(self, group: str, job: Row, work: Callable[[Row], Any]) -> Any:
+        """Do a job of a group once; it is named by all that it has, and so new after an edit."""
+        return self.part(f"{group}: {json.dumps(job, sort_keys=True)}", work, job)
+
     def progress(self, work: Iterable[Any] | int, description: str = "") -> Iterator[Any]:
         """Iterate with a progress bar; may be nested.
 
@@ -195,18 +197,14 @@ def run(
         changed = "; the package has changed since, --fresh starts over" if parts.stale else ""
         print(f"{name}: resuming after {len(parts.values)} parts{changed}", flush=True)
     origin = provenance(experiment)
-    if parts.stale:
-        origin["code"]["package"] = "mixed"
     document = output.document(name)
     previous = read(document) if document.exists() else {}
-    if only and previous:
-        earlier = previous["meta"].get("code", {}).get("package")
-        if earlier != origin["code"]["package"]:
-            origin["code"]["package"] = "mixed"
+    earlier = previous.get("meta", {}).get("code", {}).get("package")
+    if parts.stale or (only and previous and earlier != origin["code"]["package"]):
+        origin["code"]["package"] = "mixed"
+    kept = {} if quick else previous.get("results", {})
     with _bars() as bars:
-        context = ExperimentContext(
-            quick, parts, bars, only, {} if quick else previous.get("results", {})
-        )
+        context = ExperimentContext(quick, parts, bars, only, kept)
         results = plain(experiment.load().compute(context))
     meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
     if "seeds" in results:

@@ -145,6 +145,17 @@ def first_record(
     return found[0] if found else None
 
 
+def first_within(
+    problem: Any, rows: Any, points: list[int], goal: float, **options: Any
+) -> Record | None:
+    """Run Pegasos up to the first of some steps at which the average's objective is at a goal."""
+
+    def reached(run: Any) -> bool:
+        return bool(run.history[-1].objective_average <= goal)
+
+    return first_record(problem, rows, points, reached, **options)
+
+
 def spaced(last: float, per_decade: int, first: float = 1.0) -> list[int]:
     """Return steps that are evenly spaced in their logarithm."""
     numbers = np.arange(0, per_decade * np.log10(last / first) + 0.5)

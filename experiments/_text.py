@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
-from itertools import product
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from experiments._claims import (
 )
 from experiments._meta import experiment_changed
 from experiments._store import read, write
-from experiments._tables import select
+from experiments._tables import columns, grouped, select
 
 Block = Callable[["Documents"], str]
 
@@ -212,10 +212,8 @@ FINDINGS = ("clock", "gap_and_error", "warm_start", "run_time", "equal_seconds",
 
 def _linked(source: str) -> str:
     """Write sources as links, where they have one."""
-    return ", ".join(
-        f"[{one}]({SOURCES[one]})" if SOURCES[one] else one
-        for one in filter(None, source.split("; "))
-    )
+    names = source.split("; ") if source else []
+    return ", ".join(f"[{name}]({SOURCES[name]})" if SOURCES[name] else name for name in names)
 
 
 def table(documents: Documents) -> str:
@@ -315,17 +313,12 @@ def provenance(documents: Documents) -> str:
     rows = []
     for name in documents.experiments:
         meta = documents.meta(name)
-        took, load = meta["seconds"], meta.get("load")
-        rows.append(
-            [
-                f"`{name}`" + (f" {OLDER}" if documents.older(name) else ""),
-                meta.get("date", "not noted"),
-                machine(meta),
-                "not noted" if load is None else f"load {load:g}",
-                meta.get("commit", "not noted"),
-                f"{took / 60:.1f} min" if took >= 60 else f"{took:g} s",
-            ]
-        )
+        shown = f"`{name}`" + (f" {OLDER}" if documents.older(name) else "")
+        date, commit = (meta.get(key, "not noted") for key in ("date", "commit"))
+        load = f"load {meta['load']:g}" if "load" in meta else "not noted"
+        took = meta["seconds"]
+        took = f"{took / 60:.1f} min" if took >= 60 else f"{took:g} s"
+        rows.append([shown, date, machine(meta), load, commit, took])
     head = ["experiment", "measured", "machine", "other processes", "commit", "took"]
     return f"{markdown(head, rows)}\n\n{_note_on_older(documents)}"
 
@@ -352,34 +345,21 @@ def _kernel_readme(documents: Documents) -> str:
     return "\n\n".join([markdown(head, rows), *words, machine_line(documents)])
 
 
-def _kernel_details(name: str) -> Block:
-    """Return a block: all tables of a kernel benchmark."""
+def _tables_of(name: str, module: str) -> Block:
+    """Return a block: the tables that a module makes of the results of an experiment."""
 
     def block(documents: Documents) -> str:
-        from experiments import benchmark_kernel
-
-        return benchmark_kernel.tables(documents.results(name)) if name in documents else ""
+        return str(import_module(f"experiments.{module}").tables(documents.results(name)))
 
     return block
 
 
-def _grid(documents: Documents) -> str:
-    from experiments import grid_search
-
-    return grid_search.tables(documents.results("grid_search"))
-
-
 def _startup(documents: Documents) -> str:
     """Return the times to the first model, with their spread."""
-    rows = [
-        [
-            row["job"],
-            duration(row["median_seconds"]),
-            f"{duration(row['min_seconds'])} to {duration(row['max_seconds'])}",
-            str(row["repeats"]),
-        ]
-        for row in documents.results("startup")["table"]
-    ]
+    rows = []
+    for row in documents.results("startup")["table"]:
+        median, low, high = (duration(row[f"{key}_seconds"]) for key in ("median", "min", "max"))
+        rows.append([row["job"], median, f"{low} to {high}", str(row["repeats"])])
     return markdown(["fresh process", "median", "least to most", "runs"], rows)
 
 
@@ -397,28 +377,17 @@ def _startup_words(documents: Documents) -> str:
 
 def _fashion_mnist(documents: Documents) -> str:
     """Return accuracy, seconds and gap of each model on Fashion-MNIST."""
-    results = documents.results("fashion_mnist")
-    rows = [
-        [
-            row["model"] + (" (not converged)" if row["convergence_warning"] else ""),
-            f"{row['train_images']:,}",
-            percent(row["test_accuracy"], 2),
-            duration(row["fit_seconds"]),
-            "" if gap is None else percent(gap, 0),
-        ]
-        for row in results["table"]
-        for gap in [row["median_relative_gap"]]
-    ]
-    plain = [
-        [
-            f"{row['lam']:g}",
-            f"{row['steps']:,}",
-            percent(row["test_accuracy"], 2),
-            f"{percent(row['test_accuracy_min'], 2)} to {percent(row['test_accuracy_max'], 2)}",
-            duration(row["fit_seconds"]),
-        ]
-        for row in results["plain"]
-    ]
+    results, rows, plain = documents.results("fashion_mnist"), [], []
+    for row in results["table"]:
+        name = row["model"] + " (not converged)" * row["convergence_warning"]
+        accuracy, gap = percent(row["test_accuracy"], 2), row["median_relative_gap"]
+        cells = [f"{row['train_images']:,}", accuracy, duration(row["fit_seconds"])]
+        rows.append([name, *cells, "" if gap is None else percent(gap, 0)])
+    for row in results["plain"]:
+        keys = ("test_accuracy", "test_accuracy_min", "test_accuracy_max")
+        accuracy, low, high = (percent(row[key], 2) for key in keys)
+        cells = [f"{row['lam']:g}", f"{row['steps']:,}", accuracy, f"{low} to {high}"]
+        plain.append([*cells, duration(row["fit_seconds"])])
     head = ["model", "training images", "test accuracy", "fit", "median certified relative gap"]
     heads = ["λ of each pair", "steps a pair", "test accuracy", "over seeds", "fit"]
     return f"{markdown(head, rows)}\n\nThe plain algorithm:\n\n{markdown(heads, plain)}"
@@ -467,27 +436,26 @@ def _sampling_rates(documents: Documents) -> str:
     """Return the exponents of each sampling, from the eighth epoch on, for the last iterate."""
     results, rows = documents.results("sampling"), []
     for data, by_moment in results["curves"].items():
-        curve = by_moment["last, end"]
-        names = [name for name in curve if name != "epoch"]
-        rates = [slope(curve["epoch"][3:], medians(curve[name])[3:]) for name in names]
+        curve = dict(by_moment["last, end"])
+        epochs = curve.pop("epoch")[3:]
+        rates = [slope(epochs, medians(values)[3:]) for values in curve.values()]
         rows.append([results["titles"][data], *map(exponent, rates)])
-    return markdown(["exponent of the epochs, last iterate", *names], rows)
+    return markdown(["exponent of the epochs, last iterate", *curve], rows)
 
 
 def _lambda_rates(documents: Documents) -> str:
     """Return the exponents of λ in the suboptimality for each decade of λ, after one epoch."""
     results = documents.results("lambda_dependence")
     rows, first = [], min(row["epochs"] for row in results["table"])
-    methods = list(dict.fromkeys(row["method"] for row in results["table"]))
     decades = range(-6, 0)
-    for data, method in product(results["titles"], methods):
-        own = select(results["table"], data=data, method=method, epochs=first)
+    for (data, method), own in grouped(results["table"], "data", "method").items():
         cells = []
         for power in decades:
-            part = [row for row in own if 0.99 * 10**power <= row["lam"] <= 10.1 * 10**power]
-            lams, values = ([row[key] for row in part] for key in ("lam", "suboptimality"))
+            low, high = 0.99 * 10**power, 10.1 * 10**power
+            part = [r for r in select(own, epochs=first) if low <= r["lam"] <= high]
             known = len(part) >= 2 and all(row["resolved"] for row in part)
-            cells.append(exponent(slope(lams, values)) if known else "–")
+            rate = known and slope(*columns(part, "lam", "suboptimality"))
+            cells.append(exponent(rate) if known else "–")
         rows.append([results["titles"][data], method, *cells])
     heads = [f"{10.0**power:g} to {10.0 ** (power + 1):g}" for power in decades]
     return markdown(["exponent of λ", "method", *heads], rows)
@@ -499,7 +467,7 @@ def _lambda_steps(documents: Documents) -> str:
     if "slips" in documents:
         found = documents.results("slips")["runtimes"]
         largest = found["steps"][max(found["steps"], key=int)]
-        steps = [float(np.median(runs)) for runs in largest]
+        steps = map(np.median, largest)
         needed += [("moons, RBF", *pair) for pair in zip(found["lam"], steps, strict=True)]
     if "sample_size" in documents:
         for row in documents.results("sample_size")["by_lam"]:
@@ -542,9 +510,9 @@ BLOCKS: dict[str, Block] = {
     "startup-words": _startup_words,
     "fashion-mnist": _fashion_mnist,
     "usual-gaps": _usual_gaps,
-    "kernel": _kernel_details("benchmark_kernel"),
-    "kernel-avx2": _kernel_details("benchmark_kernel_avx2"),
-    "grid": _grid,
+    "kernel": _tables_of("benchmark_kernel", "benchmark_kernel"),
+    "kernel-avx2": _tables_of("benchmark_kernel_avx2", "benchmark_kernel"),
+    "grid": _tables_of("grid_search", "grid_search"),
     "linear": _claims_of("benchmark_linear", "text_classification", "sample_size"),
     "large": _claims_of("out_of_core", "dask_workers"),
     "regression": _claims_of("regression"),

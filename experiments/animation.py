@@ -10,10 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments import _plots as plots
 from experiments._run import ExperimentContext
+from experiments._tables import shortened
 from kpegasos import PegasosSVC
 from kpegasos.datasets import make_toy
 from kpegasos.plotting.animation import TrainingAnimation
@@ -29,12 +28,10 @@ def _record(n_steps: int) -> dict[str, Any]:
     X, y = make_toy("moons", N_SAMPLES, random_state=0)
     model = PegasosSVC(C=C, gamma=GAMMA, n_steps=n_steps, checkpoints="log", random_state=0)
     recorded = TrainingAnimation.from_estimator(model, X.round(3), y, grid_resolution=GRID)
-    # Three digits, and not decimals: level lines stay smooth where f is nearly 0.
-    values = [float(f"{value:.3g}") for value in recorded.values.ravel()]
     return {
         "xx": recorded.xx.round(4),
         "yy": recorded.yy.round(4),
-        "values": np.reshape(values, recorded.values.shape),
+        "values": shortened(recorded.values, 3),
         "history": recorded.history,
         "X": recorded.X,
         "y": recorded.y,
@@ -48,15 +45,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     recorded = context.part("run", lambda: _record(n_steps))
     history = recorded["history"]
     rows = zip(*history.values(), strict=True)
-    support = [int(np.count_nonzero(alpha)) for alpha in recorded["alpha"]]
     return {
         "seeds": [0],
         "C": C,
         "gamma": GAMMA,
-        "table": [
-            {**dict(zip(history, row, strict=True)), "support_size": size}
-            for row, size in zip(rows, support, strict=True)
-        ],
+        "table": [dict(zip(history, row, strict=True)) for row in rows],
         "animation": recorded,
     }
 

@@ -18,7 +18,7 @@ from experiments import _plots as plots
 from experiments._claims import JOURNAL, RAKHLIN, Claim, mark, span
 from experiments._run import ExperimentContext
 from experiments._runs import bracket, histories, setting
-from experiments._tables import percentiles
+from experiments._tables import percentiles, select
 from kpegasos import make_problem
 
 FULL_TIME = "5 min"
@@ -30,16 +30,13 @@ SAMPLINGS = {"uniform": "independent draws", "permutation": "a new permutation e
 AVERAGES = {"weighted": "t-weighted", "suffix": "suffix", "uniform": "uniform"}
 EPOCHS = 100
 SEEDS = 20
-#: Moments of the table, in epochs; the end of an epoch is the last iterate's best.
-MOMENTS = (0.01, 0.1, 0.99, 1.0, 9.5, 10.0, 99.5, 100.0)
 
 
 def _steps(m: int, epochs: int) -> list[int]:
     """Ten steps a decade, always at the end or in the middle of an epoch from the second on."""
     low = [round(step) for step in 10 ** (np.arange(2, 10 * np.log10(m)) / 10)]
     high = [half * m / 2 for half in np.unique(np.round(2 * 10 ** np.arange(0, 2.01, 0.1)))]
-    moments = [moment * m for moment in MOMENTS]
-    return sorted({round(s) for s in (*low, *high, *moments) if 1 <= s <= epochs * m})
+    return sorted({round(s) for s in (*low, *high) if 1 <= s <= epochs * m})
 
 
 def _excess(
@@ -61,7 +58,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds, epochs = (5, 10) if context.quick else (SEEDS, EPOCHS)
     names = list(LAM_MS)[:2] if context.quick else list(LAM_MS)
     optima, curves, table = {}, {}, []
-    for name, sampling in context.progress(list(product(names, SAMPLINGS)), "runs"):
+    for name, sampling in context.progress(product(names, SAMPLINGS), "runs"):
         m = setting(name).y.size
         steps = _steps(m, epochs)
         optima[name] = context.part(f"optimum of {name}", bracket, name, LAM_MS[name] / m, 1e-6)
@@ -69,17 +66,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         found = context.part(f"{name}, {sampling}", _excess, *where)
         excess = {kind: np.array(values) for kind, values in found.items()}
         curves[f"{name}, {sampling}"] = {
-            "epoch": np.array(steps) / m,
             "lam_T": LAM_MS[name] * np.array(steps) / m,
             **{kind: percentiles(excess[kind] / excess["last"]) for kind in AVERAGES},
         }
-        for moment in MOMENTS:
-            if moment <= epochs:
-                at = steps.index(round(moment * m))
-                medians = {kind: np.median(values[:, at]) for kind, values in excess.items()}
-                best = min(medians, key=lambda kind: float(medians[kind]))
-                row = {"data": name, "sampling": sampling, "epochs": moment, "T": steps[at]}
-                table.append({**row, **medians, "best": best})
+        ends = {kind: np.median(values[:, -1]) for kind, values in excess.items()}
+        table.append({"data": name, "sampling": sampling, "epochs": epochs, **ends})
     return {
         "seeds": list(range(seeds)),
         "titles": {name: setting(name).title for name in names},
@@ -93,7 +84,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """What is claimed of averages, at the last moment of the table."""
     last_moment = max(row["epochs"] for row in results["table"])
-    rows = [row for row in results["table"] if row["epochs"] == last_moment]
+    rows = select(results["table"], epochs=last_moment)
     gains = {a: [row["last"] / row[a] for row in rows] for a in AVERAGES}
     good = [min(a, b) for a, b in zip(gains["weighted"], gains["suffix"], strict=True)]
     names = [
@@ -156,8 +147,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             ax.axhline(1, color=plots.BLACK, linewidth=1)
             ax.axhspan(1e-9, 1, color="#F0F4F8", zorder=0)
             ax.axvline(1, color=plots.BLACK, linewidth=1, linestyle=":")
-            plots.log_log(ax)
-            ax.set_ylim(0.03, 30)
+            plots.log_log(ax, ylim=(0.03, 30))
             if ax in axes[:, 0]:
                 ax.set_ylabel(f"{sampling_name}\nf − f*, over the last iterate's", fontsize=10)
         column[0].set_title(f"{title}\nλm = {results['lam_m'][name]:g}", fontsize=10.5)

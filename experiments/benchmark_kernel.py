@@ -26,7 +26,6 @@ the same for processors without AVX-512. Install the peers with ``pip install kp
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -37,7 +36,7 @@ from experiments import _plots as plots
 from experiments._claims import AHEAD, bold, duration, markdown, span
 from experiments._kernel import SMALL, installed, work, work_apart
 from experiments._run import ExperimentContext
-from experiments._tables import select
+from experiments._tables import Row, grouped, select
 
 FULL_TIME = "50 min"
 QUICK_TIME = "30 s"
@@ -72,7 +71,6 @@ _STARTS: dict[str, dict[str, float]] = {
     "3 epochs": {"epochs": 3},
 }
 Job = dict[str, Any]
-Row = dict[str, Any]
 
 LEVELS = (1e-2, 1e-3, 1e-4)
 #: Series, in the order of tables and legends; the first is ours for comparisons.
@@ -101,10 +99,10 @@ def _polished(tolerances: tuple[float, ...], **parameters: Any) -> list[Job]:
 def _peers(solver: str, tolerances: tuple[float, ...]) -> list[Job]:
     if solver not in installed():
         return []
+    limit = {"cache_size": CACHE_MB}
     return [
-        {"solver": solver, "setting": f"tol = {tol:g}", "parameters": parameters}
+        {"solver": solver, "setting": f"tol = {tol:g}", "parameters": {**limit, "tol": tol}}
         for tol in tolerances
-        for parameters in [{"cache_size": CACHE_MB, "tol": tol}]
     ]
 
 
@@ -146,19 +144,16 @@ def _small_jobs(names: list[str]) -> list[Job]:
 def _ablation_jobs() -> dict[str, list[Job]]:
     """Return runs with other starts, and with other budgets of kernel rows."""
     ends: dict[str, Any] = {"polish": True, "tol": 1e-3, **_OURS}
-    starts = [_ours(label, **start, **ends) for label, start in _STARTS.items()]
-    plain = {"max_time": _MAX_TIME, **_OURS}
-    budgets = [
-        {**_ours(f"{label}, {budget}", **{**parameters, "cache_mb": budget}), "repeats": repeats}
-        for budget in _BUDGETS
-        for label, parameters, repeats in (("polished", ends, 2), ("plain", plain, 1))
-    ]
+    ways = (("polished", ends, 2), ("plain", {"max_time": _MAX_TIME, **_OURS}, 1))
+    start = {"problem": "T-shirt or shirt", "dtype": "float32", "ablation": "start"}
+    cache = {"problem": "Covertype 20,000", "dtype": "float32", "ablation": "cache"}
     return {
-        group: [{**job, "problem": name, "dtype": "float32", "ablation": group} for job in jobs]
-        for group, name, jobs in (
-            ("start", "T-shirt or shirt", starts),
-            ("cache", "Covertype 20,000", budgets),
-        )
+        "start": [{**_ours(label, **begin, **ends), **start} for label, begin in _STARTS.items()],
+        "cache": [
+            {**_ours(f"{label}, {budget}", **(way | {"cache_mb": budget})), **cache, "repeats": n}
+            for budget in _BUDGETS
+            for label, way, n in ways
+        ],
     }
 
 
@@ -205,9 +200,7 @@ def _rows(group: str, job: Job, result: Any) -> list[Row]:
         {
             **head,
             "series": series_of(each["solver"], each["parameters"]),
-            "solver": each["solver"],
             "setting": each["setting"],
-            "cache_mb": each["parameters"].get("cache_mb", each["parameters"].get("cache_size")),
             "ablation": job.get("ablation", ""),
             **found,
         }
@@ -228,8 +221,7 @@ def _measured(
         if series in given_up:  # which a tighter tolerance does not mend
             continue
         full = {"timeout": _TIMEOUT, **job, "environment": environment}
-        # Named by all that it depends on, so that it is not taken up after an edit here.
-        result = context.part(f"{group}: {json.dumps(full, sort_keys=True)}", run, full)
+        result = context.job(group, full, run)
         if not result:
             given_up.add(series)
         table += _rows(group, job, result)
@@ -256,13 +248,11 @@ def run_groups(
     """
     environment = environment or {}
     groups = _quick_groups(small_only=bool(environment)) if context.quick else _groups()
-    found = context.groups(
-        {
-            group: partial(_measured, context, group, jobs, environment)
-            for group, jobs in groups.items()
-        },
-        on_request="slow",
-    )
+    work = {
+        group: partial(_measured, context, group, jobs, environment)
+        for group, jobs in groups.items()
+    }
+    found = context.groups(work, on_request="slow")
     table = found["table"]
     judge_all(table)
     vectors = [row.pop("vectors") for row in table if "vectors" in row]
@@ -290,9 +280,8 @@ def judge_all(rows: list[Row]) -> None:
     Parameters
     ----------
     rows : list of dict
-        Runs with ``problem``, ``series``, and, if judged, ``objective``, ``dual_bound`` and
-        ``our_objective``; they get ``suboptimality`` and ``our_suboptimality``, the latter by our
-        objective for all.
+        Runs with ``problem``, ``series``, and, if judged, ``objective`` and ``dual_bound``; they
+        get ``suboptimality``.
     """
     bounds: dict[tuple[str, bool], float] = {}
     for row in rows:
@@ -302,8 +291,6 @@ def judge_all(rows: list[Row]) -> None:
         if row.get("objective") is not None:
             bound = bounds[row["problem"], row["series"] in PEERS]
             row["suboptimality"] = (row["objective"] - bound) / bound
-            bound = bounds.get((row["problem"], False), math.nan)
-            row["our_suboptimality"] = (row["our_objective"] - bound) / bound
 
 
 def at_level(rows: list[Row], level: float) -> Row | None:
@@ -344,12 +331,8 @@ def at_level(rows: list[Row], level: float) -> Row | None:
 
 def curves(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[Row]]]:
     """Sort the runs that make curves by problem and dtype, and by series within."""
-    found: dict[tuple[str, str], dict[str, list[Row]]] = {}
-    for row in rows:
-        if not row.get("ablation"):
-            series = found.setdefault((row["problem"], row["dtype"]), {})
-            series.setdefault(row["series"], []).append(row)
-    return found
+    runs = grouped([row for row in rows if not row.get("ablation")], "problem", "dtype")
+    return {key: grouped(own, "series") for key, own in runs.items()}
 
 
 def seconds_at_levels(rows: list[Row]) -> list[Row]:
@@ -522,19 +505,16 @@ def fit_rows(
         for level in levels:
             at = select(results["levels"], problem=problem, dtype=dtype, level=level)
             seconds = {row["series"]: row["seconds"] for row in at}
-            ratios = {
-                row["series"]: row["ours_times_faster"] for row in at if "ours_times_faster" in row
-            }
+            faster = [row for row in at if "ours_times_faster" in row]
+            ratios = {row["series"]: row["ours_times_faster"] for row in faster}
             cells = [duration(seconds.get(name)) for name in SERIES]
-            cells[0] = bold(cells[0], when=bool(ratios) and min(ratios.values()) >= AHEAD)
-            cells += [
-                bold(_ratio(ratios.get(peer)), when=ratios.get(peer, 0.0) >= AHEAD)
-                for peer in PEERS
-            ]
+            cells[0] = bold(cells[0], when=min(ratios.values(), default=0.0) >= AHEAD)
+            for peer in PEERS:
+                ratio = ratios.get(peer)
+                cells.append(bold(_ratio(ratio), when=(ratio or 0.0) >= AHEAD))
             rows.append([problem, dtype, *[f"{level:g}"] * show_level, *cells])
-    columns = ["suboptimality"] * show_level
-    faster = [f"times faster than {SERIES[peer]}" for peer in PEERS]
-    return ["problem", "dtype", *columns, *SERIES.values(), *faster], rows
+    columns = [*["suboptimality"] * show_level, *SERIES.values()]
+    return ["problem", "dtype", *columns, *(f"times faster than {SERIES[p]}" for p in PEERS)], rows
 
 
 def dtype_table(results: dict[str, Any]) -> str:
@@ -604,10 +584,10 @@ def ablation_table(results: dict[str, Any], name: str, head: str) -> str:
 def of_size(results: dict[str, Any], *, small: bool) -> dict[str, Any]:
     """Return the results of the small or of the other problems."""
     chosen = {r["problem"] for r in results["table"] if (r.get("group") == "small") is small}
-    return results | {
-        key: [row for row in results[key] if row["problem"] in chosen]
-        for key in ("table", "levels")
-    }
+    table, levels = (
+        [row for row in results[key] if row["problem"] in chosen] for key in ("table", "levels")
+    )
+    return {**results, "table": table, "levels": levels}
 
 
 def tables(results: dict[str, Any]) -> str:
@@ -644,9 +624,9 @@ def told(results: dict[str, Any]) -> str:
     memory = []
     for all_series in curves(results["table"]).values():
         if {"polished", "intelex"} <= set(all_series):
-            runs = [representative(all_series[name], LEVEL) for name in ("polished", "intelex")]
-            if all(run.get("peak_mb") for run in runs):
-                memory.append(runs[0]["peak_mb"] / runs[1]["peak_mb"])
+            ours, theirs = (representative(all_series[n], LEVEL) for n in ("polished", "intelex"))
+            if ours.get("peak_mb") and theirs.get("peak_mb"):
+                memory.append(ours["peak_mb"] / theirs["peak_mb"])
     if memory:
         sentences.append(f"Its process peaks at {span(memory)} times the memory of intelex's.")
     return " ".join(sentences)

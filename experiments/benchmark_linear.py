@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from experiments._claims import JOURNAL, OURS, Claim, duration, mark, percent
 from experiments._measure import repeated
 from experiments._run import ExperimentContext
 from experiments._runs import Split, documents, hinge_objective
-from experiments._tables import select
+from experiments._tables import columns, grouped, select
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca
 from kpegasos.datasets import load_covtype
 
@@ -100,19 +101,20 @@ def _solvers(name: str, quick: bool) -> dict[str, tuple[Any, tuple[float, ...]]]
         options: Any = {"max_iter": int(passes), "tol": 1e-12, **common}
         return LinearSVC(C=1.0 / (lam * n_samples), loss="hinge", **options)
 
-    shares = _SHARES[::4] if quick else _SHARES
-    passes = _PASSES[::4] if quick else _PASSES
+    thin = 4 if quick else 1
+    shares, passes = _SHARES[::thin], _PASSES[::thin]
     averages = {"t-weighted": "weighted", "suffix": "suffix", "uniform": "uniform", "last": None}
-    solvers: dict[str, tuple[Any, tuple[float, ...]]] = {
-        f"kpegasos, {label}": (partial(ours, average=average, sampling="contiguous"), shares)
-        for label, average in averages.items()
+    return {
+        **{
+            f"kpegasos, {label}": (partial(ours, average=average, sampling="contiguous"), shares)
+            for label, average in averages.items()
+        },
+        "kpegasos, t-weighted, permutation": (ours, shares),
+        "SGDClassifier": (partial(sgd, average=False), passes),
+        "SGDClassifier, averaged": (partial(sgd, average=True), passes),
+        "LinearSVC, hinge": (liblinear, passes),
+        "SDCA": (partial(Ascent, lam), passes),
     }
-    solvers["kpegasos, t-weighted, permutation"] = (partial(ours), shares)
-    solvers["SGDClassifier"] = (partial(sgd, average=False), passes)
-    solvers["SGDClassifier, averaged"] = (partial(sgd, average=True), passes)
-    solvers["LinearSVC, hinge"] = (liblinear, passes)
-    solvers["SDCA"] = (partial(Ascent, lam), passes)
-    return solvers
 
 
 def _optimum(name: str, quick: bool) -> dict[str, float]:
@@ -131,15 +133,12 @@ def _measure(name: str, solver: str, effort: float, quick: bool) -> dict[str, fl
             lambda: make(effort).fit(data.X, data.y), 1 if quick else 3, _ENOUGH
         )
     w = np.ravel(model.coef_).astype(float)
-    row = {
+    return {
         "effort": effort,
         "seconds": float(np.median(seconds)),
         "objective": hinge_objective(data.y, data.X @ w, w @ w, PROBLEMS[name]),
         "test_error": data.error(w),
     }
-    if isinstance(model, LinearPegasosSVC):
-        row["relative_gap"] = float(model.relative_gap_)
-    return row
 
 
 def _reached(name: str, row: dict[str, Any], optimum: dict[str, float]) -> list[bool]:
@@ -158,26 +157,23 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     for name in context.progress(PROBLEMS, "problems"):
         optima[name] = context.part(f"{name}, optimum", _optimum, name, context.quick)
         for solver, (_, efforts) in context.progress(_solvers(name, context.quick).items(), name):
-            goals = [False] * len(GOALS)
+            goals = np.zeros(len(GOALS), dtype=bool)
             for effort in efforts:
                 key = f"{name}, {solver}, {effort:g}"
                 row = context.part(key, _measure, name, solver, effort, context.quick)
                 curves.append({"problem": name, "solver": solver, **row})
-                now = _reached(name, row, optima[name])
-                goals = [a or b for a, b in zip(goals, now, strict=True)]
-                if all(goals) or row["seconds"] > 60:
+                goals |= _reached(name, row, optima[name])
+                if goals.all() or row["seconds"] > 60:
                     break
     table = []
-    for name, optimum in optima.items():
-        for solver in dict.fromkeys(row["solver"] for row in curves):
-            rows = select(curves, problem=name, solver=solver)
-            line: dict[str, Any] = {"problem": name, "solver": solver}
-            for number, goal in enumerate(GOALS):
-                good = [row for row in rows if _reached(name, row, optimum)[number]]
-                line[goal] = min((row["seconds"] for row in good), default=None)
-                # The least that a solver can do may be more than the goal asks for.
-                line[f"{goal}, at its least effort"] = rows[0] in good
-            table.append(line)
+    for (name, solver), rows in grouped(curves, "problem", "solver").items():
+        line: dict[str, Any] = {"problem": name, "solver": solver}
+        for number, goal in enumerate(GOALS):
+            good = [row for row in rows if _reached(name, row, optima[name])[number]]
+            line[goal] = min((row["seconds"] for row in good), default=None)
+            # The least that a solver can do may be more than the goal asks for.
+            line[f"{goal}, at its least effort"] = rows[0] in good
+        table.append(line)
     return {"seeds": [0], "table": table, "curves": curves, "optima": optima}
 
 
@@ -248,10 +244,8 @@ _LEAST = 1e-4
 
 def _envelope(rows: list[dict[str, Any]], f_star: float) -> tuple[np.ndarray, np.ndarray]:
     """Seconds, and the least relative suboptimality of all runs that took no longer."""
-    rows = sorted(rows, key=lambda row: float(row["seconds"]))
-    seconds = np.array([row["seconds"] for row in rows])
-    above = np.array([row["objective"] / f_star - 1 for row in rows])
-    return seconds, np.maximum(np.minimum.accumulate(above), _LEAST)
+    seconds, objective = columns(sorted(rows, key=itemgetter("seconds")), "seconds", "objective")
+    return seconds, np.maximum(np.minimum.accumulate(objective) / f_star - 1, _LEAST)
 
 
 def _first(results: dict[str, Any], goal: str) -> str:
@@ -277,8 +271,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     figure, axes = plots.panels(1, len(results["optima"]), 4.4, sharey=True)
     for ax, (problem, optimum) in zip(axes[0], results["optima"].items(), strict=True):
         for key, (name, solvers) in SHOWN.items():
-            own = [row for row in select(results["curves"], problem=problem)]
-            own = [row for row in own if row["solver"] in solvers]
+            runs = select(results["curves"], problem=problem)
+            own = [row for row in runs if row["solver"] in solvers]
             if own:
                 seconds, above = _envelope(own, optimum["dual_bound"])
                 ax.plot(seconds, above, **plots.METHODS[key].options(linestyle="-", label=name))

@@ -15,7 +15,7 @@ from experiments import _plots as plots
 from experiments._claims import ICML, JOURNAL, RAKHLIN, ZHOU, Claim, mark, span
 from experiments._run import ExperimentContext
 from experiments._runs import histories, moons
-from experiments._tables import select
+from experiments._tables import columns, grouped, select
 from kpegasos import make_problem, make_rows, sdca, theory
 from kpegasos.reference import index_stream, kernel_iterates
 
@@ -97,19 +97,23 @@ def _iterates(n_steps: int, seed: int, projection: bool) -> tuple[np.ndarray, np
     return draws, _losses(K, y, np.array(coef) * y)
 
 
+def _note(found: dict[str, list[Any]], f: np.ndarray, steps: Any, ends: Any, seed: int) -> None:
+    """Note the mean objective of w_1 … w_T of a run, and those of random iterates before ends."""
+    objectives, rng = f.mean(axis=1), np.random.default_rng(seed)
+    found["means"].append([objectives[:n].mean() for n in steps])
+    found["random"].append([objectives[rng.integers(ends)] for _ in range(DRAWS)])
+
+
 def _run_iterates(steps: list[int], seeds: range) -> dict[str, Any]:
     """Evaluate w_1 … w_T of each run: their means, and random ones for each share T/s of T.
 
     With projection.
     """
     shares = [[n // s for n in steps] for s in range(1, theory.n_runs(min(DELTAS)) + 1)]
-    means, random = [], []
+    found: dict[str, list[Any]] = {"means": [], "random": []}
     for seed in seeds:
-        objectives = _iterates(steps[-1], seed, projection=True)[1].mean(axis=1)
-        means.append([objectives[:n].mean() for n in steps])
-        rng = np.random.default_rng(seed)
-        random.append([objectives[rng.integers(shares)] for _ in range(DRAWS)])
-    return {"means": means, "random": random}
+        _note(found, _iterates(steps[-1], seed, projection=True)[1], steps, shares, seed)
+    return found
 
 
 def _run_regrets(steps: list[int], seeds: int) -> dict[str, Any]:
@@ -122,11 +126,8 @@ def _run_regrets(steps: list[int], seeds: int) -> dict[str, Any]:
     for seed in range(seeds):
         draws, own = _iterates(steps[-1], seed, projection=False)
         regret = own[np.arange(draws.size), draws] - rival[draws]
-        objectives = own.mean(axis=1)
         found["regrets"].append([regret[:n].mean() for n in steps])
-        found["means"].append([objectives[:n].mean() for n in steps])
-        rng = np.random.default_rng(seed)
-        found["random"].append([objectives[rng.integers(steps)] for _ in range(DRAWS)])
+        _note(found, own, steps, steps, seed)
     return found
 
 
@@ -259,15 +260,14 @@ def _terms(measured: dict[str, Any], steps: list[int], where: dict[str, Any]) ->
     return rows
 
 
-def _verdicts(rows: Rows, trivial: float) -> Rows:
-    """Say of each statement whether it held, how loose it is, and from which T it says something.
+def _verdicts(rows: Rows) -> Rows:
+    """Say of each statement whether it held, and how loose it is.
 
     What is expected, or sure, must not be exceeded by the mean; what is probable, by no more than
     delta of the runs.
     """
     verdicts = []
-    for statement, source in dict.fromkeys((row["statement"], row["source"]) for row in rows):
-        own = select(rows, statement=statement, source=source)
+    for (statement, source), own in grouped(rows, "statement", "source").items():
         held = all(
             row["measured"] <= row["bound"]
             if row["delta"] is None
@@ -275,16 +275,13 @@ def _verdicts(rows: Rows, trivial: float) -> Rows:
             for row in own
         )
         loose = [row["bound_over_measured"] for row in own if row["T"] >= 100]
-        telling = [row["T"] for row in own if row["bound"] < trivial]
         verdicts.append(
             {
                 "statement": statement,
                 "source": source,
                 "verdict": "holds" if held else "violated",
-                "largest_fraction_above_bound": max(row["fraction_above_bound"] for row in own),
                 "least_bound_over_measured": min(loose),
                 "largest_bound_over_measured": max(loose),
-                "first_T_not_vacuous": min(telling, default=None),
             }
         )
     return verdicts
@@ -302,12 +299,10 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     rows += _likely(measured, steps, optimum, where)
     return {
         "seeds": list(range(seeds)),
-        "regret_seeds": list(range(min(seeds, REGRET_SEEDS))),
         "n_samples": N_SAMPLES,
         "lam": LAM,
-        "gamma": GAMMA,
         "optimum": bracket,
-        "verdicts": _verdicts(rows, 1 - optimum),
+        "verdicts": _verdicts(rows),
         "terms": _terms(measured, steps, where),
         "table": rows,
     }
@@ -316,28 +311,21 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Whether the theorems hold, and how near they are, by who proved them."""
     found = []
-    for source, begin, claim in (
-        (ICML, "ICML", "The excess objective of a random iterate is at most of order ln T/(λT)."),
-        (
-            JOURNAL,
-            "MPB",
-            "The excess of the average of all iterates is at most of order ln T/(λT).",
-        ),
-        (RAKHLIN, "Rakhlin", "The excess of the suffix average is at most of order 1/(λT)."),
-        (ZHOU, "Zhou", "With high probability the mean excess is at most of order ln T/(λT)."),
+    for source, begin, what, order in (
+        (ICML, "ICML", "The excess objective of a random iterate", "ln T/(λT)"),
+        (JOURNAL, "MPB", "The excess of the average of all iterates", "ln T/(λT)"),
+        (RAKHLIN, "Rakhlin", "The excess of the suffix average", "1/(λT)"),
+        (ZHOU, "Zhou", "With high probability the mean excess", "ln T/(λT)"),
     ):
         own = [row for row in results["verdicts"] if row["source"].startswith(begin)]
         if not own:
             continue
         broken = sum(row["verdict"] != "holds" for row in own)
-        lines = [
-            span((row["least_bound_over_measured"], row["largest_bound_over_measured"]))
-            + f" ({row['statement']})"
-            for row in own
-        ]
+        ends = columns(own, "least_bound_over_measured", "largest_bound_over_measured").T
+        lines = [f"{span(e)} ({row['statement']})" for e, row in zip(ends, own, strict=True)]
         found.append(
             Claim(
-                claim,
+                f"{what} is at most of order {order}.",
                 source,
                 f"{broken} of {len(own)} bounds are violated, in {len(results['seeds'])} runs. How "
                 f"many times the measured excess a bound is, from T = 100 on: {'; '.join(lines)}.",
@@ -353,36 +341,28 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 _UNIFORM = ("uniform average, mean", plots.PURPLE)
 _WEIGHTED = ("t-weighted average, mean", plots.BLUE)
-_CERTAIN = ("uniform average, all but δ", plots.SKY, {"statement": "uniform, without projection"})
-_RANDOM = ("random iterate, all but δ", plots.VERMILION, {"statement": "random iterate"})
-_BEST = ("best of runs, all but δ", plots.BLACK, {"statement": "best of runs"})
-_PANELS: tuple[tuple[tuple[Any, ...], ...], ...] = (
+_CERTAIN = ("uniform average, all but δ", plots.SKY, "uniform, without projection")
+_RANDOM = ("random iterate, all but δ", plots.VERMILION, "random iterate")
+_BEST = ("best of runs, all but δ", plots.BLACK, "best of runs")
+_PANELS = (
     (
-        (*_UNIFORM, {"statement": "uniform, without projection, mean"}),
-        (*_WEIGHTED, {"statement": "weighted, without projection, mean"}),
+        (*_UNIFORM, "uniform, without projection, mean"),
+        (*_WEIGHTED, "weighted, without projection, mean"),
         _CERTAIN,
     ),
     (
-        (*_UNIFORM, {"statement": "uniform, with projection, mean"}),
-        (*_WEIGHTED, {"statement": "weighted, with projection, mean"}),
-        ("full gradient", plots.BLACK, {"statement": "full gradient, average"}),
+        (*_UNIFORM, "uniform, with projection, mean"),
+        (*_WEIGHTED, "weighted, with projection, mean"),
+        ("full gradient", plots.BLACK, "full gradient, average"),
     ),
-    (
-        ("random iterate, mean", plots.GREEN, {"statement": "random iterate, mean"}),
-        _RANDOM,
-        _BEST,
-    ),
+    (("random iterate, mean", plots.GREEN, "random iterate, mean"), _RANDOM, _BEST),
     (_RANDOM, _BEST, _CERTAIN),
 )
 
 
-def _draw(table: Rows, ax: plots.Axes, x: str, shown: tuple[Any, ...]) -> None:
+def _draw(ax: plots.Axes, rows: Rows, x: str, label: str, color: str) -> None:
     """Draw what was measured and its bound against a column."""
-    label, color, where = shown
-    rows = select(table, **where)
-    positions, measured, bounds = (
-        np.array([row[key] for row in rows]) for key in (x, "measured", "bound")
-    )
+    positions, measured, bounds = columns(rows, x, "measured", "bound")
     factor = plots.times(float(np.median(bounds / measured)))
     name = f"{label.replace(' average', '')}\nbound × {factor}"
     ax.plot(positions, measured, "o-", markersize=4, color=color, label=name)
@@ -397,10 +377,10 @@ def _draw_bounds(results: dict[str, Any], axes: Any) -> None:
     titles = (*averages, f"single iterates, δ = {DELTA:g}", f"T = {last:,}")
     for ax, title, lines in zip(axes.flat, titles, _PANELS, strict=True):
         doubt = ax is axes[1, 1]
-        for label, color, where in lines:
+        for label, color, statement in lines:
             likely = {"T": last} if doubt else {"delta": DELTA} if "all but" in label else {}
-            shown = (label, color, {**where, **likely})
-            _draw(table, ax, "delta" if doubt else "T", shown)
+            rows = select(table, statement=statement, **likely)
+            _draw(ax, rows, "delta" if doubt else "T", label, color)
         ax.set_title(title)
         plots.log_log(ax, xlabel="δ" if doubt else plots.WORDS["steps"], ylim=(1e-7, 1e3))
         ax.axhspan(trivial, 1e3, color="0.92", zorder=0)
@@ -411,14 +391,14 @@ def _draw_bounds(results: dict[str, Any], axes: Any) -> None:
 def _draw_likely(ax: plots.Axes, table: Rows) -> None:
     """Draw the mean of all iterates and its bounds with probability."""
     rows = select(table, source=MEASURED, delta=DELTA)
-    steps, means = ([row[key] for row in rows] for key in ("T", "measured"))
+    steps, means = columns(rows, "T", "measured")
     ax.plot(steps, means, "o-", color=plots.BLACK, markersize=4, label="mean of all iterates")
     for source, color, name in (
         (ONE_TERM, plots.VERMILION, "one term"),
         (BOUNDED, plots.GREEN, "regret bounded, 3.6"),
         (MEASURED, plots.BLUE, "regret measured, 3.3"),
     ):
-        bounds = [row["bound"] for row in select(table, source=source, delta=DELTA)]
+        (bounds,) = columns(select(table, source=source, delta=DELTA), "bound")
         ax.plot(steps, bounds, "--", color=color, label=name)
     ax.set_title(f"{100 * (1 - DELTA):.0f}% of runs, without projection")
     plots.log_log(ax, xlabel=plots.WORDS["steps"])
@@ -459,9 +439,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         ax.set_ylabel(plots.WORDS["suboptimality"])
     verdicts = results["verdicts"]
     violated = sum(verdict["verdict"] != "holds" for verdict in verdicts)
-    least = min(verdict["least_bound_over_measured"] for verdict in verdicts)
-    largest = max(verdict["largest_bound_over_measured"] for verdict in verdicts)
-    largest = float(f"{largest:.1g}")
+    low, high = columns(verdicts, "least_bound_over_measured", "largest_bound_over_measured")
+    least, largest = low.min(), float(f"{high.max():.1g}")
     return plots.state(
         figure,
         f"{violated or 'None'} of {len(verdicts)} bounds {'is' if violated < 2 else 'are'} "

@@ -22,7 +22,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, exponent, listed, percent, rounded, span
 from experiments._run import ExperimentContext
 from experiments._runs import Setting, hinge_objective, histories, setting, spaced
-from experiments._tables import select, shortened
+from experiments._tables import Row, columns, grouped, select, shortened
 from kpegasos import make_problem, make_rows, pegasos
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.datasets import load_adult, load_covtype, load_usps
@@ -47,7 +47,6 @@ TOL = 1e-8
 #: What crosses: a ratio, and the level below which it is to stay.
 LEVELS = {"close": 0.1, "gap": 0.5, "average": 1.0, "projection": 1.1, "batches": 2.0}
 REPLICATES = 200
-Row = dict[str, Any]
 
 
 # Runs. Rows have at most length one in all four problems: 1/λ is what the theory measures T by.
@@ -94,7 +93,7 @@ def weighted(name: str, lam: float, steps: list[int], seeds: int, projection: bo
 
 def others(name: str, lam: float, steps: list[int], seeds: int) -> Row:
     """Objective of the suffix and of the uniform average of the same iterates."""
-    found: dict[str, Any] = {"suffix": [], "uniform": []}
+    found: Row = {"suffix": [], "uniform": []}
     for seed in range(seeds):
         uniform: list[float] = []
 
@@ -107,14 +106,9 @@ def others(name: str, lam: float, steps: list[int], seeds: int) -> Row:
             )
 
         options: Any = {"sampling": "uniform", "average": "suffix", "monitor": note}
-        run = pegasos(
-            *_problem(name, lam),
-            n_steps=steps[-1],
-            checkpoints=steps,
-            random_state=seed,
-            **options,
-        )
-        found["suffix"].append(run.history["objective_average"])
+        options |= {"n_steps": steps[-1], "checkpoints": steps, "random_state": seed}
+        history = pegasos(*_problem(name, lam), **options).history
+        found["suffix"].append(history["objective_average"])
         found["uniform"].append(uniform)
     return found
 
@@ -212,7 +206,7 @@ def _crossings(
     name: str, lam: float, steps: list[int], found: dict[str, np.ndarray], least: float
 ) -> list[Row]:
     """A row of the table for each kind of crossing."""
-    m, draws = problem_of(name).y.size, round(LAM_DRAWS / lam)
+    draws = round(LAM_DRAWS / lam)
     excess = found["weighted"] - least
     # With the same seed, batches of one are the run itself.
     one = excess[:, [steps.index(draws)]]
@@ -227,12 +221,9 @@ def _crossings(
     rows = []
     for kind, ratio in ratios.items():
         at = _batches(draws)[1] if kind == "batches" else steps
-        row: Row = {"kind": kind, "data": name, "lam": lam, "m": m}
+        row: Row = {"kind": kind, "data": name, "lam": lam, "last_lam_T": lam * at[-1]}
         row |= crossing_of(at, ratio, LEVELS[kind])
-        T = row["T"]
-        row["lam_T"], row["epochs"] = (None, None) if T is None else (lam * T, T / m)
-        row["last_lam_T"] = lam * at[-1]
-        rows.append(row)
+        rows.append({**row, "lam_T": None if row["T"] is None else lam * row["T"]})
     return rows
 
 
@@ -244,29 +235,31 @@ def decades(values: Sequence[float]) -> float:
 def exponent_of(rows: Sequence[Row]) -> float:
     """Fit p of T ~ λ^−p, with a constant for each problem."""
     x, y = [], []
-    for name in dict.fromkeys(row["data"] for row in rows):
-        own = select(rows, data=name)
-        lam, T = (np.log([row[key] for row in own]) for key in ("lam", "T"))
+    for own in grouped(rows, "data").values():
+        lam, T = np.log(columns(own, "lam", "T"))
         x += (lam - lam.mean()).tolist()
         y += (T - T.mean()).tolist()
     return float(-np.dot(x, y) / np.dot(x, x)) if np.dot(x, x) else float("nan")
 
 
 def spread_of(rows: Sequence[Row]) -> Row:
-    """Say how far the crossings of a kind lie apart, by each of three clocks."""
+    """Say how far the crossings of a kind lie apart, by T and by λT.
+
+    One that did not come counts where its run ended.
+    """
     known = select(rows, state="crossed")
-    found: Row = {"crossings": len(known), "of": len(rows)}
+    found: Row = {"crossings": len(known), "of": len(rows), "beyond": 0}
     if known:
-        for key in ("T", "epochs", "lam_T"):
-            values = [row[key] for row in known]
-            found[f"decades_{key}"] = decades(values)
-            found[f"{key}_from"], found[f"{key}_to"] = min(values), max(values)
-        found["lam_T_median"] = float(np.median([row["lam_T"] for row in known]))
-        found["exponent"] = exponent_of(known)
+        T, lam_T = columns(known, "T", "lam_T")
+        lam, ended = columns(select(rows, state="never"), "lam", "last_lam_T")
+        for key, values, ends in (("T", T, ended / lam), ("lam_T", lam_T, ended)):
+            found[f"decades_{key}"] = decades([values.min(), max([values.max(), *ends])])
+        found |= {"lam_T_from": lam_T.min(), "lam_T_to": lam_T.max()}
+        found |= {"exponent": exponent_of(known), "beyond": int((ended > lam_T.max()).sum())}
     return found
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Run everything for each problem and λ."""
     seeds, most = (3, 3e3) if context.quick else (SEEDS, MOST_STEPS)
     names, lams = (DATA[::2], LAMS[1:3]) if context.quick else (DATA, LAMS)
@@ -286,10 +279,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "titles": {name: problem_of(name).title for name in names},
         "sizes": {name: problem_of(name).y.size for name in names},
         "lams": list(lams),
-        "lam_draws": LAM_DRAWS,
-        "levels": LEVELS,
         "optima": optima,
-        "spreads": {kind: spread_of(select(table, kind=kind)) for kind in LEVELS},
         "table": table,
         "curves": curves,
     }
@@ -300,12 +290,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 #: What crosses: in the figure, in a sentence, its colour and its line.
 KINDS = {
     "close": ("near the optimum", "the average is within 10% of the optimum", plots.BLACK, "-"),
-    "gap": (
-        "gap twice the truth",
-        "its certified gap is over twice its f − f*",
-        plots.GREEN,
-        "-.",
-    ),
+    "gap": ("gap twice the truth", "its certified gap is over twice its f − f*", plots.GREEN, "-."),
     "batches": ("batches are cheap", "batches cost less than twice as much", plots.PURPLE, ":"),
     "average": ("average beats last", "the average beats the last iterate", plots.BLUE, "-"),
     "projection": ("projection is over", "the projection is over", plots.VERMILION, "--"),
@@ -314,45 +299,33 @@ NUMBERS = ("none", "one", "two", "three", "four", "five")
 MARKERS = "os^D"
 
 
-def _told_spreads(results: dict[str, Any]) -> dict[str, Row]:
-    """How far the crossings lie apart; one that did not come counts where its run ended."""
-    spreads = {}
-    for kind, spread in results["spreads"].items():
-        rows = select(results["table"], kind=kind, state="never")
-        spread = spread | {"beyond": 0}
-        if spread["crossings"]:
-            for key, scale in (("lam_T", lambda row: 1.0), ("T", lambda row: row["lam"])):
-                ends = [row["last_lam_T"] / scale(row) for row in rows]
-                far = max([spread[f"{key}_to"], *ends])
-                spread[f"decades_{key}"] = decades([spread[f"{key}_from"], far])
-            spread["beyond"] = sum(row["last_lam_T"] > spread["lam_T_to"] for row in rows)
-        spreads[kind] = spread
-    return spreads
+def _told_spreads(results: Row) -> dict[str, Row]:
+    """How far the crossings of each kind lie apart."""
+    return {kind: spread_of(select(results["table"], kind=kind)) for kind in KINDS}
 
 
-def _told_timed(results: dict[str, Any]) -> list[str]:
+def _told_timed(results: Row) -> list[str]:
     """The kinds whose λT spans at most a third of the decades that their T spans."""
-    spreads = _told_spreads(results)
-    several = {kind: spreads[kind] for kind in KINDS if spreads[kind]["crossings"] > 1}
+    several = {kind: s for kind, s in _told_spreads(results).items() if s["crossings"] > 1}
     return [kind for kind, s in several.items() if 3 * s["decades_lam_T"] <= s["decades_T"]]
 
 
-def _told_widest(results: dict[str, Any]) -> str:
+def _told_widest(results: Row) -> str:
     """The decades of λT that the kinds which keep its time span at most."""
     spreads = _told_spreads(results)
     return rounded(max(spreads[kind]["decades_lam_T"] for kind in _told_timed(results)))
 
 
-def _told_steps(results: dict[str, Any]) -> str:
+def _told_steps(results: Row) -> str:
     """The decades of T that they span."""
     spreads = _told_spreads(results)
     return span([spreads[kind]["decades_T"] for kind in _told_timed(results)])
 
 
-def _told_title(results: dict[str, Any]) -> str:
+def _told_title(results: Row) -> str:
     """The finding in one sentence."""
     timed = _told_timed(results)
-    number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(results['spreads'])]} changes along a run"
+    number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(KINDS)]} changes along a run"
     if not timed:
         return f"λT is not the clock: {number} keep its time"
     widest = _told_widest(results)
@@ -363,7 +336,7 @@ def _told_title(results: dict[str, Any]) -> str:
     )
 
 
-def _told_wins(results: dict[str, Any]) -> list[Row]:
+def _told_wins(results: Row) -> list[Row]:
     """Every moment of every run from λT = 0.01 on, and how far each method is from the best."""
     moments = []
     for curve in results["curves"].values():
@@ -376,22 +349,22 @@ def _told_wins(results: dict[str, Any]) -> list[Row]:
     return moments
 
 
-def _told_cells(results: dict[str, Any]) -> list[tuple[float, float, str, float]]:
+def _told_cells(results: Row) -> list[tuple[float, float, str, float]]:
     """Cells of half a decade: their corner, the best method and how far ahead it is."""
     cells: dict[tuple[int, ...], list[np.ndarray]] = {}
     for moment in _told_wins(results):
         place = (np.floor(2 * np.log10(moment[key]) - 0.01) for key in ("lam_T", "epochs"))
         cells.setdefault(tuple(map(int, place)), []).append(moment["behind"])
     found = []
-    for (x, y), columns in cells.items():
-        mean = np.mean(columns, axis=0)
+    for (x, y), behind in cells.items():
+        mean = np.mean(behind, axis=0)
         first, second = np.sort(mean)[:2]
         best = METHODS[int(mean.argmin())]
         found.append((10 ** (x / 2), 10 ** (y / 2), best, float(np.exp(second - first))))
     return found
 
 
-def _told_clock(results: dict[str, Any]) -> Claim:
+def _told_clock(results: Row) -> Claim:
     """The finding: how many changes keep the time of λT."""
     timed, lams = _told_timed(results), results["lams"]
     if not timed:
@@ -404,21 +377,19 @@ def _told_clock(results: dict[str, Any]) -> Claim:
     if "close" in timed:
         at = _told_span(_told_spreads(results)["close"])
         found += f" The average comes within 10% of the optimum at λT = {at}."
-    claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(results['spreads'])]} changes"
+    claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(KINDS)]} changes"
     return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
 
 
-def _told_changes(results: dict[str, Any]) -> Claim:
+def _told_changes(results: Row) -> Claim:
     """At which λT each change comes."""
     spreads, timed = _told_spreads(results), _told_timed(results)
     kept, other = [], []
-    for kind in [*timed, *(kind for kind in KINDS if kind not in timed)]:
-        spread = spreads[kind]
-        if kind in timed or spread.get("exponent") is not None:
+    for kind, spread in spreads.items():
+        if np.isfinite(spread.get("exponent", np.nan)):
             told = f"{KINDS[kind][1]} from λT = {_told_span(spread)} on"
-            cases = f"{spread['crossings']} of {spread['of']} cases"
             if kind in timed:
-                kept.append(f"{told} ({cases})")
+                kept.append(f"{told} ({spread['crossings']} of {spread['of']} cases)")
             else:
                 later = f"{spread['crossings']} cases, {spread['beyond']} later"
                 other.append(f"{told}, T ∝ λ^{exponent(-spread['exponent'])} ({later})")
@@ -432,7 +403,7 @@ def _told_span(spread: Row) -> str:
     return span([spread["lam_T_from"], spread["lam_T_to"]])
 
 
-def _told_best(results: dict[str, Any]) -> Claim:
+def _told_best(results: Row) -> Claim:
     """What the map shows."""
     moments, dual = _told_wins(results), METHODS.index("SDCA")
     inside = np.array([m["lam_T"] >= 1 and m["epochs"] <= 1 for m in moments])
@@ -457,11 +428,10 @@ def _told_best(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_averages(results: dict[str, Any]) -> Claim:
+def _told_averages(results: Row) -> Claim:
     """Where the average overtakes the last iterate at all."""
     told, numbers = [], []
-    for name in results["titles"]:
-        rows = select(results["table"], kind="average", data=name)
+    for name, rows in grouped(select(results["table"], kind="average"), "data").items():
         found = [row["lam_T"] for row in select(rows, state="crossed")]
         at = f" (λT = {span(found)})" if found else ""
         told.append(f"{len(found)} of {len(rows)} λ on {_told_data(results, name)}{at}")
@@ -476,14 +446,12 @@ def _told_averages(results: dict[str, Any]) -> Claim:
     )
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """The clock, the map, and where averaging pays."""
     return [tell(results) for tell in (_told_clock, _told_changes, _told_best, _told_averages)]
 
 
-def _told_crossings(
-    ax: plots.Axes, results: dict[str, Any], kinds: list[str], joined: bool
-) -> None:
+def _told_crossings(ax: plots.Axes, results: Row, kinds: list[str], joined: bool) -> None:
     """Draw λT at some crossings against λ: markers for problems, lines for medians or problems."""
     for kind in kinds:
         name, _, color, line = KINDS[kind]
@@ -505,7 +473,7 @@ def _told_crossings(
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
 
 
-def _told_data(results: dict[str, Any], name: str) -> str:
+def _told_data(results: Row, name: str) -> str:
     """The name of a problem without its kernel."""
     return str(results["titles"][name]).partition(",")[0].partition(" ")[0]
 
@@ -516,7 +484,7 @@ def _told_legend(ax: plots.Axes) -> None:
     plots.legend_above(ax, over_title=True, fontsize=9, **place)
 
 
-def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
+def _told_map(ax: plots.Axes, results: Row) -> None:
     """Draw the best method over λT and passes; pale where it is hardly ahead of the next."""
     from matplotlib.patches import Rectangle
 
@@ -529,16 +497,15 @@ def _told_map(ax: plots.Axes, results: dict[str, Any]) -> None:
         name = look.name.removesuffix(" iterate").removesuffix(" average")
         ax.plot([], [], look.marker, color=look.color, label=name)
     plots.log_log(ax, xlabel=plots.WORDS["lam_T"], ylabel="passes T/m")
-    for which, column in (("xlim", 0), ("ylim", 1)):
-        corners = [cell[:2][column] for cell in cells]
-        ax.set(**{which: (min(corners), max(corners) * step)})
+    xs, ys, *_ = zip(*cells, strict=True)
+    ax.set(xlim=(min(xs), max(xs) * step), ylim=(min(ys), max(ys) * step))
     ax.axvline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":", zorder=3)
     ax.set_title("the best after T steps")
     _told_legend(ax)
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Crossings in λT against λ, and a map of the best method."""
     figure, axes = plots.panels(2, 2, 6.0, sharex="col", sharey="col")
     grid = axes[0, 0].get_gridspec()

@@ -14,65 +14,38 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, exponent, mark, medians, slope
 from experiments._run import ExperimentContext
-from experiments._runs import histories, moons
+from experiments._runs import bracket, histories, setting
 from experiments._tables import percentiles
-from kpegasos import make_problem, make_rows, sdca
+from kpegasos import make_problem
 
 FULL_TIME = "20 s"
 QUICK_TIME = "10 s"
 
-N_SAMPLES, C, GAMMA = 1000, 10.0, 2.0
+#: Those of `setting`, and C.
+N_SAMPLES, GAMMA, C = 1000, 2.0, 10.0
+LAM = 1 / (C * N_SAMPLES)
 SEEDS = 15
-COLUMNS = ("epoch", "objective_last", "objective_average", "gap", "dual_bound")
-
-
-def _setting() -> tuple[Any, Any]:
-    X, y = moons(N_SAMPLES)
-    rows = make_rows(X, "rbf", gamma=GAMMA, cache="precomputed")
-    return make_problem(y, lam=1 / (C * N_SAMPLES)), rows
-
-
-def _bracket() -> dict[str, Any]:
-    result = sdca(*_setting(), tol=1e-9, max_epochs=20_000, random_state=0)
-    return {
-        "objective": result.objective,
-        "dual_bound": result.dual_bound,
-        "relative_gap": result.relative_gap,
-        "epochs": result.n_steps / N_SAMPLES,
-        "status": result.status,
-    }
+COLUMNS = ("epoch", "objective_last", "objective_average", "gap")
 
 
 def _curves(n_steps: int, seeds: int) -> dict[str, Any]:
-    columns = dict(zip(COLUMNS, COLUMNS, strict=True))
-    found = histories(*_setting(), seeds, columns, n_steps=n_steps, checkpoints="log")
+    (_, y, rows), columns = setting("moons"), dict(zip(COLUMNS, COLUMNS, strict=True))
+    options: Any = {"n_steps": n_steps, "checkpoints": "log"}
+    found = histories(make_problem(y, LAM), rows, seeds, columns, **options)
     return {"iteration": found.pop("steps"), **found, "epoch": found["epoch"][0]}
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Bracket the optimum, then run every seed."""
     n_steps, seeds = (32_000, 10) if context.quick else (1_000_000, SEEDS)
-    bracket = context.part("optimum", _bracket)
-    curve = context.part("default", _curves, n_steps, seeds)
-    excess = {
-        key: medians(curve[f"objective_{key}"]) - bracket["dual_bound"]
-        for key in ("average", "last")
-    }
+    optimum = context.part("optimum", bracket, "moons", LAM, 1e-9)
     return {
         "seeds": list(range(seeds)),
         "n_samples": N_SAMPLES,
         "C": C,
         "gamma": GAMMA,
-        "optimum": bracket,
-        "table": [
-            {
-                "iteration": curve["iteration"][at],
-                "passes": epoch,
-                **{f"suboptimality_{key}": values[at] for key, values in excess.items()},
-            }
-            for at, epoch in enumerate(curve["epoch"])
-        ],
-        "curves": {"default": curve},
+        "optimum": {"dual_bound": optimum["f*"], "gap": optimum["gap"]},
+        "curves": {"default": context.part("default", _curves, n_steps, seeds)},
     }
 
 

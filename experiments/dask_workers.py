@@ -21,6 +21,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, percent, rounded, span
 from experiments._measure import timed
 from experiments._run import ExperimentContext
+from experiments._tables import columns, grouped
 from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import make_text_like
 from kpegasos.large.dask import fit_dask
@@ -36,9 +37,8 @@ SEEDS = (0, 1, 2)
 
 
 def _model(seed: int, epochs: int = EPOCHS) -> LinearPegasosSVC:
-    return LinearPegasosSVC(
-        lam=1e-4, fit_intercept=False, epochs=epochs, checkpoints=None, random_state=seed
-    )
+    options: dict[str, Any] = {"fit_intercept": False, "checkpoints": None}
+    return LinearPegasosSVC(lam=1e-4, epochs=epochs, random_state=seed, **options)
 
 
 def _read(folder: str, name: str, block_id: tuple[int, ...] = ()) -> Any:
@@ -88,15 +88,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         data = {k: _partitions(Path(name) / str(k), X, y, k) for k in partitions}
         for workers in context.progress(WORKERS, "workers"):
-            with (
-                LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=None,
-                ) as cluster,
-                Client(cluster) as client,
-            ):
+            options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+            with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
                 fit_dask(_model(0, 1), *data[partitions[0]], rounds=1, client=client)
                 for number in context.progress(partitions, "partitions"):
                     for seed in context.progress(seeds, "seeds"):
@@ -111,18 +104,13 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """What more worker processes change."""
-    by_workers: dict[int, list[dict[str, Any]]] = {}
-    for row in results["table"]:
-        by_workers.setdefault(row["workers"], []).append(row)
-    alone = by_workers[0]
-    error = float(np.median([row["test_error"] for row in alone]))
-    off = [abs(row["test_error"] - error) for n, rows in by_workers.items() if n for row in rows]
-    times = [
-        float(np.median([row["seconds"] for row in rows]))
-        / float(np.median([row["seconds"] for row in alone]))
-        for n, rows in by_workers.items()
-        if n
-    ]
+    medians = {
+        workers: np.median(columns(rows, "seconds", "test_error"), axis=1)
+        for workers, rows in grouped(results["table"], "workers").items()
+    }
+    alone, error = medians.pop(0)
+    off = [abs(row["test_error"] - error) for row in results["table"] if row["workers"]]
+    times = [seconds / alone for seconds, _ in medians.values()]
     return [
         Claim(
             "Training on several workers.",
@@ -140,12 +128,11 @@ def _fit(data: tuple[Any, Any], client: Any, model: LinearPegasosSVC) -> None:
 
 def _groups(table: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Rows of all seeds by the name of their way."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in table:
-        workers, partitions = row["workers"], row["partitions"]
+    groups = {}
+    for (workers, partitions), rows in grouped(table, "workers", "partitions").items():
         plural = "s" if workers > 1 else ""
         name = f"{workers} worker{plural}, {partitions} partitions" if workers else "one process"
-        groups.setdefault(name, []).append(row)
+        groups[name] = rows
     return groups
 
 
@@ -160,12 +147,10 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             ax.plot(values, [height] * len(values), marker, color=color, alpha=0.6)
             ax.plot(np.median(values), height, "|", color=color, markersize=20)
     plots.rows_down(left, list(groups))
-    one, *others = (rows for rows in groups.values())
-    alone = float(np.median([row["seconds"] for row in one]))
-    slowdowns = [float(np.median([row["seconds"] for row in rows])) / alone for rows in others]
-    errors = [row["test_error"] for row in results["table"]]
-    apart = 100 * (max(errors) - min(errors))
-    middle = 100 * np.mean([max(errors), min(errors)])
+    alone, *others = (float(np.median(columns(rows, "seconds"))) for rows in groups.values())
+    slowdowns = [seconds / alone for seconds in others]
+    errors = 100 * columns(results["table"], "test_error")
+    apart, middle = np.ptp(errors), np.mean([errors.max(), errors.min()])
     left.set(xlabel="seconds to the model", xlim=(0, None))
     right.set(xlabel=plots.WORDS["test_error"], xlim=(middle - 0.25, middle + 0.25))
     for ax in (left, right):

@@ -8,6 +8,7 @@ Where it did not come so far (large C, small γ), a cross says so.
 from __future__ import annotations
 
 import warnings
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,6 @@ def _model(C: float, gamma: float, epochs: float, tol: float) -> tuple[PegasosSV
         model.fit(X, y)
     return model, {
         "C": float(C),
-        "train_accuracy": model.score(X, y),
         "test_accuracy": model.score(X_test, y_test),
         "support_vectors": len(model.support_),
         "relative_gap": model.relative_gap_,
@@ -112,7 +112,9 @@ def _map(ax: plots.Axes, results: dict[str, Any]) -> bool:
     i, j = np.unravel_index(accuracies.argmax(), shape)
     ax.plot(gammas[j], cs[i], "k*", markersize=13, markeredgecolor="white")
     short = np.reshape([row["relative_gap"] > results["tol"] for row in rows], shape)
-    ax.plot(*_positions(short, gammas, cs), "x", color=plots.VERMILION, markersize=6, mew=1.8)
+    down, along = np.nonzero(short)
+    crosses: Any = {"color": plots.VERMILION, "markersize": 6, "mew": 1.8}
+    ax.plot(np.array(gammas)[along], np.array(cs)[down], "x", **crosses)
     ax.set_title(f"all γ and C: best {accuracies.max():.1%} (star)", fontsize=10.5)
     assert ax.figure is not None
     percents = PercentFormatter(1, decimals=0)
@@ -125,11 +127,6 @@ def _edges(values: list[float]) -> np.ndarray:
     """Return the borders of cells about values a constant factor apart."""
     factor = np.sqrt(values[1] / values[0])
     return np.array([values[0] / factor, *(value * factor for value in values)])
-
-
-def _positions(cells: np.ndarray, gammas: list[float], cs: list[float]) -> tuple[Any, Any]:
-    across, along = np.nonzero(cells)
-    return np.array(gammas)[along], np.array(cs)[across]
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -146,14 +143,13 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         _regions(axes[f"{number}"], row, panel)
     crossed = _map(axes["map"], results)
     rows = [row for row, _ in found]
-    worst, best = (f(rows, key=lambda row: float(row["test_accuracy"])) for f in (min, max))
-    few = min(rows, key=lambda row: int(row["support_vectors"]))
+    worst, best = (f(rows, key=itemgetter("test_accuracy")) for f in (min, max))
+    few = min(rows, key=itemgetter("support_vectors"))
+    least, most, fewest = (row["kernel"].split(", ")[-1] for row in (worst, best, few))
     return plots.state(
         figure,
-        f"The width of the kernel decides: {worst['test_accuracy']:.0%} right at "
-        f"{worst['kernel'].split(', ')[-1]}, {best['test_accuracy']:.1%} at "
-        f"{best['kernel'].split(', ')[-1]}; fewest support vectors at "
-        f"{few['kernel'].split(', ')[-1]}",
+        f"The width of the kernel decides: {worst['test_accuracy']:.0%} right at {least}, "
+        f"{best['test_accuracy']:.1%} at {most}; fewest support vectors at {fewest}",
         f"Two spirals, {N_TRAIN} training and {N_TEST:,} test points, RBF kernel, above "
         f"C = {results['C']:g}; polished to a certified relative gap of {results['tol']:.1%}"
         f"{', but for the crosses' if crossed else ''}. Dashed: margins.",

@@ -29,16 +29,14 @@ whole set.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
-import json
 import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import cache, partial
-from itertools import combinations
+from itertools import product
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,10 +47,10 @@ from sklearn.svm import SVC
 
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, span
-from experiments._kernel import PROBLEMS, Task, expansion, load
+from experiments._kernel import PROBLEMS, Task, expansion, load, pairs_of
 from experiments._measure import in_a_process, timed, touch_memory
 from experiments._run import ExperimentContext
-from experiments._tables import ranged, select
+from experiments._tables import Row, grouped, ranged, select
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import load_covtype
 
@@ -63,7 +61,6 @@ BUDGETS = (1.0, 3.0, 10.0, 30.0)
 #: Seconds after which a ladder is given up, as a run that takes so long cannot be told to stop.
 _TIMEOUT = 120.0
 _QUICK = {"n_samples": 1000, "n_test": 2000, "least": 250, "patience": 0.1, "budgets": [0.05, 0.2]}
-_PEERS = ("scikit-learn-intelex", "vowpalwabbit")
 #: Method of each ladder.
 LADDERS = {
     "plain": "Pegasos",
@@ -98,7 +95,6 @@ _POWERS = (1.0, 2.5)
 _MARGIN = 1.15
 #: A solver that ends so early was not stopped by its limit.
 _STOPPED = 0.8
-Row = dict[str, Any]
 
 # Problems, with C and γ of the kernel benchmark
 
@@ -125,11 +121,10 @@ def make_task(name: str, n_samples: int | None = None) -> Task:
     return Task(X, data.y_train[:n_training], X_test, data.y_test[:_TEST], float(gamma), C)
 
 
-def _describe(task: Task) -> dict[str, Any]:
+def _describe(task: Task) -> Row:
     """Return the sizes and parameters of a problem."""
     return {
         "examples": len(task.y),
-        "features": task.X.shape[1],
         "classes": len(np.unique(task.y)),
         "test_examples": len(task.y_test),
         "C": task.C,
@@ -184,7 +179,7 @@ def doubled(least: int, most: int) -> list[int]:
 
 
 def _ours(task: Task, seed: int, **parameters: Any) -> Any:
-    options: dict[str, Any] = {"n_jobs": -1, "cache_mb": _CACHE_MB, **parameters}
+    options: Row = {"n_jobs": -1, "cache_mb": _CACHE_MB, **parameters}
     return PegasosSVC(task.C, gamma=task.gamma, random_state=seed, **options)
 
 
@@ -193,7 +188,7 @@ def _peer(kind: Any, task: Task, seed: int, **parameters: Any) -> Any:
 
 
 def _approximate(features: Any, n_components: int, task: Task, seed: int) -> Any:
-    options: dict[str, Any] = {"epochs": _EPOCHS, "checkpoints": None, "n_jobs": -1}
+    options: Row = {"epochs": _EPOCHS, "checkpoints": None, "n_jobs": -1}
     linear = LinearPegasosSVC(task.C, random_state=seed, **options)
     kernel = features(gamma=task.gamma, n_components=n_components, random_state=seed)
     return make_pipeline(kernel, linear)
@@ -219,15 +214,11 @@ def rungs(ladder: str, task: Task, budgets: list[float], least: int = _EXAMPLES)
     """
     m, loose = len(task.y), ladder.endswith("loose")
     if ladder in ("plain", "cut off"):
-        limits = {budget: _SHARE * budget for budget in budgets}
-        polish = {"polish": True} if ladder == "cut off" else {}
+        cut_off = partial(_ours, task, polish=ladder == "cut off")
+        limits = [(budget, _SHARE * budget) for budget in budgets]
         return [
-            Rung(
-                partial(_ours, task, max_time=seconds, **polish),
-                f"all examples, max_time = {seconds:g}",
-                *(m, 0, budget),
-            )
-            for budget, seconds in limits.items()
+            Rung(partial(cut_off, max_time=s), f"all examples, max_time = {s:g}", m, 0, budget)
+            for budget, s in limits
         ]
     if ladder in ("Nyström", "Fourier"):
         features = Nystroem if ladder == "Nyström" else RBFSampler
@@ -256,21 +247,17 @@ def predicted(model: Any, X: np.ndarray) -> np.ndarray:
     """Predict; with LIBSVM's models by products of matrices, as theirs takes longer than a fit."""
     if not isinstance(model, SVC) or type(model).__module__.startswith(("sklearnex", "daal4py")):
         return np.asarray(model.predict(X))
-    ends = np.concatenate(([0], np.cumsum(model.n_support_)))
-    dual, n_classes = np.asarray(model.dual_coef_), len(model.classes_)
-    pairs = list(combinations(range(n_classes), 2))
-    coefs = np.zeros((dual.shape[1], len(pairs)))
-    for column, (i, j) in enumerate(pairs):
-        for own, row in ((i, j - 1), (j, i)):
-            part = slice(ends[own], ends[own + 1])
-            coefs[part, column] = dual[row, part]
+    pairs = list(pairs_of(model))
+    coefs = np.zeros((model.support_.size, len(pairs)))
+    for column, (_, at, values) in enumerate(pairs):
+        coefs[at, column] = values
     vectors = np.ascontiguousarray(model.support_vectors_, dtype=X.dtype)
     decisions = expansion(model._gamma, X, vectors, coefs) + model.intercept_
-    if n_classes == 2:
+    if len(pairs) == 1:
         return np.asarray(model.classes_[(decisions[:, 0] > 0).astype(int)])
-    votes = np.zeros((len(X), n_classes), dtype=int)
-    for column, (i, j) in enumerate(pairs):
-        votes[np.arange(len(X)), np.where(decisions[:, column] > 0, i, j)] += 1
+    votes = np.zeros((len(X), len(model.classes_)), dtype=int)
+    for ((i, j), *_), decision in zip(pairs, decisions.T, strict=True):
+        votes[np.arange(len(X)), np.where(decision > 0, i, j)] += 1
     return np.asarray(model.classes_[votes.argmax(axis=1)])
 
 
@@ -307,7 +294,7 @@ def expected(sizes: list[int], seconds: list[float], size: int) -> float:
     power = low
     if len(seconds) > 1:
         grown = math.log(max(seconds[-1], 1e-9) / max(seconds[-2], 1e-9))
-        power = min(high, max(low, grown / math.log(sizes[-1] / sizes[-2])))
+        power = float(np.clip(grown / math.log(sizes[-1] / sizes[-2]), low, high))
     return float(seconds[-1] * (size / sizes[-1]) ** power)
 
 
@@ -363,7 +350,7 @@ def _lasvm(task: Task, budgets: list[float]) -> Iterator[Row]:
                 return
 
 
-def _runs(job: dict[str, Any]) -> Iterator[Row]:
+def _runs(job: Row) -> Iterator[Row]:
     """Warm up, and yield the runs of a ladder, or why they were left out."""
     warnings.simplefilter("ignore")
     task, n_test = make_task(job["problem"], job.get("n_samples")), job.get("n_test")
@@ -384,7 +371,7 @@ def _runs(job: dict[str, Any]) -> Iterator[Row]:
     yield from _climb(ladder, task, max(job["budgets"]), patience)
 
 
-def climb(job: dict[str, Any]) -> Iterator[Row]:
+def climb(job: Row) -> Iterator[Row]:
     """Yield the runs of a ladder one by one, as soon as they are over.
 
     Parameters
@@ -404,38 +391,28 @@ def climb(job: dict[str, Any]) -> Iterator[Row]:
     yield from ({**head, **row} for row in _runs(job))
 
 
-def apart(job: dict[str, Any]) -> list[Row]:
+def apart(job: Row) -> list[Row]:
     """Run a ladder in a fresh process, and return what it has done within ``timeout`` seconds."""
-    found, ended = in_a_process(climb, job, timeout=job["timeout"])
+    found, ended = in_a_process(climb, job)
     why = {"setting": "the rest", "left_out": f"given up after {job['timeout']:g} s"}
     return found if ended else [*found, {"method": LADDERS[job["ladder"]], **why}]
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of the peers that are installed."""
-    found = {}
-    for name in _PEERS:
-        with suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
 
 
 def _measured(context: ExperimentContext, problem: str) -> dict[str, list[Row]]:
     """Run all ladders of a problem."""
     rows = []
     for ladder in context.progress(list(LADDERS), problem):
-        job: dict[str, Any] = {"problem": problem, "ladder": ladder, "budgets": list(BUDGETS)}
+        job: Row = {"problem": problem, "ladder": ladder, "budgets": list(BUDGETS)}
         job |= _QUICK if context.quick else {"timeout": _TIMEOUT}
         run = (lambda job: list(climb(job))) if context.quick else apart
-        found = context.part(json.dumps(job, sort_keys=True), run, job)
-        rows += [{"problem": problem, **row} for row in found]
+        rows += [{"problem": problem, **row} for row in context.job(problem, job, run)]
     return {
         "left_out": [row for row in rows if "left_out" in row],
         "table": [row for row in rows if "left_out" not in row],
     }
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Climb all ladders of the problems that are asked for; take the others from the results."""
     names = NAMES[2:3] if context.quick else NAMES
     found = context.groups({name: partial(_measured, context, name) for name in names}, "problem")
@@ -444,7 +421,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     return {
         "seeds": list(range(SEEDS)),
         "budgets": _QUICK["budgets"] if context.quick else list(BUDGETS),
-        "peers": _versions(),
         "problems": {
             name: _describe(make_task(name, n_samples)) if context.wants(name) else before[name]
             for name in found["groups"]
@@ -455,23 +431,15 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 # What came out
 
-#: Name at the end of a line, name in a sentence, and colour, marker and line, by method.
-_METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "polished": ("polished", "polished Pegasos", {"linewidth": 3.0}),
-    "Pegasos": ("Pegasos", "plain Pegasos", {}),
-    "intelex": ("intelex", "intelex's SVC", {}),
-    "SVC": ("LIBSVM", "LIBSVM", {}),
-    "LASVM": ("LASVM", "LASVM", {"linestyle": "-."}),
-    "Nyström": (
-        "Nyström",
-        "Nyström features",
-        {"color": plots.PURPLE, "marker": "P", "linestyle": "--", "markersize": 5},
-    ),
-    "Fourier": (
-        "random",
-        "random features",
-        {"color": plots.VERMILION, "marker": "X", "linestyle": ":", "markersize": 5},
-    ),
+#: Name at the end of a line, and name in a sentence, by method.
+_METHODS = {
+    "polished": ("polished", "polished Pegasos"),
+    "Pegasos": ("Pegasos", "plain Pegasos"),
+    "intelex": ("intelex", "intelex's SVC"),
+    "SVC": ("LIBSVM", "LIBSVM"),
+    "LASVM": ("LASVM", "LASVM"),
+    "Nyström": ("Nyström", "Nyström features"),
+    "Fourier": ("random", "random features"),
 }
 #: Methods that solve the problem of a sample to the end.
 _EXACT = {"polished", "intelex", "SVC"}
@@ -492,11 +460,12 @@ def _told_front(rows: list[Row]) -> list[Row]:
 
 def _told_best(rows: list[Row], budget: float) -> dict[str, Row]:
     """Return the best run of each method within some seconds, the best method first."""
-    best = {}
-    for method in _METHODS:
-        within = [row for row in select(rows, method=method) if row["fit_seconds"] <= budget]
-        if within:
-            best[method] = min(within, key=lambda row: float(row["error"]))
+    within = grouped([row for row in rows if row["fit_seconds"] <= budget], "method")
+    best = {
+        method: min(within[method], key=itemgetter("error"))
+        for method in _METHODS
+        if method in within
+    }
     return dict(sorted(best.items(), key=lambda item: float(item[1]["error"])))
 
 
@@ -507,14 +476,13 @@ def _told_level(best: dict[str, Row], n_test: int) -> list[str]:
     return [method for method, row in best.items() if row["error"] <= least + deviation]
 
 
-def _told_cases(results: dict[str, Any]) -> Cases:
+def _told_cases(results: Row) -> Cases:
     """Return who is at the front of each problem within each budget."""
-    return {
-        (name, budget): _told_level(best, problem["test_examples"])
-        for name, problem in results["problems"].items()
-        for budget in results["budgets"]
-        if (best := _told_best(select(results["table"], problem=name), budget))
-    }
+    cases = {}
+    for name, budget in product(results["problems"], results["budgets"]):
+        if best := _told_best(select(results["table"], problem=name), budget):
+            cases[name, budget] = _told_level(best, results["problems"][name]["test_examples"])
+    return cases
 
 
 def _told_counts(cases: Cases) -> dict[str, int]:
@@ -531,18 +499,16 @@ def _told_first(cases: Cases) -> list[str]:
 
 def _told_title(cases: Cases) -> str:
     """Say who is at the front most often."""
-    first = _told_first(cases)
+    first, begin = _told_first(cases), "At equal seconds,"
     if first == ["polished"]:
         if _told_counts(cases)["polished"] == len(cases):
-            return "At equal seconds, nothing beats polishing as many examples as fit in the time."
-        return "At equal seconds, polishing as many examples as fit in the time is best most often."
+            return f"{begin} nothing beats polishing as many examples as fit in the time."
+        return f"{begin} polishing as many examples as fit in the time is best most often."
     names = listed(_METHODS[name][1] for name in first)
     if set(first) <= _EXACT:
-        return (
-            "At equal seconds, solving as many examples as fit in the time is best most often: "
-            f"{names}."
-        )
-    return f"At equal seconds, the least error belongs most often to {names}."
+        often = "solving as many examples as fit in the time is best most often"
+        return f"{begin} {often}: {names}."
+    return f"{begin} the least error belongs most often to {names}."
 
 
 def _told_tally(cases: Cases) -> str:
@@ -557,7 +523,7 @@ def _told_tally(cases: Cases) -> str:
     )
 
 
-def _told_cut(results: dict[str, Any]) -> str:
+def _told_cut(results: Row) -> str:
     """Compare polishing the whole set up to a limit with a sample that fits in; "" if none was."""
     pairs = []
     for row in select(results["table"], method="cut off", stopped=True):
@@ -575,7 +541,7 @@ def _told_cut(results: dict[str, Any]) -> str:
     )
 
 
-def _told_problem(results: dict[str, Any], name: str) -> Claim:
+def _told_problem(results: Row, name: str) -> Claim:
     """Say who is at the front of a problem, for each budget."""
     problem, parts = results["problems"][name], []
     for budget in results["budgets"]:
@@ -594,7 +560,7 @@ def _told_problem(results: dict[str, Any], name: str) -> Claim:
     return Claim(f"{name} ({size}, {parameters}).", OURS, f"Within {'; '.join(parts)}.")
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """Who is at the front within how many seconds."""
     cases = _told_cases(results)
     if not cases:
@@ -602,7 +568,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     first = Claim(_told_title(cases), OURS, _told_tally(cases) + _told_cut(results))
     chances = [
         f"{label} {len(select(results['table'], method=name))}"
-        for name, (label, _, _) in _METHODS.items()
+        for name, (label, _) in _METHODS.items()
     ]
     told = Claim(
         "How many runs a method has to choose from.",
@@ -612,21 +578,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return [first, *(_told_problem(results, name) for name in results["problems"]), told]
 
 
-def _told_look(method: str) -> dict[str, Any]:
-    known = {} if "color" in _METHODS[method][2] else plots.METHODS[method].options()
-    return {"linewidth": 1.5, **known, **_METHODS[method][2]}
-
-
 def _told_panel(ax: plots.Axes, rows: list[Row], budgets: list[float], title: str) -> None:
     """Draw the front of each method, to the end of the largest budget."""
     last = 1.25 * max(budgets)
-    fronts = {
-        name: shown
-        for name in _METHODS
-        if (
-            shown := [r for r in _told_front(select(rows, method=name)) if r["fit_seconds"] <= last]
-        )
-    }
+    in_time = grouped([row for row in rows if row["fit_seconds"] <= last], "method")
+    fronts = {name: _told_front(in_time[name]) for name in _METHODS if name in in_time}
     ends = {name: 100 * front[-1]["error"] for name, front in fronts.items()}
     least, most = min(ends.values()), max(ends.values())
     high = least * max((most / least) ** 1.5, 1.15)
@@ -638,7 +594,8 @@ def _told_panel(ax: plots.Axes, rows: list[Row], budgets: list[float], title: st
             markevery=list(range(len(front))),
             zorder=3 + order,
             label=_METHODS[name][0],
-            **_told_look(name),
+            linewidth=3.0 if name == "polished" else 1.5,
+            **plots.METHODS[name].options(),
         )
     for budget in budgets:
         ax.axvline(budget, color=plots.SILVER, linewidth=0.8, linestyle=":", zorder=0)
@@ -662,7 +619,7 @@ def _told_ticks(ax: plots.Axes, budgets: list[float]) -> None:
         ticks_at(ax.yaxis, shown)
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Test error against seconds, a front for each method, a panel for each problem."""
     problems, cases = results["problems"], _told_cases(results)
     n_rows = -(-len(problems) // 2)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from experiments import _plots as plots
 from experiments._claims import KARTHIK, Claim, duration, mark, percent, span
 from experiments._measure import timed
 from experiments._run import ExperimentContext
-from experiments._tables import ranged
+from experiments._tables import columns, grouped, ranged
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.datasets import Dataset, load_fashion_mnist
 
@@ -77,16 +78,13 @@ def _measure(name: str, model: Any, data: Dataset, n_train: int, factor: float) 
     with warnings.catch_warnings(record=True) as caught, parallel_config("threading"):
         warnings.simplefilter("always", ConvergenceWarning)
         fit_seconds, _ = timed(model.fit, X, y)
-    predict_seconds, predicted = timed(model.predict, X_test)
-    gaps = np.atleast_1d(getattr(model, "relative_gap_", np.nan))
+    predicted = model.predict(X_test)
     row = {
         "model": name.format(n=n_train),
         "train_images": n_train,
         "test_accuracy": float(np.mean(predicted == data.y_test)),
         "fit_seconds": round(fit_seconds, 2),
-        "predict_seconds": round(predict_seconds, 2),
-        "median_relative_gap": float(np.median(gaps)),
-        "max_relative_gap": float(np.max(gaps)),
+        "median_relative_gap": float(np.median(getattr(model, "relative_gap_", np.nan))),
         "convergence_warning": any(issubclass(w.category, ConvergenceWarning) for w in caught),
     }
     return {"row": row, "confusion": confusion_matrix(data.y_test, predicted)}
@@ -95,20 +93,14 @@ def _measure(name: str, model: Any, data: Dataset, n_train: int, factor: float) 
 def _plain(data: Dataset, n_train: int, lam: float, n_steps: int, seeds: int) -> dict[str, Any]:
     """Test accuracies of the plain algorithm over the seeds."""
     options: dict[str, Any] = {"sampling": "uniform", "average": None, "fit_intercept": False}
+    options |= {"checkpoints": None, "n_jobs": 2}
     accuracies, spent = [], []
     for seed in range(seeds):
-        model = LinearPegasosSVC(
-            lam=lam, n_steps=n_steps, checkpoints=None, n_jobs=2, random_state=seed, **options
-        )
+        model = LinearPegasosSVC(lam=lam, n_steps=n_steps, random_state=seed, **options)
         spent.append(timed(model.fit, data.X_train[:n_train], data.y_train[:n_train])[0])
         accuracies.append(model.score(data.X_test, data.y_test))
-    return {
-        "lam": lam,
-        "steps": n_steps,
-        "train_images": n_train,
-        **ranged("test_accuracy", accuracies),
-        "fit_seconds": float(np.median(spent)),
-    }
+    row = {"lam": lam, "steps": n_steps, "train_images": n_train}
+    return row | ranged("test_accuracy", accuracies) | {"fit_seconds": float(np.median(spent))}
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -146,23 +138,19 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     linear = [row for row in rows if row["model"].startswith("LinearSVC")]
     stopped = [row["test_accuracy"] for row in linear if "dual passes" in row["model"]]
     done = [row["test_accuracy"] for row in linear if not row["convergence_warning"]]
-    others = [
-        row["test_accuracy"]
-        for row in linear
-        if row["convergence_warning"] and "dual passes" not in row["model"]
-    ]
-    kernel = max(
-        (row for row in rows if row["model"].startswith("PegasosSVC RBF")),
-        key=lambda row: int(row["train_images"]),
-    )
+    near = min(stopped) - 0.005 <= peer <= max(stopped) + 0.005
+    scaled = [row for row in linear if "dual passes" not in row["model"]]
+    others = [row["test_accuracy"] for row in scaled if row["convergence_warning"]]
+    kernels = [row for row in rows if row["model"].startswith("PegasosSVC RBF")]
+    kernel = max(kernels, key=itemgetter("train_images"))
+    lams, steps, accuracies = columns(plain, "lam", "steps", "test_accuracy")
     return [
         Claim(
             f"Linear Pegasos, one-vs-one, has {percent(reported, 2)} on Fashion-MNIST.",
             KARTHIK,
             f"The plain algorithm on {nearest['train_images']:,} images has "
-            f"{span([row['test_accuracy'] for row in plain], percent)} for λ from "
-            f"{min(row['lam'] for row in plain):g} to {max(row['lam'] for row in plain):g} and "
-            f"{min(row['steps'] for row in plain):,} to {max(row['steps'] for row in plain):,} "
+            f"{span(accuracies, percent)} for λ from {lams.min():g} to {lams.max():g} and "
+            f"{steps.min():,.0f} to {steps.max():,.0f} "
             f"steps a pair, the nearest {percent(nearest['test_accuracy'], 2)} at "
             f"λ = {nearest['lam']:g} and {nearest['steps']:,}. With permutations, average and "
             f"intercept it has {percent(best['test_accuracy'], 2)} at C = 0.1.",
@@ -176,10 +164,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{len(stopped)} seeds and warns that it has not converged. Converged it has "
             f"{span(done, percent)}"
             + (f"; not converged on scaled ones {span(others, percent)}." if others else "."),
-            mark(
-                min(stopped) - 0.005 <= peer <= max(stopped) + 0.005,
-                abs(min(stopped) - peer) < abs(min(done) - peer),
-            ),
+            mark(near, abs(min(stopped) - peer) < abs(min(done) - peer)),
             "✓ if the stopped runs have it, ~ if they are nearer to it than a converged one: then "
             "an unconverged baseline explains it.",
         ),
@@ -204,21 +189,15 @@ SIDES = {
 
 def _rows(results: dict[str, Any]) -> list[tuple[str, list[float], str, str]]:
     """Name, accuracies (one for each seed), time and side of each model, the worst first."""
-    found: dict[str, tuple[list[float], list[float], str, bool]] = {}
-    for row in results["table"]:
-        name = row["model"].split(", seed")[0]
-        side = "kpegasos" if row["median_relative_gap"] is not None else "scikit-learn"
-        entry = found.setdefault(name, ([], [], side, row["convergence_warning"]))
-        entry[0].append(row["test_accuracy"])
-        entry[1].append(row["fit_seconds"])
-    rows = []
-    for name, (accuracies, seconds, side, warned) in found.items():
+    named = [{**row, "model": row["model"].split(", seed")[0]} for row in results["table"]]
+    rows = [(name, [value], "", "term paper") for name, value in results["reported"].items()]
+    for name, own in grouped(named, "model").items():
+        accuracies, seconds = columns(own, "test_accuracy", "fit_seconds")
+        side = "scikit-learn" if own[0]["median_relative_gap"] is None else "kpegasos"
         note = f"{np.median(seconds):,.{int(np.median(seconds) < 10)}f} s"
-        note += ", not converged" if warned and side == "scikit-learn" else ""
-        seeds = f", {len(accuracies)} seeds" if len(accuracies) > 1 else ""
-        rows.append((name + seeds, accuracies, note, side))
-    for name, accuracy in results["reported"].items():
-        rows.append((name, [accuracy], "", "term paper"))
+        note += ", not converged" * (own[0]["convergence_warning"] and side == "scikit-learn")
+        seeds = f", {len(own)} seeds" if len(own) > 1 else ""
+        rows.append((name + seeds, accuracies.tolist(), note, side))
     return sorted(rows, key=lambda row: max(row[1]))
 
 
@@ -232,9 +211,8 @@ def _accuracies(ax: Any, rows: list[tuple[str, list[float], str, str]]) -> None:
         ax.plot([low, high], [height] * 2, color=color, linewidth=2.5)
         ax.plot([low, high], [height] * 2, marker, color=color, markersize=7)
         number = f"{high:.1f}%" if low == high else f"{low:.1f}–{high:.1f}%"
-        style: Any = {"fontsize": 9.5, "color": plots.text_color(color)}
         text = ", ".join(filter(None, (number, note)))
-        plots.beside(ax, text, (high, height), (8, 0), **style)
+        plots.beside(ax, text, (high, height), (8, 0), of=color, fontsize=9.5)
     ax.set_yticks(range(len(rows)), [name for name, _, _, _ in rows], fontsize=9.5)
     ax.tick_params(axis="y", length=0)
     ax.set(xlabel="test accuracy, %; seconds to fit", xlim=(lowest - 2, 106))
@@ -262,10 +240,7 @@ def _confusion(ax: Any, counts: np.ndarray, labels: list[str]) -> None:
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Accuracy of the models; below, what the linear one mistakes for what."""
-    rows = [
-        (name.replace(" pixels, ", ", "), accuracies, note, side)
-        for name, accuracies, note, side in _rows(results)
-    ]
+    rows: Any = [(name.replace(" pixels, ", ", "), *rest) for name, *rest in _rows(results)]
     figure, ((above,), (below,)) = plots.panels(2, 1, 9.6, height_ratios=[4.4, 5])
     _accuracies(above, rows)
     above.set_ylabel(" ")  # room for the longest name
@@ -278,10 +253,11 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"linear, per cent of each class:\n{off[i, j]:.0f}% of {results['labels'][i]} "
         f"are taken for {results['labels'][j]}"
     )
-    ours = {name: max(found) for name, found, _, side in rows if side == "kpegasos"}
-    kernel = max(value for name, value in ours.items() if name.startswith("PegasosSVC"))
+    kernel, linear = (
+        max(row["test_accuracy"] for row in results["table"] if row["model"].startswith(model))
+        for model in ("PegasosSVC", "LinearPegasosSVC")
+    )
     reported = max(results["reported"].values())
-    linear = max(value for name, value in ours.items() if name.startswith("Linear"))
     return plots.state(
         figure,
         f"Fashion-MNIST: {kernel:.1%} with the kernel that the term paper left out, "

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from itertools import product
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,8 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._run import ExperimentContext
 from experiments._runs import moons
-from experiments._tables import percentiles, select, shortened, summary
-from kpegasos import PegasosSVC, make_problem, make_rows, pegasos, regularization_path
+from experiments._tables import columns, grouped, percentiles, select, shortened, summary
+from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, regularization_path
 from kpegasos.datasets import load_adult, load_covtype, load_fashion_mnist, load_mnist, load_usps
 
 FULL_TIME = "3 min"
@@ -96,14 +97,11 @@ class Draw:
         train, test = order[:n_train], order[n_train : n_train + n_test]
         self.seed, self.gamma = seed, SETS[name][1]
         self.X, self.y, self.X_test, self.y_test = X[train], y[train], X[test], y[test]
-        # In float32, as the kernel values of the rows.
-        squares = [np.einsum("ij,ij->i", part, part) for part in (self.X_test, self.X)]
-        distances = squares[0][:, None] + squares[1] - 2 * (self.X_test @ self.X.T)
-        self.kernel_test = np.asarray(np.exp(-self.gamma * np.maximum(distances, 0)))
+        self.kernel_test = RBF(self.gamma).block(self.X_test, self.X)
 
     def error(self, coef: np.ndarray) -> float:
         """Test error of a model by its signed coefficients."""
-        decisions = self.kernel_test @ coef.astype(np.float32)
+        decisions = self.kernel_test @ coef.astype(self.kernel_test.dtype)
         return float(np.mean(np.where(decisions > 0, 1, -1) != self.y_test))
 
     def deviation(self, exact: dict[str, float]) -> float:
@@ -186,24 +184,19 @@ def settled(excess: list[float]) -> int | None:
     return first if first < len(excess) else None
 
 
+def _when_final(run: Run, key: str) -> float:
+    """Return what a run has when its error is final, or at its end."""
+    at = settled(run["excess"])
+    return float(run[key][-1 if at is None else at])
+
+
 def _settling(runs: list[Run]) -> list[dict[str, Any]]:
     """When the error of each set and C is final: medians of epochs, gap, and what the gap hides."""
     rows = []
-    for name, C in dict.fromkeys((run["data"], run["C"]) for run in runs):
-        own = select(runs, data=name, C=C)
-        ends = [settled(run["excess"]) for run in own]
-        row: dict[str, Any] = {
-            "data": name,
-            "C": C,
-            "test_error": float(np.median([run["error"] for run in own])),
-            "standard_error": float(np.median([run["deviation"] for run in own])),
-            "never_final": ends.count(None),
-        }
-        for key in ("epochs", "gap", "ratio", "values"):
-            found = [
-                run[key][-1 if end is None else end] for run, end in zip(own, ends, strict=True)
-            ]
-            row |= summary(key, found)
+    for (name, C), own in grouped(runs, "data", "C").items():
+        row: dict[str, Any] = {"data": name, "C": C}
+        for key in ("epochs", "gap", "ratio"):
+            row |= summary(key, [_when_final(run, key) for run in own])
         rows.append(row)
     return rows
 
@@ -257,8 +250,7 @@ def stop(run: Run, by_gap: bool, limit: float) -> int:
 
 def by_set(runs: list[Run], value: Callable[[Run], float]) -> np.ndarray:
     """Return the mean of a value over the runs of each set."""
-    sets = dict.fromkeys(run["data"] for run in runs)
-    return np.array([np.mean([value(run) for run in select(runs, data=name)]) for name in sets])
+    return np.array([np.mean(list(map(value, own))) for own in grouped(runs, "data").values()])
 
 
 def _final(runs: list[Run], by_gap: bool, limit: float) -> np.ndarray:
@@ -290,18 +282,18 @@ def _limits(rule: Rule, runs: list[Run]) -> dict[float, float]:
 def _judged(rule: Rule, runs: list[Run]) -> list[dict[str, Any]]:
     """Return what a rule does to each run, chosen on the runs of the other sets."""
     rows = []
-    for name in dict.fromkeys(run["data"] for run in runs):
+    for name, own in grouped(runs, "data").items():
         limits = _limits(rule, [run for run in runs if run["data"] != name])
-        for run in select(runs, data=name):
-            at, needed = stop(run, rule.by_gap, limits[run["C"]]), settled(run["excess"])
-            epochs = run["epochs"]
+        for run in own:
+            at = stop(run, rule.by_gap, limits[run["C"]])
+            epochs, excess = run["epochs"][at], run["excess"][at]
             rows.append(
                 {
                     "data": name,
-                    "final": float(run["excess"][at] <= NEAR),
-                    "points": 100 * run["excess"][at] * run["deviation"],
-                    "log_epochs": np.log(epochs[at]),
-                    "over_needed": np.log(epochs[at] / epochs[-1 if needed is None else needed]),
+                    "final": float(excess <= NEAR),
+                    "points": 100 * excess * run["deviation"],
+                    "log_epochs": np.log(epochs),
+                    "over_needed": np.log(epochs / _when_final(run, "epochs")),
                 }
             )
     return rows
@@ -327,8 +319,8 @@ def verdicts(runs: list[Run]) -> dict[str, Verdict]:
     for key, rule in RULES.items():
         rows = _judged(rule, runs)
         final, points, over_needed, log_epochs = (
-            by_set(rows, lambda row, column=column: float(row[column]))  # type: ignore[misc]
-            for column in ("final", "points", "over_needed", "log_epochs")
+            by_set(rows, itemgetter(key))
+            for key in ("final", "points", "over_needed", "log_epochs")
         )
         means = float(points.mean()), float(np.exp(over_needed.mean()))
         found[key] = Verdict(float(final.mean()), float(final.min()), *means, log_epochs)
@@ -400,20 +392,14 @@ def _told_limits(results: dict[str, Any], C: float) -> str:
 def _told_polish(results: dict[str, Any]) -> Claim:
     """What it saves to stop `polish=True` early."""
     runs = results["runs"]
-    early, late = (
-        {
-            key: np.array([run["polished"][f"{tol:g}"][key] for run in runs])
-            for key in ("excess", "values")
-        }
-        for tol in TOLS
+    (early, values), (late, most) = (
+        columns([run["polished"][f"{tol:g}"] for run in runs], "excess", "values") for tol in TOLS
     )
-    deviations = 100 * np.array([run["deviation"] for run in runs])
-    saved = 1 - float(np.median(early["values"] / late["values"]))
-    points = float(np.mean((early["excess"] - late["excess"]) * deviations))
-    Cs = np.array([run["C"] for run in runs])
+    Cs, deviations = columns(runs, "C", "deviation")
+    saved = 1 - float(np.median(values / most))
+    points = float(np.mean((early - late) * 100 * deviations))
     well = listed(
-        f"{percent(float(np.mean(early['excess'][Cs == C] <= NEAR)), 0)} at C = {C:g}"
-        for C in np.unique(Cs)
+        f"{percent(float(np.mean(early[Cs == C] <= NEAR)), 0)} at C = {C:g}" for C in np.unique(Cs)
     )
     ends = [(run["values"], settled(run["excess"])) for run in runs]
     by_then = [values[at] / values[-1] for values, at in ends if at is not None]
@@ -522,8 +508,8 @@ def _errors(ax: plots.Axes, runs: list[Run], titles: dict[str, str] | None) -> N
     """Error above the final one against the gap, a line for each set."""
     ax.set_xticks(*_ticks(99.9, 90, 50, 10, 1), fontsize=9.5)
     ax.set(ylim=(-10, 12), xlim=_odds([MOST, 0.01]))
-    for name in dict.fromkeys(run["data"] for run in runs):
-        own, (*_, color, line) = select(runs, data=name), SETS[name]
+    for name, own in grouped(runs, "data").items():
+        *_, color, line = SETS[name]
         gaps = _odds(np.median([run["gap"] for run in own], axis=0))
         style: Any = {"color": color, "alpha": 0.12, "linestyle": line, "linewidth": 1.8}
         style["label"] = titles and titles[name]
@@ -578,8 +564,7 @@ def _rules(ax: plots.Axes, runs: list[Run]) -> None:
         color = plots.METHODS["gap"].color if rule.by_gap else plots.DARK_GREY
         ax.barh(height, own.over_needed, color=color, height=0.55)
         text = f"{own.over_needed:.1f} times; {own.final:.0%} well, worst {own.worst:.0%}"
-        style: Any = {"fontsize": 9.5, "color": plots.text_color(color)}
-        plots.beside(ax, text, (own.over_needed, height), (5, 0), **style)
+        plots.beside(ax, text, (own.over_needed, height), (5, 0), of=color, fontsize=9.5)
     ax.set_yticks(range(len(rules)), [rule.name for rule in rules.values()], fontsize=9.5)
     ax.tick_params(axis="y", length=0)
     most = max(own.over_needed for own in found.values())

@@ -49,14 +49,12 @@ What differs here:
 
 from __future__ import annotations
 
-import json
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +67,7 @@ from experiments._claims import AHEAD, Claim, bold, duration, listed, mark, span
 from experiments._measure import in_a_process, repeated, timed, touch_memory
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
-from experiments._tables import ranged, select
+from experiments._tables import Row, grouped, ranged, select
 from kpegasos import PegasosSVC, PegasosSVCCV
 from kpegasos.datasets import load_adult, load_fashion_mnist, make_toy
 
@@ -77,7 +75,6 @@ FULL_TIME = "50 min"
 QUICK_TIME = "10 s"
 
 Job = dict[str, Any]
-Row = dict[str, Any]
 
 #: What searches, by the name that tables have for it.
 OURS = "PegasosSVCCV"
@@ -95,8 +92,6 @@ _MAX_TIME, _TIMEOUT, _SLOW_TIMEOUT = 900.0, 1800.0, 6 * 3600.0
 _SLOW = "slow"
 #: Peers that say what the scores should be, the first that was measured; LIBSVM's solver in both.
 _REFERENCES = ("SVC", "intelex")
-#: Mean scores that differ by no more are alike.
-ALIKE = 0.003
 
 
 # TorchKM's simulation
@@ -105,22 +100,12 @@ N_SAMPLES, N_FOLDS, N_VALUES = 10_000, 10, 50
 _CENTRES, _SHIFT, _NOISE = 5, 2.0, 3.0
 
 
-class Published(NamedTuple):
-    """Seconds of the paper's table at n = 10,000.
-
-    TorchKM and ThunderSVM ran on an NVIDIA L40S, scikit-learn on the AMD EPYC 9334 beside it.
-    """
-
-    torchkm: float
-    thundersvm: float
-    scikit_learn: float
-
-
-#: By the number of features.
-PUBLISHED: dict[int, Published] = {
-    10: Published(23.3, 38.0, 1131.0),
-    100: Published(17.9, 63.0, 1975.0),
-    1000: Published(37.7, 279.0, 14323.0),
+#: Seconds of the paper's table at n = 10,000, by the number of features. TorchKM and ThunderSVM ran
+#: on an NVIDIA L40S, scikit-learn on the AMD EPYC 9334 beside it.
+PUBLISHED: dict[int, dict[str, float]] = {
+    10: {"torchkm": 23.3, "thundersvm": 38.0, "scikit_learn": 1131.0},
+    100: {"torchkm": 17.9, "thundersvm": 63.0, "scikit_learn": 1975.0},
+    1000: {"torchkm": 37.7, "thundersvm": 279.0, "scikit_learn": 14323.0},
 }
 
 
@@ -129,14 +114,9 @@ def C_of_lambda(lam: np.ndarray, n_samples: int) -> np.ndarray:
     return 1.0 / (2.0 * n_samples * np.asarray(lam, dtype=float))
 
 
-def grid_of(name: str, n_samples: int = N_SAMPLES) -> np.ndarray:
-    """Return the values of C of the grid of the ``"paper"`` or of the ``"script"``, increasing."""
-    values = np.logspace(-3.0, 3.0, N_VALUES)
-    if name == "paper":
-        return values
-    if name == "script":
-        return C_of_lambda(values, n_samples)[::-1]
-    raise ValueError(f"name must be 'paper' or 'script', got {name!r}")
+_DECADES = np.logspace(-3.0, 3.0, N_VALUES)
+#: Values of C, increasing, by whose grid they are.
+GRIDS = {"paper": _DECADES, "script": C_of_lambda(_DECADES, N_SAMPLES)[::-1]}
 
 
 def make_mixture(
@@ -269,13 +249,13 @@ COMPARED: dict[str, Problem] = {
 #: Number of features of each problem of TorchKM, and its grid.
 SIMULATED: dict[str, tuple[int, str]] = {
     f"TorchKM {n_features:,} features, grid of the {grid}": (n_features, grid)
-    for n_features, grid in product(PUBLISHED, ("paper", "script"))
+    for n_features, grid in product(PUBLISHED, GRIDS)
 }
 PROBLEMS: dict[str, Problem] = COMPARED | {
     name: Problem(
         lambda n, p=n_features: make_mixture(n or N_SAMPLES, p),  # type: ignore[misc]
         lambda X: np.array([kernel_gamma(X)]),
-        grid_of(grid),
+        GRIDS[grid],
         N_FOLDS,
     )
     for name, (n_features, grid) in SIMULATED.items()
@@ -340,15 +320,13 @@ def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:
         ours: dict[str, Any] = {"tol": TOL, "cache_mb": "auto", "n_jobs": -1, "random_state": 0}
         ours |= parameters
         return PegasosSVCCV(search.Cs, gammas=search.gammas, cv=search.splits, **ours)
-    estimator: Any = _single_fit()
+    estimator: Any = SVC(cache_size=CACHE_MB)
     if tool == "intelex":
         from sklearnex.svm import SVC as fast_SVC
 
         estimator = fast_SVC(cache_size=CACHE_MB)
-    elif tool == "SVC":
-        estimator = SVC(cache_size=CACHE_MB)
-    elif tool != "PegasosSVC":
-        raise ValueError(f"tool must be one of {', '.join(map(repr, TOOLS))}, got {tool!r}")
+    elif tool == "PegasosSVC":
+        estimator = _single_fit()
     grid = {"gamma": search.gammas.tolist(), "C": search.Cs.tolist()}
     n_jobs = 2 if tool == "SVC" else None
     return GridSearchCV(estimator, grid, cv=search.splits, n_jobs=n_jobs)
@@ -362,10 +340,11 @@ def _few(search: Search) -> Search:
     return Search(search.X[:size], search.y[:size], search.gammas[:1], search.Cs[-2:], splits)
 
 
-def _surface(model: Any, search: Search, column: str) -> np.ndarray:
-    """A column of ``cv_results_`` as an array of shape (n_gammas, n_Cs)."""
+def _surface(model: Any, search: Search) -> np.ndarray:
+    """Return the mean scores as an array of shape (n_gammas, n_Cs)."""
     values = np.full((search.gammas.size, search.Cs.size), np.nan)
-    for params, value in zip(model.cv_results_["params"], model.cv_results_[column], strict=True):
+    found = model.cv_results_
+    for params, value in zip(found["params"], found["mean_test_score"], strict=True):
         row = np.abs(search.gammas - params["gamma"]).argmin()
         values[row, np.abs(search.Cs - params["C"]).argmin()] = value
     return values
@@ -376,18 +355,11 @@ def _describe(model: Any, search: Search) -> dict[str, Any]:
     row: dict[str, Any] = {"n_fits": search.gammas.size * search.Cs.size * len(search.splits)}
     if hasattr(model, "best_params_"):  # not where time was up before any cell was complete
         row |= {
-            "refit_seconds": float(model.refit_time_),
             "best_gamma": float(model.best_params_["gamma"]),
             "best_C": float(model.best_params_["C"]),
             "best_score": float(model.best_score_),
         }
-    surface: dict[str, Any] = {
-        "gammas": search.gammas,
-        "Cs": search.Cs,
-        "n_splits": len(search.splits),
-        "scores": _surface(model, search, "mean_test_score"),
-        "deviations": _surface(model, search, "std_test_score"),
-    }
+    surface = {"gammas": search.gammas, "Cs": search.Cs, "scores": _surface(model, search)}
     if hasattr(model, "relative_gaps_"):
         gaps = np.asarray(model.relative_gaps_, dtype=float)
         row |= {
@@ -396,7 +368,6 @@ def _describe(model: Any, search: Search) -> dict[str, Any]:
             "fits_above_tol": int(np.sum(gaps > TOL)),
             "kernel_evaluations": int(model.kernel_evaluations_),
         }
-        surface["gaps"] = _surface(model, search, "max_relative_gap")
     return {"row": row, "surface": surface}
 
 
@@ -416,7 +387,7 @@ def _dearest_fit(search: Search) -> PegasosSVC:
 
 
 def measure(job: Job) -> dict[str, Any]:
-    """Search after a warm-up, or fit the dearest cell.
+    """Search after a warm-up, or fit the dearest cell, in memory that has been touched.
 
     Parameters
     ----------
@@ -429,39 +400,35 @@ def measure(job: Job) -> dict[str, Any]:
     -------
     dict
         ``row``: seconds (median, least, most), memory in MiB, chosen cell, and for ours
-        certificates and kernel values; ``surface`` of a search: γ, C, mean scores of all cells and
-        their deviations over the folds, and the gaps of ours; ``vectors`` that our code has.
+        certificates and kernel values; ``surface`` of a search: γ, C, and mean scores of all cells;
+        ``vectors`` that our code has.
     """
     search = load(job["problem"], job.get("n_samples"), job.get("n_values"))
-    tool, few = job["tool"], _few(search)
+    tool, few, more = job["tool"], _few(search), job.get("parameters", {})
     warnings.simplefilter("ignore")
+    if "n_samples" not in job:
+        touch_memory(_TOUCHED_MB)
     if tool == SINGLE:
         _dearest_fit(few)
         dearest = _dearest_fit(search)
         make: Callable[[], Any] = partial(_single_fit, gamma=dearest.gamma, C=dearest.C)
     else:
-        make = partial(make_search, tool, search, job.get("parameters", {}))
-        make_search(tool, few, job.get("parameters", {})).fit(few.X, few.y)
-    seconds, model, memory = repeated(
-        lambda: make().fit(search.X, search.y),
-        job.get("repeats", _SEARCHES),
-        _SECONDS,
-        weighed=True,
-    )
+        make = partial(make_search, tool, search, more)
+        make_search(tool, few, more).fit(few.X, few.y)
+
+    def fit() -> Any:
+        return make().fit(search.X, search.y)
+
+    most = job.get("repeats", _SEARCHES)
+    seconds, model, memory = repeated(fit, most, _SECONDS, weighed=True)
     found = _describe_fit(model) if tool == SINGLE else _describe(model, search)
     found["row"] |= {"n_samples": search.y.size, **ranged("seconds", seconds)}
     found["row"] |= {"repeats": len(seconds), **memory}
     return found | {"vectors": vectors()}
 
 
-def measure_alone(job: Job) -> dict[str, Any]:
-    """Do a job in a process of its own, in memory that has been touched."""
-    touch_memory(_TOUCHED_MB)
-    return measure(job)
-
-
 def _apart(job: Job) -> dict[str, Any]:
-    found, _ = in_a_process(measure_alone, job, timeout=job["timeout"])
+    found, _ = in_a_process(measure, job)
     return found[0] if found else {}
 
 
@@ -475,28 +442,15 @@ def find(rows: list[Row], problem: str, tool: str) -> Row:
 
 def _against(surface: Row, reference: Row) -> Row:
     """Compare the scores of two searches over the same cells."""
-    scores, truth, deviations = (
-        np.asarray(values, dtype=float)
-        for values in (surface["scores"], reference["scores"], reference["deviations"])
-    )
-    differences = np.abs(scores - truth)
+    scores, truth = (np.array(each["scores"], dtype=float) for each in (surface, reference))
     if np.isnan(scores).all():
         return {}
-    chosen = np.unravel_index(np.nanargmax(scores), scores.shape)
-    best = np.unravel_index(np.nanargmax(truth), truth.shape)
-    return {
-        "reference": reference["tool"],
-        "largest_difference": float(np.nanmax(differences)),
-        "differing_cells": int(np.sum(differences > ALIKE)),
-        "same_cell": bool(chosen == best),
-        # How far the reference's score of the chosen cell is below that of its own choice.
-        "shortfall": float(truth[best] - truth[chosen]),
-        "standard_error": float(deviations[best] / math.sqrt(reference["n_splits"])),
-    }
+    difference = float(np.nanmax(np.abs(scores - truth)))
+    return {"reference": reference["tool"], "largest_difference": difference}
 
 
 def judge(rows: list[Row], surfaces: list[Row]) -> list[Row]:
-    """Say how the scores of searches differ from a peer's, and how much longer they took.
+    """Say how the scores of searches differ from a peer's.
 
     Parameters
     ----------
@@ -508,18 +462,12 @@ def judge(rows: list[Row], surfaces: list[Row]) -> list[Row]:
     Returns
     -------
     list of dict
-        The rows; those of a problem have ``times_ours``, its seconds over ours, and where there are
-        peers ``reference``, ``largest_difference`` of the mean scores over all cells,
-        ``differing_cells``, ``same_cell``, ``shortfall`` and ``standard_error`` of the chosen cell.
+        The rows; where there are peers with the ``reference``, and the ``largest_difference`` of
+        the mean scores over all cells.
     """
-    columns = {"times_ours", "reference", "largest_difference", "differing_cells"}
-    columns |= {"same_cell", "shortfall", "standard_error"}
     judged = []
     for row in rows:
-        row = {key: value for key, value in row.items() if key not in columns}
-        ours = find(rows, row["problem"], OURS)
-        if row.get("seconds") and ours.get("seconds"):
-            row["times_ours"] = row["seconds"] / ours["seconds"]
+        row = {k: v for k, v in row.items() if k not in ("reference", "largest_difference")}
         surface = find(surfaces, row["problem"], row["tool"])
         references = [find(surfaces, row["problem"], name) for name in _REFERENCES]
         others = [found for found in references if found and found["tool"] != row["tool"]]
@@ -534,21 +482,17 @@ def _installed() -> list[str]:
     return [tool for tool in TOOLS if tool != "intelex" or find_spec("sklearnex") is not None]
 
 
-def _job(problem: str, tool: str, **more: Any) -> Job:
-    return {"problem": problem, "tool": tool, "setting": "", **more}
-
-
 def _groups() -> dict[str, list[Job]]:
     """Return the jobs by the name that ``--only`` has for them."""
     groups: dict[str, list[Job]] = {}
     slow: list[Job] = []
     last = {"repeats": 1, "timeout": _SLOW_TIMEOUT}
     for name, problem in COMPARED.items():
-        tools = [tool for tool in [OURS, SINGLE, *_installed()[1:]] if tool not in problem.slow]
-        groups[name] = [_job(name, tool) for tool in tools]
-        slow += [_job(name, tool, **last) for tool in _installed() if tool in problem.slow]
-    limit = {"max_time": _MAX_TIME}
-    groups |= {name: [_job(name, OURS, parameters=limit)] for name in SIMULATED}
+        jobs = [{"problem": name, "tool": tool} for tool in (OURS, SINGLE, *_installed()[1:])]
+        groups[name] = [job for job in jobs if job["tool"] not in problem.slow]
+        slow += [{**job, **last} for job in jobs if job["tool"] in problem.slow]
+    ours = {"tool": OURS, "parameters": {"max_time": _MAX_TIME}}
+    groups |= {name: [{"problem": name, **ours}] for name in SIMULATED}
     return groups | {_SLOW: slow}
 
 
@@ -566,9 +510,8 @@ def _measured(context: ExperimentContext, group: str, jobs: list[Job]) -> dict[s
     table, surfaces = [], []
     for job in context.progress(jobs, group):
         full = {"timeout": _TIMEOUT, **job}
-        run = measure if context.quick else _apart
-        found = context.part(f"{group}: {json.dumps(full, sort_keys=True)}", run, full)
-        head = {key: job[key] for key in ("problem", "tool", "setting")} | {"group": group}
+        found = context.job(group, full, measure if context.quick else _apart)
+        head = {"problem": job["problem"], "tool": job["tool"], "group": group}
         if not found:
             table.append({**head, "gave_up_after": full["timeout"]})
             continue
@@ -591,14 +534,14 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "vectors": sorted(measured) or context.previous.get("vectors"),
         "groups": found["groups"],
         "not_measured": [
-            {key: job[key] for key in ("problem", "tool", "setting")}
-            for job in (job for jobs in groups.values() for job in jobs)
+            {"problem": job["problem"], "tool": job["tool"]}
+            for job in chain.from_iterable(groups.values())
             if job["problem"] in problems and not find(table, job["problem"], job["tool"])
         ],
         "published": [
             {"problem": problem, "tool": tool, "seconds": seconds}
             for problem, (n_features, _) in SIMULATED.items()
-            for tool, seconds in PUBLISHED[n_features]._asdict().items()
+            for tool, seconds in PUBLISHED[n_features].items()
         ],
         "surfaces": found["surfaces"],
         "table": table,
@@ -610,14 +553,11 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The seconds of TorchKM's second table, beside ours on its protocol."""
-    published = {
-        row["problem"]: row["seconds"] for row in select(results["published"], tool="torchkm")
-    }
-    ours = {
-        row["problem"]: row["seconds"]
-        for row in select(results["table"], tool=OURS)
-        if row["problem"] in published and "seconds" in row
-    }
+    published, own = (
+        {row["problem"]: row["seconds"] for row in select(rows, tool=tool) if "seconds" in row}
+        for rows, tool in ((results["published"], "torchkm"), (results["table"], OURS))
+    )
+    ours = {name: seconds for name, seconds in own.items() if name in published}
     if not ours:
         return []
     grids: dict[str, list[str]] = {}
@@ -727,10 +667,7 @@ def _seconds(ax: plots.Axes, lines: dict[str, list[Row]]) -> None:
 
 
 def _by_problem(rows: list[Row]) -> dict[str, list[Row]]:
-    known = [row for row in rows if row.get("seconds")]
-    return {
-        name: select(known, problem=name) for name in dict.fromkeys(r["problem"] for r in known)
-    }
+    return grouped([row for row in rows if row.get("seconds")], "problem")
 
 
 def _missing(results: Row, problem: str) -> list[str]:
@@ -759,11 +696,13 @@ def _simulated(results: Row) -> dict[str, list[Row]]:
 
 def _ratios(table: list[Row], tools: tuple[str, ...]) -> list[float]:
     """How many times ours the fastest of some tools takes, on each problem that has both."""
-    found = [
-        [[row["seconds"] for row in rows if row["tool"] in some] for some in ((OURS,), tools)]
-        for rows in _by_problem(table).values()
-    ]
-    return [min(theirs) / min(ours) for ours, theirs in found if ours and theirs]
+    ratios = []
+    for rows in _by_problem(table).values():
+        seconds = {row["tool"]: row["seconds"] for row in rows}
+        theirs = [seconds[tool] for tool in tools if tool in seconds]
+        if theirs and OURS in seconds:
+            ratios.append(min(theirs) / seconds[OURS])
+    return ratios
 
 
 def _finding(table: list[Row]) -> str:

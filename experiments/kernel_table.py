@@ -33,16 +33,17 @@ from sklearn.preprocessing import normalize
 
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, duration, mark, percent, rounded, span
-from experiments._kernel import Task, expansion, installed, load, usps_split, work, work_apart
+from experiments._kernel import Task, installed, load, usps_split, work, work_apart
 from experiments._measure import repeated, timed
 from experiments._run import ExperimentContext
+from experiments._tables import Row, select
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, sdca
 
 FULL_TIME = "12 min"
 QUICK_TIME = "25 s"
 
 #: γ, λ, ε, error at the optimum, Pegasos' error, seconds of `SOLVERS`.
-PUBLISHED: dict[str, dict[str, Any]] = {
+PUBLISHED: dict[str, Row] = {
     name: dict(
         zip(("gamma", "lam", "epsilon", "error", "pegasos_error", "seconds"), values, strict=True)
     )
@@ -65,7 +66,6 @@ _READINGS = ((7, "unit rows"), (8, "unit rows"), (8, "to [0, 1]"))
 _EPOCHS = {"Adult": 10, "USPS 7": 200, "MNIST 8": 30}
 _SDCA_SECONDS = 1200.0
 _CACHE_MB = 1024.0
-Row = dict[str, Any]
 
 
 # Solvers, each up to the paper's accuracy
@@ -109,11 +109,16 @@ def _rows_of(name: str, task: Task) -> tuple[float, Any, np.ndarray]:
     return seconds, rows, np.where(task.y == np.unique(task.y)[1], 1, -1)
 
 
+def _error(result: Any, task: Task) -> float:
+    predicted = np.where(result.decision_function(task.X_test) > 0, *np.unique(task.y)[::-1])
+    return float(np.mean(predicted != task.y_test))
+
+
 def pegasos_run(name: str, optimum: float, quick: bool) -> Row:
     """Seconds of Pegasos until the last and the averaged iterate are within ε, and errors there."""
     task, published = _task(name, quick), PUBLISHED[name]
     before, rows, signs = _rows_of(name, task)
-    reached: dict[str, dict[str, float]] = {}
+    reached: dict[str, float] = {}
     errors: list[float] = []
 
     def watch(run: Any) -> bool:
@@ -121,28 +126,18 @@ def pegasos_run(name: str, optimum: float, quick: bool) -> Row:
         for kind in ("last", "average"):
             value = getattr(record, f"objective_{kind}")
             if kind not in reached and value <= optimum + published["epsilon"]:
-                reached[kind] = {"seconds": before + record.seconds, "epochs": record.epoch}
+                reached[kind] = before + record.seconds
                 if kind == "average":
-                    coef = run.result().coef
-                    support = np.flatnonzero(coef)
-                    model = (published["gamma"], task.X_test, task.X[support], coef[support])
-                    predicted = np.where(expansion(*model) > 0, *np.unique(task.y)[::-1])
-                    errors.append(float(np.mean(predicted != task.y_test)))
+                    errors.append(_error(run.result(), task))
         return len(reached) == 2
 
     # The paper's sampling; five checkpoints an epoch.
     epochs = 5 if quick else _EPOCHS[name]
     step = max(1, signs.size // 5)
-    pegasos(
-        make_problem(signs, published["lam"]),
-        rows,
-        epochs=epochs,
-        sampling="uniform",
-        checkpoints=list(range(step, epochs * signs.size + 1, step)),
-        random_state=0,
-        monitor=watch,
-    )
-    return {"reached": reached, "test_error": errors[0] if errors else None, "epochs": epochs}
+    options: Row = {"epochs": epochs, "sampling": "uniform", "random_state": 0}
+    options |= {"checkpoints": list(range(step, epochs * signs.size + 1, step)), "monitor": watch}
+    pegasos(make_problem(signs, published["lam"]), rows, **options)
+    return {"reached": reached, "test_error": errors[0] if errors else None}
 
 
 def sdca_run(name: str, optimum: float, quick: bool) -> Row:
@@ -157,27 +152,17 @@ def sdca_run(name: str, optimum: float, quick: bool) -> Row:
         random_state=0,
     )
     near = [r for r in run.history if r.objective_average <= optimum + published["epsilon"]]
-    predicted = np.where(run.decision_function(task.X_test) > 0, *np.unique(task.y)[::-1])
-    return {
-        "seconds": before + near[0].seconds if near else None,
-        "epochs": near[0].epoch if near else None,
-        "test_error": float(np.mean(predicted != task.y_test)),
-    }
+    seconds = before + near[0].seconds if near else None
+    return {"seconds": seconds, "test_error": _error(run, task)}
 
 
 def polished_run(name: str, optimum: float, quick: bool) -> Row:
     """Seconds of a run that is polished to ε, with its certificate."""
     task, epsilon = _task(name, quick), PUBLISHED[name]["epsilon"]
-    seconds, model, _ = repeated(
-        lambda: _polished(name, epsilon / (optimum + epsilon)).fit(task.X, task.y),
-        1 if quick else 3,
-        np.inf,
-    )
-    return {
-        "seconds": float(np.median(seconds)),
-        "test_error": 1.0 - model.score(task.X_test, task.y_test),
-        "suboptimality": float(model.objective_) - optimum,
-    }
+    polished = _polished(name, epsilon / (optimum + epsilon))
+    seconds, model, _ = repeated(lambda: polished.fit(task.X, task.y), 1 if quick else 3, np.inf)
+    error = 1.0 - model.score(task.X_test, task.y_test)
+    return {"seconds": float(np.median(seconds)), "test_error": error}
 
 
 def _job(name: str, quick: bool, solver: str, **parameters: Any) -> Row:
@@ -204,15 +189,11 @@ def peer_run(name: str, solver: str, bound: float, quick: bool) -> Row:
         reached = result["our_objective"] <= bound + PUBLISHED[name]["epsilon"]
         if reached:
             break
-    return {
-        "seconds": result["fit_seconds"] if reached else None,
-        "test_error": 1.0 - result["test_accuracy"],
-        "suboptimality": result["our_objective"] - bound,
-        "tol": tol,
-    }
+    error = 1.0 - result["test_accuracy"]
+    return {"seconds": result["fit_seconds"] if reached else None, "test_error": error}
 
 
-def _errors(context: ExperimentContext, names: list[str]) -> dict[str, Any]:
+def _errors(context: ExperimentContext, names: list[str]) -> Row:
     """The optimum of each set under each normalisation that changes it."""
     errors = {}
     for name in context.progress(names, "normalisations"):
@@ -239,26 +220,24 @@ def _row(context: ExperimentContext, name: str, optimum: Row) -> Row:
         "error_at_optimum": optimum["test_error"],
         "majority_error": optimum["majority_error"],
         "epsilon": published["epsilon"],
-        "relative_epsilon": published["epsilon"] / f_star,
     }
     plain = context.part(f"{name}, Pegasos", pegasos_run, name, f_star, quick)
     for kind in ("last", "average"):
-        at = plain["reached"].get(kind, {})
-        row |= {f"pegasos_{kind}_{key}": at.get(key) for key in ("seconds", "epochs")}
+        row[f"pegasos_{kind}_seconds"] = plain["reached"].get(kind)
     row["pegasos_average_test_error"] = plain["test_error"]
     row["published_Pegasos_test_error"] = published["pegasos_error"]
     for solver, solve in (("sdca", sdca_run), ("polished", polished_run)):
         found = context.part(f"{name}, {solver}", solve, name, f_star, quick)
-        row |= {f"{solver}_{key}": found[key] for key in ("seconds", "test_error")}
+        row |= {f"{solver}_{key}": value for key, value in found.items()}
     bound = context.part(f"{name}, with intercept", bound_with_intercept, name, quick)
     for solver in installed()[1:]:
         peer = context.part(f"{name}, {solver}", peer_run, name, solver, bound, quick)
-        row |= {f"{solver}_{key}": peer[key] for key in ("seconds", "test_error", "tol")}
+        row |= {f"{solver}_{key}": value for key, value in peer.items()}
     seconds = zip(SOLVERS, published["seconds"], strict=True)
     return row | {f"published_{solver}_seconds": value for solver, value in seconds}
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Find the normalisation, then time every solver to the paper's ε."""
     names = ["Adult"] if context.quick else list(PUBLISHED)
     errors = _errors(context, names)
@@ -296,13 +275,11 @@ def succeeded(row: Row, solver: str) -> bool:
     return row.get(f"{solver}_seconds") is not None and useful
 
 
-def _told_errors(results: dict[str, Any]) -> Claim:
+def _told_errors(results: Row) -> Claim:
     """The errors at the optimum beside the published ones; on USPS over the splits."""
-    splits = [
-        row["test_error"]
-        for row in results["usps_splits"]
-        if (row["digit"], row["normalisation"]) == _READINGS[0]
-    ]
+    digit, normalisation = _READINGS[0]
+    read = select(results["usps_splits"], digit=digit, normalisation=normalisation)
+    splits = [row["test_error"] for row in read]
     told, close = [], []
     for row in results["table"]:
         published = row["published_error"]
@@ -333,7 +310,7 @@ def _told_then(row: Row) -> float:
     return float(row["published_Pegasos_seconds"] / row["published_SVM-Light_seconds"])
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """Errors at the optimum; Pegasos beside SMO, which is on both sides of fifteen years."""
     told, as_then = [], []
     for row in results["table"]:
@@ -393,8 +370,7 @@ def _draw_row(ax: plots.Axes, height: int, method: str, key: str, row: Row) -> N
     fill: Any = {"markerfacecolor": "white"} if key.startswith("published") else {}
     ax.plot(seconds, height, style.marker, color=style.color, markersize=8, **fill)
     text = f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    color = plots.text_color(style.color)
-    plots.beside(ax, text, (seconds, height), (8, 0), fontsize=10, color=color)
+    plots.beside(ax, text, (seconds, height), (8, 0), of=style.color, fontsize=10)
 
 
 def _finding(table: list[Row]) -> str:
@@ -410,7 +386,7 @@ def _finding(table: list[Row]) -> str:
     return "Pegasos took " + "; ".join(words)
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Seconds to ε, now above and then below, a panel for each set."""
     table = results["table"]
     figure, ((*axes,),) = plots.panels(1, len(table), 5.0, sharey=True)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from experiments import _plots as plots
-from experiments._claims import JOURNAL, Claim, exponent, mark, span
+from experiments._claims import JOURNAL, Claim, exponent, mark, slope, span
 from experiments._run import ExperimentContext
-from experiments._runs import bracket, setting
-from experiments._tables import select, spread, summary
-from kpegasos import make_problem, pegasos, sdca
+from experiments._runs import bracket, histories, setting
+from experiments._tables import columns, grouped, select, spread, summary
+from kpegasos import make_problem, sdca
 
 FULL_TIME = "12 min"
 QUICK_TIME = "5 s"
@@ -39,13 +39,11 @@ def _objectives(name: str, lam: float, epochs: tuple[int, ...], seeds: int) -> d
     _, y, rows = setting(name)
     problem = make_problem(y, lam)
     steps = [count * y.size for count in epochs]
-    found: dict[str, list[Any]] = {method: [] for method in (*METHODS, "SDCA")}
+    found: dict[str, Any] = {**dict.fromkeys(METHODS), "SDCA": []}
+    for method, options in METHODS.items():
+        where: Any = {"n_steps": steps[-1], "checkpoints": steps, **options}
+        found[method] = histories(problem, rows, seeds, **where)["average"]
     for seed in range(seeds):
-        for method, options in METHODS.items():
-            run = pegasos(
-                problem, rows, n_steps=steps[-1], checkpoints=steps, random_state=seed, **options
-            )
-            found[method].append(run.history["objective_average"])
         run = sdca(problem, rows, tol=0.0, max_epochs=epochs[-1], random_state=seed)
         by_epoch = run.history["objective_average"]
         # It stops when the gap is 0.
@@ -56,13 +54,11 @@ def _objectives(name: str, lam: float, epochs: tuple[int, ...], seeds: int) -> d
 def _slopes(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Fit suboptimality ~ λ^slope where it is below the value of w = 0 and above the rounding."""
     slopes = []
-    for name, method, count in dict.fromkeys((r["data"], r["method"], r["epochs"]) for r in table):
-        own = select(table, data=name, method=method, epochs=count)
+    for (name, method, count), own in grouped(table, "data", "method", "epochs").items():
         kept = [r for r in own if r["resolved"] and r["suboptimality"] < r["of_zero"]]
         if len(kept) >= 4:
-            x, y = (np.log([r[key] for r in kept]) for key in ("lam", "suboptimality"))
-            row = {"data": name, "method": method, "epochs": count, "points": len(kept)}
-            slopes.append({**row, "slope": np.polyfit(x, y, 1)[0]})
+            rate = slope(*columns(kept, "lam", "suboptimality"))
+            slopes.append({"data": name, "method": method, "epochs": count, "slope": rate})
     return slopes
 
 
@@ -71,25 +67,16 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds, epochs = (2, EPOCHS[:2]) if context.quick else (SEEDS, EPOCHS)
     names, lams = (DATA[:1], LAMS[2::2]) if context.quick else (DATA, LAMS)
     table: list[dict[str, Any]] = []
-    for name, lam in context.progress(list(product(names, lams)), "sets and λ"):
+    for name, lam in context.progress(product(names, lams), "sets and λ"):
         key = f"{name}, lam = {lam:.3g}"
         optimum = context.part(f"optimum of {key}", bracket, name, lam, TOL, MOST_EPOCHS)
         found = context.part(key, _objectives, name, lam, epochs, seeds)
         for method, values in found.items():
             for count, column in zip(epochs, np.array(values).T - optimum["f*"], strict=True):
-                excess = summary("suboptimality", column)
-                table.append(
-                    {
-                        "data": name,
-                        "method": method,
-                        "epochs": count,
-                        "lam": lam,
-                        **excess,
-                        "of_zero": 1 - optimum["f*"],
-                        # Beyond what is known of the optimum.
-                        "resolved": excess["suboptimality"] > 2 * optimum["gap"],
-                    }
-                )
+                row = {"data": name, "method": method, "epochs": count, "lam": lam}
+                row |= summary("suboptimality", column) | {"of_zero": 1 - optimum["f*"]}
+                # Beyond what is known of the optimum.
+                table.append({**row, "resolved": row["suboptimality"] > 2 * optimum["gap"]})
     return {
         "seeds": list(range(seeds)),
         "titles": {name: setting(name).title for name in names},
@@ -150,22 +137,17 @@ def _panel(ax: plots.Axes, results: dict[str, Any], name: str, count: int) -> No
         color, marker = plots.METHODS[key].color, plots.METHODS[key].marker
         plots.band(ax, inverse, shown, color=color, marker=marker, markersize=4, label=label)
     ax.plot(inverse, inverse / steps, "--", color=plots.GREY, label="1/(λT)")
-    plots.log_log(ax)
-    ax.set_ylim(1e-7, 1e3)
+    plots.log_log(ax, ylim=(1e-7, 1e3))
     unit = "epoch" if count == 1 else "epochs"
     ax.set_title(f"{results['titles'][name]}, {count} {unit}")
 
 
 def _lead(table: list[dict[str, Any]], names: list[str], count: int) -> float:
     """How far Pegasos is behind SDCA at the smallest λ, the least of the sets."""
-    ratios = []
-    for name in names:
-        at = {}
-        for method in ("Pegasos", "SDCA"):
-            own = select(table, data=name, epochs=count, method=method)
-            at[method] = min(own, key=lambda row: float(row["lam"]))["suboptimality"]
-        ratios.append(at["Pegasos"] / at["SDCA"])
-    return min(ratios)
+    lam = min(row["lam"] for row in table)
+    own, dual = (select(table, method=m, epochs=count, lam=lam) for m in ("Pegasos", "SDCA"))
+    pairs = zip(own, dual, strict=True)
+    return min(a["suboptimality"] / b["suboptimality"] for a, b in pairs if a["data"] in names)
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -173,9 +155,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     table = results["table"]
     names = [name for name in SHOWN if name in results["titles"]]
     counts = [count for count in SHOWN_EPOCHS if any(row["epochs"] == count for row in table)]
-    figure, axes = plots.panels(
-        len(counts), len(names), 3.1 * len(counts) + 1, sharex=True, sharey=True
-    )
+    size = (len(counts), len(names), 3.1 * len(counts) + 1)
+    figure, axes = plots.panels(*size, sharex=True, sharey=True)
     for count, row in zip(counts, axes, strict=True):
         for ax, name in zip(row, names, strict=True):
             _panel(ax, results, name, count)

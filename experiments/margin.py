@@ -63,12 +63,8 @@ def _search() -> dict[str, Any]:
     degrees = np.arange(-180.0, 180.0, 0.5)
     largest = np.array([_largest(X, y, degree) for degree in degrees])
     start = degrees[largest.argmax()]
-    best = minimize_scalar(
-        lambda degree: -_largest(X, y, degree),
-        bounds=(start - 0.5, start + 0.5),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
+    options: Any = {"bounds": (start - 0.5, start + 0.5), "options": {"xatol": 1e-10}}
+    best = minimize_scalar(lambda degree: -_largest(X, y, degree), method="bounded", **options)
     separating = degrees[largest > 0]
     rng = np.random.RandomState(0)
     lines: list[tuple[float, float, float]] = []
@@ -81,8 +77,6 @@ def _search() -> dict[str, Any]:
     hard = SVC(kernel="linear", C=1e6).fit(X, y)
     return {
         "margin": -best.fun,
-        "degrees": best.x,
-        "hard_margin_svc": 1 / np.linalg.norm(hard.coef_),
         "smallest_c": np.abs(hard.dual_coef_).max(),
         "lines": lines,
         "curve": {"degrees": degrees, "margin": largest},
@@ -94,46 +88,34 @@ def _margin(result: Result, signs: np.ndarray) -> float:
     return float((signs * result.margins).min() / np.linalg.norm(result.w))
 
 
-def _degrees(result: Result) -> float:
-    assert result.w is not None
-    return float(np.rad2deg(np.arctan2(result.w[1], result.w[0])))
-
-
 def _runs(C: float, n_steps: int, seeds: int) -> dict[str, Any]:
     """Margins of the averaged iterate along Pegasos runs, and of the optimum of the objective."""
     X, y = _data()
     signs = np.where(y == 1, 1.0, -1.0)
     problem = make_problem(signs, lam=1 / (C * N_SAMPLES))
     rows = linear_rows(X, intercept_scaling=1.0)
-    margins: list[list[float]] = [[] for _ in range(seeds)]
-    results = [
-        pegasos(
-            problem,
-            rows,
-            n_steps=n_steps,
-            checkpoints="log",
-            random_state=seed,
-            monitor=lambda run, along=along: along.append(_margin(run.result(), signs)),  # type: ignore[misc]
-        )
-        for seed, along in enumerate(margins)
-    ]
+    margins: list[list[float]] = []
+
+    def note(run: Any) -> None:
+        margins[-1].append(_margin(run.result(), signs))
+
+    options: Any = {"n_steps": n_steps, "checkpoints": "log", "monitor": note}
+    results = []
+    for seed in range(seeds):
+        margins.append([])
+        results.append(pegasos(problem, rows, random_state=seed, **options))
     exact = sdca(problem, rows, tol=1e-7, max_epochs=100_000, random_state=0)
     first = results[0]
     assert first.w is not None
     return {
         "iteration": first.history["iteration"],
         "margin": np.array(margins),
-        "gap": [result.relative_gap for result in results],
-        "optimum": {
-            "margin": _margin(exact, signs),
-            "degrees": _degrees(exact),
-            "gap": exact.relative_gap,
-        },
+        "optimum": _margin(exact, signs),
         "model": {
-            "degrees": _degrees(first),
+            "degrees": float(np.rad2deg(np.arctan2(first.w[1], first.w[0]))),
             "margin": _margin(first, signs),
-            "panel": {**plane(first.decision_function, X, 0.5, GRID), "y": y},
         },
+        "panel": {**plane(first.decision_function, X, 0.5, GRID), "y": y},
     }
 
 
@@ -148,17 +130,9 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     table = []
     for C, fit in fits.items():
         shares = np.array(fit["margin"])[:, -1] / best["margin"]
-        table.append(
-            {
-                "C": float(C),
-                "optimum_share": fit["optimum"]["margin"] / best["margin"],
-                "optimum_degrees_off": fit["optimum"]["degrees"] - best["degrees"],
-                "optimum_relative_gap": fit["optimum"]["gap"],
-                **summary("pegasos_share", shares),
-                "pegasos_relative_gap": np.median(fit["gap"]),
-                "passes": n_steps / N_SAMPLES,
-            }
-        )
+        row = {"C": float(C), "optimum_share": fit["optimum"] / best["margin"]}
+        row |= summary("pegasos_share", shares)
+        table.append({**row, "passes": n_steps / N_SAMPLES})
     return {
         "seeds": list(range(seeds)),
         "n_samples": N_SAMPLES,
@@ -167,10 +141,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "curves": {
             C: {"iteration": fit["iteration"], "margin": fit["margin"]} for C, fit in fits.items()
         },
-        "models": {
-            C: {key: fit["model"][key] for key in ("degrees", "margin")} for C, fit in fits.items()
-        },
-        "shown": {"C": SHOWN_C, **fits[f"{SHOWN_C:g}"]["model"]},
+        "models": {C: fit["model"] for C, fit in fits.items()},
+        "shown": {"C": SHOWN_C, "panel": fits[f"{SHOWN_C:g}"]["panel"]},
     }
 
 
@@ -244,9 +216,8 @@ def _draw_runs(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) 
     ax.axhline(1, color="black", linewidth=0.8, linestyle=":")
     ax.axhline(0, color="black", linewidth=0.6)
     plots.log_x(ax, xlabel=plots.WORDS["steps"], ylabel="share of the largest margin")
-    ax.set_ylim(-1.05, 1.1)
+    ax.set(ylim=(-1.05, 1.1), title="margin of the average\nalong the runs")
     ax.yaxis.set_major_formatter(PercentFormatter(1))
-    ax.set_title("margin of the average\nalong the runs")
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:

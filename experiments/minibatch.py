@@ -7,7 +7,7 @@ iterate, as there, and for the defaults of the package, permutations and the t-w
 
 from __future__ import annotations
 
-from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from experiments import _plots as plots
 from experiments._claims import JOURNAL, Claim, listed, mark, rounded
 from experiments._run import ExperimentContext
-from experiments._runs import bracket, setting
-from experiments._tables import select, spread, summary
-from kpegasos import make_problem, pegasos
+from experiments._runs import bracket, histories, setting
+from experiments._tables import columns, grouped, select, spread, summary
+from kpegasos import make_problem
 
 FULL_TIME = "18 min"
 QUICK_TIME = "10 s"
@@ -41,30 +41,19 @@ WORDS = {"paper": "independent draws and the last iterate", "defaults": "the def
 def _finals(name: str, method: str, k: int, steps: list[int], seeds: int) -> np.ndarray:
     """Objective of the returned iterate after each number of steps, a row for each seed."""
     _, y, rows = setting(name)
-    problem = make_problem(y, LAM_M / y.size)
-    options: Any = {"batch_size": k, "checkpoints": sorted(set(steps)), **METHODS[method]}
-    values = []
-    for seed in range(seeds):
-        history = pegasos(problem, rows, n_steps=max(steps), random_state=seed, **options).history
-        found = dict(zip(history["iteration"], history["objective_average"], strict=True))
-        values.append([found[step] for step in steps])
-    return np.array(values)
+    points: Any = {"n_steps": max(steps), "checkpoints": sorted(set(steps))}
+    problem, options = make_problem(y, LAM_M / y.size), {"batch_size": k, **METHODS[method]}
+    found = histories(problem, rows, seeds, **points, **options)
+    return found["average"][:, np.searchsorted(found["steps"], steps)]
 
 
 def _knees(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Largest k for each fixed kT at which it and all smaller ones at most double the least."""
     knees = []
-    keys = dict.fromkeys((r["data"], r["method"], r["budget"]) for r in table if r["fixed"] == "kT")
-    for data, method, budget in keys:
-        key = {"data": data, "method": method, "fixed": "kT", "budget": budget}
-        own = select(table, **key)
-        flat = []
-        for row in own:
-            if row["suboptimality"] > 2 * own[0]["suboptimality"]:
-                break
-            flat.append(row)
-        last = flat[-1]
-        knees.append({**key, "k": last["k"], "T": last["T"], "lam_T": last["lam_T"]})
+    for own in grouped(select(table, fixed="kT"), "data", "method", "budget").values():
+        (excess,) = columns(own, "suboptimality")
+        last = own[int(np.argmin([*(excess <= 2 * excess[0]), False])) - 1]
+        knees.append({key: last[key] for key in ("data", "method", "budget", "k")})
     return knees
 
 
@@ -84,18 +73,8 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         values = np.array(found) - optima[name]["f*"]
         budgets = [*(("kT", count) for count in epochs), *(("T", count) for count in fixed)]
         for (what, budget), step, column in zip(budgets, steps, values.T, strict=True):
-            table.append(
-                {
-                    "data": name,
-                    "method": method,
-                    "fixed": what,
-                    "budget": budget,
-                    "k": k,
-                    "T": step,
-                    "lam_T": lam * step,
-                    **summary("suboptimality", column),
-                }
-            )
+            row = {"data": name, "method": method, "fixed": what, "budget": budget, "k": k}
+            table.append({**row, "lam_T": lam * step, **summary("suboptimality", column)})
     return {
         "seeds": list(range(seeds)),
         "titles": {name: setting(name).title for name in SIZES},
@@ -118,17 +97,13 @@ def _told_knees(results: dict[str, Any], data: str, budget: float) -> str:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The paper's two statements, each set and each method apart."""
     table, names = results["table"], list(results["titles"])
-    most = max(row["budget"] for row in table if row["fixed"] == "kT")
-    knees = [row for row in results["knees"] if row["budget"] == most]
-    paper, both = (
-        min(row["k"] for row in knees if row["method"] in methods)
-        for methods in (("paper",), tuple(METHODS))
-    )
-    steps = [row["budget"] for row in table if row["fixed"] == "T"]
-    gains = {}
-    for name, budget in product(names, sorted(set(steps))):
-        own = select(table, data=name, method="paper", fixed="T", budget=budget)
-        gains[name, budget] = own[0]["suboptimality"] / own[-1]["suboptimality"]
+    most = max(row["budget"] for row in select(table, fixed="kT"))
+    knees = select(results["knees"], budget=most)
+    paper, both = (min(row["k"] for row in k) for k in (select(knees, method="paper"), knees))
+    gains = {
+        key: own[0]["suboptimality"] / own[-1]["suboptimality"]
+        for key, own in grouped(select(table, method="paper", fixed="T"), "data", "budget").items()
+    }
     told = [
         f"{results['titles'][name]} "
         + ", ".join(f"{rounded(gain)} (T = {T:,})" for (n, T), gain in gains.items() if n == name)
@@ -163,18 +138,16 @@ FREE = 2.0
 
 def _costs(table: list[dict[str, Any]], **where: Any) -> tuple[np.ndarray, np.ndarray]:
     """λT, and how many times the suboptimality of k = 1 it is (20, 50, 80%), for the same draws."""
-    rows = sorted(select(table, fixed="kT", **where), key=lambda row: float(row["k"]))
-    return np.array([row["lam_T"] for row in rows]), spread(rows, "suboptimality") / float(
-        rows[0]["suboptimality"]
-    )
+    rows = sorted(select(table, fixed="kT", **where), key=itemgetter("k"))
+    lam_T, least = columns(rows, "lam_T", "suboptimality")
+    return lam_T, spread(rows, "suboptimality") / least[0]
 
 
 def _free_above(table: list[dict[str, Any]]) -> float:
     """λT above which no batch of any set, method and number of draws costs more than the factor."""
-    keys = {(row["data"], row["method"], row["budget"]) for row in table if row["fixed"] == "kT"}
     dear = [0.0]
-    for data, method, budget in keys:
-        lam_T, cost = _costs(table, data=data, method=method, budget=budget)
+    for own in grouped(select(table, fixed="kT"), "data", "method", "budget").values():
+        lam_T, cost = _costs(own)
         dear += lam_T[cost[1] > FREE].tolist()
     return max(dear)
 

@@ -25,6 +25,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, rounded
 from experiments._measure import in_a_process
 from experiments._run import ExperimentContext
+from experiments._tables import columns, select
 from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
 from kpegasos.datasets import make_text_like
 
@@ -74,9 +75,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     folder, way, n_features = Path(job["folder"]), job["way"], job["n_features"]
     if way != "memory":
         resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_MB << 20, LIMIT_MB << 20))
-    model = LinearPegasosSVC(
-        lam=1e-4, fit_intercept=False, epochs=2, checkpoints=None, random_state=0
-    )
+    options: dict[str, Any] = {"fit_intercept": False, "checkpoints": None, "random_state": 0}
+    model = LinearPegasosSVC(lam=1e-4, epochs=2, **options)
     begin = time.perf_counter()
     X, y = None, None
     try:
@@ -120,25 +120,17 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
                 row = {"way": way, "factor": factor, "texts": n_samples}
                 row["data_mb"] = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
                 table.append(row | context.part(f"{factor} {way}", _apart, job))
-    peaks = [row["peak_mb"] for row in table if row["way"] == "chunks"]
-    return {
-        "seeds": [0],
-        "limit_mb": LIMIT_MB,
-        "peak_ratio": max(peaks) / min(peaks),
-        "table": table,
-    }
+    peaks = columns(select(table, way="chunks"), "peak_mb")
+    ratio = peaks.max() / peaks.min()
+    return {"seeds": [0], "limit_mb": LIMIT_MB, "peak_ratio": ratio, "table": table}
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """What more data cost in memory."""
-    chunks = [row for row in results["table"] if row["way"] == "chunks"]
+    chunks, whole = (select(results["table"], way=way) for way in ("chunks", "memory"))
     small, large = (f(chunks, key=itemgetter("data_mb")) for f in (min, max))
-    whole = {row["factor"]: row for row in results["table"] if row["way"] == "memory"}
-    off = [
-        abs(row["test_error"] - whole[row["factor"]]["test_error"])
-        for row in chunks
-        if row["factor"] in whole
-    ]
+    errors = [columns(rows, "test_error") for rows in (chunks, whole)]
+    off = 100 * float(np.abs(errors[0] - errors[1]).max())
     return [
         Claim(
             "Training on more data than memory holds.",
@@ -146,7 +138,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{rounded(large['factor'] / small['factor'])} times the synthetic documents take "
             f"{results['peak_ratio']:.2f} times the memory: {large['data_mb']:,.0f} MiB of text "
             f"have a peak of {large['peak_mb']:,.0f} MiB, {small['data_mb']:,.0f} MiB one of "
-            f"{small['peak_mb']:,.0f}. Test errors are within {rounded(100 * max(off))} points of "
+            f"{small['peak_mb']:,.0f}. Test errors are within {rounded(off)} points of "
             "training in memory.",
         )
     ]
@@ -160,12 +152,11 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         ("chunks", "chunk by chunk", plots.BLUE, "s"),
         ("memory", "all in memory, no limit", plots.VERMILION, "o"),
     ):
-        rows = [row for row in table if row["way"] == way]
-        sizes, peaks = ([row[key] for row in rows] for key in ("data_mb", "peak_mb"))
+        sizes, peaks = columns(select(table, way=way), "data_mb", "peak_mb")
         ax.plot(sizes, peaks, marker=marker, color=color, linewidth=1.8, label=label)
     limit = results["limit_mb"]
     ax.axhline(limit, color=plots.DARK_GREY, linestyle="--", linewidth=1, label="limit")
-    failed = [r["data_mb"] for r in table if r["way"] == "memory, limited" and not r["fits"]]
+    failed = [row["data_mb"] for row in select(table, way="memory, limited", fits=False)]
     ax.plot(failed, [limit] * len(failed), "X", color=plots.BLACK, markersize=10)
     for size in failed[-1:]:  # beside the line of what has no limit, which rises to the left
         place: dict[str, Any] = {"xytext": (0, 10), "textcoords": "offset points"}
@@ -178,7 +169,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     return plots.state(
         figure,
         f"{max(factors)} times the data take {results['peak_ratio']:.2f} times the memory, chunk "
-        f"by chunk",
+        "by chunk",
         f"Synthetic texts of RCV1's shape, labels flipped at random. Test errors of all models lie "
         f"between {min(errors):.2%} and {max(errors):.2%}.",
     )

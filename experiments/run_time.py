@@ -18,6 +18,7 @@ All runs draw independently and return the t-weighted average.
 from __future__ import annotations
 
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,8 @@ from experiments._claims import (
 )
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
-from experiments._runs import first_record, setting, spaced
-from experiments._tables import select, spread
-from experiments._tables import summary as columns
+from experiments._runs import first_record, first_within, setting, spaced
+from experiments._tables import columns, grouped, select, spread, summary
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.datasets import load_adult, load_mnist, load_rcv1_sample
 
@@ -136,7 +136,7 @@ def steps_on_the_clock(
             "kind": kind,
             "d": FEATURES if kind == "batch" else size,
             "k": size if kind == "batch" else 1,
-            **columns("nanoseconds", column),
+            **summary("nanoseconds", column),
         }
         for (kind, size), column in zip(kinds, np.array(times).T, strict=True)
     ]
@@ -145,14 +145,8 @@ def steps_on_the_clock(
 # Steps to a goal
 
 
-def percentiles(key: str, values: Any) -> dict[str, float]:
-    """Return columns for the 20%, 50% and 80% percentiles of runs, of which some may be infinite.
-
-    They are values of single runs, the upper one where two are as near.
-    """
-    ordered = np.sort(np.asarray(values, dtype=float))
-    at = np.ceil(np.array([0.2, 0.5, 0.8]) * (ordered.size - 1)).astype(int)
-    return dict(zip((f"{key}_20", key, f"{key}_80"), ordered[at].tolist(), strict=True))
+#: Percentiles of runs, of which some may be infinite, are values of single runs.
+_of_runs = partial(summary, method="higher")
 
 
 @cache
@@ -181,23 +175,17 @@ def by_size(m: int, seeds: int) -> dict[str, Any]:
     )
     goal, found = optimum.dual_bound + EPSILON, []
     for seed in range(seeds):
-        record = first_record(
-            problem,
-            make_rows(X, cache="cached", **options),
-            spaced(9.5e5, 24, 300),
-            lambda run: run.history[-1].objective_average <= goal,
-            sampling="uniform",
-            random_state=seed,
-        )
+        rows, points = make_rows(X, cache="cached", **options), spaced(9.5e5, 24, 300)
+        record = first_within(problem, rows, points, goal, sampling="uniform", random_state=seed)
         counts = (np.inf,) * 3
         if record is not None:
             counts = (record.iteration, m * record.support_size, record.kernel_evaluations)
         found.append(counts)
     row = {"m": m, "optimum": optimum.dual_bound, "gap": optimum.gap}
     for key, values in zip(
-        ("steps", "kernel_values", "computed"), zip(*found, strict=True), strict=True
+        ("steps", "kernel_values", "computed"), np.transpose(found), strict=True
     ):
-        row |= percentiles(key, values)
+        row |= _of_runs(key, values)
     return row
 
 
@@ -244,11 +232,9 @@ def tuned(m: int, lambdas: tuple[float, ...], runs: list[Any], target: float) ->
     steps = np.nan_to_num(np.array(runs, dtype=float), nan=np.inf)
     for number, lam in enumerate(lambdas):
         validation, test = steps[:, number].T
-        found = percentiles("validation_steps", validation)
-        row = {"target": target, "m": m, "lam": lam, "validation_steps": found["validation_steps"]}
-        reached = {"reached": float(np.isfinite(test).mean())}
-        table.append({**row, **percentiles("steps", test), **reached})
-        order.append((found["validation_steps"], found["validation_steps_80"], number))
+        found = _of_runs("validation", validation)
+        table.append({"target": target, "m": m, "lam": lam, **_of_runs("steps", test)})
+        order.append((found["validation"], found["validation_80"], number))
     median, _, best = min(order)
     return [
         {**row, "chosen": bool(i == best and np.isfinite(median))} for i, row in enumerate(table)
@@ -288,12 +274,9 @@ def to_epsilon(name: str, lam: float, seeds: int, most: int) -> Rows:
         ).history
         excess = history["objective_average"] - optimum.dual_bound
         reached.append([_crossing(history["iteration"], excess, epsilon) for epsilon in known])
+    head = {"data": name, "lam": lam, "gap": optimum.gap}
     return [
-        {
-            **{"data": name, "lam": lam, "epsilon": epsilon, "gap": optimum.gap},
-            **percentiles("steps", column),
-            "reached": float(np.isfinite(column).mean()),
-        }
+        {**head, "epsilon": epsilon, **_of_runs("steps", column)}
         for epsilon, column in zip(known, np.array(reached).T, strict=True)
     ]
 
@@ -368,7 +351,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 def _told_line(rows: Rows, key: str) -> tuple[float, float, float]:
     """Fit a + b·x in proportion to the measured; a, b and the largest error, a share."""
-    x, y = (np.array([row[name] for row in rows], dtype=float) for name in (key, "nanoseconds"))
+    x, y = columns(rows, key, "nanoseconds")
     basis = np.stack([np.ones_like(x), x], axis=1)
     (a, b), *_ = np.linalg.lstsq(basis / y[:, None], np.ones_like(y), rcond=None)
     return float(a), float(b), float(np.abs((a + b * x) / y - 1).max())
@@ -377,8 +360,7 @@ def _told_line(rows: Rows, key: str) -> tuple[float, float, float]:
 def _told_kernel(results: dict[str, Any]) -> dict[str, Any]:
     """Exponents of m of the steps, and of the kernel values where m exceeds the steps."""
     rows = [row for row in select(results["table"], group="kernel") if row["steps"] is not None]
-    keys = ("m", "steps", "kernel_values", "computed")
-    m, steps, values, computed = (np.array([row[key] for row in rows]) for key in keys)
+    m, steps, values, computed = columns(rows, "m", "steps", "kernel_values", "computed")
     late = m >= min(np.median(steps), m[-2])
     rate = slope(m, steps)
     return {
@@ -419,29 +401,27 @@ def _told_accuracy(results: dict[str, Any]) -> dict[str, Any]:
     """Exponents of 1/ε at each λ, and of 1/λ by decade at one ε, for each set and of all."""
     rows = [row for row in select(results["table"], group="accuracy") if row["steps"] is not None]
     in_epsilon, in_lam, constants = [], {}, {}
-    for name in dict.fromkeys(row["data"] for row in rows):
-        own = select(rows, data=name)
-        for lam in dict.fromkeys(row["lam"] for row in own):
-            ends = sorted(select(own, lam=lam), key=lambda row: float(row["epsilon"]))[:3]
-            if ends[-1]["epsilon"] > 9 * ends[0]["epsilon"]:
-                x, y = ([row[key] for row in ends] for key in ("epsilon", "steps"))
+    for name, own in grouped(rows, "data").items():
+        for of_lam in grouped(own, "lam").values():
+            x, y = columns(sorted(of_lam, key=itemgetter("epsilon"))[:3], "epsilon", "steps")
+            if x[-1] > 9 * x[0]:
                 in_epsilon.append(-slope(x, y))
-        at = select(own, epsilon=AT)
-        lams, steps = (np.array([row[key] for row in at]) for key in ("lam", "steps"))
+        lams, steps = columns(select(own, epsilon=AT), "lam", "steps")
         in_lam[name] = (-np.diff(np.log(steps)) / np.diff(np.log(lams))).tolist()
         constants[name] = (lams * steps * AT).tolist()
-    by_lam = [rate for rates in in_lam.values() for rate in rates]
-    found = {"in_epsilon": in_epsilon, "by_lam": by_lam, "median": float(np.median(in_epsilon))}
-    return {**found, "in_lam": in_lam, "constants": constants}
+    return {
+        "in_epsilon": in_epsilon,
+        "by_lam": [rate for rates in in_lam.values() for rate in rates],
+        "median": float(np.median(in_epsilon)),
+        "in_lam": in_lam,
+        "constants": constants,
+    }
 
 
 def _told_clock(results: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
     """Lines through the nanoseconds of each kind of step."""
-    rows = select(results["table"], group="timing")
-    return {
-        kind: _told_line(select(rows, kind=kind), "k" if kind == "batch" else "d")
-        for kind in dict.fromkeys(row["kind"] for row in rows)
-    }
+    kinds = grouped(select(results["table"], group="timing"), "kind")
+    return {kind: _told_line(rows, "k" if kind == "batch" else "d") for kind, rows in kinds.items()}
 
 
 def _told_found(results: dict[str, Any]) -> Claim:
@@ -455,7 +435,7 @@ def _told_found(results: dict[str, Any]) -> Claim:
         f"{'grow in proportion to' if _told_like_m(kernel) else 'grow with'} m. Steps "
         f"grow {'more slowly than' if weaker else 'like'} 1/λ.",
         OURS,
-        f"With a kernel and m from {kernel['m'][0]:,} to {kernel['m'][-1]:,}, steps have an "
+        f"With a kernel and m from {kernel['m'][0]:,.0f} to {kernel['m'][-1]:,.0f}, steps have an "
         f"exponent of m of {exponent(kernel['steps_exponent'])}; kernel values have one of "
         f"{exponent(kernel['computed_exponent'])} once m exceeds the steps. Exponents of 1/λ are "
         f"{span(by_lam, exponent)}, by the decade of λ and the data. Steps grow "
@@ -511,7 +491,7 @@ def _told_of_m(results: dict[str, Any]) -> list[Claim]:
             "With a kernel the run time does depend linearly on the training set's size.",
             JOURNAL,
             f"Adult, RBF kernel: {span(kernel['steps'])} steps lead to ε = {EPSILON:g} (exponent "
-            f"of m {rate}). From m = {kernel['late'][0]:,} on the "
+            f"of m {rate}). From m = {kernel['late'][0]:,.0f} on the "
             f"rows of examples that violate have {span(kernel['each'])} values an example "
             f"(exponent {exponent(kernel['values_exponent'])}, hardly otherwise for so many "
             "steps). The values that the package computed, rows ahead of need included, have an "
@@ -605,10 +585,6 @@ CLOCK = {
 }
 
 
-def _column(rows: Rows, key: str) -> np.ndarray:
-    return np.array([row[key] for row in rows], dtype=float)
-
-
 def _widen(ax: plots.Axes, below: float, above: float) -> None:
     low, high = ax.get_ylim()
     ax.set_ylim(low / below, high * above)
@@ -616,7 +592,7 @@ def _widen(ax: plots.Axes, below: float, above: float) -> None:
 
 def _of_kernel(ax: plots.Axes, results: dict[str, Any]) -> None:
     rows, told = select(results["table"], group="kernel"), _told_kernel(results)
-    m = _column(rows, "m")
+    m = told["m"]
     for key, color in (("kernel_values", plots.VERMILION), ("steps", plots.BLUE)):
         label = key.replace("_", "\n")
         plots.band(ax, m, spread(rows, key), color=color, label=label, **DOTS)
@@ -632,7 +608,7 @@ def _of_kernel(ax: plots.Axes, results: dict[str, Any]) -> None:
 
 def _of_error(ax: plots.Axes, results: dict[str, Any]) -> None:
     told = _told_error(results)
-    m, steps = _column(told["rows"], "m"), spread(told["rows"], "steps")
+    (m,), steps = columns(told["rows"], "m"), spread(told["rows"], "steps")
     plots.band(ax, m, steps, color=plots.BLUE, **DOTS)
     label = f"steps to a test error of {100 * told['rows'][0]['target']:g}%"
     plots.log_log(ax, xlabel=plots.WORDS["examples"], ylabel=label)
@@ -655,7 +631,7 @@ def _of_clock(ax: plots.Axes, results: dict[str, Any]) -> None:
     rows, lines = select(results["table"], group="timing"), _told_clock(results)
     for kind, (color, line, name) in CLOCK.items():
         own = select(rows, kind=kind)
-        d, values = _column(own, "d"), spread(own, "nanoseconds")
+        (d,), values = columns(own, "d"), spread(own, "nanoseconds")
         plots.band(ax, d, values, color=color, linestyle=line, label=name, **DOTS)
         fine = np.geomspace(d[0], d[-1], 50)
         ax.plot(fine, lines[kind][0] + lines[kind][1] * fine, **DOTTED)
@@ -670,18 +646,17 @@ def _of_clock(ax: plots.Axes, results: dict[str, Any]) -> None:
 def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
     rows = select(results["table"], group="accuracy", data="moons")
     rows = [row for row in rows if row["steps"] is not None]
-    lambdas = list(dict.fromkeys(row["lam"] for row in rows))
-    for lam, color in zip(lambdas, plots.shades(len(lambdas))[::-1], strict=True):
-        own, name = select(rows, lam=lam), f"λ = {plots.power_of_ten(lam)}"
-        x, values = 1 / _column(own, "epsilon"), spread(own, "steps")
-        to_the_end = x[-1] >= 0.99 / min(row["epsilon"] for row in rows)
+    lambdas, least = grouped(rows, "lam"), min(row["epsilon"] for row in rows)
+    colors = plots.shades(len(lambdas))[::-1]
+    for (lam, own), color in zip(lambdas.items(), colors, strict=True):
+        name, x = f"λ = {plots.power_of_ten(lam)}", 1 / columns(own, "epsilon")[0]
+        values, to_the_end = spread(own, "steps"), x[-1] >= 0.99 / least
         plots.band(ax, x, values, color=color, label=name if to_the_end else None, **DOTS)
         last = x >= x[-1] / 12
         ax.plot(x[last], values[1][-1] * x[last] / x[-1], **DOTTED)
         if not to_the_end:
-            place: dict[str, Any] = {"ha": "right", "va": "baseline"}
             at = (x[-1], values[1][-1])
-            plots.beside(ax, name, at, (4, 7), color=plots.text_color(color), **place)
+            plots.beside(ax, name, at, (4, 7), of=color, ha="right", va="baseline")
     plots.log_log(ax, xlabel="1/ε", ylabel=plots.WORDS["steps"])
     _widen(ax, 1, 2.5)
     rates = _told_accuracy(results)["in_lam"]["moons"]
@@ -693,9 +668,8 @@ def _of_accuracy(ax: plots.Axes, results: dict[str, Any]) -> None:
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Four panels: m with a kernel, m without, d, and ε at each λ."""
     figure, axes = plots.panels(2, 2, 7.4)
-    panels = (_of_kernel, _of_error, _of_clock, _of_accuracy)
-    for draw_panel, ax in zip(panels, axes.flat, strict=True):
-        draw_panel(ax, results)
+    for draw, ax in zip((_of_kernel, _of_error, _of_clock, _of_accuracy), axes.flat, strict=True):
+        draw(ax, results)
     chosen = sorted({row["lam"] for row in _told_error(results)["rows"]}, reverse=True)
     return plots.state(
         figure,

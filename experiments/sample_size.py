@@ -3,24 +3,22 @@
 The claim of ICML 2007 and MPB 2011: the steps to reach an accuracy are O(1/(λ ε)), whatever m;
 Shalev-Shwartz and Srebro (2008), whom the thesis on convergence cites, go further: with more data
 the time to a test error may fall. Documents of CCAT's shape, λ = 1e-4; the accuracy is a test error
-of 1.1 times the optimum of the largest m. Seconds are those of the solver (medians over seeds);
-those of the whole ``fit`` at the same number of steps, with validation and certificate, which look
-at every example, stand beside them. The dependence on λ is that of the seconds to f* + ε.
+of 1.1 times the optimum of the largest m. The dependence on λ is that of the steps to f* + ε.
+Medians over seeds.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from experiments import _plots as plots
 from experiments._claims import ICML, Claim, exponent, mark, slope
-from experiments._measure import timed
 from experiments._run import ExperimentContext
-from experiments._runs import Split, documents, first_record
-from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
+from experiments._runs import Split, documents, first_record, first_within
+from experiments._tables import columns
+from kpegasos import linear_rows, make_problem, sdca
 
 FULL_TIME = "6 min"
 QUICK_TIME = "15 s"
@@ -40,57 +38,31 @@ def _data(quick: bool) -> Split:
     return documents(_sizes(quick)[-1], 4_000 if quick else _TEST, random_state=1)
 
 
-def _to_accuracy(n_samples: int, target: float, seed: int, quick: bool) -> dict[str, float]:
-    """Steps and seconds until the test error is at most the target."""
+def _to_accuracy(n_samples: int, target: float, quick: bool, seed: int) -> float:
+    """Steps until the test error is at most the target."""
     data = _data(quick)
     X, y = data.X[:n_samples], data.y[:n_samples]
-    rows, problem, options = linear_rows(X), make_problem(y, LAM), {"sampling": "contiguous"}
-    pegasos(problem, rows, n_steps=2000, checkpoints=None, **options)  # type: ignore[arg-type]
-    points = np.unique(np.geomspace(2000, 3e6, 90).astype(int)).tolist()
     record = first_record(
-        problem,
-        rows,
-        points,
+        make_problem(y, LAM),
+        linear_rows(X),
+        np.unique(np.geomspace(2000, 3e6, 90).astype(int)).tolist(),
         lambda run: data.error(run.result().w) <= target,
-        random_state=seed,
-        **options,
-    )
-    if record is None:
-        return dict.fromkeys(("steps", "seconds", "fit_seconds"), float("nan"))
-    model = LinearPegasosSVC(
-        lam=LAM,
-        fit_intercept=False,
-        n_steps=record.iteration,
         sampling="contiguous",
-        checkpoints=None,
         random_state=seed,
     )
-    seconds, _ = timed(model.fit, X, y)
-    return {"steps": record.iteration, "seconds": record.seconds, "fit_seconds": seconds}
+    return np.nan if record is None else record.iteration
 
 
-def _to_epsilon(lam: float, seed: int, quick: bool) -> dict[str, float]:
-    """Steps and seconds until the objective is within ε of its optimum."""
+def _to_epsilon(lam: float, quick: bool, seed: int) -> float:
+    """Steps until the objective is within ε of its optimum."""
     X, y = _data(quick)[:2]
     n_samples = min(100_000, y.size)
     rows, problem = linear_rows(X[:n_samples]), make_problem(y[:n_samples], lam)
     f_star = sdca(problem, rows, tol=5e-4, max_epochs=200).dual_bound
-    record = first_record(
-        problem,
-        rows,
-        np.unique(np.geomspace(500, 2e7, 120).astype(int)).tolist(),
-        lambda run: run.history[-1].objective_average <= f_star + EPSILON,
-        sampling="contiguous",
-        max_time=60,
-        random_state=seed,
-    )
-    if record is None:
-        return dict.fromkeys(("steps", "seconds"), float("nan"))
-    return {"steps": record.iteration, "seconds": record.seconds}
-
-
-def _medians(runs: list[dict[str, Any]], *columns: str) -> dict[str, float]:
-    return {key: float(np.median(np.array([run[key] for run in runs], float))) for key in columns}
+    points = np.unique(np.geomspace(500, 2e7, 120).astype(int)).tolist()
+    options: Any = {"sampling": "contiguous", "max_time": 60, "random_state": seed}
+    record = first_within(problem, rows, points, f_star + EPSILON, **options)
+    return np.nan if record is None else record.iteration
 
 
 def compute(context: ExperimentContext) -> dict[str, Any]:
@@ -98,61 +70,50 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seeds = range(2 if context.quick else 9)
     best = context.part("best", _data(context.quick).optimum, LAM, tol=1e-3)
     target = 1.1 * best["test_error"]
-    by_size, by_lam = [], []
-    for n_samples in context.progress(_sizes(context.quick), "examples"):
-        work = partial(_to_accuracy, n_samples, target, quick=context.quick)
-        runs = [context.part(f"m {n_samples}, {seed}", work, seed) for seed in seeds]
-        by_size.append({"m": n_samples, **_medians(runs, "steps", "seconds", "fit_seconds")})
-    for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ"):
-        runs = [
-            context.part(f"lam {lam:g}, {s}", _to_epsilon, lam, s, context.quick) for s in seeds[:3]
-        ]
-        by_lam.append({"lam": lam, **_medians(runs, "steps", "seconds")})
-    sizes = [row["m"] for row in by_size]
-    lams = [row["lam"] for row in by_lam]
-    exponents = {
-        key: slope(sizes, [row[key] for row in by_size])
-        for key in ("steps", "seconds", "fit_seconds")
-    }
-    exponents |= {
-        f"{key} against lam": slope(lams, [row[key] for row in by_lam])
-        for key in ("steps", "seconds")
-    }
+
+    def median_steps(key: str, seeds: range, work: Any, *where: Any) -> float:
+        runs = [context.part(f"{key}, {seed}", work, *where, context.quick, seed) for seed in seeds]
+        return float(np.median(np.array(runs, dtype=float)))
+
+    by_size = [
+        {"m": m, "steps": median_steps(f"m {m}", seeds, _to_accuracy, m, target)}
+        for m in context.progress(_sizes(context.quick), "examples")
+    ]
+    by_lam = [
+        {"lam": lam, "steps": median_steps(f"lam {lam:g}", seeds[:3], _to_epsilon, lam)}
+        for lam in context.progress(LAMS[:2] if context.quick else LAMS, "λ")
+    ]
     return {
         "seeds": list(seeds),
         "table": by_size + by_lam,
         "by_size": by_size,
         "by_lam": by_lam,
-        "exponents": exponents,
+        "exponents": {"steps": slope(*_columns(by_size, "m", "steps"))},
         "target_error": target,
     }
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Both dependences of the paper's abstract, on synthetic documents."""
-    by_size, by_lam = (
-        [row for row in results[key] if row["steps"] is not None] for key in ("by_size", "by_lam")
-    )
-    if min(len(by_size), len(by_lam)) < 2:  # a small version may reach too few of its goals
+    sizes, steps = _columns(results["by_size"], "m", "steps")
+    lams, needed = _columns(results["by_lam"], "lam", "steps")
+    if min(sizes.size, lams.size) < 2:  # a small version may reach too few of its goals
         return []
-    sizes, steps = ([row[key] for row in by_size] for key in ("m", "steps"))
-    growth = slope(sizes, steps)
-    repeats = max(step / size for step, size in zip(steps, sizes, strict=True))
+    growth, repeats = slope(sizes, steps), (steps / sizes).max()
     seen = (
         f"T is at most {repeats:.2f} m: no run goes through the set even once, so that the result "
         "could hardly be another."
         if repeats < 1
         else f"T is up to {repeats:.1f} times m."
     )
-    lams, needed = ([row[key] for row in by_lam] for key in ("lam", "steps"))
-    half = max(2, (len(lams) + 1) // 2)
+    half = max(2, (lams.size + 1) // 2)
     large, small = (slope(lams[part], needed[part]) for part in (slice(half), slice(-half, None)))
     return [
         Claim(
             "The run time does not depend on the size of the training set.",
             ICML,
             "Synthetic documents: steps to 1.1 times the optimal test error have an exponent of m "
-            f"of {exponent(growth)} for m from {sizes[0]:,} to {sizes[-1]:,}. {seen}",
+            f"of {exponent(growth)} for m from {sizes[0]:,.0f} to {sizes[-1]:,.0f}. {seen}",
             mark(abs(growth) <= 0.1 and repeats > 1, abs(growth) <= 0.1),
             "✓ if the exponent is within ±0.1 and T exceeds m somewhere, ~ if T never does.",
         ),
@@ -170,8 +131,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def _columns(rows: list[dict[str, Any]], *keys: str) -> list[np.ndarray]:
     """Columns of the rows whose runs all reached their goal."""
-    table = np.array([[row[key] for key in keys] for row in rows], dtype=float)
-    return list(table[np.isfinite(table).all(axis=1)].T)
+    table = columns(rows, *keys)
+    return list(table[:, np.isfinite(table).all(axis=0)])
 
 
 def _against(ax: Any, x: np.ndarray, steps: np.ndarray, at: int, name: str) -> None:

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from experiments import _plots as plots
 from experiments._claims import BLOG, ICML, JOURNAL, Claim, exponent, mark, rounded
 from experiments._run import ExperimentContext
-from experiments._runs import first_record, hinge_objective, moons, spaced
+from experiments._runs import first_within, hinge_objective, moons, spaced
 from experiments._tables import percentiles
 from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.draws import IndexStream
@@ -30,6 +30,8 @@ N_SAMPLES, N_TEST, GAMMA, LAM = 1000, 4000, 2.0, 1e-3
 N_STEPS = 100_000
 SEEDS = 10
 CORRECT = "correct"
+#: Rules of the kernel algorithm that are run as they are printed.
+WRONG = ("label", "threshold", "code")
 #: What is printed, where; what is meant.
 SLIPS: dict[str, tuple[str, str, str]] = {
     "label": ("yᵢ for yⱼ in the sum over j", "MPB 2011, Fig. 3", "yⱼ"),
@@ -94,9 +96,7 @@ def _wrong(judge: Judge, slip: str, draws: np.ndarray, steps: list[int]) -> list
 def _kernel_rules(n_steps: int, seeds: int) -> dict[str, Any]:
     """Suboptimality and test error along the runs of each rule, a row for each seed."""
     judge, steps = Judge(), spaced(n_steps, 8)
-    found: dict[str, list[Any]] = {
-        rule: [] for rule in (CORRECT, "label", "threshold", "scaling", "code")
-    }
+    found: dict[str, list[Any]] = {rule: [] for rule in (CORRECT, "scaling", *WRONG)}
     for seed in range(seeds):
         correct: list[Any] = []
         unscaled: list[Any] = []
@@ -106,21 +106,17 @@ def _kernel_rules(n_steps: int, seeds: int) -> dict[str, Any]:
             correct.append(judge(coef))
             unscaled.append(judge(coef * LAM * run.state.steps))
 
-        options: dict[str, Any] = {"sampling": "uniform", "average": None, "random_state": seed}
-        run = pegasos(
-            judge.problem, judge.rows, n_steps=n_steps, checkpoints=steps, monitor=note, **options
-        )
+        options: Any = {"sampling": "uniform", "average": None, "random_state": seed}
+        options |= {"n_steps": n_steps, "checkpoints": steps, "monitor": note}
+        run = pegasos(judge.problem, judge.rows, **options)
         assert run.state is not None
         draws = IndexStream(N_SAMPLES, "uniform", run.state.seed).take(0, n_steps)
         found[CORRECT].append(correct)
         found["scaling"].append(unscaled)
-        for slip in ("label", "threshold", "code"):
+        for slip in WRONG:
             found[slip].append(_wrong(judge, slip, draws, steps))
-    curves: dict[str, Any] = {rule: np.array(values) for rule, values in found.items()}
-    return {
-        "steps": steps,
-        **{rule: {"f": v[:, :, 0], "error": v[:, :, 1]} for rule, v in curves.items()},
-    }
+    curves = {rule: np.moveaxis(np.array(values), -1, 0) for rule, values in found.items()}
+    return {"steps": steps, **{rule: {"f": f, "error": e} for rule, (f, e) in curves.items()}}
 
 
 def _gradients(n_steps: int) -> dict[str, Any]:
@@ -161,18 +157,8 @@ def _runtimes(m: int, lam: float, seeds: int, most: int) -> list[float]:
     X, y = moons(m)
     problem, rows = make_problem(y, lam), make_rows(X, gamma=GAMMA, cache="precomputed")
     optimum = sdca(problem, rows, tol=1e-4, max_epochs=20_000, random_state=0).dual_bound
-    goal = optimum + EPSILON
-    records = [
-        first_record(
-            problem,
-            rows,
-            spaced(most, 8),
-            lambda run: run.history[-1].objective_average < goal,
-            sampling="uniform",
-            random_state=seed,
-        )
-        for seed in range(seeds)
-    ]
+    where = (problem, rows, spaced(most, 8), optimum + EPSILON)
+    records = [first_within(*where, sampling="uniform", random_state=seed) for seed in range(seeds)]
     return [np.nan if record is None else record.iteration for record in records]
 
 
@@ -189,7 +175,7 @@ def _table(
     consequences = {
         slip: f"f − f* = {end(slip, 'f'):.3g} against {end(CORRECT, 'f'):.3g}, "
         f"test error {end(slip, 'error'):.2%} against {end(CORRECT, 'error'):.2%}"
-        for slip in ("label", "threshold", "scaling", "code")
+        for slip in ("scaling", *WRONG)
     }
     consequences["zero"] = f"{zero['python']} at the first step; in numpy w = {zero['numpy']}"
     consequences["gradient"] = (
@@ -282,13 +268,13 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 def _of_rules(ax: plots.Axes, kernel: dict[str, Any], slip: str, what: str) -> None:
     """A wrong rule beside the correct one."""
     scale = 100 if what == "error" else 1
-    for rule, name, color in (
-        (slip, "as printed", plots.VERMILION),
-        (CORRECT, "correct", plots.BLACK),
+    for rule, name, line, color in (
+        (slip, "as printed", "-", plots.VERMILION),
+        (CORRECT, "correct", "--", plots.BLACK),
     ):
         shown = percentiles(scale * np.array(kernel[rule][what]))
-        style: Any = {"linestyle": "--" if rule == CORRECT else "-", "linewidth": 1.8}
-        plots.band(ax, kernel["steps"], shown, color=color, label=name, **style)
+        style: Any = {"label": name, "linestyle": line, "linewidth": 1.8}
+        plots.band(ax, kernel["steps"], shown, color=color, **style)
     label = plots.WORDS["test_error"] if what == "error" else plots.WORDS["suboptimality"]
     plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=label)
 
@@ -319,9 +305,8 @@ def _of_gradients(ax: plots.Axes, full: dict[str, Any]) -> None:
 
 def _of_runtimes(ax: plots.Axes, runtimes: dict[str, Any]) -> None:
     lams = np.array(runtimes["lam"])
-    for (m, reached), color in zip(
-        runtimes["steps"].items(), plots.shades(len(runtimes["steps"])), strict=True
-    ):
+    colors = plots.shades(len(runtimes["steps"]))
+    for (m, reached), color in zip(runtimes["steps"].items(), colors, strict=True):
         shown = np.nanpercentile(np.array(reached, dtype=float), [20, 50, 80], axis=1)
         style: Any = {"color": color, "marker": "o", "markersize": 4, "label": f"m = {int(m):,}"}
         plots.band(ax, 1 / lams, shown, **style)

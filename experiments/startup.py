@@ -18,20 +18,21 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, duration
 from experiments._measure import timed
 from experiments._run import ExperimentContext
+from experiments._tables import select
 
 FULL_TIME = "2 min"
 QUICK_TIME = "10 s"
 
+WARM, COLD = "PegasosSVC().fit, warm", "PegasosSVC().fit, cold"
 JOBS = {
     "interpreter and numpy": "import numpy",
     "imports of numba and scikit-learn": "import numba, sklearn.svm",
     "import kpegasos": "import kpegasos",
-    "PegasosSVC().fit, warm": (
+    WARM: (
         "from sklearn.datasets import make_moons; from kpegasos import PegasosSVC; "
         "PegasosSVC().fit(*make_moons(500, noise=0.2, random_state=0))"
     ),
 }
-COLD = "PegasosSVC().fit, cold"
 
 
 def _seconds(job: str, cache: str) -> float:
@@ -45,30 +46,22 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {name: [] for name in (*JOBS, COLD)}
     for _ in context.progress(range(repeats), "fresh processes"):
         with tempfile.TemporaryDirectory() as cache:
-            seconds[COLD].append(_seconds(JOBS["PegasosSVC().fit, warm"], cache))
+            seconds[COLD].append(_seconds(JOBS[WARM], cache))
             for name, job in JOBS.items():
                 seconds[name].append(_seconds(job, cache))
-    table = [
-        {
-            "job": name,
-            "median_seconds": float(np.median(values)),
-            "min_seconds": min(values),
-            "max_seconds": max(values),
-            "repeats": repeats,
-        }
-        for name, values in seconds.items()
-    ]
+    table = []
+    for name, values in seconds.items():
+        ends = {"min_seconds": min(values), "max_seconds": max(values), "repeats": repeats}
+        table.append({"job": name, "median_seconds": float(np.median(values)), **ends})
     return {"table": table}
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """How long the first model takes."""
-    rows = {row["job"]: row for row in results["table"]}
-    told = [
-        f"{job} {duration(row['median_seconds'])} ({duration(row['min_seconds'])} to "
-        f"{duration(row['max_seconds'])})"
-        for job, row in rows.items()
-    ]
+    told = []
+    for row in results["table"]:
+        median, low, high = (duration(row[f"{key}_seconds"]) for key in ("median", "min", "max"))
+        told.append(f"{row['job']} {median} ({low} to {high})")
     return [Claim("Time to the first model.", OURS, "; ".join(told) + ".")]
 
 
@@ -88,8 +81,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     ax.grid(alpha=0.25, axis="x")
     ax.set_axisbelow(True)
     ax.tick_params(axis="y", length=0)
-    by_job = {row["job"]: row for row in table}
-    warm, cold = by_job["PegasosSVC().fit, warm"], by_job[COLD]
+    (warm,), (cold,) = (select(table, job=job) for job in (WARM, COLD))
     return plots.state(
         figure,
         f"The first model takes {warm['median_seconds']:.1f} s, and {cold['median_seconds']:.1f} s "

@@ -22,7 +22,7 @@ from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._kernel import PROBLEMS, Task, judge, load
 from experiments._run import ExperimentContext
-from experiments._tables import select
+from experiments._tables import Row, columns, select
 from kpegasos import RBF, make_problem, make_rows
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
@@ -72,7 +72,6 @@ _CACHE_MB = 3000
 _MOST_EPOCHS = 250
 #: The first tolerance of LIBSVM, and the least factor of a next one.
 _FIRST_TOL, _LEAST_FACTOR = 1.0, 0.02
-Row = dict[str, Any]
 
 
 # Runs. Ascents go on from level to level of the gap, so that one run serves all of them.
@@ -125,7 +124,7 @@ class Climber:
         seed: int,
         kind: type[DualAscent] = WorkingSetAscent,
     ) -> None:
-        options: dict[str, Any] = {"cache": "cached", "cache_mb": _CACHE_MB}
+        options: Row = {"cache": "cached", "cache_mb": _CACHE_MB}
         rows: Any = make_rows(task.X, "rbf", gamma=task.gamma, intercept_scaling=1.0, **options)
         self.of_certificates, settle = 0, rows.settle
 
@@ -138,7 +137,7 @@ class Climber:
         rows.settle = counted
         problem = make_problem(y, C=task.C)
         if draws:
-            once: dict[str, Any] = {"epochs": None, "checkpoints": None, "tol": None, "seed": seed}
+            once: Row = {"epochs": None, "checkpoints": None, "tol": None, "seed": seed}
             run = make_run(problem, rows, PegasosOptions(), n_steps=draws, **once)
             while not run.finished:
                 run.advance(Stopper())
@@ -160,7 +159,6 @@ class Climber:
             "support": int(np.count_nonzero(best.coef)),
             "gap": 1.0 - self.ascent.state.best_dual / best.objective,
             "moves": self.ascent.state.steps,
-            "seconds": self.ascent.state.seconds,
         }
 
     def climb(self) -> list[Row | None]:
@@ -209,24 +207,23 @@ def by_libsvm(task: Task) -> Row:
                 "iterations": int(model.n_iter_[0]),
                 "support": int(model.support_.size),
                 "gap": 1.0 - judged["dual_bound"] / judged["objective"],
-                "tol_of_libsvm": tol,
             }
-        levels.append(dict(found))
+        levels.append(found)
     return {"levels": levels}
 
 
 def _columns(key: str, values: Any) -> dict[str, float]:
     """Median, and 20 and 80% of many seeds or the range of few."""
     low, high = (20, 80) if len(values) >= SEEDS else (0, 100)
-    found = np.percentile(np.asarray(values, dtype=float), [low, 50, high]).tolist()
+    found = np.percentile(values, [low, 50, high]).tolist()
     return dict(zip((f"{key}_low", key, f"{key}_high"), found, strict=True))
 
 
 def _middle(parts: list[Row], key: str) -> float:
-    return float(np.median([part[key] for part in parts]))
+    return float(np.median(columns(parts, key)))
 
 
-def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) -> list[Row]:
+def _rows_of_set(kind: Kind, size: int, runs: dict[str, list[Any]]) -> list[Row]:
     """Rows of the table: for each way and tolerance what the seeds say."""
     ascents = [way for way in runs if way not in (SDCA, LIBSVM)]
     ends = [[run["levels"][-1] for run in runs[way]] for way in ascents]
@@ -238,29 +235,28 @@ def _rows_of_set(kind: Kind, size: int, C: float, runs: dict[str, list[Any]]) ->
     for way, found in runs.items():
         for at, tol in enumerate(TOLERANCES):
             levels = [run["levels"][at] for run in found]
-            row: Row = {"data": kind.title, "m": size, "C": C, "way": way, "tol": tol}
-            row["seeds"], reached = len(levels), None not in levels
+            row: Row = {"data": kind.title, "m": size, "way": way, "tol": tol}
+            reached = None not in levels
             if reached and way != LIBSVM:
-                values = np.array([level["evaluations"] for level in levels])
+                (values,) = columns(levels, "evaluations")
                 none = [run["levels"][at] for run in runs["0"][: values.size]]
                 row |= _columns("ratio", values / needed[: values.size])
                 if None not in none:
-                    row |= _columns("against_none", values / [e["evaluations"] for e in none])
+                    ratios = values / columns(none, "evaluations")[0]
+                    row["against_none"] = float(np.median(ratios))
                 row["kernel_rows"] = float(np.median(values)) / size
                 row["certificate_rows"] = _middle(levels, "of_certificates") / size
-            for key in ("support", "gap", "moves", "iterations", "seconds", "tol_of_libsvm"):
+            for key in ("support", "moves", "iterations"):
                 if reached and key in levels[0]:
                     row[key] = _middle(levels, key)
             if way in ascents:
-                before = [run["before"] for run in found]
-                row["rows_before"] = _middle(before, "evaluations") / size
-                row["gap_before"] = _middle(before, "gap")
+                row["gap_before"] = _middle([run["before"] for run in found], "gap")
             row["whole_matrix"] = size * size / float(np.median(needed))
             table.append(row)
     return table
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: ExperimentContext) -> Row:
     """Run all starts on each set, with some seeds, then the two other methods."""
     kinds = KINDS[:4:3] if context.quick else KINDS
     starts = (*STARTS[:1], *STARTS[2::2], DEFAULT) if context.quick else (*STARTS, DEFAULT)
@@ -270,13 +266,13 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         runs: dict[str, list[Any]] = {way: [] for way in (*starts, SDCA, LIBSVM)}
         for seed in context.progress(many if kind is KINDS[0] else few, kind.title):
             task, y = sample(kind, seed, 1000 if context.quick else None)
-            ways: dict[str, Any] = {way: partial(polished, task, y, way, seed) for way in starts}
+            ways: Row = {way: partial(polished, task, y, way, seed) for way in starts}
             if kind is KINDS[0] or seed == 0:
                 ways[SDCA] = partial(in_random_order, task, y, seed)
                 ways[LIBSVM] = partial(by_libsvm, task)
             for way, work in context.progress(ways.items(), "starts"):
                 runs[way].append(context.part(f"{kind.title}, {seed}, {way}", work))
-        table += _rows_of_set(kind, y.size, task.C, runs)
+        table += _rows_of_set(kind, y.size, runs)
     return {
         "seeds": list(range(many)),
         "few_seeds": few,
@@ -294,23 +290,23 @@ def _told_share(value: float) -> str:
     return percent(value, 1 if value < 0.01 else 0)
 
 
-def _told_pick(results: dict[str, Any], ways: Any, key: str = "ratio", **where: Any) -> list[float]:
+def _told_pick(results: Row, ways: Any, key: str = "ratio", **where: Any) -> list[float]:
     """Return a column of the rows of some ways."""
     rows = select(results["table"], **where)
     return [row[key] for row in rows if row["way"] in ways and row.get(key) is not None]
 
 
-def _told_times(results: dict[str, Any], *ways: str) -> str:
+def _told_times(results: Row, *ways: str) -> str:
     """Say how many times the kernel values of an ascent from zero some starts take."""
     return span(_told_pick(results, ways, "against_none"), "{:.2f}".format)
 
 
-def _told_short(results: dict[str, Any]) -> list[str]:
+def _told_short(results: Row) -> list[str]:
     """Return the starts of at most half an epoch that were run."""
     return [way for way in SHORT if way in (*results["starts"], DEFAULT)]
 
 
-def _told_title(results: dict[str, Any]) -> str:
+def _told_title(results: Row) -> str:
     """The finding in a sentence, by what starts save at the best."""
     starts = [*results["starts"][1:], DEFAULT]
     saved = 1 - min(_told_pick(results, starts, "against_none"))
@@ -319,7 +315,7 @@ def _told_title(results: dict[str, Any]) -> str:
     return f"A Pegasos start saves dual ascent up to {percent(saved, 0)} of its kernel values."
 
 
-def _told_finding(results: dict[str, Any]) -> Claim:
+def _told_finding(results: Row) -> Claim:
     longest = results["starts"][-1]
     return Claim(
         _told_title(results),
@@ -331,7 +327,7 @@ def _told_finding(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_sets(results: dict[str, Any]) -> Claim:
+def _told_sets(results: Row) -> Claim:
     """How near to the lower bound each set comes with a short start, at the tightest tolerance."""
     first, *others = results["tolerances"]
     short = ["0", *_told_short(results)]
@@ -353,7 +349,7 @@ def _told_sets(results: dict[str, Any]) -> Claim:
     )
 
 
-def _told_certificates(results: dict[str, Any], ways: Any) -> list[tuple[float, str]]:
+def _told_certificates(results: Row, ways: Any) -> list[tuple[float, str]]:
     """Kernel values of single certificates over those of the support's rows, and on which set."""
     found = []
     for row in results["table"]:
@@ -365,7 +361,7 @@ def _told_certificates(results: dict[str, Any], ways: Any) -> list[tuple[float, 
     return found
 
 
-def _told_default(results: dict[str, Any]) -> Claim:
+def _told_default(results: Row) -> Claim:
     gaps = _told_pick(results, (DEFAULT,), "gap_before", tol=results["tolerances"][-1])
     middle = float(np.median(_told_pick(results, (DEFAULT,), "against_none")))
     what = "costs a little" if middle > 1 else "saves a little"
@@ -385,7 +381,7 @@ def _told_lost(rows: list[Row]) -> list[str]:
     return sorted({row["data"] for row in rows if row.get("ratio") is None})
 
 
-def _told_sdca(results: dict[str, Any]) -> Claim:
+def _told_sdca(results: Row) -> Claim:
     every = select(results["table"], way=SDCA)
     rows, missed = [row for row in every if row.get("ratio") is not None], _told_lost(every)
     note = f" It did not reach every gap on {listed(missed)}." if missed else ""
@@ -393,16 +389,17 @@ def _told_sdca(results: dict[str, Any]) -> Claim:
         return Claim("In random order, dual ascent does not reach these gaps.", OURS, note.strip())
     shares = [row["kernel_rows"] / row["m"] for row in rows]
     much = "the whole kernel matrix" if min(shares) >= 0.9 else "a large part of the kernel matrix"
+    ratios, against = columns(rows, "ratio", "against_none")
     return Claim(
         f"In random order, dual ascent computes {much}, where it gets there.",
         OURS,
         f"SDCA computes {span(shares)} times the matrix, as a value may be computed twice. That is "
-        f"{span([row['ratio'] for row in rows])} times the support's rows, and "
-        f"{span([row['against_none'] for row in rows])} times what ascent over sets takes.{note}",
+        f"{span(ratios)} times the support's rows, and {span(against)} times what ascent over sets "
+        f"takes.{note}",
     )
 
 
-def _told_libsvm(results: dict[str, Any]) -> Claim:
+def _told_libsvm(results: Row) -> Claim:
     middle = results["tolerances"][1]
     rows = select(results["table"], way=LIBSVM, tol=middle)
     known = {row["data"]: row for row in rows if row.get("iterations") is not None}
@@ -425,7 +422,7 @@ def _told_libsvm(results: dict[str, Any]) -> Claim:
     )
 
 
-def claims(results: dict[str, Any]) -> list[Claim]:
+def claims(results: Row) -> list[Claim]:
     """The finding, and what it looks like set by set, by default, and beside other methods."""
     parts = (_told_finding, _told_sets, _told_default, _told_sdca, _told_libsvm)
     return [tell(results) for tell in parts]
@@ -435,7 +432,7 @@ def _told_name(title: str) -> str:
     return title.replace(" or ", "/").partition(",")[0]
 
 
-def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
+def _told_starts(ax: plots.Axes, results: Row, tol: float) -> None:
     """Draw kernel values against the start, a line for each set."""
     starts = results["starts"]
     x = np.arange(len(starts))
@@ -447,10 +444,8 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
         plots.band(ax, x, ratios, color=color, label=_told_name(title), **style)
     ax.axhline(1, color=plots.BLACK, linewidth=1.2)
     ax.set_xticks(x, [start.replace(" ", "\n") for start in starts], fontsize=9)
-    ax.set_title(f"to a gap of {_told_share(tol)}")
     most = max(_told_pick(results, starts))
-    ax.set_yscale("log")
-    ax.set_ylim(0.82, 1.2 * most)
+    ax.set(yscale="log", ylim=(0.82, 1.2 * most), title=f"to a gap of {_told_share(tol)}")
     ax.text(x[-1], 0.98, "every row of the support once", ha="right", va="top", fontsize=8.5)
     ticks = [tick for tick in (1, 1.5, 2, 3, 4, 6) if tick <= 1.2 * most]
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -458,7 +453,7 @@ def _told_starts(ax: plots.Axes, results: dict[str, Any], tol: float) -> None:
     ax.grid(alpha=0.25)
 
 
-def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
+def _told_others(ax: plots.Axes, results: Row) -> None:
     """Draw kernel values of other ways, a line for each set, at the tightest tolerance."""
     tol, longest = results["tolerances"][-1], results["starts"][-1]
     titles = results["titles"]
@@ -475,8 +470,7 @@ def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
     whole = [select(results["table"], data=title, tol=tol)[0]["whole_matrix"] for title in titles]
     ax.plot(whole, range(len(titles)), "|", color=plots.GREY, markersize=14, markeredgewidth=2)
     ax.axvline(1, color=plots.BLACK, linewidth=1.2)
-    ax.set_xscale("log")
-    ax.set_xlim(0.9, 9)
+    ax.set(xscale="log", xlim=(0.9, 9))
     ax.set_xticks((1, 2, 3, 5, 8), ("1", "2", "3", "5", "8"))
     ax.minorticks_off()
     plots.rows_down(ax, [_told_name(title) for title in titles])
@@ -485,7 +479,7 @@ def _told_others(ax: plots.Axes, results: dict[str, Any]) -> None:
     plots.legend_above(ax, over_title=True)
 
 
-def _told_note(results: dict[str, Any]) -> str:
+def _told_note(results: Row) -> str:
     lost = _told_lost(select(results["table"], way=SDCA, tol=results["tolerances"][-1]))
     missed = f" It does not get there on {listed(lost)}." if lost else ""
     first, *others = list(dict.fromkeys(row["m"] for row in results["table"]))
@@ -497,7 +491,7 @@ def _told_note(results: dict[str, Any]) -> str:
     )
 
 
-def plot(results: dict[str, Any]) -> plots.Figure:
+def plot(results: Row) -> plots.Figure:
     """Kernel values against the start for each tolerance, and beside other methods."""
     figure, axes = plots.panels(2, 2, 7.4)
     for ax, tol in zip(axes.flat, results["tolerances"], strict=False):

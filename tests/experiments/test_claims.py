@@ -196,7 +196,7 @@ def test_a_perfect_clock_has_exponent_one_and_no_spread():
         for lam in (1e-1, 1e-3)
     ]
     assert exponent_of(rows) == pytest.approx(1)
-    never = {"data": "b", "lam": 1.0, "T": None, "state": "never"}
+    never = {"data": "b", "lam": 1.0, "last_lam_T": 3.0, "T": None, "state": "never"}
     found = spread_of([*(row | {"state": "crossed"} for row in rows), never])
     assert (found["crossings"], found["of"]) == (4, 5)
     assert (found["decades_T"], found["decades_lam_T"]) == pytest.approx((2, 0))

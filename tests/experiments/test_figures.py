@@ -24,9 +24,8 @@ def _shown(texts):
 
 def _overlap(one, other):
     """Whether two boxes have more than a pixel in common, both ways."""
-    across = min(one.x1, other.x1) - max(one.x0, other.x0)
-    along = min(one.y1, other.y1) - max(one.y0, other.y0)
-    return across > 1 and along > 1
+    both = Bbox.intersection(one, other)
+    return both is not None and both.width > 1 and both.height > 1
 
 
 def _boxes(texts):
@@ -37,12 +36,8 @@ def _boxes(texts):
             box, words = Text.get_window_extent(text), text.get_text()
             share = words.rstrip("\n").count("\n") + 1
             empty = len(words) - len(words.lstrip("\n"))
-            found.append(
-                (
-                    text,
-                    Bbox.from_extents(box.x0, box.y0, box.x1, box.y1 - empty / share * box.height),
-                )
-            )
+            top = box.y1 - empty / share * box.height
+            found.append((text, Bbox.from_extents(box.x0, box.y0, box.x1, top)))
     return found
 
 
