@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kpegasos.datasets._svmlight_reader import Form, assembled, read_rows
 from kpegasos.datasets.files import (
     Dataset,
     cached,
@@ -27,7 +28,7 @@ from kpegasos.datasets.files import (
     read_arrays,
     require,
 )
-from kpegasos.datasets.svmlight import checked_form, load_svmlight, whole_file
+from kpegasos.datasets.svmlight import load_svmlight
 from kpegasos.utils.files import opened_whole
 from kpegasos.utils.validation import as_choice, as_flag, as_generator, as_integer
 
@@ -315,12 +316,13 @@ def load_rcv1_sample() -> Dataset:
     ValueError
         Naming file and line, if one has another format.
     """
+    form = Form(47_236, np.float32)
 
     def read(name: str) -> tuple[Any, NDArray[np.int64]]:
         # "label |namespace id:value ..." differs from LIBSVM's format by the namespace only.
         path = require("rcv1-sample", name)
         text = io.BytesIO(path.read_bytes().replace(b"|f ", b""))
-        return whole_file(path, text, checked_form(47_236, np.float32))
+        return assembled(read_rows(path, text, form), form)
 
     return Dataset(*read("rcv1_small.dat"), *read("rcv1_small_test.data"), ("rest", "CCAT"))
 
