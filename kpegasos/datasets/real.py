@@ -383,10 +383,10 @@ class _Set(NamedTuple):
     files: tuple[_File, ...]
 
 
-def _image_files(mirrors: tuple[str, ...], *sha256: str) -> tuple[_File, ...]:
+def _files(names: tuple[str, ...], mirrors: tuple[str, ...], *sha256: str) -> tuple[_File, ...]:
     return tuple(
         _File(name, (known,), tuple(mirror + name for mirror in mirrors))
-        for name, known in zip(_IDX_FILES, sha256, strict=True)
+        for name, known in zip(names, sha256, strict=True)
     )
 
 
@@ -403,17 +403,11 @@ _SETS = {
         3.5,
         f"UCI Adult in LIBSVM's encoding, {_LIBSVM}",
         "CC BY 4.0",
-        (
-            _File(
-                "a9a",
-                ("f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906",),
-                (f"{_LIBSVM}a9a",),
-            ),
-            _File(
-                "a9a.t",
-                ("1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9",),
-                (f"{_LIBSVM}a9a.t",),
-            ),
+        _files(
+            ("a9a", "a9a.t"),
+            (_LIBSVM,),
+            "f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906",
+            "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9",
         ),
     ),
     "covtype": _Set(
@@ -438,7 +432,8 @@ _SETS = {
         30.9,
         "Zalando Research, https://github.com/zalandoresearch/fashion-mnist",
         "MIT",
-        _image_files(
+        _files(
+            _IDX_FILES,
             (
                 "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
                 "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
@@ -454,7 +449,8 @@ _SETS = {
         11.6,
         "Y. LeCun, C. Cortes, C. J. C. Burges",
         "CC BY-SA 3.0",
-        _image_files(
+        _files(
+            _IDX_FILES,
             ("https://ossci-datasets.s3.amazonaws.com/mnist/",),
             "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
             "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
