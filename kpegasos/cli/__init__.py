@@ -15,6 +15,7 @@ import argparse
 import importlib
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 #: Exit statuses: data or a model are at fault, or the arguments are; ``--strict`` asked for a
@@ -52,14 +53,8 @@ def number(
     return value
 
 
-def positive(text: str) -> float:
-    """Read a number above zero."""
-    return number(text, above=0.0, what="a positive number")
-
-
-def not_negative(text: str) -> float:
-    """Read a number from zero on."""
-    return number(text, least=0.0, what="a number that is not negative")
+positive = partial(number, above=0.0, what="a positive number")
+not_negative = partial(number, least=0.0, what="a number that is not negative")
 
 
 def integer_from(least: int, most: float = math.inf) -> Callable[[str], int]:

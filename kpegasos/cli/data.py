@@ -26,18 +26,15 @@ def run(options: argparse.Namespace) -> int:
     """List or fetch; returns the exit status."""
     if (options.action == "fetch") != bool(options.names):
         raise cli.UsageError("names must be given to fetch, and to list none")
-    if options.action == "list":
-        _list(options.json)
-    else:
-        _fetch(options.names, options.json)
+    (_fetch if options.action == "fetch" else _list)(options)
     return 0
 
 
-def _list(as_json: bool) -> None:
+def _list(options: argparse.Namespace) -> None:
     from kpegasos.datasets import catalogue
 
     entries = catalogue()
-    if as_json:
+    if options.json:
         cli.files.print_json({"data_sets": [entry._asdict() for entry in entries]})
         return
     rows = [list(_TITLES)]
@@ -50,13 +47,13 @@ def _list(as_json: bool) -> None:
         print(line)
 
 
-def _fetch(names: list[str], as_json: bool) -> None:
+def _fetch(options: argparse.Namespace) -> None:
     from kpegasos.datasets import fetch
 
     found = {}
-    for name in names:
+    for name in options.names:
         found[name] = [str(path) for path in fetch(name)]
-        if not as_json:
+        if not options.json:
             print("\n".join(found[name]))
-    if as_json:
+    if options.json:
         cli.files.print_json(found)

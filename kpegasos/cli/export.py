@@ -28,7 +28,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read a model and write it; returns the exit status."""
-    format = options.format or _format_of(options.out)
+    ending = os.path.splitext(options.out)[1].lower()
+    format = options.format or {known: name for name, known in _ENDINGS.items()}.get(ending)
+    if format is None:
+        known = ", ".join(_ENDINGS.values())
+        raise cli.UsageError(
+            f"--format must be given unless OUT ends in {known}, got {options.out!r}"
+        )
     cli.files.check_outputs({"OUT": options.out}, options.model)
     model = cli.models.read_model(options.model).estimator
     _check(model, format, options.model)
@@ -36,17 +42,6 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet and options.out != cli.STANDARD:
         print(f"{options.out}: {type(cli.models.core_of(model)).__name__} as {format}")
     return 0
-
-
-def _format_of(path: str) -> str:
-    """Look a format up by the name of a file."""
-    ending = os.path.splitext(path)[1].lower()
-    for name, known in _ENDINGS.items():
-        if ending == known:
-            return name
-    raise cli.UsageError(
-        f"--format must be given unless OUT ends in {', '.join(_ENDINGS.values())}, got {path!r}"
-    )
 
 
 def _check(model: Any, format: str, path: str) -> None:

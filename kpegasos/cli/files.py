@@ -212,7 +212,7 @@ def facts_of(X: Any, y: np.ndarray | None) -> dict[str, Any]:
         n_nonzero += int(np.count_nonzero(values))
         n_missing += int(np.isnan(values).sum())
         n_infinite += int(np.isinf(values).sum())
-        least, most = _ranges(block)
+        least, most = column_ranges(block)
         low, high = np.fmin(low, least), np.fmax(high, most)
         digests += _digests(block)
     n_duplicates, n_conflicts = _repeated(digests, y)
@@ -245,7 +245,7 @@ def unevenness_of(X: Any) -> float:
     Of the rows so many are looked at as are a block.
     """
     X = _narrow(X)
-    return _unevenness(*_ranges(X[: _height(X)]))
+    return _unevenness(*column_ranges(X[: _height(X)]))
 
 
 def targets_of(y: np.ndarray) -> dict[str, Any]:
@@ -271,7 +271,7 @@ def _height(X: Any) -> int:
     return max(1, _ENTRIES // max(1, X.shape[1]))
 
 
-def _ranges(block: Any) -> tuple[np.ndarray, np.ndarray]:
+def column_ranges(block: Any) -> tuple[np.ndarray, np.ndarray]:
     """Find the least and the largest finite entry of each column, NaN where there is none."""
     infinite = np.isinf(block.data if sparse.issparse(block) else block)
     if infinite.any():

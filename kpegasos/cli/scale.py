@@ -146,7 +146,7 @@ def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
     """Restore ranges, or find them in the data."""
     import numpy as np
 
-    least, most = (_dense(each(axis=0)) for each in (table.X.min, table.X.max))
+    least, most = cli.files.column_ranges(table.X)
     if options.restore is not None:
         ranges = _read_ranges(options.restore, table.X.shape[1])
         unknown = np.flatnonzero((least != most) & np.isnan(ranges.first[: least.size]))
@@ -167,14 +167,6 @@ def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
         return ranges
     y = _numbers(table.y, options)
     return ranges._replace(target=(*options.target, float(np.min(y)), float(np.max(y))))
-
-
-def _dense(vector: Any) -> Any:
-    """Return a row of any kind as a vector."""
-    import numpy as np
-
-    dense = vector.toarray() if hasattr(vector, "toarray") else vector
-    return np.asarray(dense, dtype=np.float64).ravel()
 
 
 def _moments(X: Any) -> tuple[Any, Any]:

@@ -29,13 +29,7 @@ Ctrl-C stopped training; the model reached so far is written then."""
 
 _LOSSES = ("hinge", "squared_hinge", "smoothed_hinge", "log_loss")
 _REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "huber")
-_SVM_TYPES = {
-    "0": "C-SVC",
-    "1": "nu-SVC",
-    "2": "the one-class SVM",
-    "3": "epsilon-SVR",
-    "4": "nu-SVR",
-}
+_OTHER_SVM_TYPES = {"1": "nu-SVC", "2": "the one-class SVM", "4": "nu-SVR"}
 
 # --- options: those that are parameters of the estimators have their names as `dest` ---
 
@@ -177,7 +171,7 @@ def _gamma(text: str) -> str | float:
 
 def _svm_type(text: str) -> bool:
     if text not in ("0", "3"):
-        got = _SVM_TYPES.get(text, repr(text))
+        got = _OTHER_SVM_TYPES.get(text, repr(text))
         raise argparse.ArgumentTypeError(
             f"must be 0 (C-SVC) or 3 (epsilon-SVR), as there is nothing else; got {got}"
         )

@@ -17,12 +17,7 @@ from kpegasos.datasets.real import (
     load_rcv1_sample,
     load_usps,
 )
-from kpegasos.datasets.svmlight import (
-    SvmlightChunks,
-    iter_svmlight,
-    load_svmlight,
-    write_svmlight,
-)
+from kpegasos.datasets.svmlight import SvmlightChunks, iter_svmlight, load_svmlight, write_svmlight
 from kpegasos.datasets.tables import Table, read_table, write_table
 from kpegasos.datasets.text import make_text_like
 from kpegasos.datasets.toy import make_gaussian_noise, make_spirals, make_toy, make_xor

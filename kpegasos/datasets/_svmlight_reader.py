@@ -385,13 +385,13 @@ def read_rows(
     while not ended:
         block, fault = _next_block(file)
         ended = not block or fault is not None
-        for piece in _parsed(block, form):
-            if piece.rows.labels.size:
-                yield piece.rows
-            if piece.fault is not None:
-                line, what = piece.fault()
+        for rows, n_read, wrong in _parsed(block, form):
+            if rows.labels.size:
+                yield rows
+            if wrong is not None:
+                line, what = wrong
                 raise ValueError(f"{path}, line {before() + n_lines + line}: {what}")
-            n_lines += piece.n_lines
+            n_lines += n_read
         if fault is not None:
             raise ValueError(f"{path}, line {before() + n_lines + 1}: {fault}")
 
@@ -409,12 +409,8 @@ def _next_block(file: BinaryIO) -> tuple[bytes, str | None]:
     return block if block.endswith(b"\n") else block + b"\n", None
 
 
-class _Piece(NamedTuple):
-    """Rows of some lines, up to the first that is wrong, and where and what that is."""
-
-    rows: Rows
-    n_lines: int
-    fault: Callable[[], tuple[int, str]] | None
+#: Rows of some lines up to the first that is wrong, how many lines, and where and what that is.
+_Piece = tuple[Rows, int, tuple[int, str] | None]
 
 
 def _parsed(block: bytes, form: Form) -> Iterable[_Piece]:
@@ -449,14 +445,10 @@ def _piece(text: NDArray[np.uint8], form: Form) -> _Piece:
     if not whole:
         faults.setdefault(n_rows, "")
     if not faults:
-        return _Piece(rows, n_lines, None)
+        return rows, n_lines, None
     row = min(faults)
-
-    def fault() -> tuple[int, str]:
-        line, words = _line_of(text.tobytes(), row)
-        return line, faults[row] or _fault(words)
-
-    return _Piece(rows.part(0, row), n_lines, fault)
+    line, words = _line_of(text.tobytes(), row)
+    return rows.part(0, row), n_lines, (line, faults[row] or _fault(words))
 
 
 def _numbers(bits: NDArray[np.uint64], text: NDArray[np.uint8]) -> NDArray[np.float64]:

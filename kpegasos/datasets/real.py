@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kpegasos.datasets._svmlight_reader import Form, assembled, read_rows
 from kpegasos.datasets.files import (
     Dataset,
     cached,
@@ -27,7 +28,7 @@ from kpegasos.datasets.files import (
     read_arrays,
     require,
 )
-from kpegasos.datasets.svmlight import checked_form, load_svmlight, whole_file
+from kpegasos.datasets.svmlight import load_svmlight
 from kpegasos.utils.files import opened_whole
 from kpegasos.utils.validation import as_choice, as_flag, as_generator, as_integer
 
@@ -315,12 +316,13 @@ def load_rcv1_sample() -> Dataset:
     ValueError
         Naming file and line, if one has another format.
     """
+    form = Form(47_236, np.float32)
 
     def read(name: str) -> tuple[Any, NDArray[np.int64]]:
         # "label |namespace id:value ..." differs from LIBSVM's format by the namespace only.
         path = require("rcv1-sample", name)
         text = io.BytesIO(path.read_bytes().replace(b"|f ", b""))
-        return whole_file(path, text, checked_form(47_236, np.float32))
+        return assembled(read_rows(path, text, form), form)
 
     return Dataset(*read("rcv1_small.dat"), *read("rcv1_small_test.data"), ("rest", "CCAT"))
 
@@ -381,10 +383,10 @@ class _Set(NamedTuple):
     files: tuple[_File, ...]
 
 
-def _image_files(mirrors: tuple[str, ...], *sha256: str) -> tuple[_File, ...]:
+def _files(names: tuple[str, ...], mirrors: tuple[str, ...], *sha256: str) -> tuple[_File, ...]:
     return tuple(
         _File(name, (known,), tuple(mirror + name for mirror in mirrors))
-        for name, known in zip(_IDX_FILES, sha256, strict=True)
+        for name, known in zip(names, sha256, strict=True)
     )
 
 
@@ -401,17 +403,11 @@ _SETS = {
         3.5,
         f"UCI Adult in LIBSVM's encoding, {_LIBSVM}",
         "CC BY 4.0",
-        (
-            _File(
-                "a9a",
-                ("f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906",),
-                (f"{_LIBSVM}a9a",),
-            ),
-            _File(
-                "a9a.t",
-                ("1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9",),
-                (f"{_LIBSVM}a9a.t",),
-            ),
+        _files(
+            ("a9a", "a9a.t"),
+            (_LIBSVM,),
+            "f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906",
+            "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9",
         ),
     ),
     "covtype": _Set(
@@ -436,7 +432,8 @@ _SETS = {
         30.9,
         "Zalando Research, https://github.com/zalandoresearch/fashion-mnist",
         "MIT",
-        _image_files(
+        _files(
+            _IDX_FILES,
             (
                 "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
                 "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
@@ -452,7 +449,8 @@ _SETS = {
         11.6,
         "Y. LeCun, C. Cortes, C. J. C. Burges",
         "CC BY-SA 3.0",
-        _image_files(
+        _files(
+            _IDX_FILES,
             ("https://ossci-datasets.s3.amazonaws.com/mnist/",),
             "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
             "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",

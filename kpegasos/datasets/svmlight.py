@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def load_svmlight(
     place = checked_path(path)
     form = checked_form(n_features, dtype)
     with opened(place) as file:
-        return whole_file(place, file, form)
+        return assembled(read_rows(place, file, form), form)
 
 
 def iter_svmlight(
@@ -219,13 +219,6 @@ def _count_lines(path: Path, position: int) -> int:
             file.read(min(2**20, position - at)).count(b"\n") for at in range(0, position, 2**20)
         )
     return ends
-
-
-def whole_file(
-    path: Path | str, file: BinaryIO, form: Form
-) -> tuple[sparse.csr_matrix, NDArray[Any]]:
-    """Read X and y from an open file; its path is for errors."""
-    return assembled(read_rows(path, file, form), form)
 
 
 def checked_form(n_features: Any, dtype: Any) -> Form:

@@ -19,14 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kpegasos.datasets import svmlight
-from kpegasos.datasets._svmlight_reader import as_labels
-from kpegasos.datasets.files import (
-    is_compressed,
-    number_of,
-    opened,
-    packed,
-    read_arrays,
-)
+from kpegasos.datasets._svmlight_reader import as_labels, assembled, read_rows
+from kpegasos.datasets.files import is_compressed, number_of, opened, packed, read_arrays
 from kpegasos.utils.files import checked_path, is_stream, opened_whole, write_whole
 from kpegasos.utils.validation import (
     as_choice,
@@ -221,7 +215,7 @@ def _svmlight_table(place: str, source: Any, label: Any, wanted: Any) -> Table:
             f"got {shown(label)} instead"
         )
     with opened(source) as file:
-        X, y = svmlight.whole_file(place, file, wanted)
+        X, y = assembled(read_rows(place, file, wanted), wanted)
     if not y.size:
         raise ValueError(f"{place}: a table must have rows, got none")
     return Table(X, None if label is None else y, None, None, "svmlight")
@@ -646,7 +640,12 @@ def write_table(
         or names are not those of as many different columns.
     """
     place = checked_path(path)
-    format = optional(as_choice, "format", format, choices=FORMATS) or _format_to_write(place)
+    format = optional(as_choice, "format", format, choices=FORMATS) or format_by_name(place)
+    if format is None:
+        endings = tuple(each for of_format in FORMATS.values() for each in of_format)
+        raise ValueError(
+            f"format must be given unless path ends in one of {endings}, got {place.name}"
+        )
     refuse_times("X", X)
     X, y = canonical_rows(X), _checked_labels(y, format)
     if y is not None and y.shape != X.shape[:1]:
@@ -677,13 +676,6 @@ def write_table(
             _frame(X, y, all_names).to_parquet(file, index=False)
         else:
             _frame(X, y, all_names).to_feather(file)
-
-
-def _format_to_write(place: Path) -> str:
-    if (named := format_by_name(place)) is not None:
-        return named
-    endings = tuple(each for of_format in FORMATS.values() for each in of_format)
-    raise ValueError(f"format must be given unless path ends in one of {endings}, got {place.name}")
 
 
 def _checked_labels(y: Any, format: str) -> NDArray[Any] | None:

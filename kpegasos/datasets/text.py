@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kpegasos.datasets._svmlight_reader import Form, Rows, assembled
 from kpegasos.datasets.files import checked_dtype
 from kpegasos.utils.validation import as_integer, as_number, draw_seed
 
@@ -18,15 +19,6 @@ _TILT = 0.8
 #: Mandelbrot's shift of the ranks in Zipf's law: without stop words, the most frequent words differ
 #: less in frequency than by Zipf's law.
 _SHIFT = 20.0
-
-
-class _TextBlock(NamedTuple):
-    """Documents in CSR form, with the number of entries of each row in place of ``indptr``."""
-
-    values: NDArray[Any]
-    columns: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    labels: NDArray[np.int64]
 
 
 class _TextModel:
@@ -61,7 +53,7 @@ class _TextModel:
         self.idf = np.empty(n_features, np.float32)
         self.idf[self.column] = 1 - np.log(found)
 
-    def block(self, number: int) -> _TextBlock:
+    def block(self, number: int) -> Rows:
         """Draw the rows of one block."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
         topic = rng.integers(2, size=_BLOCK)
@@ -79,23 +71,11 @@ class _TextModel:
         count = np.diff(first, append=found.size)
         row, column = np.divmod(found[first], self.n_features)
         values = (1 + np.log(count.astype(np.float32))) * self.idf[column]
-        sizes = np.bincount(row, minlength=_BLOCK)
+        ends = np.bincount(row, minlength=_BLOCK).cumsum()
         norms = np.sqrt(np.bincount(row, values * values, minlength=_BLOCK))
         values = (values / norms[row]).astype(self.dtype)
         label = np.where(rng.random(_BLOCK) < self.noise, -sign, sign)
-        return _TextBlock(values, column.astype(np.int32), sizes, label)
-
-
-def _checked(n_features: int, density: Any, noise: Any) -> tuple[float, float]:
-    """Density and noise, or a ValueError."""
-    density, noise = as_number("density", density), as_number("noise", noise)
-    if not 1 / n_features <= density <= 0.5:
-        raise ValueError(
-            f"density must be between 1 / n_features = {1 / n_features:g} and 0.5, got {density!r}"
-        )
-    if not 0 <= noise <= 1:
-        raise ValueError(f"noise must be a fraction between 0 and 1, got {noise!r}")
-    return density, noise
+        return Rows(label.astype(np.float64), values, column.astype(np.int32), ends)
 
 
 def make_text_like(
@@ -148,26 +128,17 @@ def make_text_like(
     """
     n_samples = as_integer("n_samples", n_samples, least=1)
     n_features = as_integer("n_features", n_features, least=2, most=2**31 - 1)
-    density, noise = _checked(n_features, density, noise)
+    density, noise = as_number("density", density), as_number("noise", noise)
+    if not 1 / n_features <= density <= 0.5:
+        raise ValueError(
+            f"density must be between 1 / n_features = {1 / n_features:g} and 0.5, got {density!r}"
+        )
+    if not 0 <= noise <= 1:
+        raise ValueError(f"noise must be a fraction between 0 and 1, got {noise!r}")
     dtype = checked_dtype(dtype)
     model = _TextModel(n_features, density, noise, dtype, draw_seed(random_state))
-    parts = [model.block(number) for number in range(-(-n_samples // _BLOCK))]
-    y = np.concatenate([part.labels for part in parts])[:n_samples]
-    return _csr_matrix(parts, n_samples, n_features), y
-
-
-def _csr_matrix(parts: list[_TextBlock], n_samples: int, n_features: int) -> sparse.csr_matrix:
-    """Put the first rows of the blocks together."""
-    sizes = np.concatenate([part.sizes for part in parts])[:n_samples]
-    indptr = np.concatenate(([0], np.cumsum(sizes)))
-    nnz = indptr[-1]
-    index_type = np.int32 if nnz <= np.iinfo(np.int32).max else np.int64
-    # One array after the other: only one of them is in memory twice at a time.
-    data = np.concatenate([part.values for part in parts])[:nnz]
-    indices = np.concatenate([part.columns for part in parts])[:nnz]
-    X = sparse.csr_matrix(
-        (data, indices.astype(index_type, copy=False), indptr.astype(index_type)),
-        shape=(n_samples, n_features),
+    parts = (
+        model.block(number).part(0, min(_BLOCK, n_samples - number * _BLOCK))
+        for number in range(-(-n_samples // _BLOCK))
     )
-    X.has_canonical_format = True
-    return X
+    return assembled(parts, Form(n_features, dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -160,13 +161,9 @@ def make_gaussian_noise(
     return _shuffled(np.repeat(centres[:, None], n_features, axis=1), y, 1.0, rng)
 
 
-def _circles(n_samples: int, *, noise: float, random_state: Any) -> Points:
-    return make_circles(n_samples, noise=noise, factor=0.5, random_state=random_state)
-
-
 # Each problem with the noise at which its classes just about stay apart.
 _TOY: dict[str, tuple[Callable[..., Points], float]] = {
-    "circles": (_circles, 0.1),
+    "circles": (partial(make_circles, factor=0.5), 0.1),
     "moons": (make_moons, 0.15),
     "xor": (make_xor, 0.05),
     "spirals": (make_spirals, 0.03),

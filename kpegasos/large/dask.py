@@ -29,7 +29,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kpegasos.estimators import LinearPegasosSVR
-from kpegasos.fitting.inputs import Settings, validated_rows
+from kpegasos.fitting.inputs import validated_rows
 from kpegasos.fitting.model import unchanged_by_errors
 from kpegasos.fitting.streams import Chunk, OnlineModel, losses_at_zero
 from kpegasos.large.chunks import LinearEstimator, settings_of_stream
@@ -140,7 +140,9 @@ def fit_dask(
     online = totals.begin(estimator)
     sizes = totals.sizes(by_partition)
     n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
-    n_steps = _steps_of_a_round(settings, sizes, n_rounds)
+    # Steps of each pair on any partition: all rounds make the epochs asked for.
+    draws = settings.epochs / (n_rounds * settings.options.batch_size)
+    n_steps = [math.ceil(draws * size.sum() / np.count_nonzero(size)) for size in sizes]
 
     model = clone(estimator)
     with_rows = np.flatnonzero(sizes.any(axis=0)).tolist()
@@ -187,12 +189,6 @@ def _make_round(
         for part, partition in partitions.items()
     ]
     online.merge(client.gather(futures), sizes)
-
-
-def _steps_of_a_round(settings: Settings, sizes: np.ndarray, n_rounds: int) -> list[int]:
-    """Count steps of each pair on any partition, so that all rounds make the epochs asked for."""
-    draws = settings.epochs / (n_rounds * settings.options.batch_size)
-    return [math.ceil(draws * size.sum() / np.count_nonzero(size)) for size in sizes]
 
 
 def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:

@@ -57,12 +57,12 @@ def state_of_table(path: Path) -> dict[str, Any]:
         text = file.read(MOST_TEXT + 1)
     if len(text) > MOST_TEXT:
         raise MessageError(
-            "table", f"{path.name} must have at most {MOST_TEXT} characters, got more"
+            f"{path.name} must have at most {MOST_TEXT} characters, got more", "table"
         )
     try:
         return state_of_text(text)
     except MessageError as error:
-        raise MessageError(error.parameter, f"{path.name}: {error}") from None
+        raise MessageError(f"{path.name}: {error}", error.parameter) from None
 
 
 def state_of_text(text: str) -> dict[str, Any]:
@@ -82,15 +82,14 @@ def state_of_text(text: str) -> dict[str, Any]:
     if rows and not any(_is_number(cell) for cell in rows[0][1][:2]):
         rows = rows[1:]
     if not rows:
-        raise MessageError("table", "table must have a line for each point, got none")
+        raise MessageError("table must have a line for each point, got none")
     if len(rows) > MOST_POINTS:
         raise MessageError(
-            "table", f"table must have at most {MOST_POINTS:,} points, got {len(rows):,} instead"
+            f"table must have at most {MOST_POINTS:,} points, got {len(rows):,} instead"
         )
     width = len(rows[0][1])
     if width not in (3, 4):
         raise MessageError(
-            "table",
             f"table must have two columns of features and one of labels, got {width} columns; "
             f"choose two features",
         )
@@ -98,7 +97,6 @@ def state_of_text(text: str) -> dict[str, Any]:
     for place, row in rows:
         if len(row) != width or not all(map(_is_near, row[:2])):
             raise MessageError(
-                "table",
                 f"table must have two numbers of at most {FARTHEST:,.0f} in size and a label in "
                 f"each line, got {shown(' '.join(row))} in line {place}",
             )
@@ -108,7 +106,7 @@ def state_of_text(text: str) -> dict[str, Any]:
     classes = sorted(set(names), key=_natural)
     if len(classes) > MOST_CLASSES:
         raise MessageError(
-            "table", f"table must have at most {MOST_CLASSES} classes, got {len(classes)} instead"
+            f"table must have at most {MOST_CLASSES} classes, got {len(classes)} instead"
         )
     return state_of_points(X, [classes.index(name) for name in names], test)
 
@@ -175,7 +173,6 @@ def file_message(request: dict[str, Any], scene: Scene, models: list[PegasosSVC]
     }
     if not models:
         raise MessageError(
-            "points",
             f"points must be of two classes, and t 1 at least, for a file of models, got {what!r}",
         )
     if what == "gif":
@@ -278,11 +275,10 @@ def _animation(scene: Scene, fitted: list[PegasosSVC]) -> bytes:
     from kpegasos.plotting import TrainingAnimation
 
     X, y = scene.points[~scene.test], scene.labels[~scene.test]
-    if scene.settings.step is not None:
+    if step := scene.settings["step"]:
         raise MessageError(
-            "step",
             f"step must be Pegasos' own, 1/(λt), for an animation, as PegasosSVC has no other, "
-            f"got {scene.settings.step.rule!r}",
+            f"got {step.rule!r}",
         )
     t = int(np.max(fitted[-1].n_steps_))
     steps = sorted({round(t ** (number / _FRAMES)) for number in range(1, _FRAMES + 1)})

@@ -63,12 +63,12 @@ class MessageError(ValueError):
     Attributes
     ----------
     parameter : str
-        What is wrong, by its name in the message.
+        What is wrong, by its name in the message: the first word of the sentence unless given.
     """
 
-    def __init__(self, parameter: str, sentence: str) -> None:
+    def __init__(self, sentence: str, parameter: str | None = None) -> None:
         super().__init__(sentence)
-        self.parameter = parameter
+        self.parameter = parameter or sentence.partition(" ")[0]
 
 
 # --- checks of values ---
@@ -85,7 +85,7 @@ def _checked(check: Callable[..., Any], name: str, value: Any, **limits: Any) ->
     try:
         return check(name, value, **limits)
     except (ValueError, TypeError) as error:
-        raise MessageError(name, str(error)) from None
+        raise MessageError(str(error), name) from None
 
 
 def _integer(name: str, *, least: int = 0, most: int = 2**53) -> Check:
@@ -112,12 +112,12 @@ def _or_null(check: Check) -> Check:
 def _object(name: str, value: Any, known: Collection[str]) -> dict:
     """Check for an object whose keys are all known."""
     if not isinstance(value, dict):
-        raise MessageError(name, f"{name} must be an object, got {shown(value)} instead")
+        raise MessageError(f"{name} must be an object, got {shown(value)} instead")
     for key in value:
         if key not in known:
             raise MessageError(
-                key if len(key) <= 40 else name,
                 f"{name} must have no other keys than {', '.join(sorted(known))}, got {shown(key)}",
+                key if len(key) <= 40 else name,
             )
     return value
 
@@ -129,32 +129,16 @@ class Pane(NamedTuple):
     """One of the models beside each other."""
 
     kernel: str
-    gamma: str | float
-    degree: int
-    coef0: float
+    gamma: str | float = "scale"
+    degree: int = 3
+    coef0: float = 0.0
 
 
 class StepRule(NamedTuple):
     """Step sizes other than ``1 / (lam t)``."""
 
     rule: str
-    scale: float
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all panes share, in the words of `PegasosSVC`."""
-
-    C: float | None
-    lam: float | None
-    fit_intercept: bool
-    batch_size: int
-    sampling: str
-    projection: bool
-    average: str | None
-    loss: str
-    step: StepRule | None
-    seed: int
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -169,22 +153,20 @@ class Scene:
     test : ndarray of shape (n_points,), bool
         Points that are held out.
     panes : tuple of Pane
-    settings : Settings
+    settings : dict
+        What all panes share, in the words of `PegasosSVC`, and the step.
     """
 
     points: np.ndarray
     labels: np.ndarray
     test: np.ndarray
     panes: tuple[Pane, ...]
-    settings: Settings
+    settings: dict[str, Any]
 
 
 #: What a new page begins with, but for the points.
 DEFAULTS: dict[str, Any] = {
-    "panes": [
-        {"kernel": "linear"},
-        {"kernel": "rbf", "gamma": "scale", "degree": 3, "coef0": 0.0},
-    ],
+    "panes": [{"kernel": "linear"}, Pane("rbf")._asdict()],
     "C": 10.0,
     "lam": None,
     "fit_intercept": True,
@@ -200,9 +182,9 @@ _STATE_KEYS = {"points", "labels", "test", *DEFAULTS}
 
 
 def _step(value: Any) -> StepRule:
-    given = {"scale": 1.0, **_object("step", value, {"rule", "scale"})}
-    rule = _choice("step.rule", STEP_RULES)(given.get("rule"))
-    return StepRule(rule, _number("step.scale")(given["scale"]))
+    given = StepRule(**{"rule": None, **_object("step", value, StepRule._fields)})
+    rule = _choice("step.rule", STEP_RULES)(given.rule)
+    return StepRule(rule, _number("step.scale")(given.scale))
 
 
 _SETTINGS: dict[str, Check] = {
@@ -230,7 +212,7 @@ def scene_of(value: Any) -> Scene:
     state = _object("state", value, _STATE_KEYS)
     for name in sorted(_STATE_KEYS):
         if name not in state:
-            raise MessageError(name, f"{name} must be in the state, got none")
+            raise MessageError(f"{name} must be in the state, got none")
     points = _points(state["points"])
     labels = _column(
         "labels",
@@ -244,13 +226,12 @@ def scene_of(value: Any) -> Scene:
     )
     panes = state["panes"]
     if not isinstance(panes, list) or not 1 <= len(panes) <= 2:
-        raise MessageError("panes", f"panes must be a list of one or two, got {shown(panes)}")
-    settings = Settings(**{name: check(state[name]) for name, check in _SETTINGS.items()})
-    if (settings.C is None) == (settings.lam is None):
+        raise MessageError(f"panes must be a list of one or two, got {shown(panes)}")
+    settings = {name: check(state[name]) for name, check in _SETTINGS.items()}
+    C, lam = settings["C"], settings["lam"]
+    if (C is None) == (lam is None):
         raise MessageError(
-            "C",
-            f"C or lam must be a number and the other null, "
-            f"got {settings.C} and {settings.lam} instead",
+            f"C or lam must be a number and the other null, got {C} and {lam} instead"
         )
     return Scene(
         points,
@@ -262,22 +243,21 @@ def scene_of(value: Any) -> Scene:
 
 
 def _pane(name: str, value: Any) -> Pane:
-    given = {"gamma": "scale", "degree": 3, "coef0": 0.0, **_object(name, value, Pane._fields)}
-    gamma = given["gamma"]
+    given = Pane(**{"kernel": None, **_object(name, value, Pane._fields)})
     return Pane(
-        _choice(f"{name}.kernel", KERNELS)(given.get("kernel")),
-        gamma if gamma == "scale" else _number(f"{name}.gamma")(gamma),
-        _integer(f"{name}.degree", least=1, most=10)(given["degree"]),
-        _number(f"{name}.coef0", -FARTHEST, FARTHEST)(given["coef0"]),
+        _choice(f"{name}.kernel", KERNELS)(given.kernel),
+        given.gamma if given.gamma == "scale" else _number(f"{name}.gamma")(given.gamma),
+        _integer(f"{name}.degree", least=1, most=10)(given.degree),
+        _number(f"{name}.coef0", -FARTHEST, FARTHEST)(given.coef0),
     )
 
 
 def _listed(name: str, value: Any) -> list:
     if not isinstance(value, list):
-        raise MessageError(name, f"{name} must be a list, got {shown(value)} instead")
+        raise MessageError(f"{name} must be a list, got {shown(value)} instead")
     if len(value) > MOST_POINTS:
         raise MessageError(
-            name, f"{name} must be at most {MOST_POINTS:,} points, got {len(value):,} instead"
+            f"{name} must be at most {MOST_POINTS:,} points, got {len(value):,} instead"
         )
     return value
 
@@ -290,7 +270,6 @@ def _points(value: Any) -> np.ndarray:
             type(x) in (int, float) and -FARTHEST <= x <= FARTHEST for x in point
         ):
             raise MessageError(
-                "points",
                 f"points must be pairs of numbers of at most {FARTHEST:,.0f} in size, "
                 f"got {shown(point)} at place {place} instead",
             )
@@ -301,12 +280,12 @@ def _column(name: str, value: Any, n_points: int, proper: Check, expected: str) 
     entries = _listed(name, value)
     if len(entries) != n_points:
         raise MessageError(
-            name, f"{name} must have an entry for each of {n_points} points, got {len(entries)}"
+            f"{name} must have an entry for each of {n_points} points, got {len(entries)}"
         )
     for place, entry in enumerate(entries):
         if not proper(entry):
             raise MessageError(
-                name, f"{name} must be {expected}, got {shown(entry)} at place {place} instead"
+                f"{name} must be {expected}, got {shown(entry)} at place {place} instead"
             )
     return entries
 
@@ -323,14 +302,14 @@ def parsed(text: Any) -> Any:
         If it is too long, or no JSON; NaN and infinities are none.
     """
     if not isinstance(text, str):
-        raise MessageError("message", f"message must be text, got {type(text).__name__} instead")
+        raise MessageError(f"message must be text, got {type(text).__name__} instead")
     if len(text) > MOST_TEXT:
         raise MessageError(
-            "message", f"message must have at most {MOST_TEXT} characters, got {len(text)} instead"
+            f"message must have at most {MOST_TEXT} characters, got {len(text)} instead"
         )
     with suppress(ValueError, RecursionError):
         return json.loads(text, parse_constant=_refuse_constant)
-    raise MessageError("message", f"message must be JSON, got {shown(text)} instead")
+    raise MessageError(f"message must be JSON, got {shown(text)} instead")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -366,13 +345,13 @@ def request_of(message: Any) -> dict[str, Any]:
         Naming the parameter, what was expected and what came.
     """
     if not isinstance(message, dict):
-        raise MessageError("message", f"message must be an object, got {shown(message)} instead")
+        raise MessageError(f"message must be an object, got {shown(message)} instead")
     kind = _choice("kind", tuple(REQUESTS))(message.get("kind"))
     checks = REQUESTS[kind]
     given = {**_OPTIONAL, **_object(kind, message, {"kind", *checks})}
     for name in checks:
         if name not in given:
-            raise MessageError(name, f"{name} must be in a message of kind {kind!r}, got none")
+            raise MessageError(f"{name} must be in a message of kind {kind!r}, got none")
     return {"kind": kind, **{name: check(given[name]) for name, check in checks.items()}}
 
 

@@ -27,12 +27,11 @@ from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import plan_fit
 from kpegasos.fitting.model import set_model
-from kpegasos.fitting.pairs import Pair, pair_coefficients, vote
+from kpegasos.fitting.pairs import Pair, pair_coefficients
 from kpegasos.fitting.training import FitPlan
-from kpegasos.kernels.decision import kernel_decision
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import pulls, values
-from kpegasos.playground.messages import MOST_STEPS, MessageError, Pane, Scene, Settings, StepRule
+from kpegasos.playground.messages import MOST_STEPS, MessageError, Pane, Scene, StepRule
 from kpegasos.solvers.driver import Evaluation
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import History, Result, Results
@@ -41,9 +40,9 @@ from kpegasos.solvers.stopping import Stopper
 _DEFAULTS = PegasosSVC().get_params()
 
 
-def parameters_of(pane: Pane, settings: Settings) -> dict[str, Any]:
+def parameters_of(pane: Pane, settings: dict[str, Any]) -> dict[str, Any]:
     """List parameters of the pane's `PegasosSVC` that are not its defaults, but for its steps."""
-    cost = {"C": settings.C} if settings.lam is None else {"lam": settings.lam}
+    cost = "C" if settings["lam"] is None else "lam"
     own: dict[str, Any] = {"kernel": pane.kernel}
     if pane.kernel != "linear":
         own["gamma"] = pane.gamma
@@ -52,9 +51,8 @@ def parameters_of(pane: Pane, settings: Settings) -> dict[str, Any]:
     if pane.kernel in ("poly", "sigmoid"):
         own["coef0"] = pane.coef0
     names = "loss", "fit_intercept", "batch_size", "sampling", "projection", "average"
-    shared = {name: getattr(settings, name) for name in names}
-    changed = {name: value for name, value in shared.items() if value != _DEFAULTS[name]}
-    return {**own, **cost, **changed, "random_state": settings.seed}
+    changed = {name: settings[name] for name in names if settings[name] != _DEFAULTS[name]}
+    return {**own, cost: settings[cost], **changed, "random_state": settings["seed"]}
 
 
 def _step_of(step: StepRule) -> Any:
@@ -156,13 +154,11 @@ class PairRun:
         run.history.records[:0] = front.history.records[:n_passed]
         return Moment(run.result(), draws)
 
-    def models(self, first: int, stop: int) -> list[tuple[np.ndarray, float]]:
-        """Make coefficients and intercepts at some of the checkpoints that are passed."""
-        rows, examples = self._front.rows, self._front.examples
-        return [
-            (average.coef * examples.signed, rows.primal(average.evaluated, examples)[1])
-            for average in self._averages[first:stop]
-        ]
+    def model(self, number: int) -> tuple[np.ndarray, float]:
+        """Make coefficients and intercept at a checkpoint that is passed."""
+        average, examples = self._averages[number], self._front.examples
+        _, intercept = self._front.rows.primal(average.evaluated, examples)
+        return average.coef * examples.signed, intercept
 
     def _look(self, run: PegasosRun, t: int) -> Draws:
         """Tell what the next step, the one to t, is going to do."""
@@ -181,7 +177,6 @@ class PairRun:
 def _advance(run: PegasosRun, target: int, t: int, stopper: Stopper) -> None:
     if run.take_steps(target, stopper) is not None and run.state.steps < target:
         raise MessageError(
-            "t",
             f"t must be less, or asked for again, as time was up at step {run.state.steps:,}, "
             f"got {t:,} instead",
         )
@@ -193,7 +188,7 @@ class PaneRun:
     Parameters
     ----------
     pane : Pane
-    settings : Settings
+    settings : dict
     X : ndarray of shape (n_samples, 2)
     y : ndarray of shape (n_samples,), int64
         Two or more classes.
@@ -204,15 +199,15 @@ class PaneRun:
         As `PegasosSVC` raises it.
     """
 
-    def __init__(self, pane: Pane, settings: Settings, X: np.ndarray, y: np.ndarray) -> None:
+    def __init__(self, pane: Pane, settings: dict[str, Any], X: np.ndarray, y: np.ndarray) -> None:
         self.parameters = parameters_of(pane, settings)
         estimator = self._estimator(MOST_STEPS)
         # The estimator's own validation would find nothing: a scene is checked, and of float64.
         self.plan = plan_fit(estimator, X, y)
         self.plan.prepare(Stopper())
         self.X, self.y = X, y
-        if settings.step is not None:
-            options = self.plan.settings.options._replace(step=_step_of(settings.step))
+        if settings["step"] is not None:
+            options = self.plan.settings.options._replace(step=_step_of(settings["step"]))
             self.plan.settings = replace(self.plan.settings, options=options)
         self.pairs = [PairRun(self.plan, pair) for pair in self.plan.pairs]
         #: Models of other algorithms, by their names in messages.
@@ -245,8 +240,10 @@ class PaneRun:
         set_model(model, {**self.plan.attributes(results), "_states": None})
         return model
 
-    def with_coefficients(self, models: list[tuple[np.ndarray, float]]) -> PegasosSVC:
-        """Make an estimator that decides by another algorithm's coefficients and intercepts."""
+    def with_coefficients(
+        self, models: list[tuple[np.ndarray, float]], moments: list[Moment]
+    ) -> PegasosSVC:
+        """Make an estimator that decides by coefficients and intercepts of no step."""
         moments = [
             moment._replace(
                 result=replace(
@@ -257,7 +254,7 @@ class PaneRun:
                     history=History(),
                 )
             )
-            for moment, (coef, intercept) in zip(self.at(1, Stopper()), models, strict=True)
+            for moment, (coef, intercept) in zip(moments, models, strict=True)
         ]
         return self.model(1, moments)
 
@@ -414,10 +411,9 @@ def _counts(run: PaneRun, data: Data, moments: list[Moment]) -> list[int | None]
     for each, moment in zip(run.pairs, moments, strict=False):  # no moments before the first step
         members = each.pair.members
         most[members] = np.maximum(most[members], moment.result.alpha)
-    counts: list[int | None] = [None] * len(data.targets)
-    for place, count in zip(data.train.tolist(), most.astype(np.int64).tolist(), strict=True):
-        counts[place] = count
-    return counts
+    counts = np.full(len(data.targets), None)
+    counts[data.train] = most.astype(np.int64)
+    return counts.tolist()
 
 
 def history_frame(
@@ -440,29 +436,13 @@ def history_frame(
         history["bound"] = sums("dual_bound")
         history["averaged"] = sums("objective_average") if averaged else None
         if test_error is not None:
-            history["test_error"] = [*_test_errors(run, data, len(rows[0]) - 1), test_error]
+            n_passed, known = len(rows[0]) - 1, run.test_errors
+            for number in range(len(known), n_passed):
+                coefficients = [each.model(number) for each in run.pairs]
+                model = run.with_coefficients(coefficients, moments)
+                known.append(float(np.mean(model.predict(data.X_test) != data.y_test)))
+            history["test_error"] = [*known[:n_passed], test_error]
     return history
-
-
-def _test_errors(run: PaneRun, data: Data, n_checkpoints: int) -> list[float]:
-    """Find the errors of the first models on the points held out."""
-    known, n_pairs = run.test_errors, len(run.pairs)
-    first = len(known)
-    if first < n_checkpoints:
-        coefs = np.zeros((n_checkpoints - first, n_pairs, len(data.y)))
-        intercepts = np.zeros((n_checkpoints - first, n_pairs))
-        for column, each in enumerate(run.pairs):
-            for row, (coef, intercept) in enumerate(each.models(first, n_checkpoints)):
-                coefs[row, column, each.pair.members] = coef
-                intercepts[row, column] = intercept
-        flat = coefs.reshape(-1, len(data.y))
-        decisions = kernel_decision(run.kernel, data.X_test, run.X, flat) + intercepts.ravel()
-        for of_model in decisions.reshape(len(data.y_test), -1, n_pairs).swapaxes(0, 1):
-            # Classes by the signs of `PegasosSVC`.
-            positive = of_model[:, 0] > 0
-            chosen = positive.astype(np.intp) if n_pairs == 1 else vote(of_model, len(data.classes))
-            known.append(float(np.mean(np.array(data.classes)[chosen] != data.y_test)))
-    return known[:n_checkpoints]
 
 
 def drawn(run: PaneRun, data: Data, t: int) -> list[int]:
@@ -522,9 +502,7 @@ def polished(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
     """
     if not run.kernel.positive_definite:
         kernel = run.parameters["kernel"]
-        raise MessageError(
-            parameter, f"{parameter} must be positive semi-definite to polish, got {kernel!r}"
-        )
+        raise MessageError(f"{parameter} must be positive semi-definite to polish, got {kernel!r}")
     model = PegasosSVC(**run.parameters, polish=True, max_time=_MOST_SECONDS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the gap is on the page
@@ -560,10 +538,9 @@ def compared(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
     settings = run.plan.settings
     if not is_hinge(settings.loss):
         loss = run.parameters["loss"]
-        raise MessageError("loss", f"loss must be 'hinge' to compare with SVC, got {loss!r}")
+        raise MessageError(f"loss must be 'hinge' to compare with SVC, got {loss!r}")
     if not settings.intercept_scaling:
         raise MessageError(
-            "fit_intercept",
             "fit_intercept must be on to compare with SVC, which always has one, got off",
         )
     models, objective = [], 0.0
@@ -582,7 +559,7 @@ def compared(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
         squared_norm = float(coef @ image) + intercept**2
         objective += primal(image + intercept, squared_norm, problem)
         models.append((coef, intercept))
-    model = run.others["SVC"] = run.with_coefficients(models)
+    model = run.others["SVC"] = run.with_coefficients(models, run.at(1, Stopper()))
     return {
         **_model_frame(run, data, models, model),
         "objective": _number(objective),

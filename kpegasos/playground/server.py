@@ -252,7 +252,7 @@ def _answers(session: Session, message: Any) -> list[str]:
     try:
         return [encoded(answer) for answer in session.handle(message)]
     except ValueError as error:  # a number that JSON does not have
-        refusal = MessageError("message", f"message led to an answer that is no JSON: {error}")
+        refusal = MessageError(f"message led to an answer that is no JSON: {error}")
         return [encoded(session.told(message, refusal))]
 
 

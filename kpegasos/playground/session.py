@@ -197,7 +197,6 @@ class Session:
             raise self._refusal
         if request["revision"] != self.revision or self.scene is None or self._data is None:
             raise MessageError(
-                "revision",
                 f"revision must be that of the last state, {self.revision}, "
                 f"got {request['revision']} instead",
             )
@@ -208,7 +207,8 @@ class Session:
         assert self.scene is not None
         assert self._data is not None
         scene, data = self.scene, self._data
-        content = scene.settings, data.X.tobytes(), data.y.tobytes(), data.X_test.tobytes()
+        settings = tuple(scene.settings.items())
+        content = settings, data.X.tobytes(), data.y.tobytes(), data.X_test.tobytes()
         found = []
         for pane in scene.panes:
             key = pane, *content
@@ -227,7 +227,7 @@ class Session:
             revision = message.get("revision")
             if type(revision) is int:
                 self.revision = revision
-                self._refusal = MessageError("state", "state must be accepted before it is shown")
+                self._refusal = MessageError("state must be accepted before it is shown")
 
     def told(self, message: Any, error: MessageError) -> dict[str, Any]:
         """Make a message of an error that a message led to."""
@@ -258,5 +258,5 @@ def _named(error: Exception) -> MessageError:
     text = " ".join(str(error).split())[:400]
     names = re.match(r"(?:\w+ and )?(\w+) must", text)
     if isinstance(error, ValueError | TypeError) and names:
-        return MessageError(names[1], text)
-    return MessageError("message", f"message led to {type(error).__name__}: {text}")
+        return MessageError(text, names[1])
+    return MessageError(f"message led to {type(error).__name__}: {text}")

@@ -211,9 +211,6 @@ class TrainingAnimation:
     >>> animation.save("moons.gif")  # doctest: +SKIP
     """
 
-    regions_: DecisionRegionDisplay
-    convergence_: ConvergenceDisplay
-    axes_: np.ndarray
     figure_: Figure
 
     def __init__(

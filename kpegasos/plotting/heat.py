@@ -19,7 +19,6 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.text import Text
@@ -27,13 +26,7 @@ from matplotlib.ticker import PercentFormatter, ScalarFormatter
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.searches import (
-    QUANTITIES,
-    SearchResults,
-    log_edges,
-    name_of,
-    results_of,
-)
+from kpegasos.plotting.searches import QUANTITIES, SearchResults, log_edges, name_of, results_of
 from kpegasos.plotting.style import (
     MISSING,
     VERMILLION,
@@ -110,7 +103,6 @@ class OneVsOneDisplay:
     ['relative_gap', 'support_size', 'seconds']
     """
 
-    axes_: np.ndarray
     images_: dict[str, AxesImage]
     colorbars_: dict[str, Colorbar]
     texts_: dict[str, list[Text]]
@@ -327,15 +319,12 @@ class ValidationSurfaceDisplay:
     ['chosen cell', 'within one standard error of the best']
     """
 
-    within_: np.ndarray
-    axes_: np.ndarray
     images_: dict[str, QuadMesh]
     colorbars_: dict[str, Colorbar]
     texts_: dict[str, list[Text]]
     missing_: dict[str, PatchCollection | None]
     outlines_: dict[str, LineCollection | None]
     chosen_: dict[str, Rectangle | None]
-    legend_: Legend | None
     figure_: Figure
 
     def __init__(

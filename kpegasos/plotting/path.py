@@ -12,19 +12,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.searches import (
-    QUANTITIES,
-    SearchResults,
-    log_edges,
-    name_of,
-    results_of,
-)
+from kpegasos.plotting.searches import QUANTITIES, SearchResults, log_edges, name_of, results_of
 from kpegasos.plotting.style import (
     BLUE,
     GREEN,
@@ -112,11 +105,9 @@ class RegularizationPathDisplay:
     ['score']
     """
 
-    axes_: np.ndarray
     lines_: dict[str, Line2D]
     bands_: dict[str, Collection | None]
     marks_: dict[str, list[Line2D]]
-    legend_: Legend | None
     figure_: Figure
 
     def __init__(

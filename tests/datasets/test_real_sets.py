@@ -162,7 +162,7 @@ def tiny(places, monkeypatch):
         places.put(f"tiny/{name}", gzip.compress(content))
         places.downloads[f"https://bad/{name}"] = b"not what was asked for"
         places.downloads[f"https://good/{name}"] = gzip.compress(content)
-    known = real._image_files(MIRRORS, *map(sha256, contents.values()))
+    known = real._files(real._IDX_FILES, MIRRORS, *map(sha256, contents.values()))
     monkeypatch.setitem(real._SETS, "tiny", real._SETS["mnist"]._replace(files=known))
     return partial(real._load_images, "tiny", ("a", "b", "c"))
 
