@@ -9,6 +9,7 @@ from kpegasos import PegasosSVC
 from kpegasos.model_selection.folds import Folds
 from kpegasos.model_selection.surface import search_surface
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.threads import at_work
 
 CS = (0.3, 3.0)
 
@@ -32,7 +33,7 @@ def uneven_folds(labels, n_folds=3, *, seed=0, tested=0.3, unused=0.2):
     return Folds(weights, tests)
 
 
-def searched(X, labels, folds, kernels, Cs=CS, **changed):
+def searched(X, labels, folds, kernels, Cs=CS, n_jobs=1, **changed):
     """The outcome of each kernel, by its number."""
     outcomes = {}
 
@@ -45,13 +46,13 @@ def searched(X, labels, folds, kernels, Cs=CS, **changed):
         "intercept_scaling": 1.0,
         "cache_mb": "auto",
         "row_dtype": "float64",
-        "n_jobs": 1,
         "stopper": Stopper(),
         "on_kernel": on_kernel,
         "seed": 0,
     }
     numbered = dict(enumerate(kernels))
-    search_surface(X, labels, folds, numbered, np.array(Cs), **{**settings, **changed})
+    with at_work(n_jobs):
+        search_surface(X, labels, folds, numbered, np.array(Cs), **{**settings, **changed})
     return outcomes
 
 

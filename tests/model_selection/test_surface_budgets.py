@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from row_cases import SLACK_MB, large_data, peak_mb
-from surface_cases import classes, largest_difference, searched, uneven_folds
+from surface_cases import CS, classes, largest_difference, searched, uneven_folds
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
 from kpegasos.kernels.matrix import SharedProducts
