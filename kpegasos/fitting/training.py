@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -207,15 +207,19 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
 
 
 def _on_threads(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], threads: int) -> Any:
-    """Return what work returns for each of the tasks, several at a time."""
-    if threads == 1 or len(tasks) <= 1:
-        return [work(*task) for task in tasks]
-    results: list[Any] = [None] * len(tasks)
-    numbers = iter(range(len(tasks)))
+    """Return what work returns for each of the tasks, several at a time if they take long.
 
-    def do_some(_: int) -> None:
+    Short ones are the interpreter's work, which threads would only wait for.
+    """
+    results: list[Any] = [None] * len(tasks)
+    numbers, over = iter(range(len(tasks))), Event()
+
+    def do_some(thread: int) -> None:
+        if thread and over.wait(tuning.SLICE_SECONDS):
+            return
         for number in numbers:
             results[number] = work(*tasks[number])
+        over.set()
 
     parallel_for(do_some, [(thread,) for thread in range(threads)])
     return results
@@ -271,7 +275,7 @@ def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults 
         return None
 
     def share_out(work: Callable[[int, int], None], n_pairs: int) -> None:
-        _on_threads(work, even_ranges(n_pairs, threads), threads)
+        parallel_for(work, even_ranges(n_pairs, threads))
 
     return train_small(pairs, stopper, polished=plan.settings.polish, share_out=share_out)
 
