@@ -31,6 +31,7 @@ COMMANDS = (
     "export",
     "data",
     "playground",
+    "warm",
 )
 #: Packages that a command asks for, and the extras that bring them.
 _EXTRAS = {"websockets": "playground", "onnx": "onnx"}
