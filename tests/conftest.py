@@ -1,5 +1,6 @@
 """Data and index streams that several test files share."""
 
+import os
 import signal
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,9 @@ from kpegasos.core.draws import IndexStream
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# What fresh processes write to the standard error is compared.
+os.environ["KPEGASOS_QUIET"] = "1"
 
 # The same examples in every run; campaigns look for others.
 settings.register_profile("same", derandomize=True, deadline=None)

@@ -21,7 +21,18 @@ from typing import Any, NoReturn
 from kpegasos.cli import FAILED, INTERRUPTED, MISUSED, UsageError
 
 #: In the order of the help.
-COMMANDS = ("train", "predict", "tune", "scale", "convert", "info", "export", "data", "playground")
+COMMANDS = (
+    "train",
+    "predict",
+    "tune",
+    "scale",
+    "convert",
+    "info",
+    "export",
+    "data",
+    "playground",
+    "warm",
+)
 #: Packages that a command asks for, and the extras that bring them.
 _EXTRAS = {"websockets": "playground", "onnx": "onnx"}
 

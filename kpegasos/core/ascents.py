@@ -21,7 +21,7 @@ from numba.extending import overload
 from kpegasos.core.state import Examples
 from kpegasos.losses.base import FLATTEST, best, gain, piece
 from kpegasos.losses.classification import is_hinge
-from kpegasos.utils.compiled import FAST, compiled
+from kpegasos.utils.compiled import OVERLOADS, compiled
 
 #: Rounds of coordinate steps and of moves together, at the most: of the hinge, and of any loss.
 _BOX_ROUNDS, _ANY_ROUNDS = 20, 60
@@ -43,7 +43,7 @@ def _by_loss(of_hinge: Any, of_any: Any) -> Any:
     def chosen(loss: Any, *others: Any) -> Any:
         return of_hinge if is_hinge(loss) else of_any
 
-    overload(function, jit_options={"fastmath": FAST, "nogil": True}, strict=False)(chosen)
+    overload(function, jit_options=OVERLOADS, strict=False)(chosen)
     return function
 
 

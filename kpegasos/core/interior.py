@@ -79,7 +79,7 @@ def _check(point: InteriorPoint, *vectors: np.ndarray | float) -> None:
 
 
 @checked(_check)
-@compiled()
+@compiled(error_model="python")  # or sums would be in another order
 def inverse_barrier(point: InteriorPoint, out: np.ndarray) -> float:
     """Put ``θ⁻¹`` into ``out`` and return the complementarity ``Σ β · low + (1 − β) · high``."""
     total = 0.0
@@ -91,7 +91,7 @@ def inverse_barrier(point: InteriorPoint, out: np.ndarray) -> float:
 
 
 @checked(_check)
-@compiled()
+@compiled(error_model="python")  # or sums would be in another order
 def correct(
     point: InteriorPoint, inverse: np.ndarray, slope: np.ndarray, total: float, out: np.ndarray
 ) -> float:
@@ -139,7 +139,7 @@ def correct(
 
 
 @checked(_check)
-@compiled()
+@compiled(error_model="python")  # or sums would be in another order
 def move(
     point: InteriorPoint,
     inverse: np.ndarray,

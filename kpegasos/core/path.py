@@ -24,7 +24,7 @@ import numpy as np
 
 from kpegasos.core.evaluation import combine_into
 from kpegasos.core.state import STEPS, Examples, LoopState
-from kpegasos.core.views import KernelView, check_view, require_rows
+from kpegasos.core.views import HeldRows, KernelView, check_view, require_rows
 from kpegasos.core.working_sets import (
     CHOSEN,
     DONE,
@@ -44,7 +44,7 @@ from kpegasos.utils.boundary import (
     require_shape,
     require_shapes,
 )
-from kpegasos.utils.compiled import compiled
+from kpegasos.utils.compiled import compiled, copy_into
 
 #: The cell in work, sets before the next pause, sets without a gain, steps before it, and
 #: sets before it is hard; and how many positions there are.
@@ -176,7 +176,7 @@ def _check_path(path: Path, state: LoopState, view: KernelView, sets: WorkingSet
 
 @checked(_check_path)
 @compiled()
-def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) -> int:
+def follow(path: Path, state: LoopState, view: HeldRows, sets: WorkingSets) -> int:
     """Solve the cells of a path, from that in work on.
 
     Parameters
@@ -200,7 +200,8 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
         if sets.counts[CHOSEN] == 0:
             if path.gaps[cell] == np.inf:
                 if cell == 0 or path.folds[cell] != path.folds[cell - 1]:
-                    alpha[:], image[:] = path.alphas[cell], path.images[cell]
+                    copy_into(path.alphas[cell], alpha)
+                    copy_into(path.images[cell], image)
                     sets.counts[MEMBERS] = 0  # their Hessian is that of other weights
                 else:
                     path.additions[cell] = path.additions[cell - 1]
@@ -216,7 +217,8 @@ def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) ->
             path.duals[cell] = max(dual, path.duals[cell])
             hopeless = path.n_sets[cell] >= path.most_sets or counts[IDLE] > _IDLE_SETS
             if gap <= path.enough or hopeless:
-                path.alphas[cell], path.images[cell] = alpha, image
+                copy_into(alpha, path.alphas[cell])
+                copy_into(image, path.images[cell])
                 path.additions[cell] += state.counters[STEPS] - counts[STEPS_BEFORE]
                 counts[CELL] += 1
                 counts[IDLE] = 0
@@ -279,7 +281,7 @@ def _check_start(
 def remove_held_out(
     path: Path,
     cells: np.ndarray,
-    view: KernelView,
+    view: HeldRows,
     members: np.ndarray,
     moves: np.ndarray,
     first: int,
@@ -301,12 +303,16 @@ def remove_held_out(
         The range.
     """
     for a in range(members.size):
-        row = view.values[view.slots[members[a]]]
+        slot = view.slots[members[a]]
         for cell in cells:
             if path.signed[path.folds[cell], members[a]] == 0.0:
                 image = path.images[cell]
-                for j in range(first, last):
-                    image[j] -= moves[a] * (row[j] + view.kernel_offset)
+                if view.wide.size:
+                    for j in range(first, last):
+                        image[j] -= moves[a] * (view.wide[slot, j] + view.kernel_offset)
+                else:
+                    for j in range(first, last):
+                        image[j] -= moves[a] * (view.narrow[slot, j] + view.kernel_offset)
 
 
 def _check_sums(
@@ -349,7 +355,7 @@ def path_sums(
     nothing = path.alphas[0, :0]
     for k in range(len(sums)):
         cell = first + k
-        sums[k] = combine_into(
+        found = combine_into(
             1.0 / (path.lams[cell] * path.label.size),
             0.0,
             path.alphas[cell],
@@ -363,6 +369,8 @@ def path_sums(
             coefs[k],
             margins[k],
         )
+        for place, number in enumerate(found):
+            sums[k, place] = number
 
 
 def gap_of_each(state: LoopState, examples: Examples, to_margin: float) -> np.ndarray:
@@ -421,7 +429,7 @@ def _check_gathering(view: KernelView, members: np.ndarray, out: np.ndarray) -> 
 
 @checked(_check_gathering)
 @compiled()
-def gather(view: KernelView, members: np.ndarray, out: np.ndarray) -> None:
+def gather(view: HeldRows, members: np.ndarray, out: np.ndarray) -> None:
     """Write the kernel values between some examples, whose rows are held.
 
     Parameters
@@ -431,6 +439,7 @@ def gather(view: KernelView, members: np.ndarray, out: np.ndarray) -> None:
     out : ndarray of shape (n_members, n_members)
     """
     for a in range(members.size):
-        row = view.values[view.slots[members[a]]]
+        slot = view.slots[members[a]]
         for b in range(members.size):
-            out[a, b] = row[members[b]]
+            wide = view.wide.size > 0
+            out[a, b] = view.wide[slot, members[b]] if wide else view.narrow[slot, members[b]]

@@ -31,7 +31,7 @@ from kpegasos.core.state import (
     LoopParameters,
     LoopState,
 )
-from kpegasos.core.views import KernelView
+from kpegasos.core.views import HeldRows, as_two
 from kpegasos.core.working_sets import ENOUGH, SETS_DONE, new_working_sets, solve_sets
 from kpegasos.core.working_sets import LEFT as SETS_LEFT
 from kpegasos.utils.boundary import (
@@ -41,7 +41,7 @@ from kpegasos.utils.boundary import (
     require_shape,
     require_shapes,
 )
-from kpegasos.utils.compiled import compiled
+from kpegasos.utils.compiled import compiled, copy_into
 
 #: How a run has ended: not here, at its last step, at ``tol``, or early since time was up.
 LEFT, COMPLETED, TOLERANCE, CUT = 0, 1, 2, 3
@@ -145,7 +145,7 @@ class _Run(NamedTuple):
 
     problem: Problem
     examples: Examples
-    rows: KernelView
+    rows: HeldRows
     rounding: np.ndarray
     largest: float
     bounds: np.ndarray  # the largest dual value, as computed and as proven
@@ -196,11 +196,10 @@ def _record(
     row[0], row[1], row[2] = steps, steps / state.alpha.size, 0.0
     row[3], row[4], row[5] = last, returned.of[0], gaps.dual_bound
     row[6], row[7], row[8] = gaps.told, gaps.relative_told, gaps.apart
-    row[9], row[10], row[11] = (
-        np.count_nonzero(state.alpha),
-        run.evaluations,
-        state.counters[ROW_HITS],
-    )
+    support = 0
+    for i in range(state.alpha.size):
+        support += state.alpha[i] != 0.0
+    row[9], row[10], row[11] = support, run.evaluations, state.counters[ROW_HITS]
     return gaps.computed
 
 
@@ -311,7 +310,9 @@ def _ascend(
         if not _evaluate(run, state, unit, 0.0, 0.0, last):
             return LEFT, 0
         if last.of[0] <= best.of[0]:
-            best.coef[:], best.margins[:], best.of[:] = last.coef, last.margins, last.of
+            copy_into(last.coef, best.coef)
+            copy_into(last.margins, best.margins)
+            copy_into(last.of, best.of)
         before, gap = gap, _record(run, state, steps + done, last.of[0], best, records[number])
         dual = dual_value_of(last.of[4], last.of[2], problem)
         gained = gap < before or dual > largest_dual + LEAST_GAIN * abs(dual)
@@ -344,7 +345,8 @@ def _run_of(pairs: SmallPairs, number: int) -> _Run:
         norms[a] = np.float64(values[a, a]) + offset
         rounding[a] = pairs.rounding[members[a]]
         largest = max(largest, abs(norms[a]))
-    view = KernelView(values, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
+    wide, narrow = as_two(values)
+    view = HeldRows(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
     loss = pairs.loss
     problem, examples = Problem(label, weight, lam, loss, None), Examples(label, signed, loss)
     evaluations = pairs.evaluations if number == 0 else 0

@@ -32,7 +32,7 @@ from kpegasos.utils.boundary import (
     require_shape,
     require_shapes,
 )
-from kpegasos.utils.compiled import FAST, compiled
+from kpegasos.utils.compiled import OVERLOADS, compiled, shared
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 
@@ -78,6 +78,45 @@ class KernelView(NamedTuple):
     squared_norms: np.ndarray
     kernel_offset: float
 
+    def for_loops(self) -> HeldRows:
+        """Return the same as compiled code takes it."""
+        wide, narrow = as_two(self.values)
+        return HeldRows(
+            wide, narrow, self.slots, self.ticks, self.squared_norms, self.kernel_offset
+        )
+
+
+class HeldRows(NamedTuple):
+    """A `KernelView` of one type for values of either precision; one of the arrays is empty.
+
+    So no loop is compiled twice.
+    """
+
+    wide: np.ndarray
+    narrow: np.ndarray
+    slots: np.ndarray
+    ticks: np.ndarray
+    squared_norms: np.ndarray
+    kernel_offset: float
+
+
+#: Stand in for values of the other precision.
+_NOT_WIDE, _NOT_NARROW = np.empty((0, 0)), np.empty((0, 0), np.float32)
+
+
+def as_two(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return float64 and float32 values, of which one is empty."""
+    if values.dtype == np.float32:
+        return _NOT_WIDE, values
+    return values, _NOT_NARROW
+
+
+@overload(as_two, jit_options=OVERLOADS)
+def _as_two(values):  # type: ignore[no-untyped-def]
+    if values.dtype == types.float32:
+        return lambda values: (np.empty((0, 0)), values)
+    return lambda values: (values, np.empty((0, 0), np.float32))
+
 
 class DenseView(NamedTuple):
     """Rows ``X[members[i]]`` with a constant feature of size ``intercept_scaling`` at their end."""
@@ -100,7 +139,7 @@ class CsrView(NamedTuple):
     intercept_scaling: float
 
 
-View = KernelView | DenseView | CsrView
+View = KernelView | HeldRows | DenseView | CsrView
 
 
 @singledispatch
@@ -149,6 +188,7 @@ def inner(view: Any, image: np.ndarray, i: int) -> Any:
 
 
 @inner.register(KernelView)
+@inner.register(HeldRows)
 def _(view, image, i):  # type: ignore[no-untyped-def]
     return image[i]
 
@@ -178,6 +218,7 @@ def touch(view: Any, i: int, t: int) -> Any:
 
 
 @touch.register(KernelView)
+@touch.register(HeldRows)
 def _(view, i, t):  # type: ignore[no-untyped-def]
     slot = view.slots[i]
     if slot < 0:
@@ -201,17 +242,37 @@ def add_row(
     raise TypeError(f"unknown rows: {type(view).__name__}")
 
 
-@add_row.register(KernelView)
-def _(view, image, stamped_image, i, increment, stamp):  # type: ignore[no-untyped-def]
-    row = view.values[view.slots[i]]
+@shared
+def _add_values(
+    row: np.ndarray,
+    offset: float,
+    image: np.ndarray,
+    stamped_image: np.ndarray,
+    increment: float,
+    stamp: float,
+) -> None:
     if stamped_image.size:
         for j in range(row.size):
-            value = row[j] + view.kernel_offset
+            value = row[j] + offset
             image[j] += increment * value
             stamped_image[j] += stamp * value
     else:
         for j in range(row.size):
-            image[j] += increment * (row[j] + view.kernel_offset)
+            image[j] += increment * (row[j] + offset)
+
+
+@add_row.register(HeldRows)
+def _(view, image, stamped_image, i, increment, stamp):  # type: ignore[no-untyped-def]
+    slot, offset = view.slots[i], view.kernel_offset
+    if view.wide.size:
+        _add_values(view.wide[slot], offset, image, stamped_image, increment, stamp)
+    else:
+        _add_values(view.narrow[slot], offset, image, stamped_image, increment, stamp)
+
+
+@add_row.register(KernelView)
+def _(view, *others):  # type: ignore[no-untyped-def]
+    add_row(view.for_loops(), *others)
 
 
 @add_row.register(DenseView)
@@ -245,6 +306,7 @@ def prefetch_draw(view: Any, draws: np.ndarray, position: int) -> Any:
 
 
 @prefetch_draw.register(KernelView)
+@prefetch_draw.register(HeldRows)
 def _(view, draws, position):  # type: ignore[no-untyped-def]
     pass
 
@@ -269,25 +331,22 @@ def _(view, draws, position):  # type: ignore[no-untyped-def]
             prefetch(view.indices, p)
 
 
-_JIT: Any = {"fastmath": FAST, "nogil": True}
-
-
-@overload(inner, jit_options=_JIT)
+@overload(inner, jit_options=OVERLOADS)
 def _inner_overload(view, image, i):  # type: ignore[no-untyped-def]
     return inner.dispatch(view.instance_class)
 
 
-@overload(touch, jit_options=_JIT)
+@overload(touch, jit_options=OVERLOADS)
 def _touch_overload(view, i, t):  # type: ignore[no-untyped-def]
     return touch.dispatch(view.instance_class)
 
 
-@overload(add_row, jit_options=_JIT)
+@overload(add_row, jit_options=OVERLOADS)
 def _add_row_overload(view, image, stamped_image, i, increment, stamp):  # type: ignore[no-untyped-def]
     return add_row.dispatch(view.instance_class)
 
 
-@overload(prefetch_draw, jit_options=_JIT)
+@overload(prefetch_draw, jit_options=OVERLOADS)
 def _prefetch_draw_overload(view, draws, position):  # type: ignore[no-untyped-def]
     return prefetch_draw.dispatch(view.instance_class)
 

@@ -34,7 +34,14 @@ from kpegasos.core.state import (
     LoopState,
     check_state,
 )
-from kpegasos.core.views import KernelView, add_range, add_rows_together, require_rows, touch
+from kpegasos.core.views import (
+    HeldRows,
+    KernelView,
+    add_range,
+    add_rows_together,
+    require_rows,
+    touch,
+)
 from kpegasos.losses.base import gain as gain_of
 from kpegasos.losses.base import value
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
@@ -170,7 +177,7 @@ def _check_members(view: KernelView, sets: WorkingSets, rows_needed: bool = True
 @compiled()
 def ascend(
     state: LoopState,
-    view: KernelView,
+    view: HeldRows,
     sets: WorkingSets,
     examples: Examples,
     parameters: LoopParameters,
@@ -198,7 +205,7 @@ def ascend(
 
 @compiled(inner=True)
 def solve_sets(
-    state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
+    state: LoopState, view: HeldRows, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> int:
     """`ascend` for compiled callers; margins are ``to_margin`` times the image."""
     alpha, image = state.alpha, state.image
@@ -218,9 +225,12 @@ def solve_sets(
         if not sets.adds:
             return ADD_MOVES
         rows, moves = _moves(view.slots, sets.members, sets.moved, sets.counts[MEMBERS])
-        values, offset = view.values, view.kernel_offset
+        offset, none, end = view.kernel_offset, moves[:0], image.size
         first = np.int64(0)  # as from the interpreter: a literal is another type
-        add_range(values, values, rows, moves, moves, offset, first, image.size, image, moves[:0])
+        if view.wide.size:
+            add_range(view.wide, view.wide, rows, moves, moves, offset, first, end, image, none)
+        else:
+            add_range(view.narrow, view.narrow, rows, moves, moves, offset, first, end, image, none)
     return DONE
 
 
@@ -391,7 +401,7 @@ def _worst(
 
 @compiled(inner=True)
 def _solve(
-    state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
+    state: LoopState, view: HeldRows, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> None:
     """Maximise the dual over the members, the other β held fixed; margins do not follow yet."""
     size, members, hessian = sets.counts[MEMBERS], sets.members, sets.hessian
@@ -401,10 +411,11 @@ def _solve(
         beta[a] = alpha[members[a]]
     for a in range(sets.counts[KEPT], size):
         i = members[a]
-        row, factor = view.values[view.slots[i]], signed[i]
+        slot, factor = view.slots[i], signed[i]
         for b in range(a + 1):
             j = members[b]
-            entry = (row[j] + view.kernel_offset) * factor * signed[j]
+            value = view.wide[slot, j] if view.wide.size else np.float64(view.narrow[slot, j])
+            entry = (value + view.kernel_offset) * factor * signed[j]
             hessian[a, b] = hessian[b, a] = entry
     maximise_over(
         examples.loss, state.image, members[:size], examples, to_margin, hessian, beta, _REDUCTION

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.exports.libsvm import KERNELS, named_kernel, write_libsvm
@@ -26,6 +24,9 @@ from kpegasos.kernels.base import Kernel, check_values
 from kpegasos.losses import Logistic
 from kpegasos.utils.boundary import require_numbers
 from kpegasos.utils.validation import canonical_rows, shown
+
+if TYPE_CHECKING:
+    from sklearn.calibration import CalibratedClassifierCV
 
 
 def has_log_odds(estimator: Any) -> bool:
@@ -68,6 +69,8 @@ def sigmoids_around(estimator: Any, calibrated: Any) -> Sigmoids:
     ValueError
         If it has several models, another one, or no sigmoids.
     """
+    from sklearn.calibration import CalibratedClassifierCV
+
     if not isinstance(calibrated, CalibratedClassifierCV):
         raise TypeError(
             f"calibrated must be a CalibratedClassifierCV or None, got {shown(calibrated)} instead"
@@ -214,6 +217,8 @@ def _common(estimator: Any, model: Model) -> dict[str, Any]:
 
 
 def _linear(estimator: Any, model: Model) -> Any:
+    from sklearn.svm import LinearSVC, LinearSVR
+
     kind = LinearSVR if model.classes is None else LinearSVC
     parameters: dict[str, Any] = {
         "fit_intercept": bool(fitted(estimator, "fit_intercept")),
@@ -232,6 +237,8 @@ def _linear(estimator: Any, model: Model) -> Any:
 
 
 def _libsvm(estimator: Any, model: Model) -> Any:
+    from sklearn.svm import SVC, SVR
+
     parameters: dict[str, Any] = {"kernel": "precomputed"}
     if model.kernel is not None and (named := named_kernel(model.kernel)) is not None:
         parameters = {"kernel": KERNELS[named[0]][0], **named[1]}

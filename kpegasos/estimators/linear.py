@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.metrics import accuracy_score
 
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
 from kpegasos.exports.model import Model, check_model
@@ -279,6 +278,8 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         aside = draw_aside(y, weight, self.validation_fraction, self.random_state)
 
         def accuracy(attributes: dict[str, Any]) -> float:
+            from sklearn.metrics import accuracy_score
+
             model = copy.copy(self)
             model.__dict__.update(attributes)
             predicted = model._by_blocks(X[aside], model._vote)

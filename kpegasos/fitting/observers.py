@@ -26,7 +26,6 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
-from sklearn.model_selection import train_test_split
 
 from kpegasos.utils.patience import Counter, counting
 from kpegasos.utils.threads import Turn
@@ -173,6 +172,8 @@ def draw_aside(y: np.ndarray, weight: np.ndarray, fraction: float, random_state:
             f"and leave another, got {fraction:g} of {counting.size} examples of positive "
             f"sample_weight"
         )
+    from sklearn.model_selection import train_test_split
+
     aside: np.ndarray = train_test_split(
         counting, test_size=fraction, stratify=y[counting], random_state=random_state
     )[1]

@@ -15,12 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import (
-    additive_chi2_kernel,
-    chi2_kernel,
-    cosine_similarity,
-    manhattan_distances,
-)
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels import maps
@@ -50,6 +44,8 @@ def city_block(A: Any, B: Any) -> np.ndarray:
         If they have not as many features.
     """
     if not (sparse.issparse(A) or sparse.issparse(B)):
+        from sklearn.metrics.pairwise import manhattan_distances
+
         return np.asarray(manhattan_distances(A, B))
     A, B = _canonical(A), _canonical(B)
     if A.shape[1] != B.shape[1]:
@@ -341,6 +337,8 @@ class Chi2(_OfSums):
         ValueError
             If rows are sparse or have a negative value.
         """
+        from sklearn.metrics.pairwise import chi2_kernel
+
         A, B = _as_histograms(self, A), _as_histograms(self, B)
         with np.errstate(over="ignore"):
             return np.asarray(chi2_kernel(A, B, gamma=self.gamma))
@@ -373,6 +371,8 @@ class AdditiveChi2(Composable):
         ValueError
             If rows are sparse or have a negative value.
         """
+        from sklearn.metrics.pairwise import additive_chi2_kernel
+
         A, B = _as_histograms(self, A), _as_histograms(self, B)
         return np.asarray(additive_chi2_kernel(A, B))
 
@@ -395,6 +395,8 @@ class Cosine(Composable):
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Return kernel values of shape (n_a, n_b), in the dtype of the rows."""
+        from sklearn.metrics.pairwise import cosine_similarity
+
         values = cosine_similarity(self._scaled(A), self._scaled(B))
         return np.asarray(values).astype(A.dtype, copy=False)
 

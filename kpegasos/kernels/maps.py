@@ -16,7 +16,7 @@ from numba import config, types
 from numba.extending import overload
 
 from kpegasos.utils.boundary import checked, require_shape
-from kpegasos.utils.compiled import compiled
+from kpegasos.utils.compiled import OVERLOADS, compiled
 
 # --- float32: Cephes (Moshier 1992) ---
 
@@ -42,7 +42,7 @@ def exponential(x: Any) -> Any:
     return np.exp(x)
 
 
-@overload(exponential, jit_options={"fastmath": {"contract"}})
+@overload(exponential, jit_options=OVERLOADS | {"fastmath": {"contract"}})
 def _compiled_exponential(x: Any) -> Any:
     return _exponential32 if x == types.float32 else _exponential64
 

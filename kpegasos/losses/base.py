@@ -39,7 +39,7 @@ import numpy as np
 from numba.extending import overload
 
 from kpegasos.losses.probe import probe
-from kpegasos.utils.compiled import FAST, compiled
+from kpegasos.utils.compiled import OVERLOADS, compiled
 from kpegasos.utils.validation import shown
 
 #: A decision this close to a corner of a loss, relative to the corner, is at the corner: sums of
@@ -128,9 +128,6 @@ def best(loss: Any, beta: float, decision: float, target: float, curvature: floa
     return loss.best(beta, decision, target, curvature)
 
 
-_JIT: Any = {"fastmath": FAST, "nogil": True}
-
-
 def _bare(method: Any) -> Any:
     """Strip a method of annotations, which numba would compare with those of an overload."""
     parts = method.__code__, method.__globals__, method.__name__, method.__defaults__
@@ -138,22 +135,22 @@ def _bare(method: Any) -> Any:
 
 
 # The names of arguments have to be those of the methods.
-@overload(value, jit_options=_JIT)
+@overload(value, jit_options=OVERLOADS)
 def _value(self, decision, target):  # type: ignore[no-untyped-def]
     return _bare(self.instance_class.value)
 
 
-@overload(pull, jit_options=_JIT)
+@overload(pull, jit_options=OVERLOADS)
 def _pull(self, decision, target):  # type: ignore[no-untyped-def]
     return _bare(self.instance_class.pull)
 
 
-@overload(gain, jit_options=_JIT)
+@overload(gain, jit_options=OVERLOADS)
 def _gain(self, beta, target):  # type: ignore[no-untyped-def]
     return _bare(self.instance_class.gain)
 
 
-@overload(best, jit_options=_JIT)
+@overload(best, jit_options=OVERLOADS)
 def _best(self, beta, decision, target, curvature):  # type: ignore[no-untyped-def]
     return _bare(self.instance_class.best)
 
@@ -162,7 +159,7 @@ def _no_piece(self, beta, target):  # type: ignore[no-untyped-def]
     return beta, beta, 0.0, 0.0
 
 
-@overload(piece, jit_options=_JIT)
+@overload(piece, jit_options=OVERLOADS)
 def _piece(self, beta, target):  # type: ignore[no-untyped-def]
     return _bare(getattr(self.instance_class, "piece", _no_piece))
 

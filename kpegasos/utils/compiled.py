@@ -16,8 +16,13 @@ Their sources are not in the digest, and a process that cannot import them could
 from __future__ import annotations
 
 import hashlib
+import math
+import multiprocessing
 import os
 import pickle
+import sys
+import threading
+import time
 import uuid
 import warnings
 from collections.abc import Callable
@@ -27,11 +32,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import llvmlite
 import numba
 from llvmlite import binding
 from numba import njit
-from numba.core import serialize
+from numba.core import event, serialize
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.types import BaseTuple
 from numba.extending import register_jitable
@@ -47,6 +56,10 @@ SOURCES = {
 
 #: Sums may be reordered and fused; nothing may assume that values are finite.
 FAST: Any = {"reassoc", "contract"}
+#: No way in from C; a division by zero is infinite, and raises nothing that had to be compiled.
+_OPTIONS: Any = {"no_cfunc_wrapper": True, "error_model": "numpy"}
+#: Options of overloads, which are parts of loops.
+OVERLOADS: Any = _OPTIONS | {"fastmath": FAST, "nogil": True}
 
 
 @cache
@@ -62,7 +75,9 @@ def source_digest(room: str) -> str:
     return digest.hexdigest()
 
 
-def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], Any]:
+def compiled(
+    fastmath: Any = FAST, *, inner: bool = False, error_model: str = "numpy"
+) -> Callable[[Any], Any]:
     """Compile a function on its first call, without the interpreter's lock, and keep it on disk.
 
     Parameters
@@ -71,21 +86,29 @@ def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], An
         What the compiler may do to sums.
     inner : bool, default=False
         Whether only compiled functions call it. Then it has no way in from the interpreter and is
-        on disk as a part of its callers alone, which saves a sixth of a first polished fit.
+        on disk as a part of its callers alone.
+    error_model : {"numpy", "python"}, default="numpy"
+        What a division by zero is: infinite, or an error, for which a loop is not vectorised.
 
     Returns
     -------
     callable
         The decorator.
     """
-    options: dict[str, Any] = {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
+    options = _OPTIONS | {
+        "no_cpython_wrapper": inner,
+        "nogil": True,
+        "fastmath": fastmath,
+        "error_model": error_model,
+    }
 
     def decorate(function: Any) -> Any:
-        dispatcher: Any = njit(nogil=True, fastmath=fastmath, **options)(function)
-        if inner and isinstance(dispatcher, CPUDispatcher):
-            dispatcher.__class__ = _InnerDispatcher
-        elif hasattr(dispatcher, "enable_caching") and (room := _room_of(function)) in SOURCES:
-            try:  # not under NUMBA_DISABLE_JIT
+        dispatcher: Any = njit(**options)(function)
+        if dispatcher is function:  # under NUMBA_DISABLE_JIT
+            return function
+        dispatcher.__class__ = _InnerDispatcher if inner else _Dispatcher
+        if not inner and (room := _room_of(function)) in SOURCES:
+            try:
                 dispatcher._cache = _SourceCache(function, room)
             except RuntimeError:  # numba finds no folder that can be written
                 _say_that_nothing_is_kept()
@@ -96,7 +119,7 @@ def compiled(fastmath: Any = FAST, *, inner: bool = False) -> Callable[[Any], An
 
 def shared(function: Any) -> Any:
     """Let compiled code call a formula that the interpreter calls too, to the same bits."""
-    return register_jitable(function)
+    return register_jitable(**_OPTIONS)(function)
 
 
 def _room_of(kind: Any) -> str:
@@ -105,7 +128,134 @@ def _room_of(kind: Any) -> str:
     return room if package == "kpegasos" else ""
 
 
-class _InnerDispatcher(CPUDispatcher):
+class _Part(JITCodeLibrary):
+    """Code of a function that is optimised with its callers, and has no way in of its own.
+
+    Numba optimises each function by itself and as a part of each of its callers, and makes machine
+    code of it every time, though nobody can call it.
+    """
+
+    _is_part = False
+    _codegen: Any
+
+    def finalize(self) -> None:
+        """Link what the function calls; optimise and compile only what Python can call."""
+        defined = [each.name for each in self._final_module.functions if not each.is_declaration]
+        if any(name.startswith(_WAYS_IN) for name in defined):
+            super().finalize()
+            self._set_environments()
+            return
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._is_part = self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> Any:
+        """Return the address of a function; 0 if there is none."""
+        self._ensure_finalized()
+        return 0 if self._is_part else super().get_pointer_to_function(name)
+
+    @property
+    def codegen(self) -> Any:
+        """Who sets the environment of the code that is there."""
+        return _Nobody if self._is_part else super().codegen
+
+    def _set_environments(self) -> None:
+        for each in self._final_module.global_variables:
+            found = lookup_environment(each.name)
+            if found is not None and self._codegen._engine.get_global_value_address(each.name):
+                self._codegen.set_env(each.name, found)
+
+
+#: How numba's names of functions begin that Python or C can call.
+_WAYS_IN = ("_ZN7cpython", "cfunc.")
+
+
+class _Nobody:
+    @staticmethod
+    def set_env(name: str, environment: Any) -> None:
+        """Set nothing: the code is not there yet."""
+
+
+class _Dispatcher(CPUDispatcher):
+    """A dispatcher that compiles what it calls as a part of it, and says so where that is long."""
+
+    _cache: Any
+    targetctx: Any
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for some types, or load what was compiled."""
+        codegen = self.targetctx.codegen()
+        with global_compiler_lock:
+            if codegen._library_class is _Part:  # for a caller
+                return super().compile(sig)
+            before, codegen._library_class = codegen._library_class, _Part
+            try:
+                with event.install_listener("numba:compile", _herald):
+                    return super().compile(sig)
+            finally:
+                codegen._library_class = before
+
+    def is_ready(self, *arguments: Any) -> bool:
+        """Tell whether a call with such arguments compiles nothing."""
+        types = tuple(map(self.typeof_pyval, arguments))
+        held = types in self.overloads
+        return held or (isinstance(self._cache, _SourceCache) and self._cache.holds(types))
+
+
+class _Herald(event.Listener):
+    """Says once that numba compiles, if that takes longer than nobody would notice.
+
+    Functions that are compiled one soon after the other are one wait, of which one line tells.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._spent, self._ended, self._told = 0, 0.0, -math.inf, False
+        self._timer = threading.Timer(0.0, int)
+
+    def on_start(self, event: Any) -> None:
+        """Begin to wait."""
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._began = time.monotonic()
+        if self._began - self._ended > _PAUSE:
+            self._spent, self._told = 0.0, False
+        if not self._told and _may_tell():
+            self._timer = threading.Timer(max(0.0, _SILENT - self._spent), self._tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        """End it."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._timer.cancel()
+            self._ended = time.monotonic()
+            self._spent += self._ended - self._began
+
+    def _tell(self) -> None:
+        self._told = True
+        with suppress(OSError, ValueError, AttributeError):  # a stream that is closed, or none
+            sys.stderr.write("kpegasos: compiling for this processor, once (some seconds)\n")
+            sys.stderr.flush()
+
+
+#: Seconds of compiling that nobody is told of, and between two waits.
+_SILENT, _PAUSE = 1.0, 2.0
+_herald = _Herald()
+
+
+def _may_tell() -> bool:
+    """Tell whether somebody reads: not of a worker process, nor where the environment says so."""
+    return (
+        os.environ.get("KPEGASOS_QUIET", "0") in ("", "0")
+        and multiprocessing.current_process().name == "MainProcess"
+    )
+
+
+class _InnerDispatcher(_Dispatcher):
     """A dispatcher whose functions have no wrapper for Python; a call through it would crash."""
 
     __name__: str
@@ -146,6 +296,11 @@ class _SourceCache(FunctionCache):
         except (ImportError, AttributeError, TypeError):
             return None  # written by another version of the package, with types that are no more
 
+    def holds(self, sig: Any) -> bool:
+        """Tell whether something was kept for these types."""
+        key = self._index_key(sig, cpu_target.target_context.codegen())
+        return bool(self._cache_file.path(key).exists())
+
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for these types, if they are of these rooms."""
         if not _are_of(self._rooms, sig):
@@ -167,8 +322,9 @@ class _Files:
     def __init__(self, folder: Path, function: str, sources: str) -> None:
         self.folder, self.function, self.sources = folder, function, sources
 
-    def _path(self, key: Any) -> Path:
-        identity = f"{numba.__version__} {self.sources} {key!r}"
+    def path(self, key: Any) -> Path:
+        """Return where something is kept for a key and the compiler as it is set now."""
+        identity = f"{_compiler()} {self.sources} {key!r}"
         name = hashlib.sha256(identity.encode()).hexdigest()[:16]
         return self.folder / f"{self._prefix}{name}.nbc"
 
@@ -179,7 +335,7 @@ class _Files:
     def load(self, key: Any) -> Any:
         """Load what was kept for a key; None if nothing was, or if it is damaged."""
         try:
-            content = self._path(key).read_bytes()
+            content = self.path(key).read_bytes()
         except OSError:
             return None
         body = content[32:]
@@ -190,7 +346,7 @@ class _Files:
 
     def save(self, key: Any, data: Any) -> None:
         """Keep something for a key, and nothing that was made of other sources."""
-        path = self._path(key)
+        path = self.path(key)
         body = serialize.dumps((key, data))
         part = path.with_suffix(f".{uuid.uuid4().hex}.part")
         try:
@@ -212,6 +368,25 @@ class _Files:
                     path.unlink()
 
 
+#: Numba's settings that change what it makes of the same sources.
+_SETTINGS = (
+    "OPT",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "DISABLE_INTEL_SVML",
+    "LLVM_REFPRUNE_PASS",
+    "LLVM_REFPRUNE_FLAGS",
+)
+
+
+def _compiler() -> str:
+    """Name the compiler, and how it is set."""
+    settings = [f"{name}={getattr(numba.config, name, None)!r}" for name in _SETTINGS]
+    return " ".join((numba.__version__, llvmlite.__version__, *settings))
+
+
 def _are_of(rooms: frozenset[str], sig: Any) -> bool:
     """Tell whether all named tuples of a signature, and within them, are of some rooms."""
     for kind in getattr(sig, "args", sig):
@@ -222,6 +397,13 @@ def _are_of(rooms: frozenset[str], sig: Any) -> bool:
         if isinstance(kind, BaseTuple) and not _are_of(rooms, tuple(members)):
             return False
     return True
+
+
+@compiled(inner=True)
+def copy_into(source: Any, target: Any) -> None:
+    """Copy a vector; ``target[:] = source`` brings in numba's strings, for an error's sentence."""
+    for i in range(target.size):
+        target[i] = source[i]
 
 
 #: Adds two vectors of 64 bytes, in as many instructions as a target needs for that.

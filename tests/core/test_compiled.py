@@ -4,6 +4,7 @@ import ast
 import errno
 import hashlib
 import json
+import multiprocessing
 import os
 import pickle
 import re
@@ -13,12 +14,14 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
 import kpegasos
 from kpegasos.core import ascents
-from kpegasos.utils.compiled import SOURCES, _Files
+from kpegasos.utils import compiled as compiler
+from kpegasos.utils.compiled import SOURCES, _Files, compiled
 
 #: Every compiled function of the package by its name, wherever it lives; none without a compiler.
 COMPILED = """
@@ -245,6 +248,91 @@ def test_compiled_code_is_made_of_the_sources_of_its_room(room):
     assert all({path, path.partition("/")[0]} & set(SOURCES[room]) for path in used)
 
 
+# --- what is compiled -----------------------------------------------------------------------------
+
+LISTENED = """
+from collections import Counter
+from numba.core import event
+import numpy as np
+import kpegasos
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        compiled.append(function.__module__ + "." + function.__name__)
+
+    def on_end(self, event):
+        pass
+
+compiled, phases = [], []
+event.register("numba:compile", Listener())
+rng = np.random.default_rng(0)
+
+def fit(name, n_samples=300, **options):
+    X = rng.normal(size=(n_samples, 2))
+    getattr(kpegasos, name)(random_state=0, **options).fit(X, X[:, 0] * X[:, 1] > 0)
+    own = Counter(each for each in compiled if each.startswith("kpegasos"))
+    phases.append({"own": own, "strings": [each for each in compiled if "unicode" in each]})
+    compiled.clear()
+
+fit("PegasosSVC")
+fit("PegasosSVC", polish=True)
+fit("PegasosSVC", 2001, polish=True)
+fit("PegasosSVCCV", Cs=[1.0, 10.0], gammas=1)
+say(phases=phases)
+"""
+#: Large functions, by the first call that has them compiled; all else is small.
+FIRST = [
+    {"core.loops.primal_steps", "core.evaluation.evaluate_held", "core.draws.draw_epochs"},
+    {"core.working_sets.ascend", "core.working_sets.solve_sets", "core.ascents.alternate"},
+    set(),
+    {"core.path.follow", "core.path.path_sums", "core.path.remove_held_out"},
+]
+
+
+@pytest.mark.slow
+def test_large_functions_are_compiled_once_when_they_are_needed(tmp_path):
+    """Not for views, literals, or the other precision again; and nothing that makes strings."""
+    phases = in_fresh_process(LISTENED, tmp_path)["phases"]
+    large = set().union(*FIRST)
+    for phase, expected in zip(phases, FIRST, strict=True):
+        own = {name.removeprefix("kpegasos."): n for name, n in phase["own"].items()}
+        assert {name: own[name] for name in large & set(own)} == dict.fromkeys(expected, 1)
+        assert phase["strings"] == []
+        assert "core.small_runs.run_pairs" not in own  # takes longer than a pair by itself
+
+
+@compiled()
+def _sum_of_zeros(number):
+    return np.zeros(number).sum()
+
+
+@pytest.mark.parametrize(
+    ("quiet", "process"), [("0", "MainProcess"), ("1", "MainProcess"), ("0", "Worker")]
+)
+def test_who_waits_for_the_compiler_is_told_once(quiet, process, monkeypatch, capsys):
+    """Not in worker processes, nor where the environment asks for silence."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        pytest.skip("nothing is compiled")
+    monkeypatch.setenv("KPEGASOS_QUIET", quiet)
+    monkeypatch.setattr(multiprocessing.current_process(), "_config", {})
+    monkeypatch.setattr(multiprocessing.current_process(), "_name", process)
+    monkeypatch.setattr(compiler, "_SILENT", 0.0)
+    monkeypatch.setattr(compiler._herald, "_ended", -np.inf)
+    for kind in (np.int8, np.int16):
+        compiled()(_sum_of_zeros.py_func)(kind(3))
+    said = capsys.readouterr().err
+    expected = (quiet, process) == ("0", "MainProcess")
+    assert said.count("kpegasos: compiling for this processor") == said.count("\n") == expected
+
+
+def test_quick_compilations_are_not_told_of(monkeypatch, capsys):
+    monkeypatch.setenv("KPEGASOS_QUIET", "0")
+    monkeypatch.setattr(compiler, "_SILENT", 60.0)
+    assert compiled()(lambda number: number + 1)(1) == 2
+    assert capsys.readouterr().err == ""
+
+
 # --- views that the package does not define -------------------------------------------------------
 
 FOREIGN = """
@@ -325,6 +413,16 @@ def test_files_do_not_read_what_is_damaged(files):
     assert files.load("key") is None
     files.save("key", "again")
     assert files.load("key") == "again"
+
+
+@pytest.mark.parametrize("name", ["OPT", "SLP_VECTORIZE", "LOOP_VECTORIZE", "BOUNDSCHECK"])
+def test_files_of_other_settings_of_the_compiler_are_not_read(files, name, monkeypatch):
+    files.save("key", "one")
+    monkeypatch.setattr(numba.config, name, 7)
+    assert files.load("key") is None
+    files.save("key", "other")
+    monkeypatch.undo()
+    assert files.load("key") == "one"
 
 
 def test_files_of_other_sources_are_removed(files):

@@ -12,6 +12,7 @@ from kpegasos import PegasosSVC
 from kpegasos.core import small_runs
 from kpegasos.fitting import training
 from kpegasos.fitting.pairs import KernelRows
+from kpegasos.solvers import small
 from kpegasos.utils import tuning
 
 NUMBERS = ["intercept_", "lam_", "n_steps_", "objective_", "duality_gap_", "relative_gap_"]
@@ -35,6 +36,7 @@ def fit_together(monkeypatch, X, y, weight=None, **options):
 
     with monkeypatch.context() as patch:
         patch.setattr(training, "train_small", spy)
+        patch.setattr(small, "_FEW_PAIRS", 0)
         return PegasosSVC(random_state=3, **options).fit(X, y, weight), left[0]
 
 
@@ -190,6 +192,24 @@ def test_polished_pairs_that_come_too_late_are_never_worse_than_none():
             max_time=1e-9, polish=True, epochs=5, tol=1e-6, C=100.0, random_state=0
         ).fit(X, y)
     assert model.objective_.max() <= 1.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_few_pairs_are_left_to_the_drivers_until_runs_have_been_compiled(n_classes, monkeypatch):
+    """Compiling takes seconds, of which a few pairs save a thousandth."""
+    left = []
+    monkeypatch.setattr(
+        training,
+        "train_small",
+        lambda *arguments, **others: (
+            left.append(small.train_small(*arguments, **others)) or left[-1]
+        ),
+    )
+    monkeypatch.setattr(small, "_READY", set())
+    monkeypatch.setattr(type(small_runs.run_pairs), "is_ready", lambda *_: False, raising=False)
+    PegasosSVC(random_state=0).fit(*data(n_classes))
+    ((found),) = left
+    assert bool(found.left) == (n_classes < 4)
 
 
 def test_many_small_pairs_have_float64_values_however_many_they_are(monkeypatch):
