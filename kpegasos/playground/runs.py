@@ -27,8 +27,9 @@ from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import plan_fit
 from kpegasos.fitting.model import set_model
-from kpegasos.fitting.pairs import Pair, pair_coefficients
+from kpegasos.fitting.pairs import Pair, pair_coefficients, vote
 from kpegasos.fitting.training import FitPlan
+from kpegasos.kernels.decision import kernel_decision
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import pulls, values
 from kpegasos.playground.messages import MOST_STEPS, MessageError, Pane, Scene, StepRule
@@ -154,11 +155,13 @@ class PairRun:
         run.history.records[:0] = front.history.records[:n_passed]
         return Moment(run.result(), draws)
 
-    def model(self, number: int) -> tuple[np.ndarray, float]:
-        """Make coefficients and intercept at a checkpoint that is passed."""
-        average, examples = self._averages[number], self._front.examples
-        _, intercept = self._front.rows.primal(average.evaluated, examples)
-        return average.coef * examples.signed, intercept
+    def models(self, first: int, stop: int) -> list[tuple[np.ndarray, float]]:
+        """Make coefficients and intercepts at some of the checkpoints that are passed."""
+        rows, examples = self._front.rows, self._front.examples
+        return [
+            (average.coef * examples.signed, rows.primal(average.evaluated, examples)[1])
+            for average in self._averages[first:stop]
+        ]
 
     def _look(self, run: PegasosRun, t: int) -> Draws:
         """Tell what the next step, the one to t, is going to do."""
@@ -240,10 +243,8 @@ class PaneRun:
         set_model(model, {**self.plan.attributes(results), "_states": None})
         return model
 
-    def with_coefficients(
-        self, models: list[tuple[np.ndarray, float]], moments: list[Moment]
-    ) -> PegasosSVC:
-        """Make an estimator that decides by coefficients and intercepts of no step."""
+    def with_coefficients(self, models: list[tuple[np.ndarray, float]]) -> PegasosSVC:
+        """Make an estimator that decides by another algorithm's coefficients and intercepts."""
         moments = [
             moment._replace(
                 result=replace(
@@ -254,7 +255,7 @@ class PaneRun:
                     history=History(),
                 )
             )
-            for moment, (coef, intercept) in zip(moments, models, strict=True)
+            for moment, (coef, intercept) in zip(self.at(1, Stopper()), models, strict=True)
         ]
         return self.model(1, moments)
 
@@ -436,13 +437,29 @@ def history_frame(
         history["bound"] = sums("dual_bound")
         history["averaged"] = sums("objective_average") if averaged else None
         if test_error is not None:
-            n_passed, known = len(rows[0]) - 1, run.test_errors
-            for number in range(len(known), n_passed):
-                coefficients = [each.model(number) for each in run.pairs]
-                model = run.with_coefficients(coefficients, moments)
-                known.append(float(np.mean(model.predict(data.X_test) != data.y_test)))
-            history["test_error"] = [*known[:n_passed], test_error]
+            history["test_error"] = [*_test_errors(run, data, len(rows[0]) - 1), test_error]
     return history
+
+
+def _test_errors(run: PaneRun, data: Data, n_checkpoints: int) -> list[float]:
+    """Find the errors of the first models on the points held out."""
+    known, n_pairs = run.test_errors, len(run.pairs)
+    first = len(known)
+    if first < n_checkpoints:
+        coefs = np.zeros((n_checkpoints - first, n_pairs, len(data.y)))
+        intercepts = np.zeros((n_checkpoints - first, n_pairs))
+        for column, each in enumerate(run.pairs):
+            for row, (coef, intercept) in enumerate(each.models(first, n_checkpoints)):
+                coefs[row, column, each.pair.members] = coef
+                intercepts[row, column] = intercept
+        flat = coefs.reshape(-1, len(data.y))
+        decisions = kernel_decision(run.kernel, data.X_test, run.X, flat) + intercepts.ravel()
+        for of_model in decisions.reshape(len(data.y_test), -1, n_pairs).swapaxes(0, 1):
+            # Classes by the signs of `PegasosSVC`.
+            positive = of_model[:, 0] > 0
+            chosen = positive.astype(np.intp) if n_pairs == 1 else vote(of_model, len(data.classes))
+            known.append(float(np.mean(np.array(data.classes)[chosen] != data.y_test)))
+    return known[:n_checkpoints]
 
 
 def drawn(run: PaneRun, data: Data, t: int) -> list[int]:
@@ -559,7 +576,7 @@ def compared(run: PaneRun, data: Data, parameter: str) -> dict[str, Any]:
         squared_norm = float(coef @ image) + intercept**2
         objective += primal(image + intercept, squared_norm, problem)
         models.append((coef, intercept))
-    model = run.others["SVC"] = run.with_coefficients(models, run.at(1, Stopper()))
+    model = run.others["SVC"] = run.with_coefficients(models)
     return {
         **_model_frame(run, data, models, model),
         "objective": _number(objective),
