@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from experiments._tables import Row, range_of
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -140,6 +142,25 @@ def listed(items: Iterable[str]) -> str:
 
 #: Times faster from which ours counts as ahead; less is lost in the noise.
 AHEAD = 1.05
+
+
+def beats(one: Row, other: Row, key: str) -> bool:
+    """Say whether a row of seconds is ahead of another beyond the noise.
+
+    Parameters
+    ----------
+    one, other : dict
+        Rows with a median, and with its range if they have one.
+    key : str
+        The column of the median.
+
+    Returns
+    -------
+    bool
+        Whether the median is less by a twentieth, and the ranges do not overlap.
+    """
+    apart = range_of(one, key)[1] < range_of(other, key)[0]
+    return bool(apart and other[key] >= AHEAD * one[key])
 
 
 def bold(text: str, *, when: bool) -> str:

@@ -261,11 +261,13 @@ AVX2: dict[str, str] = {
     "MKL_ENABLE_INSTRUCTIONS": "AVX2",
     "OPENBLAS_CORETYPE": "Haswell",
 }
-#: Repetitions end after as many, or after these seconds.
-_FITS, _FIT_SECONDS = 3, 8.0
+#: Fits whose median and range are told; of those that take turns, the fewest.
+_FITS = 3
 #: Examples that a solver is warmed up on, and memory that has been touched before a fit.
 _WARM_UP, _TOUCHED_MB = 3000, 2048
+#: Predictions end after as many, or after these seconds.
 _PREDICTIONS, _PREDICT_SECONDS = 5, 2.0
+#: Turns end after as many, or after these seconds of a solver.
 _TURNS, _TURN_SECONDS = 25, 0.4
 
 
@@ -307,7 +309,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     ----------
     job : dict
         ``problem``, ``solver``, ``parameters``, optionally ``n_samples``, ``dtype`` (default
-        float32), ``C`` and ``repeats`` (at most, 3 by default).
+        float32), ``C`` and ``repeats`` (3 by default).
 
     Returns
     -------
@@ -324,8 +326,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
 
     # Few examples need no memory.
     touch = partial(touch_memory, _TOUCHED_MB if len(task.y) > _WARM_UP else 0)
-    fits = (job.get("repeats", _FITS), _FIT_SECONDS)
-    spent, model, memory = repeated(fit, *fits, before=touch, weighed=True)
+    fits = job.get("repeats", _FITS)
+    spent, model, memory = repeated(fit, fits, np.inf, before=touch, weighed=True)
     predict = partial(model.predict, task.X_test)
     predictions, predicted, _ = repeated(predict, _PREDICTIONS, _PREDICT_SECONDS)
     return {
@@ -371,7 +373,8 @@ def take_turns(job: dict[str, Any]) -> list[dict[str, Any]]:
     ----------
     job : dict
         ``problem``, ``dtype``, ``solvers``: a list of jobs with ``solver`` and ``parameters``;
-        optionally ``n_samples``, ``turns`` and ``seconds``, after which nobody has another turn.
+        optionally ``n_samples``, ``turns`` and ``seconds``, after which nobody who had three turns
+        has another.
 
     Returns
     -------
@@ -385,7 +388,7 @@ def take_turns(job: dict[str, Any]) -> list[dict[str, Any]]:
     models: list[Any] = [None for _ in solvers]
     for turn in range(1 + job.get("turns", _TURNS)):
         for number, each in enumerate(solvers):
-            if sum(fits[number]) > budget:
+            if len(fits[number]) >= _FITS and sum(fits[number]) > budget:
                 continue
             model = make_model(each["solver"], task, each["parameters"])
             seconds, models[number] = timed(model.fit, task.X, task.y)

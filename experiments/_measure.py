@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ import numpy as np
 from experiments._store import plain
 
 MEBIBYTE = 1 << 20
+#: A machine is quiet below this load average of the last minute, waited for so many seconds.
+_QUIET, _PATIENCE = 0.3, 300.0
 
 
 def timed(work: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[float, Any]:
@@ -35,7 +39,8 @@ def timed(work: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[float, A
 class Memory:
     """Peak of the resident memory while a block of code runs, of this process and its children.
 
-    Pages that processes share are counted for each of them.
+    Linux keeps the peak of each process itself, whoever holds the interpreter's lock; elsewhere a
+    thread looks every now and then. Pages that processes share are counted for each of them.
     """
 
     def __enter__(self) -> Memory:
@@ -43,23 +48,41 @@ class Memory:
 
         self._psutil = psutil
         self._process = psutil.Process()
+        self._kept = self._forget()
         self._before = self._peak = self._now()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
         return self
 
+    def _processes(self) -> list[Any]:
+        return [self._process, *self._process.children(recursive=True)]
+
+    def _forget(self) -> bool:
+        """Have Linux forget the peaks so far; return whether there is one that keeps them."""
+        try:
+            for process in self._processes():
+                Path(f"/proc/{process.pid}/clear_refs").write_text("5")
+        except OSError:
+            return False
+        return True
+
     def _now(self) -> int:
+        """Return what is resident, or the most that was if the system keeps it."""
         resident = 0
-        for process in (self._process, *self._process.children(recursive=True)):
+        for process in self._processes():
             try:
-                resident += process.memory_info().rss
-            except self._psutil.NoSuchProcess:  # it has ended since
+                if self._kept:
+                    status = Path(f"/proc/{process.pid}/status").read_text()
+                    resident += sum(map(int, re.findall(r"VmHWM:\s*(\d+) kB", status))) << 10
+                else:
+                    resident += process.memory_info().rss
+            except (OSError, self._psutil.NoSuchProcess):  # it has ended since
                 continue
         return resident
 
     def _watch(self) -> None:
-        while not self._done.wait(0.05):
+        while not (self._kept or self._done.wait(0.05)):
             self._peak = max(self._peak, self._now())
 
     def __exit__(self, *_: object) -> None:
@@ -94,7 +117,7 @@ def repeated(
     before : callable
         What comes before each call, off the clock.
     weighed : bool, default False
-        Whether to watch the memory of the first call; of that alone, as watching takes time.
+        Whether to weigh the memory of the first call; of that alone, as a thread may watch it.
 
     Returns
     -------
@@ -120,6 +143,28 @@ def touch_memory(size_mb: int) -> None:
     seconds a GiB. That is no matter of solvers, whose fits would pay for it by their order.
     """
     np.ones(size_mb * MEBIBYTE // 8)
+
+
+def quiet_load() -> float | None:
+    """Wait until the machine is quiet, but not for ever.
+
+    Returns
+    -------
+    float or None
+        The load average of the last minute at the end; None where the system has none.
+    """
+    if not hasattr(os, "getloadavg"):
+        return None
+    begin = time.monotonic()
+    load = os.getloadavg()[0]
+    if load >= _QUIET:
+        print(f"waiting for a load below {_QUIET}, it is {load:.2f}", flush=True)
+    while load >= _QUIET and time.monotonic() - begin < _PATIENCE:
+        time.sleep(1.0)
+        load = os.getloadavg()[0]
+    if load >= _QUIET:
+        print(f"waited for {_PATIENCE:.0f} s, measuring at a load of {load:.2f}", flush=True)
+    return round(load, 2)
 
 
 def in_a_process(

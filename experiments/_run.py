@@ -211,6 +211,8 @@ def run(
         meta["seeds"] = results["seeds"]
     if results.get("vectors"):  # of the processes that measured, which may be told to use fewer
         origin["machine"]["vectors"] = results["vectors"]
+    if results.get("load") is not None:  # at which its groups began, not we
+        origin["load"] = results["load"]
     write(document, to_json({"experiment": name, "results": results, "meta": meta | origin}))
     if "table" in results:
         write_table(output.results / f"{name}.csv", results["table"])

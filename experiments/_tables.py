@@ -52,6 +52,12 @@ def ranged(key: str, values: list[float]) -> dict[str, float]:
     return {key: float(np.median(values)), f"{key}_min": min(values), f"{key}_max": max(values)}
 
 
+def range_of(row: Row, key: str) -> tuple[float, float]:
+    """Return the least and most that `ranged` wrote; a row without them has its median twice."""
+    low, high = (row[name if name in row else key] for name in (f"{key}_min", f"{key}_max"))
+    return low, high
+
+
 def spread(rows: Iterable[Row], key: str) -> np.ndarray:
     """Return what `summary` wrote into some rows, as an array of shape (3, n_rows)."""
     return columns(rows, f"{key}_20", key, f"{key}_80")

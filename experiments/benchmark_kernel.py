@@ -1,23 +1,22 @@
 """Kernel SVMs against the clock at equal suboptimality: PegasosSVC and every other SVC.
 
 Every solver runs a ladder of tolerances (pure Pegasos: of epochs) on each problem, with the same
-budget for kernel rows. A run has a process of its own, a warm-up outside the clock, and up to three
-fits, of which the median counts; runs of different solvers alternate. On small problems the
-solvers take turns in one process, many times. Predictions are repeated on one model, and their
+budget for kernel rows. A run has a process of its own, a warm-up outside the clock, and three fits,
+of which the median counts; runs of different solvers alternate. On small problems the solvers take
+turns in one process, many times. A group begins when the machine is quiet, for which it waits some
+minutes, and notes the load. A solver is ahead of another where the ranges of their fits do not
+overlap and the medians differ by a twentieth. Predictions are repeated on one model, and their
 median counts: what a model keeps for the next one, as ours does its packed vectors, is not in it
 where there are three or more. Each model is judged by the objective that its solver
 minimises, against the best dual bound of that (`experiments._kernel` says how the intercept
 is treated), and seconds are compared where the relative suboptimality is equal.
 
 Runs of one solver on one problem that differ in how far they go make a series. The seconds of a
-series at a level are those of its cheapest run that reaches it, brought up to the level on the
-line, in logarithms, to the tightest of the cheaper runs that do not: so a run that overshoots is
-not charged for what nobody asked for. Nothing is extrapolated: looser than the loosest run costs as
-much as that, and tighter than the tightest is not reached. Where a peer's loosest run overshoots a
-level, ours is compared with it at the suboptimality that it has.
+series at a level are those of its cheapest run that reaches it. Where a peer's is its cheapest of
+all, ours is compared with it at the suboptimality that it has.
 
 `SVC` works in float64 whatever it is given, so it is run on one dtype of the larger problems. On
-Fashion-MNIST it takes five minutes and is run only when asked for, by ``--only slow``.
+Fashion-MNIST a fit takes five minutes and is run only when asked for, by ``--only slow``.
 
 ``--only NAME`` runs a group alone and keeps the rest of the results at hand; the groups are the
 names of the problems, ``small``, ``cache``, ``start`` and ``slow``. ``benchmark_kernel_avx2`` is
@@ -30,22 +29,24 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain, zip_longest
+from operator import itemgetter
 from typing import Any
 
 from experiments import _plots as plots
-from experiments._claims import AHEAD, bold, duration, markdown, span
+from experiments._claims import beats, bold, duration, markdown, span
 from experiments._kernel import SMALL, installed, work, work_apart
+from experiments._measure import quiet_load
 from experiments._run import ExperimentContext
-from experiments._tables import Row, grouped, select
+from experiments._tables import Row, grouped, range_of, select
 
-FULL_TIME = "50 min"
+FULL_TIME = "100 min"
 QUICK_TIME = "30 s"
 
 #: MiB for kernel rows, the same for all.
 CACHE_MB = 1024
-_OURS = {"n_jobs": -1, "cache_mb": CACHE_MB}
-#: Seconds after which pure Pegasos stops, and after which a process is given up.
-_MAX_TIME, _TIMEOUT = 30.0, 150.0
+_OURS = {"cache_mb": CACHE_MB}
+#: Seconds after which pure Pegasos stops, and after which a process with its fits is given up.
+_MAX_TIME, _TIMEOUT = 30.0, 450.0
 #: Tolerances of polished runs, the certified relative gap; the first is the default.
 _GAPS = {"float32": (1e-2, 1e-3, 1e-4), "float64": (1e-2, 1e-3)}
 _LADDER = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -144,22 +145,22 @@ def _small_jobs(names: list[str]) -> list[Job]:
 def _ablation_jobs() -> dict[str, list[Job]]:
     """Return runs with other starts, and with other budgets of kernel rows."""
     ends: dict[str, Any] = {"polish": True, "tol": 1e-3, **_OURS}
-    ways = (("polished", ends, 2), ("plain", {"max_time": _MAX_TIME, **_OURS}, 1))
+    ways = {"polished": ends, "plain": {"max_time": _MAX_TIME, **_OURS}}
     start = {"problem": "T-shirt or shirt", "dtype": "float32", "ablation": "start"}
     cache = {"problem": "Covertype 20,000", "dtype": "float32", "ablation": "cache"}
     return {
         "start": [{**_ours(label, **begin, **ends), **start} for label, begin in _STARTS.items()],
         "cache": [
-            {**_ours(f"{label}, {budget}", **(way | {"cache_mb": budget})), **cache, "repeats": n}
+            {**_ours(f"{label}, {budget}", **(way | {"cache_mb": budget})), **cache}
             for budget in _BUDGETS
-            for label, way, n in ways
+            for label, way in ways.items()
         ],
     }
 
 
 def _groups() -> dict[str, list[Job]]:
     """Return the jobs by the name that ``--only`` has for them."""
-    head = {"problem": "Fashion-MNIST", "dtype": "float32", "repeats": 1, "timeout": 900}
+    head = {"problem": "Fashion-MNIST", "dtype": "float32", "timeout": 2700}
     return {
         "small": _small_jobs(list(SMALL)),
         **{name: _curve_jobs(name) for name in _PEER_LADDERS},
@@ -214,6 +215,7 @@ def _measured(
 ) -> dict[str, list[Row]]:
     """Run the jobs of a group; return their rows."""
     run = work if context.quick and not environment else work_apart
+    load = None if context.quick else quiet_load()
     given_up: set[tuple[str, ...]] = set()
     table: list[Row] = []
     for job in context.progress(jobs, group):
@@ -224,7 +226,7 @@ def _measured(
         result = context.job(group, full, run)
         if not result:
             given_up.add(series)
-        table += _rows(group, job, result)
+        table += [{**row, "load": load} for row in _rows(group, job, result)]
     return {"table": table}
 
 
@@ -243,8 +245,8 @@ def run_groups(
     Returns
     -------
     dict
-        ``table``, a row for each run; ``levels``, the seconds at each level; ``groups``, where the
-        rows of each come from; ``vectors`` that our code was compiled for.
+        ``table``, a row for each run; ``groups``, where the rows of each come from; ``vectors``
+        that our code was compiled for; ``load``, the most at which a group began, if all noted it.
     """
     environment = environment or {}
     groups = _quick_groups(small_only=bool(environment)) if context.quick else _groups()
@@ -256,12 +258,13 @@ def run_groups(
     table = found["table"]
     judge_all(table)
     vectors = [row.pop("vectors") for row in table if "vectors" in row]
+    loads = [row.get("load") for row in table]
     return {
         "seeds": [0],
         "vectors": vectors[0] if vectors else context.previous.get("vectors"),
         "environment": environment,
         "groups": found["groups"],
-        "levels": seconds_at_levels(table),
+        "load": None if None in loads else max(loads, default=None),
         "table": table,
     }
 
@@ -294,7 +297,7 @@ def judge_all(rows: list[Row]) -> None:
 
 
 def at_level(rows: list[Row], level: float) -> Row | None:
-    """Return seconds of a series at a level of suboptimality, and the run that reaches it.
+    """Return the cheapest run of a series that reaches a level of suboptimality; None if none does.
 
     Parameters
     ----------
@@ -306,27 +309,13 @@ def at_level(rows: list[Row], level: float) -> Row | None:
     Returns
     -------
     dict or None
-        ``seconds``, the ``suboptimality`` that they buy (the level, or what the loosest run has if
-        that is less), ``run_seconds`` and ``setting``; None if no run reaches the level.
     """
-    judged = [row for row in rows if row.get("suboptimality") is not None]
-    reaching = [row for row in judged if row["suboptimality"] <= level]
-    if not reaching:
-        return None
-    best = min(reaching, key=lambda row: float(row["fit_seconds"]))
-    seconds, reached = float(best["fit_seconds"]), max(best["suboptimality"], FLOOR)
-    missing = [row for row in judged if row["suboptimality"] > level]
-    cheaper = [row for row in missing if row["fit_seconds"] < best["fit_seconds"]]
-    if cheaper:
-        near = min(cheaper, key=lambda row: float(row["suboptimality"]))
-        share = math.log(near["suboptimality"] / level) / math.log(near["suboptimality"] / reached)
-        seconds = near["fit_seconds"] * (best["fit_seconds"] / near["fit_seconds"]) ** share
-    return {
-        "seconds": seconds,
-        "suboptimality": level if cheaper else min(level, reached),
-        "run_seconds": best["fit_seconds"],
-        "setting": best["setting"],
-    }
+    reaching = [row for row in _judged(rows) if row["suboptimality"] <= level]
+    return min(reaching, key=itemgetter("fit_seconds"), default=None)
+
+
+def _judged(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row.get("suboptimality") is not None]
 
 
 def curves(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[Row]]]:
@@ -335,21 +324,40 @@ def curves(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[Row]]]:
     return {key: grouped(own, "series") for key, own in runs.items()}
 
 
-def seconds_at_levels(rows: list[Row]) -> list[Row]:
-    """Return seconds of every series of every problem at every level that it reaches."""
+def runs_at_levels(rows: list[Row]) -> list[Row]:
+    """Return the run of every series of every problem for every level that it reaches.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Judged runs.
+
+    Returns
+    -------
+    list of dict
+        Runs with their ``level``. Those of a peer have ``ours_times_faster`` and ``lead``, where
+        ours reaches as much: 1 if ours is ahead beyond the noise, −1 if behind, else 0.
+    """
     found = []
-    for (problem, dtype), all_series in curves(rows).items():
+    for all_series in curves(rows).values():
         for level in LEVELS:
             for name, runs in all_series.items():
-                at = at_level(runs, level)
-                if at is None:
+                run = at_level(runs, level)
+                if run is None:
                     continue
-                row = {"problem": problem, "dtype": dtype, "level": level, "series": name, **at}
-                ours = at_level(all_series.get("polished", []), at["suboptimality"])
+                row = {**run, "level": level}
+                cheapest = min(_judged(runs), key=itemgetter("fit_seconds"))
+                got = max(run["suboptimality"], FLOOR) if run is cheapest else level
+                ours = at_level(all_series.get("polished", []), min(level, got))
                 if name in PEERS and ours is not None:
-                    row["ours_times_faster"] = at["seconds"] / ours["seconds"]
+                    row["ours_times_faster"] = run["fit_seconds"] / ours["fit_seconds"]
+                    row["lead"] = _lead(ours, run)
                 found.append(row)
     return found
+
+
+def _lead(ours: Row, theirs: Row) -> int:
+    return beats(ours, theirs, "fit_seconds") - beats(theirs, ours, "fit_seconds")
 
 
 def representative(rows: list[Row], level: float) -> Row:
@@ -357,10 +365,8 @@ def representative(rows: list[Row], level: float) -> Row:
 
     It is the cheapest that reaches the level, or else the tightest.
     """
-    at = at_level(rows, level)
-    if at is not None:
-        return next(row for row in rows if row["setting"] == at["setting"])
-    return min(rows, key=lambda row: float(row.get("suboptimality") or math.inf))
+    tightest = min(rows, key=lambda row: float(row.get("suboptimality") or math.inf))
+    return at_level(rows, level) or tightest
 
 
 # The figure
@@ -383,7 +389,7 @@ def _finding(levels: list[Row], problems: list[str]) -> str:
         rows = select(levels, series=peer, level=LEVEL, dtype=_LARGE)
         known = [row for row in rows if "ours_times_faster" in row and row["problem"] not in SMALL]
         if ratios := sorted(row["ours_times_faster"] for row in known):
-            ahead = sum(ratio > 1 for ratio in ratios)
+            ahead = sum(row["lead"] > 0 for row in known)
             spread = " to ".join(dict.fromkeys(map(plots.times, (ratios[0], ratios[-1]))))
             mixed = 0 < ahead < len(ratios)
             of = f" (ahead on {ahead} of {len(ratios)})" if mixed else ""
@@ -398,8 +404,7 @@ def _curve(ax: plots.Axes, problem: str, all_series: dict[str, Any], levels: lis
     """Relative suboptimality of the runs of each series against their seconds."""
     worst = 0.5
     for series, runs in all_series.items():
-        judged = [row for row in runs if row.get("suboptimality") is not None]
-        judged.sort(key=lambda row: float(row["suboptimality"]))
+        judged = sorted(_judged(runs), key=itemgetter("suboptimality"))
         seconds = [row["fit_seconds"] for row in judged]
         above = [max(row["suboptimality"], _SMALLEST) for row in judged]
         look = plots.METHODS[_LOOKS[series]].options(linewidth=1.6, label=_SHORT[series])
@@ -423,26 +428,27 @@ def _curve(ax: plots.Axes, problem: str, all_series: dict[str, Any], levels: lis
 
 def _small(ax: plots.Axes, levels: list[Row]) -> None:
     """A line for each small problem, a dot on it for each series."""
-    values: dict[str, dict[str, float]] = {}
+    runs: dict[str, dict[str, Row]] = {}
     for row in select(levels, dtype=_FINE, level=LEVEL):
         if row["problem"] in SMALL:
-            values.setdefault(row["problem"], {})[row["series"]] = 1e3 * row["seconds"]
-    for height, of_series in enumerate(values.values()):
-        ends = [min(of_series.values()), max(of_series.values())]
+            runs.setdefault(row["problem"], {})[row["series"]] = row
+    for height, of_series in enumerate(runs.values()):
+        values = {series: 1e3 * row["fit_seconds"] for series, row in of_series.items()}
+        ends = [min(values.values()), max(values.values())]
         ax.plot(ends, [height] * 2, color=plots.SILVER)
-        for series, value in of_series.items():
+        for series, value in values.items():
             ax.plot(value, height, **plots.METHODS[_LOOKS[series]].options(linestyle="none"))
-    plots.rows_down(ax, list(values), fontsize=9)
+    plots.rows_down(ax, list(runs), fontsize=9)
     plots.log_x(ax, xlabel=f"milliseconds to {LEVEL:.1%}")
-    compared = [of for of in values.values() if {"polished", "SVC"} <= set(of)]
-    ahead = sum(of["polished"] <= of["SVC"] for of in compared)
+    compared = [of for of in runs.values() if {"polished", "SVC"} <= set(of)]
+    ahead = sum(beats(of["polished"], of["SVC"], "fit_seconds") for of in compared)
     title = f"small problems, {_FINE}\nahead of LIBSVM: {ahead} of {len(compared)}"
     ax.set_title(title, fontsize=10.5)
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Suboptimality against seconds for each large problem, and a panel for the small ones."""
-    levels = results["levels"]
+    levels = runs_at_levels(results["table"])
     large = {
         problem: all_series
         for (problem, dtype), all_series in curves(results["table"]).items()
@@ -472,7 +478,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
 
 
 # Tables in Markdown. Ours is bold where it is ahead of every peer at equal suboptimality, and a
-# ratio where ours is ahead of that peer, by a twentieth at least; nothing else is.
+# ratio where ours is ahead of that peer, beyond the noise; nothing else is.
+
+_FIT = "fit (least to most)"
 
 
 def _ratio(value: float | None) -> str:
@@ -484,7 +492,7 @@ def fit_rows(
 ) -> tuple[list[str], list[list[str]]]:
     """Return seconds to each level, and how many times faster polished runs are than each peer.
 
-    Where the loosest run of a peer has less than the level, the ratio is that at what it has.
+    Where the cheapest run of a peer has less than the level, the ratio is that at what it has.
 
     Parameters
     ----------
@@ -500,18 +508,18 @@ def fit_rows(
     tuple of (list of str, list of list of str)
         The headings, and the cells of each row.
     """
-    rows = []
+    rows, runs = [], runs_at_levels(results["table"])
     for problem, dtype in curves(results["table"]):
         for level in levels:
-            at = select(results["levels"], problem=problem, dtype=dtype, level=level)
-            seconds = {row["series"]: row["seconds"] for row in at}
-            faster = [row for row in at if "ours_times_faster" in row]
-            ratios = {row["series"]: row["ours_times_faster"] for row in faster}
+            at = select(runs, problem=problem, dtype=dtype, level=level)
+            seconds = {row["series"]: row["fit_seconds"] for row in at}
+            compared = {row["series"]: row for row in at if "lead" in row}
+            leads = [row["lead"] for row in compared.values()]
             cells = [duration(seconds.get(name)) for name in SERIES]
-            cells[0] = bold(cells[0], when=min(ratios.values(), default=0.0) >= AHEAD)
-            for peer in PEERS:
-                ratio = ratios.get(peer)
-                cells.append(bold(_ratio(ratio), when=(ratio or 0.0) >= AHEAD))
+            cells[0] = bold(cells[0], when=min(leads, default=0) > 0)
+            for row in (compared.get(peer, {}) for peer in PEERS):
+                ratio = _ratio(row.get("ours_times_faster"))
+                cells.append(bold(ratio, when=row.get("lead", 0) > 0))
             rows.append([problem, dtype, *[f"{level:g}"] * show_level, *cells])
     columns = [*["suboptimality"] * show_level, *SERIES.values()]
     return ["problem", "dtype", *columns, *(f"times faster than {SERIES[p]}" for p in PEERS)], rows
@@ -520,8 +528,8 @@ def fit_rows(
 def dtype_table(results: dict[str, Any]) -> str:
     """Return the time that float64 takes at the level, in that of float32, for each series."""
     at = {
-        (row["problem"], row["dtype"], row["series"]): row["seconds"]
-        for row in select(results["levels"], level=LEVEL)
+        (row["problem"], row["dtype"], row["series"]): row["fit_seconds"]
+        for row in select(runs_at_levels(results["table"]), level=LEVEL)
     }
     rows = []
     for problem in dict.fromkeys(problem for problem, _, _ in at):
@@ -539,15 +547,16 @@ def run_table(results: dict[str, Any]) -> str:
         chosen = {
             name: representative(all_series[name], LEVEL) for name in SERIES if name in all_series
         }
-        peers = [chosen[peer]["predict_seconds"] for peer in PEERS if peer in chosen]
+        peers = [chosen[peer] for peer in PEERS if peer in chosen]
         for name, row in chosen.items():
-            ahead = name == "polished" and bool(peers) and row["predict_seconds"] < min(peers)
+            leads = [beats(row, peer, "predict_seconds") for peer in peers]
+            ahead = name == "polished" and bool(leads) and all(leads)
             rows.append(
                 [
                     problem,
                     dtype,
                     f"{SERIES[name]}, {row['setting']}",
-                    duration(row["fit_seconds"]),
+                    _fit(row),
                     _suboptimality(row),
                     bold(duration(row["predict_seconds"]), when=ahead),
                     "–" if row.get("test_accuracy") is None else f"{row['test_accuracy']:.4f}",
@@ -555,8 +564,13 @@ def run_table(results: dict[str, Any]) -> str:
                     "–" if row.get("extra_mb") is None else f"{row['extra_mb']:,.0f}",
                 ]
             )
-    head = ["problem", "dtype", "run", "fit", "suboptimality", "predict", "test accuracy"]
+    head = ["problem", "dtype", "run", _FIT, "suboptimality", "predict", "test accuracy"]
     return markdown([*head, "support vectors", "memory of the fit, MiB"], rows)
+
+
+def _fit(row: Row) -> str:
+    ends = span(range_of(row, "fit_seconds"), duration)
+    return f"{duration(row['fit_seconds'])} ({ends})"
 
 
 def _suboptimality(row: Row) -> str:
@@ -569,7 +583,7 @@ def ablation_table(results: dict[str, Any], name: str, head: str) -> str:
     rows = [
         [
             row["setting"],
-            duration(row["fit_seconds"]),
+            _fit(row),
             f"{row['kernel_evaluations'] / 1e6:,.1f}",
             f"{row['needed_evaluations'] / 1e6:,.1f}",
             _suboptimality(row),
@@ -577,17 +591,14 @@ def ablation_table(results: dict[str, Any], name: str, head: str) -> str:
         ]
         for row in select(results["table"], ablation=name)
     ]
-    heads = [head, "fit", "kernel values, million", "needed, million", "suboptimality"]
+    heads = [head, _FIT, "kernel values, million", "needed, million", "suboptimality"]
     return markdown([*heads, "memory of the fit, MiB"], rows)
 
 
 def of_size(results: dict[str, Any], *, small: bool) -> dict[str, Any]:
     """Return the results of the small or of the other problems."""
     chosen = {r["problem"] for r in results["table"] if (r.get("group") == "small") is small}
-    table, levels = (
-        [row for row in results[key] if row["problem"] in chosen] for key in ("table", "levels")
-    )
-    return {**results, "table": table, "levels": levels}
+    return {**results, "table": [row for row in results["table"] if row["problem"] in chosen]}
 
 
 def tables(results: dict[str, Any]) -> str:
@@ -610,11 +621,10 @@ def told(results: dict[str, Any]) -> str:
     for peer in PEERS:
         found = []
         for words, small in (("larger", False), ("small", True)):
-            rows = select(of_size(results, small=small)["levels"], level=LEVEL, series=peer)
-            own = [row["ours_times_faster"] for row in rows if "ours_times_faster" in row]
-            if own:
-                ahead = sum(ratio >= AHEAD for ratio in own)
-                behind = sum(ratio <= 1 / AHEAD for ratio in own)
+            runs = runs_at_levels(of_size(results, small=small)["table"])
+            rows = [row for row in select(runs, level=LEVEL, series=peer) if "lead" in row]
+            if own := [row["ours_times_faster"] for row in rows]:
+                ahead, behind = (len(select(rows, lead=sign)) for sign in (1, -1))
                 found.append(
                     f"ahead on {ahead} of {len(own)} {words} cases and behind on {behind} "
                     f"({span(own)} times as fast)"

@@ -1,6 +1,7 @@
 """The benchmarks: how searches and models are judged, what runs again, processes of their own."""
 
 import json
+import os
 import subprocess
 import time
 
@@ -10,10 +11,11 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from experiments import _measure, equal_seconds, grid_search
 from experiments import benchmark_kernel as suite
-from experiments import equal_seconds, grid_search
+from experiments._claims import beats
 from experiments._kernel import Task, judge, take_turns
-from experiments._measure import in_a_process, repeated
+from experiments._measure import Memory, in_a_process, quiet_load, repeated
 from experiments._run import ExperimentContext
 from experiments._store import plain
 from experiments.benchmark_kernel import at_level, judge_all
@@ -190,14 +192,43 @@ def test_suboptimality_is_against_the_bound_of_the_solver_s_own_problem():
 # Levels
 
 
-def test_level_is_interpolated_between_the_runs_around_it():
-    at = at_level([run("SVC", 1.0, 1e-2), run("SVC", 4.0, 1e-4), run("SVC", 9.0, 1e-6)], 1e-3)
-    assert at["seconds"] == pytest.approx(2.0)
-    assert at["run_seconds"] == 4.0
-    assert at_level([run("SVC", 1.0, 1e-2)], 1e-3) is None
-    # Dearer runs that miss the level do not count.
-    assert at_level([run("SVC", 3.0, 1e-5), run("SVC", 2.0, 1e-6)], 1e-3)["seconds"] == 2.0
-    assert at_level([run("SVC", 3.0, 1e-2), run("SVC", 2.0, 1e-4)], 1e-3)["seconds"] == 2.0
+def test_seconds_at_a_level_are_those_of_a_run():
+    runs = [run("SVC", 1.0, 1e-2), run("SVC", 4.0, 1e-4), run("SVC", 9.0, 1e-6)]
+    assert at_level(runs, 1e-3) is runs[1]
+    assert at_level(runs[:1], 1e-3) is None
+    # The cheapest that reaches the level, whether it is the loosest or not.
+    runs = [run("SVC", 3.0, 1e-5), run("SVC", 2.0, 1e-6), {"fit_seconds": 1.0}]
+    assert at_level(runs, 1e-3) is runs[1]
+
+
+def compared(ours, theirs):
+    """Runs of a peer at the level of 0.1%, beside ours."""
+    rows = [*(run("polished", *each) for each in ours), *(run("SVC", *each) for each in theirs)]
+    found = suite.runs_at_levels([{**row, "dtype": "float32"} for row in rows])
+    return [row for row in found if row["series"] == "SVC" and row["level"] == 1e-3]
+
+
+def test_ours_is_compared_at_what_the_cheapest_run_of_a_peer_has():
+    ours = [(1.0, 5e-4), (4.0, 5e-5)]
+    # A cheaper run of the peer misses the level, so that it is asked for.
+    (row,) = compared(ours, [(2.0, 2e-3), (6.0, 1e-4)])
+    assert row["ours_times_faster"] == 6.0
+    # Its cheapest run has more than is asked for.
+    (row,) = compared(ours, [(6.0, 1e-4)])
+    assert row["ours_times_faster"] == 1.5
+    (row,) = compared(ours, [(6.0, 1e-5)])
+    assert "ours_times_faster" not in row
+
+
+@pytest.mark.parametrize(
+    ("median", "least", "ahead"),
+    [(1.3, 1.2, True), (1.3, 1.0, False), (1.04, 1.02, False), (1.3, None, True)],
+)
+def test_ahead_is_beyond_the_noise(median, least, ahead):
+    ours = {"fit_seconds": 1.0, "fit_seconds_min": 0.9, "fit_seconds_max": 1.01}
+    other = {"fit_seconds": median} | ({"fit_seconds_min": least} if least else {})
+    assert beats(ours, other, "fit_seconds") is ahead
+    assert not beats(other, ours, "fit_seconds")
 
 
 # Jobs
@@ -211,25 +242,28 @@ def test_run_that_was_given_up_has_no_row_nor_have_tighter_ones(monkeypatch):
         return {**judged, "fit_seconds": 1.0, "vectors": ["AVX2"]}
 
     monkeypatch.setattr(suite, "work_apart", fake)
+    monkeypatch.setattr(suite, "quiet_load", lambda: 0.25)
     peers = ["kpegasos", "scikit-learn", "scikit-learn-intelex"]
     monkeypatch.setattr(suite, "installed", lambda: peers)  # whatever this machine has
     results = suite.run_groups(ExperimentContext(only=("Adult",)))
     assert results["vectors"] == ["AVX2"]
+    assert results["load"] == 0.25
     settings = {row["setting"] for row in results["table"]}
     assert "tol = 0.1" in settings
     assert not {"tol = 0.01", "tol = 0.0001"} & settings
 
 
-def test_solvers_take_turns():
+@pytest.mark.parametrize(("more", "fits"), [({"turns": 2}, 2), ({"seconds": 0.0}, 3)])
+def test_solvers_take_turns(more, fits):
     job = {
-        **{"problem": "moons 100", "dtype": "float64", "turns": 2},
+        **{"problem": "moons 100", "dtype": "float64", **more},
         "solvers": [
             {"solver": "kpegasos", "parameters": {"epochs": 1}},
             {"solver": "scikit-learn", "parameters": {"tol": 0.1}},
         ],
     }
     found = take_turns(job)
-    assert [result["fits"] for result in found] == [2, 2]
+    assert [result["fits"] for result in found] == [fits, fits]
     for result in found:
         assert result["dual_bound"] <= result["objective"]
         assert result["fit_seconds_min"] <= result["fit_seconds"] <= result["fit_seconds_max"]
@@ -307,3 +341,30 @@ def test_calls_are_repeated_up_to_their_number_or_their_seconds():
     seconds, last, memory = repeated(lambda: None, 9, 1e-9, weighed=True)
     assert len(seconds) == 1
     assert set(memory) == {"extra_mb", "peak_mb"}
+
+
+@pytest.mark.parametrize("linux", [True, False])
+def test_memory_of_a_block_is_its_peak(linux, monkeypatch):
+    if not linux:
+        monkeypatch.setattr(Memory, "_forget", lambda self: False)
+    elif not os.access("/proc/self/clear_refs", os.W_OK):
+        pytest.skip("the system keeps no peak")
+    with Memory() as memory:
+        block = np.ones(16 << 20)
+        if not linux:  # a thread needs time to look
+            time.sleep(0.3)
+        del block
+    assert 120 <= memory.columns()["extra_mb"] <= 160
+
+
+@pytest.mark.skipif(not hasattr(os, "getloadavg"), reason="the system has no load average")
+def test_quiet_machine_is_waited_for_but_not_for_ever(monkeypatch, capsys):
+    loads = iter([0.9, 0.5, 0.29])
+    monkeypatch.setattr(os, "getloadavg", lambda: (next(loads), 0, 0))
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    assert quiet_load() == 0.29
+    assert capsys.readouterr().out == "waiting for a load below 0.3, it is 0.90\n"
+    loads = iter([2.0] * 9)
+    monkeypatch.setattr(_measure, "_PATIENCE", 0.0)
+    assert quiet_load() == 2.0
+    assert "measuring at a load of 2.00" in capsys.readouterr().out
