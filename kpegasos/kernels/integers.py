@@ -135,7 +135,7 @@ def _write_bytes(
     for i in range(rows.shape[0]):
         total, squares = 0, 0
         for j in range(rows.shape[1]):
-            number = np.int32(np.rint(rows[i, j] * inverse)) - low
+            number = int(np.rint(rows[i, j] * inverse)) - low
             out[i, j] = (number - less) & 255
             total += number
             squares += number * number
