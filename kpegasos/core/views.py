@@ -32,7 +32,7 @@ from kpegasos.utils.boundary import (
     require_shape,
     require_shapes,
 )
-from kpegasos.utils.compiled import OVERLOADS, compiled, shared
+from kpegasos.utils.compiled import OVERLOADS, compiled
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 
@@ -242,32 +242,30 @@ def add_row(
     raise TypeError(f"unknown rows: {type(view).__name__}")
 
 
-@shared
-def _add_values(
-    row: np.ndarray,
-    offset: float,
-    image: np.ndarray,
-    stamped_image: np.ndarray,
-    increment: float,
-    stamp: float,
-) -> None:
-    if stamped_image.size:
-        for j in range(row.size):
-            value = row[j] + offset
-            image[j] += increment * value
-            stamped_image[j] += stamp * value
-    else:
-        for j in range(row.size):
-            image[j] += increment * (row[j] + offset)
-
-
+# Written out: a call would count references to its arrays at each step.
 @add_row.register(HeldRows)
 def _(view, image, stamped_image, i, increment, stamp):  # type: ignore[no-untyped-def]
     slot, offset = view.slots[i], view.kernel_offset
     if view.wide.size:
-        _add_values(view.wide[slot], offset, image, stamped_image, increment, stamp)
+        row = view.wide[slot]
+        if stamped_image.size:
+            for j in range(row.size):
+                value = row[j] + offset
+                image[j] += increment * value
+                stamped_image[j] += stamp * value
+        else:
+            for j in range(row.size):
+                image[j] += increment * (row[j] + offset)
     else:
-        _add_values(view.narrow[slot], offset, image, stamped_image, increment, stamp)
+        narrow = view.narrow[slot]
+        if stamped_image.size:
+            for j in range(narrow.size):
+                value = narrow[j] + offset
+                image[j] += increment * value
+                stamped_image[j] += stamp * value
+        else:
+            for j in range(narrow.size):
+                image[j] += increment * (narrow[j] + offset)
 
 
 @add_row.register(KernelView)

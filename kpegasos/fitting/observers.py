@@ -272,7 +272,7 @@ def progress_bar(
 
 @contextmanager
 def cell_bar(
-    enabled: bool, name: str, cells: int, done: int = 0
+    enabled: bool, name: str, cells: int, done: int = 0, unit: str = "cells"
 ) -> Iterator[Callable[[float], None]]:
     """Yield a function ``advance(n_cells)`` to call when cells are done, from any thread.
 
@@ -286,11 +286,13 @@ def cell_bar(
         How many cells there are.
     done : int, default=0
         How many of them are done.
+    unit : str, default="cells"
+        What they are called.
     """
     if not enabled or sys.stdout is None:
         yield lambda n_cells: None
         return
-    with _progress(MofNCompleteColumn(), TextColumn("cells")) as progress:
+    with _progress(MofNCompleteColumn(), TextColumn(unit)) as progress:
         task = progress.add_task(name, total=cells, completed=done)
         yield lambda n_cells: progress.advance(task, n_cells)
         progress.refresh()

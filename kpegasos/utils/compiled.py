@@ -15,6 +15,7 @@ Their sources are not in the digest, and a process that cannot import them could
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import math
 import multiprocessing
@@ -191,11 +192,15 @@ class _Dispatcher(CPUDispatcher):
             if codegen._library_class is _Part:  # for a caller
                 return super().compile(sig)
             before, codegen._library_class = codegen._library_class, _Part
+            collects = gc.isenabled()
+            gc.disable()  # it takes a quarter of the time, and finds no garbage before the end
             try:
                 with event.install_listener("numba:compile", _herald):
                     return super().compile(sig)
             finally:
                 codegen._library_class = before
+                if collects:
+                    gc.enable()
 
     def is_ready(self, *arguments: Any) -> bool:
         """Tell whether a call with such arguments compiles nothing."""

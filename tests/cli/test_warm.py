@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -48,9 +49,7 @@ def test_what_is_warm_is_not_compiled_again(tmp_path):
 def test_every_fit_of_a_kind_is_made(kpegasos, monkeypatch):
     made = []
     monkeypatch.setattr(warm, "fit", made.append)
-    monkeypatch.setattr(
-        "joblib.Parallel", lambda **_: lambda calls: [f(*a, **k) for f, a, k in calls]
-    )
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
     ran = kpegasos("warm", "--quiet")
     assert (ran.status, ran.out, ran.err) == (0, "", "")
     assert made == list(range(len(warm.FITS)))
