@@ -22,7 +22,7 @@ from itertools import pairwise
 from threading import Event, Lock, get_ident
 from types import FrameType
 from typing import Any
-from weakref import finalize, ref
+from weakref import WeakSet, finalize, ref
 
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
@@ -66,25 +66,33 @@ _crew: ContextVar[_Crew | None] = ContextVar("kpegasos_crew", default=None)
 
 
 class _Blas:
-    """One thread for BLAS while anybody is at work, on whatever thread; then as many as before."""
+    """One thread for BLAS while anybody is at work, on whatever thread; then as many as before.
+
+    Crews are held weakly: a second Ctrl-C may cut the way out of a block short.
+    """
 
     def __init__(self) -> None:
-        self._at_work, self._before, self._lock = 0, list[tuple[Any, int]](), Lock()
+        self._crews: WeakSet[_Crew] = WeakSet()
+        self._before: list[tuple[Any, int]] = []
+        self._lock = Lock()
 
-    def __enter__(self) -> None:
+    def begin(self, crew: _Crew) -> None:
+        """Limit BLAS, unless it is limited."""
         with self._lock:
-            self._at_work += 1
-            if self._at_work == 1:
+            self._crews.add(crew)
+            if not self._before:
                 self._before = [(each, each.get_num_threads()) for each in _blas_libraries()]
                 for library, _ in self._before:
                     library.set_num_threads(1)
 
-    def __exit__(self, *error: object) -> None:
+    def end(self, crew: _Crew) -> None:
+        """Give BLAS its threads back, if nobody is at work any more."""
         with self._lock:
-            self._at_work -= 1
-            if self._at_work == 0:
+            self._crews.discard(crew)
+            if not self._crews:
                 for library, number in self._before:
                     library.set_num_threads(number)
+                self._before = []
 
 
 _BLAS = _Blas()
@@ -115,11 +123,13 @@ def at_work(n_jobs: int | None = None) -> Iterator[None]:
         # The backend of processes would warn where there can be no more of them.
         threads, _ = get_active_backend(require="sharedmem")
         size = threads.effective_n_jobs(n_jobs)
-    token = _crew.set(_Crew(size))
+    crew = _Crew(size)
+    token = _crew.set(crew)
     try:
-        with _BLAS:
-            yield
+        _BLAS.begin(crew)
+        yield
     finally:
+        _BLAS.end(crew)
         _crew.reset(token)
 
 

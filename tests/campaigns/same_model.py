@@ -15,9 +15,8 @@ from scipy import sparse
 
 from kpegasos import GramRows, KernelMatrix, PegasosSVC, make_kernel
 from kpegasos.core.draws import IndexStream
-from kpegasos.kernels import gemm
 from kpegasos.losses.base import TIE
-from kpegasos.utils import tuning
+from kpegasos.utils import threads, tuning
 from kpegasos.utils.validation import draw_seed
 from tests.campaigns import _reference as judge
 from tests.campaigns._problems import Case
@@ -68,7 +67,7 @@ def _resources(rng):
     changes = {name: pick(rng, values) for name, values in choices.items() if some(rng, 0.6)}
     with (
         mock.patch.multiple(tuning, **changes),
-        mock.patch.object(gemm, "available_threads", return_value=3),
+        mock.patch.object(threads, "available_threads", return_value=3),
     ):
         yield
 
