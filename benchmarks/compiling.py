@@ -25,7 +25,7 @@ def _fit(name: str, n_samples: int = 500, **parameters: Any) -> Callable[[], Non
 
         rng = np.random.default_rng(0)
         X = rng.normal(size=(n_samples, 2))
-        y = X[:, 0] * X[:, 1]
+        y: Any = X[:, 0] * X[:, 1]
         y = y if name.endswith("R") else y > 0
         getattr(kpegasos, name)(random_state=0, **parameters).fit(X, y).predict(X)
 

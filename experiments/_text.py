@@ -371,7 +371,7 @@ def _startup_words(documents: Documents) -> str:
         f"- The first fit of a process takes {duration(warm['median_seconds'])}, imports included. "
         f"After an installation it takes {duration(cold['median_seconds'])} "
         f"({duration(cold['min_seconds'])} to {duration(cold['max_seconds'])}). The first "
-        "`polish=True`, other loss or search of an installation compiles more, for up to a minute."
+        "`polish=True`, other loss or search of an installation compiles more, for some seconds."
     )
 
 
