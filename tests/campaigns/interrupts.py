@@ -25,7 +25,7 @@ from tests.campaigns._pressing import Presser, in_time
 from tests.campaigns._remains import check_certificate, check_usable, model_of
 from tests.campaigns.harness import SMALL, blobs, pick, power, some
 
-CI_TRIALS = 40
+CI_TRIALS = 24
 
 _ERRORS = [
     ValueError, RuntimeError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit,
