@@ -29,7 +29,7 @@ from kpegasos.rows.base import (
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_numbers
 from kpegasos.utils.patience import heed
-from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
+from kpegasos.utils.threads import even_ranges, n_threads, parallel_for, threads_for
 from kpegasos.utils.validation import (
     as_flag,
     canonical_rows,
@@ -75,8 +75,24 @@ class HeldFactor(Factor):
 
 def _gram(rows: Any, weights: np.ndarray) -> np.ndarray:
     """``rowsᵀ diag(weights) rows``, by half the multiplications of a product of two matrices."""
-    scaled = rows * np.sqrt(weights)[:, None]
-    return np.asarray(scaled.T @ scaled)
+    return _squared(rows * np.sqrt(weights)[:, None])
+
+
+def _squared(rows: np.ndarray) -> np.ndarray:
+    """``rowsᵀ rows``, by parts of the rows on threads: BLAS has one. Sizes alone tell the parts."""
+    height, width = rows.shape
+    n_parts = max(1, min(8, int(height * width**2 / (2.0 * tuning.WORK_OF_A_THREAD))))
+    products: list[Any] = [None] * n_parts
+    parts = even_ranges(height, n_parts)
+    threads = min(n_parts, n_threads())
+
+    def some(thread: int) -> None:
+        for number in range(thread, n_parts, threads):
+            part = rows[slice(*parts[number])]
+            products[number] = part.T @ part
+
+    parallel_for(some, [(thread,) for thread in range(threads)])
+    return np.asarray(sum(products[1:], start=products[0]))
 
 
 def _scale(rows: Any, roots: np.ndarray, out: np.ndarray) -> None:
@@ -114,7 +130,7 @@ class StreamedFactor(Factor):
                 filled = scaled[: roots[some].size]
                 _scale(rows[some], roots[some], filled[:, :-1])
                 filled[:, -1] = self._rows.intercept_scaling * roots[some]
-                total += filled.T @ filled
+                total += _squared(filled)
         return total
 
     def margins(self, vector: np.ndarray) -> np.ndarray:
