@@ -29,8 +29,9 @@ FIRST_SLICE, FEWEST_DRAWS, MOST_DRAWS = 1024, 32, 1 << 20
 #: Features of a panel that are gone through at a time, so that they stay in a processor's cache and
 #: a sum is a short one of short ones: an eighth of this was as fast, and rounds an eighth as much.
 PANEL_DEPTH = 128
-#: Bytes of kernel values that are finished while they are in a processor's cache.
-HOT_BYTES = 1 << 18
+#: Bytes of kernel values that are finished while they are in a processor's second cache. With a
+#: quarter of them threads wait for the interpreter between two pieces, where features are few.
+HOT_BYTES = 1 << 20
 #: Bytes of a tile that is mapped at a time where a map makes several passes.
 MAP_BYTES = 1 << 19
 #: Rows of features that are looked at in one go, where all have to be.
