@@ -169,6 +169,8 @@ class _Part(JITCodeLibrary):
                 self._codegen.set_env(each.name, found)
 
 
+#: Whether numba's libraries are those that `_Part` was written for; others compile as numba does.
+_HAS_PARTS = tuple(map(int, numba.__version__.split(".")[:2])) >= (0, 68)
 #: How numba's names of functions begin that Python or C can call.
 _WAYS_IN = ("_ZN7cpython", "cfunc.")
 
@@ -189,7 +191,7 @@ class _Dispatcher(CPUDispatcher):
         """Compile for some types, or load what was compiled."""
         codegen = self.targetctx.codegen()
         with global_compiler_lock:
-            if codegen._library_class is _Part:  # for a caller
+            if not _HAS_PARTS or codegen._library_class is _Part:  # for a caller
                 return super().compile(sig)
             before, codegen._library_class = codegen._library_class, _Part
             collects = gc.isenabled()
