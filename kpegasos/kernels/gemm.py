@@ -481,7 +481,8 @@ class PackedKernel:
         """Add examples behind the others."""
         require_shape("squared_norms", squared_norms, rows.shape[:1])
         self._matrix.append(rows)
-        self._norms = np.concatenate((self._norms, squared_norms.astype(rows.dtype, copy=False)))
+        own = self._added(squared_norms).astype(rows.dtype, copy=False)
+        self._norms = np.concatenate((self._norms, own))
 
     def fill(self, n_rows: int, own: Callable[[slice], tuple[np.ndarray, np.ndarray]]) -> None:
         """Pack the first examples, on several threads.
@@ -505,7 +506,11 @@ class PackedKernel:
         n_panels = -(-n_rows // self.width)
         if n_rows:
             parallel_for(piece, aligned_ranges(0, n_rows, self.width, -(-n_panels // threads)))
-        self._matrix.n_rows, self._norms = n_rows, norms
+        self._matrix.n_rows, self._norms = n_rows, self._added(norms)
+
+    def _added(self, squared_norms: np.ndarray) -> np.ndarray:
+        """Return what norms add to products: nothing to those of distances."""
+        return np.zeros_like(squared_norms) if self._matrix.distances else squared_norms
 
     def write(
         self,
@@ -536,7 +541,7 @@ class PackedKernel:
         require_shape("out", out, (rows.shape[0], last - first))
         if last == first or rows.shape[0] == 0:
             return
-        products = self._matrix.products(rows)
+        products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
 
         def piece(begin: int, end: int) -> None:
             columns = out[:, begin - first : end - first]
@@ -593,7 +598,4 @@ class PackedKernel:
             Contiguous, of the dtype of the arithmetic.
         """
         products(first, last, tile)
-        norms = self._norms[first:last]
-        if self._matrix.distances:
-            squared_norms, norms = np.zeros_like(squared_norms), np.zeros_like(norms)
-        self.kernel.apply(tile, squared_norms, norms)
+        self.kernel.apply(tile, squared_norms, self._norms[first:last])
