@@ -216,7 +216,7 @@ def _hinge_move(loss, hessian, sums, label, inverse, beta):  # type: ignore[no-u
     residual, low, high, targets = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for a in range(n):
         inside = 0.0 < beta[a] < 1.0
-        residual[a] = -sums[a] if inside else 0.0
+        residual[a] = -sums[a]
         low[a], high[a] = (0.0, 1.0) if inside else (beta[a], beta[a])
     _conjugate_gradients(hessian, np.zeros(n), residual, low, high, beta, targets)
     for a in range(n):
@@ -314,48 +314,74 @@ def _conjugate_gradients(
     bends : ndarray of shape (n,)
         Added to the diagonal of the Hessian.
     residual : ndarray of shape (n,)
-        Gradient at ``values``, zero for variables that are held; modified.
+        Gradient at ``values``.
     low, high : ndarray of shape (n,)
         Bounds, which are equal for variables that are held; modified.
     values, targets : ndarray of shape (n,)
         Where the variables are; on return where they go.
     """
-    n = values.size
-    direction, image = residual.copy(), np.empty(n)
-    for a in range(n):
+    # Of few variables alone, since a product with all would cost the square of their number.
+    free = np.empty(values.size, dtype=np.int64)
+    n = 0
+    for a in range(values.size):
         targets[a] = values[a]
-    squared = _inner_product(residual, residual)
+        if low[a] < high[a]:
+            free[n] = a
+            n += 1
+    block, rest = np.empty((n, n)), np.empty(n)
+    for a in range(n):
+        i = free[a]
+        rest[a] = residual[i]
+        for b in range(n):
+            block[a, b] = hessian[i, free[b]]
+        block[a, a] += bends[i]
+    direction, image = rest.copy(), np.empty(n)
+    squared = _inner_product(rest, rest)
     enough = _SMALL_RESIDUAL * squared
     for _ in range(_MOST_STEPS):
         if squared <= enough:
             break
-        for b in range(n):
-            image[b] = bends[b] * direction[b]
-        for a in range(n):
-            if direction[a] != 0.0:
-                for b in range(n):
-                    image[b] += direction[a] * hessian[a, b]
+        _multiply(block, direction, image)
         curvature = _inner_product(direction, image)
         step, met = squared / curvature if curvature > 0.0 else np.inf, n
         for a in range(n):
             if direction[a] != 0.0:
-                room = ((high[a] if direction[a] > 0.0 else low[a]) - targets[a]) / direction[a]
+                i = free[a]
+                room = ((high[i] if direction[a] > 0.0 else low[i]) - targets[i]) / direction[a]
                 if room < step:
                     step, met = room, a
         if not step < np.inf:
             break
         for a in range(n):
-            targets[a] += step * direction[a]
-            if low[a] < high[a]:
-                residual[a] -= step * image[a]
+            i = free[a]
+            targets[i] += step * direction[a]
+            rest[a] = rest[a] - step * image[a] if low[i] < high[i] else 0.0
         if met < n:
-            end = high[met] if direction[met] > 0.0 else low[met]
-            targets[met] = low[met] = high[met] = end
-            residual[met] = 0.0
-        before, squared = squared, _inner_product(residual, residual)
+            i = free[met]
+            end = high[i] if direction[met] > 0.0 else low[i]
+            targets[i] = low[i] = high[i] = end
+            rest[met] = 0.0
+        before, squared = squared, _inner_product(rest, rest)
         again = 0.0 if met < n else squared / before
         for a in range(n):
-            direction[a] = residual[a] + again * direction[a]
+            direction[a] = rest[a] + again * direction[a]
+
+
+@compiled(inner=True)
+def _multiply(matrix: np.ndarray, vector: np.ndarray, image: np.ndarray) -> None:
+    """Write a symmetric matrix times a vector, four rows at a time."""
+    n = vector.size
+    for b in range(n):
+        image[b] = 0.0
+    whole = n - n % 4
+    for a in range(0, whole, 4):
+        p, q, r, s = vector[a], vector[a + 1], vector[a + 2], vector[a + 3]
+        for b in range(n):
+            one = p * matrix[a, b] + q * matrix[a + 1, b]
+            image[b] += one + (r * matrix[a + 2, b] + s * matrix[a + 3, b])
+    for a in range(whole, n):
+        for b in range(n):
+            image[b] += vector[a] * matrix[a, b]
 
 
 @compiled(inner=True)
