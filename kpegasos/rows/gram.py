@@ -12,10 +12,14 @@ from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import KernelSource, Steps, TrainingPoints, run_loop
+from kpegasos.rows.cached import BufferPool
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
+#: Memory of small matrices, which the next one takes: fresh pages cost as much as its values. Numpy
+#: asks for large pages from so many bytes on.
+_memory, _SMALL = BufferPool(), 4 * tuning.MEBIBYTE
 #: Machine epsilon of each dtype that a matrix may have.
 _SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
 
@@ -75,7 +79,7 @@ class GramRows(KernelSource, unchanging=True):
         product of packed examples and what the kernel makes of it are.
         """
         n_samples = values.n_samples
-        gram = np.empty((n_samples, n_samples), dtype=values.dtype)
+        gram = _new_matrix(n_samples, values.dtype)
         # Temporaries come on top of the matrix, so they have to be small.
         work = 64 * tuning.MEBIBYTE if values.can_pack else tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
@@ -128,6 +132,25 @@ class GramRows(KernelSource, unchanging=True):
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""
         return self._view.squared_norms.copy()
+
+
+class _Lease:
+    """Memory of a pool, which goes back to it with the last array that sees it."""
+
+    def __init__(self, buffer: np.ndarray) -> None:
+        self._buffer, self.__array_interface__ = buffer, buffer.__array_interface__
+
+    def __del__(self) -> None:
+        _memory.release(self._buffer)
+
+
+def _new_matrix(n_samples: int, dtype: np.dtype) -> np.ndarray:
+    """Return memory for a matrix, used before if it is small."""
+    size = n_samples**2
+    if size * dtype.itemsize >= _SMALL:
+        return np.empty((n_samples, n_samples), dtype)
+    lease = _Lease(_memory.acquire(size, dtype))
+    return np.asarray(lease)[:size].reshape(n_samples, n_samples)
 
 
 def _is_symmetric(values: KernelMatrix) -> bool:
