@@ -43,7 +43,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 _LEFT_OUT = {"USPS 8"}
 _POLISHED_ALONE = {"Covertype, C = 10", "Covertype, C = 100"}
 #: On larger problems: threads for pairs, MiB for rows, and seconds after which plain fits stop.
-_LARGE = {"n_jobs": -1, "cache_mb": 1024}
+_LARGE = {"cache_mb": 1024}
 _MAX_TIME = 60.0
 #: Fits of one problem and setting; fewer when they have taken so many seconds.
 _FITS, _ENOUGH = 3, 10.0

@@ -179,7 +179,7 @@ def doubled(least: int, most: int) -> list[int]:
 
 
 def _ours(task: Task, seed: int, **parameters: Any) -> Any:
-    options: Row = {"n_jobs": -1, "cache_mb": _CACHE_MB, **parameters}
+    options: Row = {"cache_mb": _CACHE_MB, **parameters}
     return PegasosSVC(task.C, gamma=task.gamma, random_state=seed, **options)
 
 
@@ -188,7 +188,7 @@ def _peer(kind: Any, task: Task, seed: int, **parameters: Any) -> Any:
 
 
 def _approximate(features: Any, n_components: int, task: Task, seed: int) -> Any:
-    options: Row = {"epochs": _EPOCHS, "checkpoints": None, "n_jobs": -1}
+    options: Row = {"epochs": _EPOCHS, "checkpoints": None}
     linear = LinearPegasosSVC(task.C, random_state=seed, **options)
     kernel = features(gamma=task.gamma, n_components=n_components, random_state=seed)
     return make_pipeline(kernel, linear)

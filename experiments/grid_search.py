@@ -296,7 +296,7 @@ def load(name: str, n_samples: int | None = None, n_values: int | None = None) -
 
 def _single_fit(**parameters: Any) -> PegasosSVC:
     return PegasosSVC(
-        polish=True, tol=TOL, cache_mb=CACHE_MB, n_jobs=-1, random_state=0, **parameters
+        polish=True, tol=TOL, cache_mb=CACHE_MB, random_state=0, **parameters
     )
 
 
@@ -317,7 +317,7 @@ def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:
     estimator
     """
     if tool == OURS:
-        ours: dict[str, Any] = {"tol": TOL, "cache_mb": "auto", "n_jobs": -1, "random_state": 0}
+        ours: dict[str, Any] = {"tol": TOL, "cache_mb": "auto", "random_state": 0}
         ours |= parameters
         return PegasosSVCCV(search.Cs, gammas=search.gammas, cv=search.splits, **ours)
     estimator: Any = SVC(cache_size=CACHE_MB)

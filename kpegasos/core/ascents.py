@@ -320,21 +320,13 @@ def _conjugate_gradients(
     values, targets : ndarray of shape (n,)
         Where the variables are; on return where they go.
     """
-    # Of few variables alone, since a product with all would cost the square of their number.
-    free = np.empty(values.size, dtype=np.int64)
-    n = 0
+    free, block = _free_block(hessian, bends, low, high)
+    n = free.size
+    rest = np.empty(n)
+    for a in range(n):
+        rest[a] = residual[free[a]]
     for a in range(values.size):
         targets[a] = values[a]
-        if low[a] < high[a]:
-            free[n] = a
-            n += 1
-    block, rest = np.empty((n, n)), np.empty(n)
-    for a in range(n):
-        i = free[a]
-        rest[a] = residual[i]
-        for b in range(n):
-            block[a, b] = hessian[i, free[b]]
-        block[a, a] += bends[i]
     direction, image = rest.copy(), np.empty(n)
     squared = _inner_product(rest, rest)
     enough = _SMALL_RESIDUAL * squared
@@ -365,6 +357,27 @@ def _conjugate_gradients(
         again = 0.0 if met < n else squared / before
         for a in range(n):
             direction[a] = rest[a] + again * direction[a]
+
+
+@compiled(inner=True)
+def _free_block(
+    hessian: np.ndarray, bends: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which variables are not held, and their block of the Hessian, bends added.
+
+    A product with all variables would cost the square of their number.
+    """
+    n, free = 0, np.empty(low.size, dtype=np.int64)
+    for a in range(low.size):
+        if low[a] < high[a]:
+            free[n] = a
+            n += 1
+    block = np.empty((n, n))
+    for a in range(n):
+        for b in range(n):
+            block[a, b] = hessian[free[a], free[b]]
+        block[a, a] += bends[free[a]]
+    return free[:n], block
 
 
 @compiled(inner=True)
