@@ -295,9 +295,7 @@ def load(name: str, n_samples: int | None = None, n_values: int | None = None) -
 
 
 def _single_fit(**parameters: Any) -> PegasosSVC:
-    return PegasosSVC(
-        polish=True, tol=TOL, cache_mb=CACHE_MB, random_state=0, **parameters
-    )
+    return PegasosSVC(polish=True, tol=TOL, cache_mb=CACHE_MB, random_state=0, **parameters)
 
 
 def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:

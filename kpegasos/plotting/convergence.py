@@ -81,6 +81,9 @@ class ConvergenceDisplay(AxesDisplay):
         The curve of each column.
     bands_ : dict of str to Collection or None
         The band of each column; None for a single run.
+    gap_ : Collection or None
+        The ground between dual bound and averaged iterate, which holds the optimum; None unless
+        both are shown.
     bounds_ : dict of str to Line2D
         The curve of each bound.
     vacuous_ : dict of str to Collection or None
@@ -119,6 +122,7 @@ class ConvergenceDisplay(AxesDisplay):
 
     lines_: dict[str, Line2D]
     bands_: dict[str, Collection | None]
+    gap_: Collection | None
     bounds_: dict[str, Line2D]
     vacuous_: dict[str, Collection | None]
     optimum_: Line2D | None
@@ -368,6 +372,13 @@ class ConvergenceDisplay(AxesDisplay):
                 self.bands_[name] = self.ax_.fill_between(
                     self.positions, low, high, where=low > 0, **area
                 )
+        self.gap_ = None
+        low, high = (self.curves.get(name) for name in ("dual_bound", "objective_average"))
+        if low is not None and high is not None:
+            bounds = np.median(low, axis=0), np.median(high, axis=0)
+            self.gap_ = self.ax_.fill_between(
+                self.positions, *bounds, where=bounds[0] > 0, color=GREEN, alpha=0.12, linewidth=0
+            )
         if self.kind == "value" and self.optimum is not None:
             dots: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": "dotted"}
             self.optimum_ = self.ax_.axhline(self.optimum, label="f*", **dots)
