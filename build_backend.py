@@ -40,7 +40,9 @@ class CompiledWheel(bdist_wheel):
         shutil.rmtree(package / "_compiled", ignore_errors=True)
         if not IS_PURE:
             _compile_into(package / "_compiled")
-        self.root_is_pure = not (package / "_compiled").exists()
+        if (package / "_compiled").exists():
+            self.root_is_pure = False
+            self.distribution.has_ext_modules = lambda: True  # as if C had been compiled
         super().run()
 
 

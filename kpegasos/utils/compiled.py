@@ -186,11 +186,13 @@ _WAYS_IN = ("_ZN7cpython", "cfunc.")
 
 
 class _Codegen(JITCPUCodegen):
-    """Numba's, with parts, and for the level that is shipped where there is one."""
+    """Numba's, with parts, for a level; without one for the processor that numba compiles for."""
 
     _library_class = _Part if _HAS_PARTS else JITCodeLibrary
-    #: The level; empty where numba's own choice holds.
-    level = ""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        super().__init__("kpegasos")
 
     def _get_host_cpu_name(self) -> Any:
         return self.level or super()._get_host_cpu_name()
@@ -201,19 +203,21 @@ class _Codegen(JITCPUCodegen):
 
 @cache
 def codegen() -> Any:
-    """Return what makes machine code of the package; other users of numba keep numba's own."""
+    """Return what makes machine code of the package; whoever else uses numba keeps numba's own.
+
+    It is for the processor's level if that is shipped, unless the environment names a processor.
+    """
     config: Any = numba.config
-    if config.CPU_NAME is None and config.CPU_FEATURES is None:
-        _Codegen.level = shipped_level(get_host_cpu_features(), _SHIPPED)
-    return _Codegen("kpegasos")
+    level = level_of(get_host_cpu_features())
+    is_free = config.CPU_NAME is None and config.CPU_FEATURES is None
+    return _Codegen(level if is_free and level and _SHIPPED.joinpath(level).is_dir() else "")
 
 
-def shipped_level(features: str, shipped: Traversable) -> str:
-    """Name the level of a processor with some features if it is shipped; else it is empty."""
+def level_of(features: str) -> str:
+    """Name the level of a processor with some features; it is empty if it has none."""
     found = features.split(",")
     level = "x86-64-v4" if "+avx512f" in found else "x86-64-v3"
-    has_all = set(LEVELS[level].split(",")).issubset(found)
-    return level if has_all and shipped.joinpath(level).is_dir() else ""
+    return level if set(LEVELS[level].split(",")).issubset(found) else ""
 
 
 #: Folders of levels, which only a wheel has.
