@@ -5,7 +5,6 @@ from importlib.metadata import metadata, version
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 from numba.core import event
 from numba.core.codegen import get_host_cpu_features
 
@@ -16,10 +15,10 @@ from kpegasos.utils.compiled import codegen, level_of
 class Listener(event.Listener):
     """Notes what is compiled."""
 
-    def on_start(self, event: event.Event) -> None:
+    def on_start(self, event: event.Event) -> None:  # noqa: D102
         compiled.append(event.data["dispatcher"].py_func.__qualname__)
 
-    def on_end(self, event: event.Event) -> None:
+    def on_end(self, event: event.Event) -> None:  # noqa: D102
         pass
 
 

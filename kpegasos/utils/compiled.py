@@ -506,9 +506,9 @@ class Vectors(NamedTuple):
 def target_vectors() -> Vectors:
     """Find the vectors of the processor that numba compiles for, as its compiler uses them.
 
-    It is this machine's or that of its level, unless the environment names another. With ``NUMBA_CPU_NAME=haswell
-    NUMBA_CPU_FEATURES=`` (both: numba adds this machine's features to a name alone) a machine with
-    AVX-512 runs the code of one with AVX2, and ``nehalem`` that of SSE.
+    It is this machine's, or its level's, unless the environment names another. With
+    ``NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=`` (both: numba adds this machine's features to a
+    name alone) a machine with AVX-512 runs the code of one with AVX2, and ``nehalem`` that of SSE.
     """
     triple, name, features = codegen().magic_tuple()
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=name, features=features)
