@@ -343,7 +343,7 @@ class _Nowhere(InTreeCacheLocator):
 
 
 class _Results(CompileResultCacheImpl):
-    _locator_classes = (*CompileResultCacheImpl._locator_classes, _Nowhere)
+    _locator_classes = [*CompileResultCacheImpl._locator_classes, _Nowhere]  # noqa: RUF012
 
 
 class _SourceCache(FunctionCache):
